@@ -1,0 +1,166 @@
+/*
+ * What a store keeps and how it is written: the one door to every database.
+ *
+ * A store holds what is left of a host's total order up to one number: the last image of each
+ * actor, its pages, the messages sent and not yet handled, the counters of births, and the records
+ * that people query. It knows none of their meanings. The journal thread commits groups of
+ * operations; each commit is atomic, checks the fence, and moves the store to a later number.
+ *
+ * One thread at a time uses a store. Reading commands open the same files by a handle of their own
+ * (`read_only`), beside a live engine too.
+ */
+#ifndef TR_RUNTIME_JOURNAL_STORE_H
+#define TR_RUNTIME_JOURNAL_STORE_H
+
+#include "schemas/field.h"
+
+/* What a crash may take (design: durability levels). */
+enum tr_durability {
+    TR_DURABILITY_NONE,    /* nothing is written: throw-away runs */
+    TR_DURABILITY_PROCESS, /* survives the end of the process, kill -9 too */
+    TR_DURABILITY_FULL     /* survives the loss of power: synced before it is acknowledged */
+};
+
+/* What an operation does. The order is the order within a commit. */
+enum tri_op_kind {
+    TRI_OP_PUT_COUNTER = 1, /* key.group, key.serial = worker, number = next serial there */
+    TRI_OP_PUT_ACTOR,       /* key, incarnation, type = behaviour id, data = image */
+    TRI_OP_DELETE_ACTOR,    /* key; its pages go with it */
+    TRI_OP_PUT_PAGE,        /* key, number = page, data */
+    TRI_OP_DELETE_PAGE,     /* key, number = page */
+    TRI_OP_PUT_MESSAGE,     /* key, incarnation = sender; number = its sequence; data = envelope+body */
+    TRI_OP_DELETE_MESSAGE,  /* key, incarnation, number as above */
+    TRI_OP_PUT_RECORD,      /* type = record schema's id, data = packed row (version in `incarnation`) */
+    TRI_OP_PUT_META,        /* number = a named cell (enum tri_meta), data = its bytes */
+};
+
+/* Named cells of the store beside its actors. */
+enum tri_meta {
+    TRI_META_NEXT_GROUP = 1, /* 8 bytes big endian: the next group number to give */
+    TRI_META_POISON = 2,     /* the crash counts: see host/poison.h */
+    TRI_META_USER = 64,      /* from here on: the program's own */
+};
+
+/* One operation. `data` belongs to the caller until commit returns. */
+struct tri_op {
+    enum tri_op_kind kind;
+    uint16_t type;
+    uint32_t incarnation;
+    struct tr_key key;
+    uint64_t number;
+    struct tr_bytes data;
+};
+
+/* Sorts as a commit wants it: by kind, key, incarnation, number, so that writes go in key order. */
+int tri_op_compare(const struct tri_op *a, const struct tri_op *b);
+
+/* One atomic step of the store. */
+struct tri_commit {
+    const struct tri_op *ops; /* sorted, at most one for each thing but records */
+    size_t count;
+    uint64_t last_number;     /* of the total order: everything up to here is in */
+};
+
+/* How a store is opened. */
+struct tri_store_options {
+    const char *folder;                 /* made where it is missing, mode 0700 */
+    enum tr_durability durability;      /* PROCESS or FULL */
+    bool read_only;                     /* no lock, no fence, no writing; commit is refused */
+    const struct tr_schema *const *records; /* the record schemas, each a table */
+    size_t record_count;
+    const char *vfs;                    /* the database's own file system, NULL: the system's */
+};
+
+/* What a store tells while it loads, in this order: counters, actors (each with its pages right
+ * behind it), messages by sender, incarnation and sequence. A callback's error ends the loading
+ * and is returned. */
+struct tri_store_visitor {
+    void *self;
+    int (*counter)(void *self, const struct tri_op *op);
+    int (*actor)(void *self, const struct tri_op *op);
+    int (*page)(void *self, const struct tri_op *op);
+    int (*message)(void *self, const struct tri_op *op);
+};
+
+struct tri_store;
+
+/* A back end: every function has the contract of the tri_store function of its name. */
+struct tri_store_ops {
+    const char *name;
+    int (*commit)(struct tri_store *store, const struct tri_commit *commit);
+    int (*load)(struct tri_store *store, const struct tri_store_visitor *visitor);
+    int (*read_page)(struct tri_store *store, struct tr_key key, uint64_t number, void *buffer,
+                     size_t capacity, size_t *size);
+    int (*read_meta)(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
+                     size_t *size);
+    const char *(*explain)(struct tri_store *store);
+    void (*close)(struct tri_store *store);
+};
+
+/* The head of every back end's own struct. */
+struct tri_store {
+    const struct tri_store_ops *ops;
+    uint64_t incarnation; /* this host's, raised by each opening for writing */
+    uint64_t last_number; /* of the last commit */
+};
+
+/*
+ * Commits a group or nothing of it. Errors: TR_STORE_FULL (no room: nothing was written, the same
+ * commit may be tried again later), TR_STORE_FAILED (an I/O error or a failed sync: the process
+ * must end, the store holds the last good commit), TR_FENCED (a later incarnation has opened the
+ * store), TR_STORE_DAMAGED.
+ */
+TR_MUST_USE static inline int tri_store_commit(struct tri_store *store,
+                                               const struct tri_commit *commit)
+{
+    return store->ops->commit(store, commit);
+}
+
+/* Tells the visitor everything that is left. Errors: the visitor's, TR_STORE_DAMAGED, _FAILED. */
+TR_MUST_USE static inline int tri_store_load(struct tri_store *store,
+                                             const struct tri_store_visitor *visitor)
+{
+    return store->ops->load(store, visitor);
+}
+
+/* Copies one page. Errors: TR_NOT_FOUND, TR_LIMIT (capacity), TR_STORE_DAMAGED, _FAILED. */
+TR_MUST_USE static inline int tri_store_read_page(struct tri_store *store, struct tr_key key,
+                                                  uint64_t number, void *buffer, size_t capacity,
+                                                  size_t *size)
+{
+    return store->ops->read_page(store, key, number, buffer, capacity, size);
+}
+
+/* Copies one named cell. Errors as read_page. */
+TR_MUST_USE static inline int tri_store_read_meta(struct tri_store *store, uint64_t cell,
+                                                  void *buffer, size_t capacity, size_t *size)
+{
+    return store->ops->read_meta(store, cell, buffer, capacity, size);
+}
+
+/* The last error in words for a person, with the file and the remedy; never NULL. */
+static inline const char *tri_store_explain(struct tri_store *store)
+{
+    return store->ops->explain(store);
+}
+
+static inline void tri_store_close(struct tri_store *store)
+{
+    if (store != NULL) {
+        store->ops->close(store);
+    }
+}
+
+/* A buffer that is enough for any explanation of a failed opening. */
+#define TRI_STORE_EXPLAIN_BYTES 512
+
+/*
+ * Opens the SQLite store in `options->folder` (file troupe.db). For writing it takes the folder's
+ * lock, raises the incarnation and commits that. Errors: TR_STORE_LOCKED, TR_STORE_FOREIGN,
+ * TR_STORE_NEWER, TR_STORE_DAMAGED, TR_STORE_FULL, TR_STORE_FAILED, TR_MEMORY, TR_INVALID;
+ * `explain` (TRI_STORE_EXPLAIN_BYTES) then says file, what was found and what to do.
+ */
+TR_MUST_USE int tri_sqlite_open(const struct tri_store_options *options, char *explain,
+                                struct tri_store **store);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * Every limit of the runtime, once and by name. Reaching one is an error that somebody sees.
+ *
+ * Raising one is a change of this file and of the memory it stands for; the comment says which.
+ */
+#ifndef TR_RUNTIME_LIMITS_H
+#define TR_RUNTIME_LIMITS_H
+
+/* Worker threads of a host. Four bits of each serial hold the worker of birth. */
+#define TR_WORKERS_MAX 16
+
+/* Behaviours that one program registers. */
+#define TR_BEHAVIOURS_MAX 256
+
+/* The fixed part of a state; what is larger goes into pages. */
+#define TR_STATE_BYTES_MAX 4096
+
+/* One page of a state, and pages of one actor. */
+#define TR_PAGE_BYTES_MAX 16384
+#define TR_PAGES_MAX 65536
+
+/* One message, envelope and body. Larger data is passed by reference to a blob. */
+#define TR_MESSAGE_BYTES_MAX (1 << 20)
+
+/* Messages and time that an actor gets before the next one runs (architecture.md, Fairness). */
+#define TR_RUN_MESSAGES_MAX 64
+#define TR_RUN_NS_MAX 200000
+
+/* Supervision goes first, but one ordinary actor runs after so many of those. */
+#define TR_SUPERVISION_BURST 8
+
+/* Messages in a mailbox above which its senders are muted; they go on at half of it. */
+#define TR_MAILBOX_SOFT_MAX 4096
+
+/* Messages in a mailbox above which all but replies, DOWN and controls become dead letters. */
+#define TR_MAILBOX_HARD_MAX 4194304
+
+/* Effects of one kind that one handler may return for one message. */
+#define TR_EFFECTS_MAX 65536
+
+/* Timers, monitors, links and open asks of one actor. */
+#define TR_EDGES_MAX 65536
+
+/* Memory of one worker's actors and messages; above it new root actors are refused. */
+#define TR_WORKER_BYTES_MAX (8ULL << 30)
+
+/* Live actors of one worker: slots are 32 bits, and 0 is nobody. */
+#define TR_ACTORS_PER_WORKER_MAX 200000000U
+
+/* A batch to another worker leaves at so many envelopes or bytes, whichever comes first. */
+#define TR_BATCH_ENVELOPES_MAX 256
+#define TR_BATCH_BYTES_MAX 65536
+
+/* Batches in a pipe before it is full (a fuse: flow control is by mailboxes). */
+#define TR_PIPE_BATCHES_MAX 1024
+
+/* Batches that wait for a full pipe before the worker runs no more actors. */
+#define TR_PIPE_BACKLOG_MAX 64
+
+/* Handled messages after which a worker gives its batch to the journal at the latest. */
+#define TR_CUT_MESSAGES_MAX 16384
+
+/* Batches of one worker on their way to the disk before it runs no more actors. */
+#define TR_CUTS_OUTSTANDING_MAX 8
+
+/* Operations of one commit: a larger group becomes several commits of whole batches. */
+#define TR_COMMIT_OPS_MAX 262144
+
+/* How long a worker without work spins before it sleeps. */
+#define TR_SPIN_NS 30000
+
+/* A handler that takes longer is named in a log line and a metric. */
+#define TR_SLOW_HANDLER_MS 5
+
+/* A handler that takes longer ends the process, is counted and then quarantined. */
+#define TR_STUCK_HANDLER_MS 10000
+
+/* Messages to actors not yet born that a worker keeps waiting. */
+#define TR_UNBORN_MESSAGES_MAX 4096
+
+/* Dead letters kept in memory for people to look at (all are counted). */
+#define TR_DEAD_LETTERS_KEPT 1024
+
+/* How often a message may be forwarded behind a moving actor. */
+#define TR_HOPS_MAX 8
+
+/* Actors that live on another worker than that of their birth. */
+#define TR_MOVED_ACTORS_MAX 1048576
+
+/* Moves asked for while one is under way. */
+#define TR_MOVES_WAITING_MAX 1024
+
+/* Events of one flight recorder (64 bytes each, one recorder per worker). */
+#define TR_RECORDER_EVENTS 16384
+
+/* Taps at once, and what a filter without a better one is bounded by. */
+#define TR_TAPS_MAX 16
+#define TR_TAP_EVENTS_MAX 100000000ULL
+#define TR_TAP_RING_EVENTS 8192
+
+/* Groups that one border actor exchanges numbered messages with, and what waits for an answer. */
+#define TR_BORDER_PEERS_MAX 4096
+#define TR_BORDER_WINDOW 256
+
+/* Text of an address, and of one name in it. */
+#define TR_ADDRESS_BYTES_MAX 1024
+#define TR_NAME_BYTES_MAX 255
+
+/* The levels of supervision that an address or an escalation climbs. */
+#define TR_FAMILY_DEPTH_MAX 256
+
+#endif

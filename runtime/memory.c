@@ -1,0 +1,146 @@
+/*
+ * The door to the system's memory. Each block carries its size in front, so that what is in use
+ * can be counted by anybody at any time; 16 bytes keep the alignment that malloc promises.
+ */
+#include "runtime/memory.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define HEADER_BYTES 16
+
+static atomic_uint_fast64_t used_bytes;
+static bool (*allow_hook)(void *self, size_t size);
+static void *allow_self;
+
+static bool allowed(size_t size)
+{
+    return allow_hook == NULL || allow_hook(allow_self, size);
+}
+
+static void count_up(size_t size)
+{
+    atomic_fetch_add_explicit(&used_bytes, size, memory_order_relaxed);
+}
+
+static void count_down(size_t size)
+{
+    atomic_fetch_sub_explicit(&used_bytes, size, memory_order_relaxed);
+}
+
+/* Keeps the size in front of what the caller gets. */
+static void *finish(uint8_t *raw, size_t size)
+{
+    if (raw == NULL) {
+        return NULL;
+    }
+    memcpy(raw, &size, sizeof size);
+    count_up(size);
+    return raw + HEADER_BYTES;
+}
+
+static size_t size_of(const uint8_t *raw)
+{
+    size_t size;
+    memcpy(&size, raw, sizeof size);
+    return size;
+}
+
+void *tr_alloc(size_t size)
+{
+    if (size == 0 || size > SIZE_MAX - HEADER_BYTES || !allowed(size)) {
+        return NULL;
+    }
+    return finish(malloc(size + HEADER_BYTES), size);
+}
+
+void *tr_alloc_zero(size_t count, size_t size)
+{
+    size_t total;
+    if (__builtin_mul_overflow(count, size, &total) || total == 0 ||
+        total > SIZE_MAX - HEADER_BYTES || !allowed(total)) {
+        return NULL;
+    }
+    return finish(calloc(1, total + HEADER_BYTES), total);
+}
+
+void *tr_realloc(void *block, size_t size)
+{
+    if (block == NULL) {
+        return tr_alloc(size);
+    }
+    if (size == 0 || size > SIZE_MAX - HEADER_BYTES || !allowed(size)) {
+        return NULL;
+    }
+    uint8_t *raw = (uint8_t *)block - HEADER_BYTES;
+    size_t before = size_of(raw);
+    uint8_t *moved = realloc(raw, size + HEADER_BYTES);
+    if (moved == NULL) {
+        return NULL;
+    }
+    count_down(before);
+    return finish(moved, size);
+}
+
+char *tr_text_copy(struct tr_text text)
+{
+    char *copy = tr_alloc(text.size + 1);
+    if (copy != NULL) {
+        memcpy(copy, text.data, text.size);
+        copy[text.size] = '\0';
+    }
+    return copy;
+}
+
+void tr_free(void *block)
+{
+    if (block != NULL) {
+        uint8_t *raw = (uint8_t *)block - HEADER_BYTES;
+        count_down(size_of(raw));
+        free(raw);
+    }
+}
+
+void *tr_chunk_new(void)
+{
+    if (!allowed(TR_CHUNK_BYTES)) {
+        return NULL;
+    }
+    /* Twice the size is mapped, and what does not belong to the aligned chunk given back. */
+    uint8_t *raw = mmap(NULL, 2 * (size_t)TR_CHUNK_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED) {
+        return NULL;
+    }
+    size_t skipped = (size_t)(-(uintptr_t)raw & (TR_CHUNK_BYTES - 1));
+    uint8_t *chunk = raw + skipped;
+    if (skipped > 0) {
+        munmap(raw, skipped);
+    }
+    munmap(chunk + TR_CHUNK_BYTES, TR_CHUNK_BYTES - skipped);
+    /* Touching fresh memory in small pages costs more than sending a message (substrate.md). */
+    (void)madvise(chunk, TR_CHUNK_BYTES, MADV_HUGEPAGE);
+    count_up(TR_CHUNK_BYTES);
+    return chunk;
+}
+
+void tr_chunk_free(void *chunk)
+{
+    if (chunk != NULL) {
+        munmap(chunk, TR_CHUNK_BYTES);
+        count_down(TR_CHUNK_BYTES);
+    }
+}
+
+uint64_t tr_memory_used(void)
+{
+    return atomic_load_explicit(&used_bytes, memory_order_relaxed);
+}
+
+void tr_memory_hook_set(bool (*hook)(void *self, size_t size), void *self)
+{
+    allow_hook = hook;
+    allow_self = self;
+}

@@ -1,0 +1,44 @@
+/*
+ * The only door to the system's memory: allocation that counts, can be limited, and can be made to
+ * fail on purpose, and huge-page chunks for slabs.
+ *
+ * Why one door: a simulator that fails the n-th allocation, a test that asks for memory back to
+ * zero, and a limit per process all need one place. Any thread may call these.
+ */
+#ifndef TR_RUNTIME_MEMORY_H
+#define TR_RUNTIME_MEMORY_H
+
+#include "schemas/base.h"
+
+/* A chunk of slab memory: one huge page. */
+#define TR_CHUNK_BYTES (2U << 20)
+
+/* Memory that is not cleared; NULL when there is none. Size 0 is allowed and gives NULL. */
+TR_MUST_USE void *tr_alloc(size_t size);
+
+/* Cleared memory for `count` elements; NULL when there is none or the product overflows. */
+TR_MUST_USE void *tr_alloc_zero(size_t count, size_t size);
+
+/* As realloc: NULL leaves the old block as it was. */
+TR_MUST_USE void *tr_realloc(void *block, size_t size);
+
+/* A copy of the text with a closing zero; NULL when there is no memory. */
+TR_MUST_USE char *tr_text_copy(struct tr_text text);
+
+/* Gives a block back; NULL is fine. */
+void tr_free(void *block);
+
+/* A cleared chunk of TR_CHUNK_BYTES, aligned to its size; NULL when there is none. */
+TR_MUST_USE void *tr_chunk_new(void);
+void tr_chunk_free(void *chunk);
+
+/* Bytes in use through this door, chunks included. */
+uint64_t tr_memory_used(void);
+
+/*
+ * From now on every allocation asks `hook` first and fails where it answers false; NULL ends that.
+ * For simulators and tests; set while one thread runs.
+ */
+void tr_memory_hook_set(bool (*hook)(void *self, size_t size), void *self);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * What base.h promises: the end of a process whose invariants broke, and views of text.
+ *
+ * An assertion prints with plain write(2): stdio may be what is broken, and another thread may
+ * hold its lock.
+ */
+#include "schemas/base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void (*assert_hook)(void);
+
+void tr_assert_hook_set(void (*hook)(void))
+{
+    assert_hook = hook;
+}
+
+void tr_assert_failed(const char *condition, const char *file, int line)
+{
+    char text[512];
+    int size = snprintf(text, sizeof text, "troupe: assertion failed: %s (%s:%d)\n", condition,
+                        file, line);
+    if (size > 0) {
+        size_t shown = (size_t)size < sizeof text ? (size_t)size : sizeof text - 1;
+        ssize_t written = write(STDERR_FILENO, text, shown);
+        (void)written;
+    }
+    void (*hook)(void) = assert_hook;
+    assert_hook = NULL;
+    if (hook != NULL) {
+        hook();
+    }
+    abort();
+}
+
+struct tr_text tr_text_of(const char *string)
+{
+    if (string == NULL) {
+        return (struct tr_text){.data = "", .size = 0};
+    }
+    return (struct tr_text){.data = string, .size = strlen(string)};
+}
+
+bool tr_text_equal(struct tr_text a, struct tr_text b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
