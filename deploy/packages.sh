@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Sourced by deploy/quickstart and tests/run: installs what is missing of a table of Debian packages.
+# Sourced by deploy/quickstart and tests/run: installs what is missing of a table of Debian
+# packages.
 #
 # A table is an array of rows "package|what it is for". Nothing is touched, and no password asked,
 # when all of a table is installed already. The tables are read by the scripts that source this.

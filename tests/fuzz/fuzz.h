@@ -1,7 +1,7 @@
 /*
- * What every fuzz target of this folder defines: one function that takes any bytes at all and comes
- * back. The name is libFuzzer's, so that the same file is a libFuzzer program in the preset fuzz and
- * is linked with standalone.c in all others.
+ * What every fuzz target of this folder defines: one function that takes any bytes at all and
+ * comes back. The name is libFuzzer's, so that the same file is a libFuzzer program in the preset
+ * fuzz and is linked with standalone.c in all others.
  *
  * A target must not keep anything between two calls; what it finds wrong it says by aborting.
  */
