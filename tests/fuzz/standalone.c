@@ -147,7 +147,7 @@ static uint64_t draw(struct random_source *source)
 
 static size_t below(struct random_source *source, size_t bound)
 {
-    return (size_t)(draw(source) % bound);
+    return bound > 0 ? (size_t)(draw(source) % bound) : 0;
 }
 
 static void put(struct bytes *input, uint64_t byte)
