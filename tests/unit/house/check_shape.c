@@ -233,7 +233,7 @@ static void check_blanks(const struct house_source *source, struct house_finding
 }
 
 #define KIND(kind) (1u << (kind))
-#define ANY_C      (KIND(HOUSE_C) | KIND(HOUSE_HEADER))
+#define ANY_C (KIND(HOUSE_C) | KIND(HOUSE_HEADER))
 
 static const struct shape_law shape_laws[] = {
     {ANY_C, check_file_size},

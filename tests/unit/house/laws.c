@@ -42,7 +42,7 @@ const struct house_include_law house_include_laws[] = {
 const size_t house_include_law_count = COUNT(house_include_laws);
 
 #define ZEROMQ_FILES "runtime/link/*", "runtime/tap/*", "tests/*"
-#define HTTP_FILES   "runtime/env/http.c", "tests/*"
+#define HTTP_FILES "runtime/env/http.c", "tests/*"
 #define SQLITE_FILES "runtime/journal/sqlite*.c", "tests/*"
 
 const struct house_ban house_bans[] = {
