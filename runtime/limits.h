@@ -22,6 +22,9 @@
 /* One message, envelope and body. Larger data is passed by reference to a blob. */
 #define TR_MESSAGE_BYTES_MAX (1 << 20)
 
+/* An actor on its way to another worker, with pages and mailbox. */
+#define TR_LUGGAGE_BYTES_MAX (48 << 20)
+
 /* Messages and time that an actor gets before the next one runs (architecture.md, Fairness). */
 #define TR_RUN_MESSAGES_MAX 64
 #define TR_RUN_NS_MAX 200000
@@ -43,6 +46,9 @@
 
 /* Memory of one worker's actors and messages; above it new root actors are refused. */
 #define TR_WORKER_BYTES_MAX (8ULL << 30)
+
+/* Messages kept for what the runtime itself must say when there is no memory left. */
+#define TR_SIGNAL_RESERVE 256
 
 /* Live actors of one worker: slots are 32 bits, and 0 is nobody. */
 #define TR_ACTORS_PER_WORKER_MAX 200000000U

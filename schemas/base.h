@@ -27,11 +27,11 @@
  * Our own mistakes end the process, in release builds too: what goes on after a broken invariant
  * would be written to the store.
  */
-#define TR_ASSERT(condition)                                        \
-    do {                                                            \
-        if (TR_UNLIKELY(!(condition))) {                            \
-            tr_assert_failed(#condition, __FILE__, __LINE__);       \
-        }                                                           \
+#define TR_ASSERT(condition)                                  \
+    do {                                                      \
+        if (TR_UNLIKELY(!(condition))) {                      \
+            tr_assert_failed(#condition, __FILE__, __LINE__); \
+        }                                                     \
     } while (false)
 
 /* Prints the condition and its place on stderr, runs the hook if there is one, and aborts. */

@@ -18,10 +18,10 @@
 #define TR_ENVELOPE_VERSION 1
 
 /* What a message is to its receiver. */
-#define TR_ENVELOPE_KINDS(K)                                   \
-    K(TELL, 1, "tell")       /* no answer is expected */       \
-    K(ASK, 2, "ask")         /* a reply is, before deadline */ \
-    K(REPLY, 3, "reply")     /* cause names the ask */         \
+#define TR_ENVELOPE_KINDS(K)                                              \
+    K(TELL, 1, "tell")       /* no answer is expected */                  \
+    K(ASK, 2, "ask")         /* a reply is, before deadline */            \
+    K(REPLY, 3, "reply")     /* cause names the ask */                    \
     K(SIGNAL, 4, "signal")   /* from the runtime: DOWN, timer, timeout */ \
     K(CALL, 5, "call")       /* to the outside, over the boundary */      \
     K(CONTROL, 6, "control") /* between workers and services; no actor sees it */
@@ -44,30 +44,30 @@ enum tr_envelope_flag {
 };
 
 /* (name, bits) in their order on the wire. */
-#define TR_ENVELOPE_FIELDS(F)                                                     \
-    F(envelope_version, 8)                                                        \
-    F(kind, 8)                                                                    \
-    F(flags, 8)                                                                   \
-    F(hops, 8)                                                                    \
-    F(version, 8)  /* of the body's schema */                                     \
-    F(type, 16)    /* the body's schema */                                        \
-    F(body_size, 32)                                                              \
-    F(to_group, 64)                                                               \
-    F(to_serial, 64)                                                              \
-    F(to_incarnation, 32)                                                         \
-    F(to_epoch, 32)                                                               \
-    F(from_group, 64)                                                             \
-    F(from_serial, 64)                                                            \
-    F(from_incarnation, 32)                                                       \
-    F(from_epoch, 32)                                                             \
-    F(sequence, 64)                                                               \
-    F(cause_group, 64)                                                            \
-    F(cause_serial, 64)                                                           \
-    F(cause_incarnation, 32)                                                      \
-    F(cause_sequence, 64)                                                         \
-    F(deadline_ms, 64) /* on the wall clock, 0: none */                           \
-    F(trace, 64)                                                                  \
-    F(clock, 64)   /* hybrid logical clock: milliseconds << 16 | counter */
+#define TR_ENVELOPE_FIELDS(F)                           \
+    F(envelope_version, 8)                              \
+    F(kind, 8)                                          \
+    F(flags, 8)                                         \
+    F(hops, 8)                                          \
+    F(version, 8) /* of the body's schema */            \
+    F(type, 16)   /* the body's schema */               \
+    F(body_size, 32)                                    \
+    F(to_group, 64)                                     \
+    F(to_serial, 64)                                    \
+    F(to_incarnation, 32)                               \
+    F(to_epoch, 32)                                     \
+    F(from_group, 64)                                   \
+    F(from_serial, 64)                                  \
+    F(from_incarnation, 32)                             \
+    F(from_epoch, 32)                                   \
+    F(sequence, 64)                                     \
+    F(cause_group, 64)                                  \
+    F(cause_serial, 64)                                 \
+    F(cause_incarnation, 32)                            \
+    F(cause_sequence, 64)                               \
+    F(deadline_ms, 64) /* on the wall clock, 0: none */ \
+    F(trace, 64)                                        \
+    F(clock, 64) /* hybrid logical clock: milliseconds << 16 | counter */
 
 typedef uint8_t tri_uint8;
 typedef uint16_t tri_uint16;
@@ -134,7 +134,7 @@ static inline void tr_envelope_pack(const struct tr_envelope *envelope, uint8_t 
     struct tri_envelope_wire *wire = (struct tri_envelope_wire *)at;
     wire->array_tag = 0xdc;
     wire->array_count = tri_swap16(TRI_ENVELOPE_FIELD_COUNT);
-#define TRI_STORE(name, bits)         \
+#define TRI_STORE(name, bits)          \
     wire->name##_tag = TRI_TAG_##bits; \
     wire->name = tri_swap##bits(envelope->name);
     TR_ENVELOPE_FIELDS(TRI_STORE)

@@ -30,18 +30,18 @@
  * The kinds: name, C type, and the most bytes one takes beside its own content. Kinds with content
  * (text, bytes, any) are views into the message that was unpacked.
  */
-#define TR_FIELD_KINDS(K)                                     \
-    K(bool, bool, TR_SCALAR_BYTES_MAX)                        \
-    K(u8, uint8_t, TR_SCALAR_BYTES_MAX)                       \
-    K(u16, uint16_t, TR_SCALAR_BYTES_MAX)                     \
-    K(u32, uint32_t, TR_SCALAR_BYTES_MAX)                     \
-    K(u64, uint64_t, TR_SCALAR_BYTES_MAX)                     \
-    K(i64, int64_t, TR_SCALAR_BYTES_MAX)                      \
-    K(f64, double, TR_SCALAR_BYTES_MAX)                       \
-    K(key, struct tr_key, TR_KEY_BYTES_MAX)                   \
-    K(ref, struct tr_ref, TR_REF_BYTES_MAX)                   \
-    K(text, struct tr_text, TR_BLOB_HEADER_BYTES_MAX)         \
-    K(bytes, struct tr_bytes, TR_BLOB_HEADER_BYTES_MAX)       \
+#define TR_FIELD_KINDS(K)                               \
+    K(bool, bool, TR_SCALAR_BYTES_MAX)                  \
+    K(u8, uint8_t, TR_SCALAR_BYTES_MAX)                 \
+    K(u16, uint16_t, TR_SCALAR_BYTES_MAX)               \
+    K(u32, uint32_t, TR_SCALAR_BYTES_MAX)               \
+    K(u64, uint64_t, TR_SCALAR_BYTES_MAX)               \
+    K(i64, int64_t, TR_SCALAR_BYTES_MAX)                \
+    K(f64, double, TR_SCALAR_BYTES_MAX)                 \
+    K(key, struct tr_key, TR_KEY_BYTES_MAX)             \
+    K(ref, struct tr_ref, TR_REF_BYTES_MAX)             \
+    K(text, struct tr_text, TR_BLOB_HEADER_BYTES_MAX)   \
+    K(bytes, struct tr_bytes, TR_BLOB_HEADER_BYTES_MAX) \
     K(any, struct tr_bytes, TR_BLOB_HEADER_BYTES_MAX)
 
 enum tr_field_kind {
@@ -98,10 +98,10 @@ struct tr_schema {
 };
 
 /* Text or bytes inside a struct; set and read by the functions below. */
-#define TRI_ARRAY_STRUCT(size_max)    \
-    struct {                          \
-        uint16_t size;                \
-        char data[size_max];          \
+#define TRI_ARRAY_STRUCT(size_max) \
+    struct {                       \
+        uint16_t size;             \
+        char data[size_max];       \
     }
 
 /* Copies `text` into an array field; too long is TR_LIMIT and changes nothing. */
@@ -156,8 +156,7 @@ TR_FIELD_KINDS(TRI_KIND_TYPE)
 /* The expansions of one field. */
 #define TRI_STRUCT_FIELD(kind, name, since, marks) tri_type_##kind name;
 #define TRI_STRUCT_ARRAY(kind, name, capacity, since, marks) TRI_ARRAY_STRUCT(capacity) name;
-#define TRI_SIZE_FIELD(kind, name, since, marks) \
-    +TRI_BYTES_##kind + TRI_CONTENT_##kind(value->name)
+#define TRI_SIZE_FIELD(kind, name, since, marks) +TRI_BYTES_##kind + TRI_CONTENT_##kind(value->name)
 #define TRI_SIZE_ARRAY(kind, name, capacity, since, marks) \
     +TR_BLOB_HEADER_BYTES_MAX + value->name.size
 #define TRI_PACK_FIELD(kind, name, since, marks) tr_write_##kind(writer, value->name);
@@ -167,21 +166,21 @@ TR_FIELD_KINDS(TRI_KIND_TYPE)
     if (version >= (since)) {                      \
         value.name = tr_read_##kind(&cursor);      \
     }
-#define TRI_UNPACK_ARRAY(kind, name, capacity, since, marks)                            \
-    if (version >= (since)) {                                                           \
-        tri_read_array_##kind(&cursor, value.name.data, (capacity), &value.name.size);  \
+#define TRI_UNPACK_ARRAY(kind, name, capacity, since, marks)                           \
+    if (version >= (since)) {                                                          \
+        tri_read_array_##kind(&cursor, value.name.data, (capacity), &value.name.size); \
     }
 #define TRI_COUNT_FIELD(kind, name, since, marks) +1
 #define TRI_COUNT_ARRAY(kind, name, capacity, since, marks) +1
 
 /* Makes the struct and declares the functions and the schema of one definition. */
-#define TR_SCHEMA_DECLARE(name, FIELDS)                                                   \
-    struct tr_##name {                                                                    \
-        FIELDS(TRI_STRUCT_FIELD, TRI_STRUCT_ARRAY)                                        \
-    };                                                                                    \
-    extern const struct tr_schema tr_##name##_schema;                                     \
+#define TR_SCHEMA_DECLARE(name, FIELDS)                                                        \
+    struct tr_##name {                                                                         \
+        FIELDS(TRI_STRUCT_FIELD, TRI_STRUCT_ARRAY)                                             \
+    };                                                                                         \
+    extern const struct tr_schema tr_##name##_schema;                                          \
     TR_MUST_USE int tr_##name##_pack(const struct tr_##name *value, struct tr_writer *writer); \
-    TR_MUST_USE int tr_##name##_unpack(struct tr_bytes body, uint8_t version,             \
+    TR_MUST_USE int tr_##name##_unpack(struct tr_bytes body, uint8_t version,                  \
                                        struct tr_##name *value);
 
 /* Describes a field; `tri_self` is the struct's type inside the function that holds the table. */
@@ -191,7 +190,8 @@ TR_FIELD_KINDS(TRI_KIND_TYPE)
     {#name, TR_FIELD_##kind, (since), (marks), (uint32_t)offsetof(tri_self, name), (capacity)},
 
 /* Makes the functions and the schema of one definition; in one .c file. */
-#define TR_SCHEMA_DEFINE(schema_name, schema_id, schema_role, schema_version, schema_marks, FIELDS) \
+#define TR_SCHEMA_DEFINE(schema_name, schema_id, schema_role, schema_version, schema_marks,       \
+                         FIELDS)                                                                  \
     static const struct tr_field *tri_##schema_name##_fields(void)                                \
     {                                                                                             \
         typedef struct tr_##schema_name tri_self;                                                 \

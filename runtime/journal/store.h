@@ -28,17 +28,17 @@ enum tri_op_kind {
     TRI_OP_DELETE_ACTOR,    /* key; its pages go with it */
     TRI_OP_PUT_PAGE,        /* key, number = page, data */
     TRI_OP_DELETE_PAGE,     /* key, number = page */
-    TRI_OP_PUT_MESSAGE,     /* key, incarnation = sender; number = its sequence; data = envelope+body */
-    TRI_OP_DELETE_MESSAGE,  /* key, incarnation, number as above */
-    TRI_OP_PUT_RECORD,      /* type = record schema's id, data = packed row (version in `incarnation`) */
-    TRI_OP_PUT_META,        /* number = a named cell (enum tri_meta), data = its bytes */
+    TRI_OP_PUT_MESSAGE, /* key, incarnation = sender; number = its sequence; data = envelope+body */
+    TRI_OP_DELETE_MESSAGE, /* key, incarnation, number as above */
+    TRI_OP_PUT_RECORD, /* type = record schema's id, data = packed row (version in `incarnation`) */
+    TRI_OP_PUT_META,   /* number = a named cell (enum tri_meta), data = its bytes */
+    TRI_OP_DELETE_COUNTER, /* key as for PUT_COUNTER: its group has ended */
 };
 
 /* Named cells of the store beside its actors. */
 enum tri_meta {
-    TRI_META_NEXT_GROUP = 1, /* 8 bytes big endian: the next group number to give */
-    TRI_META_POISON = 2,     /* the crash counts: see host/poison.h */
-    TRI_META_USER = 64,      /* from here on: the program's own */
+    TRI_META_NEXT_GROUP = 16, /* + worker: how many groups began there, a uint64_t */
+    TRI_META_USER = 64,       /* from here on: the program's own */
 };
 
 /* One operation. `data` belongs to the caller until commit returns. */
@@ -58,17 +58,17 @@ int tri_op_compare(const struct tri_op *a, const struct tri_op *b);
 struct tri_commit {
     const struct tri_op *ops; /* sorted, at most one for each thing but records */
     size_t count;
-    uint64_t last_number;     /* of the total order: everything up to here is in */
+    uint64_t last_number; /* of the total order: everything up to here is in */
 };
 
 /* How a store is opened. */
 struct tri_store_options {
-    const char *folder;                 /* made where it is missing, mode 0700 */
-    enum tr_durability durability;      /* PROCESS or FULL */
-    bool read_only;                     /* no lock, no fence, no writing; commit is refused */
+    const char *folder;                     /* made where it is missing, mode 0700 */
+    enum tr_durability durability;          /* PROCESS or FULL */
+    bool read_only;                         /* no lock, no fence, no writing; commit is refused */
     const struct tr_schema *const *records; /* the record schemas, each a table */
     size_t record_count;
-    const char *vfs;                    /* the database's own file system, NULL: the system's */
+    const char *vfs; /* the database's own file system, NULL: the system's */
 };
 
 /* What a store tells while it loads, in this order: counters, actors (each with its pages right

@@ -1,0 +1,282 @@
+/*
+ * How actors come into the world and leave it: slots, table, family, name.
+ *
+ * A family is a ring of siblings that live on one worker, found by the parent's key, so that a
+ * parent that ends finds its children without keeping a list in its state.
+ */
+#include "runtime/actor/parts.h"
+
+#include <stdio.h>
+
+#define FINE_STEP 32U
+#define FINE_SLABS 12U
+
+/* The object size of each actor slab: steps of 32 bytes at first, then halves of powers of two. */
+static uint32_t actor_slab_bytes(unsigned slab)
+{
+    uint32_t base = (uint32_t)sizeof(struct tri_actor);
+    if (slab < FINE_SLABS) {
+        return base + slab * FINE_STEP;
+    }
+    uint32_t power = 512U << ((slab - FINE_SLABS) / 2);
+    return base + ((slab - FINE_SLABS) % 2 == 0 ? power : power + power / 2);
+}
+
+void tri_actor_slabs_init(struct tri_worker *worker)
+{
+    for (unsigned i = 0; i < TRI_ACTOR_SLABS; i++) {
+        tri_slab_init(&worker->actor_slabs[i], &worker->directory, actor_slab_bytes(i));
+    }
+}
+
+static unsigned actor_slab_for(size_t state_size)
+{
+    if (state_size <= (FINE_SLABS - 1) * FINE_STEP) {
+        return (unsigned)(state_size + FINE_STEP - 1) / FINE_STEP;
+    }
+    unsigned slab = FINE_SLABS;
+    while (actor_slab_bytes(slab) < sizeof(struct tri_actor) + state_size) {
+        slab++;
+    }
+    TR_ASSERT(slab < TRI_ACTOR_SLABS);
+    return slab;
+}
+
+int tri_behaviour_index(const struct tri_shared *shared, uint16_t id)
+{
+    for (uint32_t i = 0; i < shared->behaviour_count; i++) {
+        if (shared->behaviours[i]->id == id) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* Keeps a name: the number of an element as it is, anything else as a text of its own. */
+static int set_name(struct tri_actor *actor, const struct tri_birth *birth)
+{
+    if (birth->is_element) {
+        actor->flags |= TRI_ACTOR_ELEMENT;
+        actor->name = birth->element;
+        return 0;
+    }
+    if (birth->name.size == 0) {
+        return 0;
+    }
+    if (birth->name.size > TR_NAME_BYTES_MAX) {
+        return TR_LIMIT;
+    }
+    char *copy = tr_text_copy(birth->name);
+    actor->name = (uint64_t)(uintptr_t)copy;
+    return copy == NULL ? TR_MEMORY : 0;
+}
+
+static void free_name(struct tri_actor *actor)
+{
+    if ((actor->flags & TRI_ACTOR_ELEMENT) == 0) {
+        tr_free((void *)(uintptr_t)actor->name);
+    }
+}
+
+/* A cleared actor with its first state. */
+static struct tri_actor *take_slot(struct tri_worker *worker, const struct tri_birth *birth)
+{
+    size_t state_size = worker->shared->behaviours[birth->behaviour]->state->struct_size;
+    unsigned slab = actor_slab_for(state_size);
+    uint32_t slot = tri_slab_take(&worker->actor_slabs[slab]);
+    if (slot == 0) {
+        return NULL;
+    }
+    struct tri_actor *actor = tri_actor_at(worker, slot);
+    *actor = (struct tri_actor){
+        .key = birth->key,
+        .incarnation = birth->incarnation == 0 ? 1 : birth->incarnation,
+        .slot = slot,
+        .slab = (uint16_t)slab,
+        .phase = TRI_EMBRYO,
+        .behaviour = (uint8_t)birth->behaviour,
+        .parent = birth->parent.key,
+        .parent_incarnation = birth->parent.incarnation,
+        .parent_slot = birth->parent_slot,
+    };
+    if (birth->state != NULL) {
+        memcpy(tri_actor_state(actor), birth->state, state_size);
+    } else {
+        memset(tri_actor_state(actor), 0, state_size);
+    }
+    return actor;
+}
+
+int tri_key_new(struct tri_worker *worker, uint64_t number, struct tr_key *key)
+{
+    struct tri_group *group = tri_group_get(worker, number);
+    if (group == NULL) {
+        return TR_MEMORY;
+    }
+    uint64_t serial;
+    int error = tri_group_birth(worker, group, &serial);
+    if (error == 0) {
+        *key = (struct tr_key){number, serial};
+    }
+    return error;
+}
+
+int tri_actor_new(struct tri_worker *worker, const struct tri_birth *birth, struct tri_actor **out)
+{
+    if (worker->actor_count >= TR_ACTORS_PER_WORKER_MAX) {
+        return TR_LIMIT;
+    }
+    int error = tri_table_reserve(&worker->table);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_actor *actor = take_slot(worker, birth);
+    if (actor == NULL) {
+        return TR_MEMORY;
+    }
+    error = set_name(actor, birth);
+    struct tri_group *group = error != 0 ? NULL : tri_group_get(worker, birth->key.group);
+    if (group == NULL) {
+        free_name(actor);
+        tri_slab_give(&worker->actor_slabs[actor->slab], actor->slot);
+        return error != 0 ? error : TR_MEMORY;
+    }
+    group->actor_count++;
+    worker->actor_count++;
+    tri_table_insert(&worker->table, actor->key, actor->slot);
+    *out = actor;
+    return 0;
+}
+
+struct tri_actor *tri_family_first(const struct tri_worker *worker, struct tr_key parent)
+{
+    uint32_t slot = (uint32_t)tri_key_map_get(&worker->families, parent);
+    return slot == 0 ? NULL : tri_actor_at(worker, slot);
+}
+
+int tri_actor_join(struct tri_worker *worker, struct tri_actor *actor)
+{
+    actor->phase = TRI_IDLE;
+    if (tr_key_is_none(actor->parent)) {
+        return 0;
+    }
+    struct tri_actor *first = tri_family_first(worker, actor->parent);
+    if (first == NULL) {
+        actor->sibling_next = actor->slot;
+        actor->sibling_previous = actor->slot;
+        return tri_key_map_set(&worker->families, actor->parent, actor->slot);
+    }
+    struct tri_actor *last = tri_actor_at(worker, first->sibling_previous);
+    actor->sibling_next = first->slot;
+    actor->sibling_previous = last->slot;
+    last->sibling_next = actor->slot;
+    first->sibling_previous = actor->slot;
+    return 0;
+}
+
+static void leave_family(struct tri_worker *worker, struct tri_actor *actor)
+{
+    if (actor->sibling_next == 0) {
+        return;
+    }
+    if (actor->sibling_next == actor->slot) {
+        tri_key_map_remove(&worker->families, actor->parent);
+        return;
+    }
+    struct tri_actor *next = tri_actor_at(worker, actor->sibling_next);
+    tri_actor_at(worker, actor->sibling_previous)->sibling_next = next->slot;
+    next->sibling_previous = actor->sibling_previous;
+    if (tri_family_first(worker, actor->parent) == actor) {
+        /* The key is there, so setting it allocates nothing and cannot fail. */
+        int error = tri_key_map_set(&worker->families, actor->parent, next->slot);
+        TR_ASSERT(error == 0);
+    }
+}
+
+/* Takes the actor out of the list of those to write. */
+static void leave_dirty(struct tri_worker *worker, struct tri_actor *actor)
+{
+    if ((actor->flags & TRI_ACTOR_DIRTY) == 0) {
+        return;
+    }
+    uint32_t *link = &worker->dirty_head;
+    while (*link != actor->slot) {
+        link = &tri_actor_at(worker, *link)->dirty_next;
+    }
+    *link = actor->dirty_next;
+    actor->flags &= (uint16_t)~TRI_ACTOR_DIRTY;
+}
+
+void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
+{
+    leave_family(worker, actor);
+    leave_dirty(worker, actor);
+    tri_table_remove(&worker->table, actor->key, actor->slot);
+    while (actor->edges != 0) {
+        tri_edge_remove(worker, actor, tri_edge_first(worker, actor));
+    }
+    tri_pages_free(actor);
+    free_name(actor);
+    worker->actor_count--;
+    struct tri_group *group = tri_group_find(worker, actor->key.group);
+    TR_ASSERT(group != NULL && group->actor_count > 0);
+    group->actor_count--;
+    bool is_queued = actor->phase == TRI_READY || actor->phase == TRI_RUNNING;
+    actor->phase = TRI_DEAD;
+    if (!is_queued) {
+        tri_slab_give(&worker->actor_slabs[actor->slab], actor->slot);
+    }
+}
+
+struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_t size)
+{
+    int written;
+    if ((actor->flags & TRI_ACTOR_ELEMENT) != 0) {
+        written = snprintf(buffer, size, "[%llu]", (unsigned long long)actor->name);
+    } else if (actor->name != 0) {
+        written = snprintf(buffer, size, "%s", (const char *)(uintptr_t)actor->name);
+    } else {
+        written = snprintf(buffer, size, "~%llu", (unsigned long long)actor->key.serial);
+    }
+    size_t length = written < 0 ? 0 : (size_t)written;
+    return (struct tr_text){.data = buffer, .size = length < size ? length : size - 1};
+}
+
+/* Puts one name in front of what is written at the end of a buffer; false when it is full. */
+static bool prepend(char *buffer, size_t *begin, struct tr_text name)
+{
+    bool is_element = name.size > 0 && name.data[0] == '[';
+    size_t needed = name.size + (is_element ? 0 : 1);
+    if (needed > *begin) {
+        return false;
+    }
+    *begin -= name.size;
+    memcpy(buffer + *begin, name.data, name.size);
+    if (!is_element) {
+        buffer[--*begin] = '/';
+    }
+    return true;
+}
+
+struct tr_text tri_actor_address(const struct tri_worker *worker, const struct tri_actor *actor,
+                                 char *buffer, size_t size)
+{
+    size_t begin = size;
+    char name[TR_NAME_BYTES_MAX + 1];
+    for (unsigned depth = 0; actor != NULL && depth < TR_FAMILY_DEPTH_MAX; depth++) {
+        if (!prepend(buffer, &begin, tri_actor_name(actor, name, sizeof name))) {
+            break;
+        }
+        if (tr_key_is_none(actor->parent)) {
+            actor = NULL;
+        } else {
+            const struct tri_actor *parent =
+                tri_actor_find(worker, actor->parent, actor->parent_slot);
+            if (parent == NULL && begin > 0) {
+                buffer[--begin] = '~'; /* the rest of the way lies on another worker */
+            }
+            actor = parent;
+        }
+    }
+    return (struct tr_text){.data = buffer + begin, .size = size - begin};
+}

@@ -1,0 +1,176 @@
+/*
+ * The end of a handler: all of its effects, or none.
+ *
+ * What could still fail for want of memory is prepared first; from then on nothing fails. Children
+ * come first, so that messages to them find them; the outbox last, in the order of sending.
+ */
+#include "runtime/actor/deliver.h"
+
+/* Takes what an effect will need; undone by cutting back. */
+static int prepare(struct tri_worker *worker, struct tri_actor *actor, struct tri_effect *effect)
+{
+    switch ((enum tri_effect_kind)effect->kind) {
+    case TRI_EFFECT_SPAWN:
+        return tri_actor_join(worker, tri_actor_at(worker, effect->slot));
+    case TRI_EFFECT_EDGE_ADD:
+        effect->slot = tri_slab_take(&worker->edge_slab);
+        return effect->slot == 0 ? TR_MEMORY : 0;
+    case TRI_EFFECT_PAGE:
+        return tri_page_reserve(actor, effect->page);
+    case TRI_EFFECT_EDGE_REMOVE:
+    case TRI_EFFECT_RECORD:
+        return 0;
+    }
+    return TR_INVALID;
+}
+
+static void apply_edge_add(struct tri_worker *worker, struct tri_actor *actor,
+                           const struct tri_effect *effect)
+{
+    struct tri_edge *edge = tri_edge_place(
+        worker, actor, effect->slot, (enum tri_edge_kind)effect->edge, effect->peer, effect->id);
+    edge->due_ms = effect->due_ms;
+    if (edge->due_ms != 0) {
+        tri_wheel_insert(worker, edge);
+    }
+}
+
+/* Links are found by peer, everything else by its number. */
+static void apply_edge_remove(struct tri_worker *worker, struct tri_actor *actor,
+                              const struct tri_effect *effect)
+{
+    enum tri_edge_kind kind = (enum tri_edge_kind)effect->edge;
+    struct tri_edge *edge = kind == TRI_EDGE_LINK
+                                ? tri_edge_find_peer(worker, actor, kind, effect->peer.key)
+                                : tri_edge_find(worker, actor, kind, effect->id);
+    if (edge != NULL) {
+        tri_edge_remove(worker, actor, edge);
+    }
+}
+
+static void apply_record(struct tri_worker *worker, const struct tri_effect *effect)
+{
+    if (worker->is_journaled) {
+        struct tri_op op = {
+            .kind = TRI_OP_PUT_RECORD,
+            .type = (uint16_t)effect->page,
+            .incarnation = effect->peer.incarnation,
+            .data = {.data = effect->bytes, .size = effect->size},
+        };
+        tri_batch_add(&worker->batch, &op);
+    }
+    tr_free(effect->bytes);
+}
+
+/* A child is born: the counter of its group is written with it. */
+static void apply_spawn(struct tri_worker *worker, uint32_t slot)
+{
+    struct tri_actor *child = tri_actor_at(worker, slot);
+    worker->metrics.actors_born++;
+    tri_actor_touch(worker, child);
+    struct tri_event *event = tri_recorder_next(&worker->recorder);
+    *event = (struct tri_event){
+        .to_serial = child->key.serial,
+        .to_group = (uint32_t)child->key.group,
+        .from_serial = child->parent.serial,
+        .at_ms = (uint32_t)worker->now_ms,
+        .point = TRI_TAP_SPAWN,
+    };
+}
+
+static void apply(struct tri_worker *worker, struct tri_actor *actor,
+                  const struct tri_effect *effect)
+{
+    switch ((enum tri_effect_kind)effect->kind) {
+    case TRI_EFFECT_SPAWN:
+        apply_spawn(worker, effect->slot);
+        return;
+    case TRI_EFFECT_EDGE_ADD:
+        apply_edge_add(worker, actor, effect);
+        return;
+    case TRI_EFFECT_EDGE_REMOVE:
+        apply_edge_remove(worker, actor, effect);
+        return;
+    case TRI_EFFECT_PAGE:
+        tri_page_set(actor, effect->page, effect->bytes, effect->size);
+        return;
+    case TRI_EFFECT_RECORD:
+        apply_record(worker, effect);
+        return;
+    }
+}
+
+/* Gives back what was prepared, and what the effect itself holds. */
+static void undo(struct tri_worker *worker, struct tri_effect *effect, bool is_prepared)
+{
+    switch ((enum tri_effect_kind)effect->kind) {
+    case TRI_EFFECT_SPAWN:
+        tri_actor_free(worker, tri_actor_at(worker, effect->slot));
+        return;
+    case TRI_EFFECT_EDGE_ADD:
+        if (is_prepared) {
+            tri_slab_give(&worker->edge_slab, effect->slot);
+        }
+        return;
+    case TRI_EFFECT_PAGE:
+    case TRI_EFFECT_RECORD:
+        tr_free(effect->bytes);
+        return;
+    case TRI_EFFECT_EDGE_REMOVE:
+        return;
+    }
+}
+
+static void cut_back(struct tri_worker *worker, uint32_t prepared_count)
+{
+    struct tr_context *context = &worker->context;
+    for (uint32_t i = 0; i < context->effect_count; i++) {
+        undo(worker, &context->effects[i], i < prepared_count);
+    }
+    context->effect_count = 0;
+    while (context->outbox_head != NULL) {
+        struct tri_message *message = context->outbox_head;
+        context->outbox_head = message->next;
+        tri_message_free(worker, message);
+    }
+    context->outbox_tail = NULL;
+}
+
+void tri_effects_cut_back(struct tri_worker *worker)
+{
+    cut_back(worker, 0);
+}
+
+int tri_effects_prepare(struct tri_worker *worker)
+{
+    struct tr_context *context = &worker->context;
+    for (uint32_t i = 0; i < context->effect_count; i++) {
+        int error = prepare(worker, context->actor, &context->effects[i]);
+        if (error != 0) {
+            cut_back(worker, i);
+            return error;
+        }
+    }
+    return 0;
+}
+
+void tri_effects_commit(struct tri_worker *worker)
+{
+    struct tr_context *context = &worker->context;
+    context->actor->sequence = context->sequence;
+    for (uint32_t i = 0; i < context->effect_count; i++) {
+        apply(worker, context->actor, &context->effects[i]);
+    }
+    context->effect_count = 0;
+    struct tri_message *message = context->outbox_head;
+    context->outbox_head = NULL;
+    context->outbox_tail = NULL;
+    uint32_t self = context->actor->slot;
+    while (message != NULL) {
+        struct tri_message *next = message->next;
+        uint32_t hint = message->from_hint;
+        message->from_hint = self;
+        tri_deliver(worker, message, hint);
+        message = next;
+    }
+}

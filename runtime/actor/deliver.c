@@ -1,0 +1,318 @@
+/*
+ * Where messages go: into a mailbox of this worker, into the batch for another place, or to the
+ * dead letters. Also who has to wait because a mailbox is full.
+ *
+ * A mailbox over its soft limit mutes its senders: a muted actor is not run until the mailbox is
+ * half empty. An actor that is itself overloaded is never muted, so no ring of actors can lock.
+ * Replies, DOWN and controls pass any limit: whoever waits for them has reserved their room.
+ */
+#include "runtime/actor/deliver.h"
+
+/* Supervision goes first: an actor that is told of an end is put into the other queue. */
+#define DOWN_TYPE 1
+
+static struct tr_key key_of_slot(const void *owner, uint32_t slot)
+{
+    return tri_actor_at(owner, slot)->key;
+}
+
+struct tri_actor *tri_actor_find(const struct tri_worker *worker, struct tr_key key, uint32_t hint)
+{
+    if (hint != 0 && hint >> TRI_SLOT_BITS < worker->directory.count) {
+        struct tri_actor *actor = tri_actor_at(worker, hint);
+        if (tr_key_equal(actor->key, key) && actor->slot == hint && actor->phase != TRI_DEAD) {
+            return actor;
+        }
+    }
+    uint32_t slot = tri_table_find(&worker->table, key, key_of_slot, worker);
+    return slot == 0 ? NULL : tri_actor_at(worker, slot);
+}
+
+uint32_t tri_route(const struct tri_worker *worker, struct tr_key key)
+{
+    uint64_t moved = tri_key_map_get(&worker->routes, key);
+    return moved != 0 ? (uint32_t)moved - 1 : tri_birth_worker(worker->shared, key);
+}
+
+/* Whether the message must be taken whatever the mailbox holds. */
+static bool passes_limits(const struct tri_message *message)
+{
+    return tri_message_has_flag(message, TR_FLAG_PRIORITY) ||
+           tr_envelope_get(message->bytes, 8, kind) == TR_KIND_REPLY;
+}
+
+void tri_mailbox_push(struct tri_actor *actor, struct tri_message *message)
+{
+    message->next = NULL;
+    if (actor->mailbox_tail != NULL) {
+        actor->mailbox_tail->next = message;
+    } else {
+        actor->mailbox_head = message;
+    }
+    actor->mailbox_tail = message;
+    actor->mailbox_count++;
+    if (actor->mailbox_fresh == NULL && message->is_stored == 0) {
+        actor->mailbox_fresh = message;
+    }
+}
+
+/* Asks the worker of a sender to hold it back, and remembers to let it go. */
+static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
+                        const struct tri_message *message)
+{
+    struct tr_ref sender = tri_message_from(message);
+    if (sender.key.group == 0 || tr_key_equal(sender.key, actor->key) ||
+        tri_edge_find_peer(worker, actor, TRI_EDGE_MUTING, sender.key) != NULL) {
+        return;
+    }
+    if (tri_edge_add(worker, actor, TRI_EDGE_MUTING, sender, 0) == NULL) {
+        return;
+    }
+    actor->flags |= TRI_ACTOR_OVERLOADED;
+    worker->metrics.mutes++;
+    struct tri_heading heading = tri_worker_heading(worker, sender, NULL);
+    heading.kind = TR_KIND_CONTROL;
+    tri_say(worker, &heading, &tr_mute_schema, &(struct tr_mute){.sender = sender.key});
+}
+
+void tri_unmute_senders(struct tri_worker *worker, struct tri_actor *actor)
+{
+    actor->flags &= (uint16_t)~TRI_ACTOR_OVERLOADED;
+    struct tri_edge *edge = tri_edge_first(worker, actor);
+    while (edge != NULL) {
+        struct tri_edge *next = tri_edge_next(worker, actor, edge);
+        if (edge->kind == TRI_EDGE_MUTING) {
+            struct tr_ref sender = {edge->peer, edge->peer_incarnation};
+            tri_edge_remove(worker, actor, edge);
+            struct tri_heading heading = tri_worker_heading(worker, sender, NULL);
+            heading.kind = TR_KIND_CONTROL;
+            tri_say(worker, &heading, &tr_unmute_schema, &(struct tr_unmute){.sender = sender.key});
+        }
+        edge = next;
+    }
+}
+
+/* A question that cannot be answered is answered so. */
+static void answer_failed(struct tri_worker *worker, const struct tri_message *message, int reason)
+{
+    struct tr_ref asker = tri_message_from(message);
+    struct tri_heading heading = tri_worker_heading(worker, asker, message);
+    heading.cause = asker;
+    tri_say(worker, &heading, &tr_ask_failed_schema,
+            &(struct tr_ask_failed){.reason = (uint32_t)-reason});
+}
+
+/* A monitor or a link to somebody who is gone is answered as if he had just ended. */
+static void answer_gone(struct tri_worker *worker, const struct tri_message *message)
+{
+    struct tr_ref sender = tri_message_from(message);
+    struct tri_heading heading = tri_worker_heading(worker, sender, message);
+    struct tr_ref gone = {tri_message_to(message), 0};
+    uint16_t type = tr_envelope_get(message->bytes, 16, type);
+    uint8_t version = tr_envelope_get(message->bytes, 8, version);
+    struct tr_monitor monitor;
+    if (type == tr_monitor_schema.id &&
+        tr_monitor_unpack(tr_envelope_body(message->bytes), version, &monitor) == 0) {
+        tri_say(
+            worker, &heading, &tr_down_schema,
+            &(struct tr_down){.actor = gone, .monitor = monitor.monitor, .reason = -TR_NO_ACTOR});
+    } else if (type == tr_link_schema.id) {
+        heading.kind = TR_KIND_CONTROL;
+        tri_say(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = -TR_NO_ACTOR});
+    }
+}
+
+/* Keeps the envelope for people to look at. */
+static void remember(struct tri_worker *worker, const struct tri_message *message, int reason)
+{
+    uint64_t place = worker->metrics.dead_letters++ % TR_DEAD_LETTERS_KEPT;
+    struct tri_dead_letter *letter = &worker->dead_letters[place];
+    tr_envelope_unpack(message->bytes, &letter->envelope);
+    letter->at_ms = worker->now_ms;
+    letter->reason = reason;
+    tri_record(worker, TRI_TAP_DROPPED, message, reason);
+}
+
+void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int reason)
+{
+    uint8_t kind = tr_envelope_get(message->bytes, 8, kind);
+    if (kind == TR_KIND_ASK) {
+        answer_failed(worker, message, reason);
+    }
+    if (kind == TR_KIND_CONTROL) {
+        answer_gone(worker, message);
+    } else {
+        remember(worker, message, reason);
+    }
+    tri_message_settle(worker, message);
+    tri_message_free(worker, message);
+}
+
+void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message)
+{
+    uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
+    if (TR_UNLIKELY(incarnation != 0 && incarnation != actor->incarnation)) {
+        tri_dead_letter(worker, message, TR_STALE_INCARNATION);
+        return;
+    }
+    if (TR_UNLIKELY(actor->phase == TRI_HELD) && worker->receiving_from != worker->held_from) {
+        tri_hold(worker, actor, message);
+        return;
+    }
+    if (TR_UNLIKELY(tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL)) {
+        tri_control(worker, actor, message);
+        return;
+    }
+    bool is_full = actor->mailbox_count >= TR_MAILBOX_SOFT_MAX && !passes_limits(message);
+    if (TR_UNLIKELY(is_full)) {
+        if (actor->mailbox_count >= TR_MAILBOX_HARD_MAX) {
+            tri_dead_letter(worker, message, TR_OVERFLOW);
+            return;
+        }
+        mute_sender(worker, actor, message);
+    }
+    tri_actor_touch(worker, actor);
+    tri_mailbox_push(actor, message);
+    if (TR_UNLIKELY(tr_envelope_get(message->bytes, 16, type) == DOWN_TYPE)) {
+        actor->flags |= TRI_ACTOR_URGENT;
+    }
+    if (tri_may_run(actor)) {
+        tri_ready(worker, actor);
+    }
+}
+
+/* Keeps a message whose receiver may still be born here. */
+static void wait_for_birth(struct tri_worker *worker, struct tri_message *message)
+{
+    if (worker->unborn_count >= TR_UNBORN_MESSAGES_MAX) {
+        tri_dead_letter(worker, message, TR_NO_ACTOR);
+        return;
+    }
+    struct tri_message **link = &worker->unborn;
+    while (*link != NULL) {
+        link = &(*link)->next;
+    }
+    message->next = NULL;
+    *link = message;
+    worker->unborn_count++;
+}
+
+/* The receiver should be here and is not: it has ended, or it is not born yet. */
+static void deliver_absent(struct tri_worker *worker, struct tri_message *message)
+{
+    struct tr_key to = tri_message_to(message);
+    const struct tri_group *group = tri_group_find(worker, to.group);
+    bool is_from_here = (to.serial & (TR_WORKERS_MAX - 1)) == worker->index;
+    if (group != NULL && is_from_here && to.serial >> 4 >= group->next_birth) {
+        wait_for_birth(worker, message);
+    } else {
+        tri_dead_letter(worker, message, TR_NO_ACTOR);
+    }
+}
+
+/* The place of a service of this host. */
+static uint32_t service_place(uint64_t serial)
+{
+    static const uint32_t places[TR_SERVICE_COUNT] = {
+        [TR_SERVICE_CONTROL] = TRI_PLACE_CONTROL,
+        [TR_SERVICE_HTTP] = TRI_PLACE_HTTP,
+        [TR_SERVICE_PROCESSES] = TRI_PLACE_PROCESSES,
+    };
+    return serial < TR_SERVICE_COUNT ? places[serial] : 0;
+}
+
+/* A message that leaves the journal's protection waits there for its cause. */
+static void deliver_service(struct tri_worker *worker, struct tri_message *message)
+{
+    uint32_t place = service_place(tr_envelope_get(message->bytes, 64, to_serial));
+    if (place == 0) {
+        tri_dead_letter(worker, message, TR_NO_ACTOR);
+        return;
+    }
+    if (!worker->is_journaled || !tri_message_is_durable(message)) {
+        tri_outbound_add(worker, place, message);
+        return;
+    }
+    struct tr_bytes bytes = {.data = message->bytes, .size = message->size};
+    tri_batch_add_call(&worker->batch, place, bytes);
+    tri_message_settle(worker, message);
+    tri_message_free(worker, message);
+}
+
+static void deliver_away(struct tri_worker *worker, struct tri_message *message)
+{
+    struct tr_key to = tri_message_to(message);
+    if (to.group == 0) {
+        deliver_service(worker, message);
+        return;
+    }
+    uint32_t place = tri_route(worker, to);
+    if (place == worker->index) {
+        deliver_absent(worker, message);
+        return;
+    }
+    uint8_t hops = tr_envelope_get(message->bytes, 8, hops);
+    if (hops >= TR_HOPS_MAX) {
+        tri_dead_letter(worker, message, TR_HOPS);
+        return;
+    }
+    tr_envelope_put(message->bytes, 8, hops, (uint8_t)(hops + 1));
+    tri_outbound_add(worker, place, message);
+}
+
+void tri_deliver(struct tri_worker *worker, struct tri_message *message, uint32_t hint)
+{
+    struct tri_actor *actor = tri_actor_find(worker, tri_message_to(message), hint);
+    if (TR_LIKELY(actor != NULL)) {
+        worker->metrics.messages_local++;
+        tri_accept(worker, actor, message);
+    } else {
+        deliver_away(worker, message);
+    }
+}
+
+/* A message of the runtime's own, from the reserve when there is no other memory. */
+static struct tri_message *make_signal(struct tri_worker *worker, const struct tri_heading *heading,
+                                       const struct tr_schema *schema, const void *body)
+{
+    struct tri_message *message;
+    worker->uses_reserve = true;
+    int error = tri_message_make(worker, heading, schema, body, TR_MESSAGE_BYTES_MAX, &message);
+    worker->uses_reserve = false;
+    TR_ASSERT(error == 0); /* signals are small, and their room is reserved */
+    return message;
+}
+
+void tri_say(struct tri_worker *worker, const struct tri_heading *heading,
+             const struct tr_schema *schema, const void *body)
+{
+    tri_deliver(worker, make_signal(worker, heading, schema, body), 0);
+}
+
+/* What one worker, or a service, is told by another. */
+static struct tri_heading worker_to_place(struct tri_worker *worker, uint32_t place)
+{
+    struct tr_ref to = {{0, TR_SERVICE_WORKERS + place}, 0};
+    struct tri_heading heading = tri_worker_heading(worker, to, NULL);
+    heading.kind = TR_KIND_CONTROL;
+    return heading;
+}
+
+void tri_tell_worker(struct tri_worker *worker, uint32_t place, const struct tr_schema *schema,
+                     const void *body)
+{
+    struct tri_heading heading = worker_to_place(worker, place);
+    tri_outbound_add(worker, place, make_signal(worker, &heading, schema, body));
+}
+
+int tri_tell_worker_large(struct tri_worker *worker, uint32_t place, const struct tr_schema *schema,
+                          const void *body)
+{
+    struct tri_heading heading = worker_to_place(worker, place);
+    struct tri_message *message;
+    int error = tri_message_make(worker, &heading, schema, body, TR_LUGGAGE_BYTES_MAX, &message);
+    if (error == 0) {
+        tri_outbound_add(worker, place, message);
+    }
+    return error;
+}

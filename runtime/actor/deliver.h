@@ -1,0 +1,105 @@
+/*
+ * The verbs on a worker that move messages and lives: delivering, running, ending, failing.
+ */
+#ifndef TR_RUNTIME_ACTOR_DELIVER_H
+#define TR_RUNTIME_ACTOR_DELIVER_H
+
+#include "runtime/actor/parts.h"
+
+/* -------------------------------------------------------------------------------- deliver.c */
+
+/* Takes a message over and brings it to where its receiver is: a mailbox here, an outbound batch,
+ * or the dead letters. `hint` is the receiver's slot, 0 for none. */
+void tri_deliver(struct tri_worker *worker, struct tri_message *message, uint32_t hint);
+
+/* The same for a message whose receiver lives here. */
+void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message);
+
+/* Makes a message of a schema and delivers it: what the runtime itself says. It always has room. */
+void tri_say(struct tri_worker *worker, const struct tri_heading *heading,
+             const struct tr_schema *schema, const void *body);
+
+/* Tells another worker, or a service of this host, something that is meant for no actor. */
+void tri_tell_worker(struct tri_worker *worker, uint32_t place, const struct tr_schema *schema,
+                     const void *body);
+
+/* The same for an actor on its way: up to TR_LUGGAGE_BYTES_MAX. TR_LIMIT, TR_MEMORY. */
+TR_MUST_USE int tri_tell_worker_large(struct tri_worker *worker, uint32_t place,
+                                      const struct tr_schema *schema, const void *body);
+
+/* Ends a message's way: keeps it for people to see, answers a question, frees it. */
+void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int reason);
+
+/* Adds a message to what goes to another place, and frees it. */
+void tri_outbound_add(struct tri_worker *worker, uint32_t place, struct tri_message *message);
+
+/* The worker where an actor that is not here must be. */
+uint32_t tri_route(const struct tri_worker *worker, struct tr_key key);
+
+/* Lets go of the senders that wait for this mailbox. */
+void tri_unmute_senders(struct tri_worker *worker, struct tri_actor *actor);
+
+/* ------------------------------------------------------------------------------------ run.c */
+
+/* Runs an actor that tri_next_ready gave: up to TR_RUN_MESSAGES_MAX messages. */
+void tri_run(struct tri_worker *worker, struct tri_actor *actor);
+
+/* Takes the first message out of the mailbox; it is no longer the actor's. */
+struct tri_message *tri_mailbox_pop(struct tri_worker *worker, struct tri_actor *actor);
+
+/* Appends a message to the mailbox, and does nothing else. */
+void tri_mailbox_push(struct tri_actor *actor, struct tri_message *message);
+
+/* A message as handlers see it; valid as long as the message. */
+struct tr_message tri_message_view(const struct tri_message *message);
+
+/* Makes an actor's message come due: a timer, the deadline of a question, a restart. */
+void tri_edge_due(struct tri_worker *worker, struct tri_edge *edge);
+
+/* --------------------------------------------------------------------- effects.c and commit.c */
+
+/* Begins a message: nothing is asked for yet. */
+void tri_effects_begin(struct tri_worker *worker, struct tri_actor *actor,
+                       const struct tr_message *message);
+
+/* Takes all that the effects will need, or cuts them back: TR_MEMORY, TR_LIMIT. */
+TR_MUST_USE int tri_effects_prepare(struct tri_worker *worker);
+
+/* Does all that was prepared. After it the actor may be gone. */
+void tri_effects_commit(struct tri_worker *worker);
+
+/* Forgets all that the handler asked for. */
+void tri_effects_cut_back(struct tri_worker *worker);
+
+/* ----------------------------------------------------------------------------------- held.c */
+
+/* Keeps a message that came the new way to an actor whose old way is not empty yet (law 9). */
+void tri_hold(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message);
+
+/* Puts what was held behind the mailbox: the old way is empty. The actor may run. */
+void tri_hold_release(struct tri_worker *worker, struct tri_actor *actor);
+
+/* The actor has ended: what was held for it are dead letters. */
+void tri_hold_forget(struct tri_worker *worker, struct tr_key key);
+
+/* ------------------------------------------------------------------------------ supervise.c */
+
+/* A control message that has come to an actor of this worker; it is settled and freed. */
+void tri_control(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message);
+
+/* The handler failed with the message in front of the mailbox. */
+void tri_fail(struct tri_worker *worker, struct tri_actor *actor, int reason);
+
+/* Ends an actor and all its children; `reason` is 0 or a tr_error. */
+void tri_end(struct tri_worker *worker, struct tri_actor *actor, int reason);
+
+/* Ends what this worker knows of a group that has no actors here, and will have none. */
+void tri_end_group(struct tri_worker *worker, uint64_t number);
+
+/* Puts an actor aside, with its mailbox, until tr_host_resume. */
+void tri_quarantine(struct tri_worker *worker, struct tri_actor *actor);
+
+/* A backing-off actor may try again. */
+void tri_restart(struct tri_worker *worker, struct tri_actor *actor);
+
+#endif

@@ -1,0 +1,504 @@
+/*
+ * Effects: what a handler asks for, kept aside until it has returned.
+ *
+ * Messages are encoded where they are sent and wait in the outbox; everything else waits as a row
+ * of a list. Either all of it happens or, when the handler fails, none (law 2). Spawned children
+ * exist at once, as embryos that nobody can reach, so that their references are good.
+ */
+#include "runtime/actor/deliver.h"
+
+#define EFFECTS_FIRST 64U
+
+/* SplitMix64: one step of a sequence that begins anywhere. */
+static uint64_t mix(uint64_t value)
+{
+    value += 0x9e3779b97f4a7c15U;
+    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9U;
+    value = (value ^ value >> 27) * 0x94d049bb133111ebU;
+    return value ^ value >> 31;
+}
+
+void tri_effects_begin(struct tri_worker *worker, struct tri_actor *actor,
+                       const struct tr_message *message)
+{
+    struct tr_context *context = &worker->context;
+    context->actor = actor;
+    context->message = message;
+    context->sequence = actor->sequence;
+    context->random = 0;
+    context->trace = tr_envelope_get(message->envelope, 64, trace);
+    context->outbox_head = NULL;
+    context->outbox_tail = NULL;
+    context->outbox_count = 0;
+    context->effect_count = 0;
+    context->is_stopping = false;
+    context->is_answered = false;
+    context->is_unexpected = false;
+}
+
+/* ------------------------------------------------------------------------------------ reading */
+
+uint64_t tr_now_ms(const struct tr_context *context)
+{
+    return context->worker->now_ms;
+}
+
+uint64_t tr_random(struct tr_context *context)
+{
+    if (context->random == 0) {
+        const struct tri_actor *actor = context->actor;
+        uint64_t seed = mix(actor->key.group) ^ mix(actor->key.serial + actor->incarnation);
+        seed ^= mix(context->message->from.key.serial);
+        seed ^= mix(tr_envelope_get(context->message->envelope, 64, sequence) << 1);
+        context->random = mix(seed ^ context->worker->shared->seed) | 1;
+    }
+    context->random += 2;
+    return mix(context->random);
+}
+
+struct tr_ref tr_self(const struct tr_context *context)
+{
+    return tri_actor_ref(context->actor);
+}
+
+struct tr_ref tr_parent(const struct tr_context *context)
+{
+    return (struct tr_ref){context->actor->parent, context->actor->parent_incarnation};
+}
+
+uint32_t tr_spawned_hint(const struct tr_context *context)
+{
+    return context->spawned_slot;
+}
+
+struct tr_debt tr_message_debt(const struct tr_message *message)
+{
+    return (struct tr_debt){message->from, tr_envelope_get(message->envelope, 64, sequence)};
+}
+
+/* ------------------------------------------------------------------------------------ messages */
+
+static void outbox_push(struct tr_context *context, struct tri_message *message)
+{
+    message->next = NULL;
+    if (context->outbox_tail != NULL) {
+        context->outbox_tail->next = message;
+    } else {
+        context->outbox_head = message;
+    }
+    context->outbox_tail = message;
+    context->outbox_count++;
+}
+
+/* Makes a message of this handler; its number is the actor's next one. */
+static int send(struct tr_context *context, struct tri_heading *heading, uint32_t hint,
+                const struct tr_schema *schema, const void *body)
+{
+    if (context->outbox_count >= TR_EFFECTS_MAX) {
+        return TR_LIMIT;
+    }
+    const struct tr_message *cause = context->message;
+    heading->from = tri_actor_ref(context->actor);
+    heading->sequence = context->sequence + 1;
+    heading->trace = context->trace;
+    if (heading->kind != TR_KIND_REPLY) {
+        heading->cause = cause->from;
+        heading->cause_sequence = tr_envelope_get(cause->envelope, 64, sequence);
+    }
+    struct tri_message *message;
+    int error =
+        tri_message_make(context->worker, heading, schema, body, TR_MESSAGE_BYTES_MAX, &message);
+    if (error != 0) {
+        return error;
+    }
+    context->sequence++;
+    message->from_hint = hint; /* the receiver's slot, until the message is delivered */
+    outbox_push(context, message);
+    return 0;
+}
+
+int tr_tell_hinted(struct tr_context *context, struct tr_ref to, uint32_t hint,
+                   const struct tr_schema *schema, const void *body)
+{
+    struct tri_heading heading = {.kind = TR_KIND_TELL, .to = to};
+    return send(context, &heading, hint, schema, body);
+}
+
+int tr_tell(struct tr_context *context, struct tr_ref to, const struct tr_schema *schema,
+            const void *body)
+{
+    return tr_tell_hinted(context, to, 0, schema, body);
+}
+
+static int effect_add(struct tr_context *context, struct tri_effect effect)
+{
+    if (context->effect_count == context->effect_capacity) {
+        uint32_t capacity =
+            context->effect_capacity == 0 ? EFFECTS_FIRST : context->effect_capacity * 2;
+        if (capacity > TR_EFFECTS_MAX) {
+            return TR_LIMIT;
+        }
+        struct tri_effect *effects =
+            tr_realloc(context->effects, capacity * sizeof context->effects[0]);
+        if (effects == NULL) {
+            return TR_MEMORY;
+        }
+        context->effects = effects;
+        context->effect_capacity = capacity;
+    }
+    context->effects[context->effect_count++] = effect;
+    return 0;
+}
+
+/* A question, inside or over the boundary, and the edge that waits for its answer. */
+static int ask(struct tr_context *context, enum tri_edge_kind edge, struct tri_heading *heading,
+               const struct tr_schema *schema, const void *body, uint64_t timeout_ms,
+               uint64_t *number)
+{
+    heading->deadline_ms = timeout_ms == 0 ? 0 : context->worker->now_ms + timeout_ms;
+    int error = send(context, heading, 0, schema, body);
+    if (error != 0) {
+        return error;
+    }
+    error = effect_add(context, (struct tri_effect){
+                                    .kind = TRI_EFFECT_EDGE_ADD,
+                                    .edge = (uint8_t)edge,
+                                    .peer = heading->to,
+                                    .id = heading->sequence,
+                                    .due_ms = heading->deadline_ms,
+                                });
+    if (error == 0 && number != NULL) {
+        *number = heading->sequence;
+    }
+    return error;
+}
+
+int tr_ask(struct tr_context *context, struct tr_ref to, const struct tr_schema *schema,
+           const void *body, uint64_t timeout_ms, uint64_t *number)
+{
+    struct tri_heading heading = {.kind = TR_KIND_ASK, .to = to};
+    return ask(context, TRI_EDGE_ASK, &heading, schema, body, timeout_ms, number);
+}
+
+int tr_call(struct tr_context *context, uint16_t service, const struct tr_schema *schema,
+            const void *body, uint64_t timeout_ms, uint64_t *number)
+{
+    struct tri_heading heading = {.kind = TR_KIND_CALL, .to = {{0, service}, 0}};
+    return ask(context, TRI_EDGE_CALL, &heading, schema, body, timeout_ms, number);
+}
+
+int tr_ask_cancel(struct tr_context *context, uint64_t number)
+{
+    struct tri_effect effect = {.kind = TRI_EFFECT_EDGE_REMOVE, .edge = TRI_EDGE_ASK, .id = number};
+    int error = effect_add(context, effect);
+    effect.edge = TRI_EDGE_CALL;
+    return error != 0 ? error : effect_add(context, effect);
+}
+
+static int reply_to(struct tr_context *context, struct tr_ref asker, uint64_t number, uint32_t hint,
+                    const struct tr_schema *schema, const void *body)
+{
+    struct tri_heading heading = {
+        .kind = TR_KIND_REPLY, .to = asker, .cause = asker, .cause_sequence = number};
+    return send(context, &heading, hint, schema, body);
+}
+
+int tr_reply(struct tr_context *context, const struct tr_message *message,
+             const struct tr_schema *schema, const void *body)
+{
+    if (message->kind != TR_KIND_ASK) {
+        return tr_tell_hinted(context, message->from, message->from_hint, schema, body);
+    }
+    uint64_t number = tr_envelope_get(message->envelope, 64, sequence);
+    int error = reply_to(context, message->from, number, message->from_hint, schema, body);
+    if (error == 0) {
+        context->is_answered = true;
+    }
+    return error;
+}
+
+int tr_reply_debt(struct tr_context *context, struct tr_debt debt, const struct tr_schema *schema,
+                  const void *body)
+{
+    const struct tri_edge *edge =
+        tri_edge_find(context->worker, context->actor, TRI_EDGE_OWED, debt.ask);
+    if (edge == NULL || !tr_key_equal(edge->peer, debt.asker.key)) {
+        return TR_NOT_FOUND;
+    }
+    int error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE,
+                                                        .edge = TRI_EDGE_OWED,
+                                                        .id = debt.ask,
+                                                        .peer = debt.asker});
+    return error != 0 ? error : reply_to(context, debt.asker, debt.ask, 0, schema, body);
+}
+
+int tr_unexpected(struct tr_context *context, const struct tr_message *message)
+{
+    TR_ASSERT(message == context->message);
+    context->is_unexpected = true;
+    return 0;
+}
+
+/* ----------------------------------------------------------------------------- actors and edges */
+
+/* A control message to another actor: it keeps its place among the others. */
+static int send_control(struct tr_context *context, struct tr_ref to,
+                        const struct tr_schema *schema, const void *body)
+{
+    struct tri_heading heading = {.kind = TR_KIND_CONTROL, .to = to};
+    return send(context, &heading, 0, schema, body);
+}
+
+int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
+             const struct tr_spawn_options *options, struct tr_ref *child)
+{
+    static const struct tr_spawn_options none = {0};
+    struct tri_worker *worker = context->worker;
+    const struct tr_spawn_options *wish = options != NULL ? options : &none;
+    int index = tri_behaviour_index(worker->shared, behaviour->id);
+    if (index < 0) {
+        return TR_INVALID;
+    }
+    uint64_t group = wish->is_group ? tri_group_number_new(worker) : context->actor->key.group;
+    struct tr_key key;
+    int error = tri_key_new(worker, group, &key);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_birth birth = {
+        .key = key,
+        .incarnation = wish->incarnation,
+        .behaviour = (uint32_t)index,
+        .parent = tri_actor_ref(context->actor),
+        .parent_slot = context->actor->slot,
+        .name = wish->name,
+        .element = wish->element,
+        .is_element = wish->is_element,
+        .state = wish->state,
+    };
+    struct tri_actor *actor;
+    error = tri_actor_new(worker, &birth, &actor);
+    if (error != 0) {
+        return error;
+    }
+    actor->flags |= (uint16_t)((wish->is_watched ? TRI_ACTOR_WATCHED : 0) |
+                               (wish->is_group ? TRI_ACTOR_IS_ROOT : 0));
+    error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_SPAWN, .slot = actor->slot});
+    if (error != 0) {
+        tri_actor_free(worker, actor);
+        return error;
+    }
+    context->spawned_slot = actor->slot;
+    *child = tri_actor_ref(actor);
+    return 0;
+}
+
+int tr_stop(struct tr_context *context)
+{
+    context->is_stopping = true;
+    return 0;
+}
+
+int tr_stop_child(struct tr_context *context, struct tr_ref child)
+{
+    const struct tri_actor *actor = tri_actor_find(context->worker, child.key, 0);
+    if (actor != NULL && !tr_key_equal(actor->parent, context->actor->key)) {
+        return TR_INVALID;
+    }
+    return send_control(context, child, &tr_exit_schema, &(struct tr_exit){.reason = -TR_KILLED});
+}
+
+int tr_monitor(struct tr_context *context, struct tr_ref actor, uint64_t *monitor)
+{
+    uint64_t id = context->sequence + 1;
+    int error = send_control(context, actor, &tr_monitor_schema, &(struct tr_monitor){id});
+    if (error != 0) {
+        return error;
+    }
+    error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_ADD,
+                                                    .edge = TRI_EDGE_MONITORING,
+                                                    .peer = actor,
+                                                    .id = id});
+    if (error == 0 && monitor != NULL) {
+        *monitor = id;
+    }
+    return error;
+}
+
+int tr_demonitor(struct tr_context *context, uint64_t monitor)
+{
+    const struct tri_edge *edge =
+        tri_edge_find(context->worker, context->actor, TRI_EDGE_MONITORING, monitor);
+    if (edge == NULL) {
+        return 0;
+    }
+    struct tr_ref peer = {edge->peer, edge->peer_incarnation};
+    int error = send_control(context, peer, &tr_demonitor_schema, &(struct tr_demonitor){monitor});
+    if (error != 0) {
+        return error;
+    }
+    return effect_add(context, (struct tri_effect){
+                                   .kind = TRI_EFFECT_EDGE_REMOVE,
+                                   .edge = TRI_EDGE_MONITORING,
+                                   .id = monitor,
+                               });
+}
+
+int tr_link(struct tr_context *context, struct tr_ref actor)
+{
+    uint64_t id = context->sequence + 1;
+    int error = send_control(context, actor, &tr_link_schema, &(struct tr_link){id});
+    if (error != 0) {
+        return error;
+    }
+    return effect_add(
+        context, (struct tri_effect){
+                     .kind = TRI_EFFECT_EDGE_ADD, .edge = TRI_EDGE_LINK, .peer = actor, .id = 0});
+}
+
+int tr_unlink(struct tr_context *context, struct tr_ref actor)
+{
+    uint64_t id = context->sequence + 1;
+    int error = send_control(context, actor, &tr_unlink_schema, &(struct tr_unlink){id});
+    if (error != 0) {
+        return error;
+    }
+    return effect_add(
+        context,
+        (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE, .edge = TRI_EDGE_LINK, .peer = actor});
+}
+
+int tr_timer_stop(struct tr_context *context, uint64_t id)
+{
+    return effect_add(
+        context,
+        (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE, .edge = TRI_EDGE_TIMER, .id = id});
+}
+
+int tr_timer_start_at(struct tr_context *context, uint64_t id, uint64_t due_ms)
+{
+    int error = tr_timer_stop(context, id);
+    if (error != 0) {
+        return error;
+    }
+    /* The number tells this timer's firing from that of an earlier one with the same id. */
+    context->sequence++;
+    return effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_ADD,
+                                                   .edge = TRI_EDGE_TIMER,
+                                                   .peer = {{0, context->sequence}, 0},
+                                                   .id = id,
+                                                   .due_ms = due_ms == 0 ? 1 : due_ms});
+}
+
+int tr_timer_start(struct tr_context *context, uint64_t id, uint64_t delay_ms)
+{
+    return tr_timer_start_at(context, id, context->worker->now_ms + delay_ms);
+}
+
+/* ---------------------------------------------------------------------------- pages and records */
+
+/* What this handler has made of a page so far, or NULL. */
+static struct tri_effect *pending_page(struct tr_context *context, uint32_t page)
+{
+    for (uint32_t i = context->effect_count; i > 0; i--) {
+        struct tri_effect *effect = &context->effects[i - 1];
+        if (effect->kind == TRI_EFFECT_PAGE && effect->page == page) {
+            return effect;
+        }
+    }
+    return NULL;
+}
+
+int tr_page_get(struct tr_context *context, uint32_t page, struct tr_bytes *bytes)
+{
+    if (page >= TR_PAGES_MAX) {
+        return TR_LIMIT;
+    }
+    const struct tri_effect *pending = pending_page(context, page);
+    if (pending != NULL) {
+        *bytes = (struct tr_bytes){.data = pending->bytes, .size = pending->size};
+    } else {
+        *bytes = tri_page_bytes(context->actor, page);
+    }
+    return 0;
+}
+
+int tr_page_edit(struct tr_context *context, uint32_t page, size_t size, void **bytes)
+{
+    if (page >= TR_PAGES_MAX || size == 0 || size > TR_PAGE_BYTES_MAX) {
+        return TR_LIMIT;
+    }
+    struct tri_effect *pending = pending_page(context, page);
+    if (pending != NULL && pending->size == size) {
+        *bytes = pending->bytes;
+        return 0;
+    }
+    struct tr_bytes before;
+    int error = tr_page_get(context, page, &before);
+    if (error != 0) {
+        return error;
+    }
+    uint8_t *copy = tr_alloc_zero(1, size);
+    if (copy == NULL) {
+        return TR_MEMORY;
+    }
+    if (before.size > 0) {
+        memcpy(copy, before.data, before.size < size ? before.size : size);
+    }
+    if (pending != NULL) {
+        tr_free(pending->bytes);
+        pending->bytes = copy;
+        pending->size = (uint32_t)size;
+    } else {
+        error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_PAGE,
+                                                        .page = page,
+                                                        .bytes = copy,
+                                                        .size = (uint32_t)size});
+    }
+    if (error != 0) {
+        tr_free(copy);
+        return error;
+    }
+    *bytes = copy;
+    return 0;
+}
+
+int tr_page_drop(struct tr_context *context, uint32_t page)
+{
+    if (page >= TR_PAGES_MAX) {
+        return TR_LIMIT;
+    }
+    struct tri_effect *pending = pending_page(context, page);
+    if (pending != NULL) {
+        tr_free(pending->bytes);
+        pending->bytes = NULL;
+        pending->size = 0;
+        return 0;
+    }
+    return effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_PAGE, .page = page});
+}
+
+int tr_record(struct tr_context *context, const struct tr_schema *schema, const void *row)
+{
+    size_t size = schema->size_max(row);
+    if (size > TR_MESSAGE_BYTES_MAX) {
+        return TR_LIMIT;
+    }
+    uint8_t *bytes = tr_alloc(size);
+    if (bytes == NULL) {
+        return TR_MEMORY;
+    }
+    struct tr_writer writer = tr_writer_of(bytes, size);
+    int error = schema->pack(row, &writer);
+    if (error == 0) {
+        error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_RECORD,
+                                                        .page = schema->id,
+                                                        .peer = {{0, 0}, schema->version},
+                                                        .bytes = bytes,
+                                                        .size = (uint32_t)tr_writer_size(&writer)});
+    }
+    if (error != 0) {
+        tr_free(bytes);
+    }
+    return error;
+}

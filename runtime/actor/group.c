@@ -1,0 +1,148 @@
+/*
+ * Groups: who was born in one knows its number; a worker knows how many births it has seen, so
+ * that no serial is ever given twice. The counters are written in the commit of the birth.
+ */
+#include "runtime/actor/parts.h"
+
+#define MAP_FIRST 64U
+
+int tri_group_map_init(struct tri_group_map *map)
+{
+    struct tri_group *groups = tr_alloc_zero(MAP_FIRST, sizeof *groups);
+    if (groups == NULL) {
+        return TR_MEMORY;
+    }
+    *map = (struct tri_group_map){.groups = groups, .mask = MAP_FIRST - 1};
+    return 0;
+}
+
+void tri_group_map_fini(struct tri_group_map *map)
+{
+    tr_free(map->groups);
+    *map = (struct tri_group_map){0};
+}
+
+static uint32_t home_of(const struct tri_group_map *map, uint64_t number)
+{
+    return (uint32_t)((number * 0x9e3779b97f4a7c15U) >> 32) & map->mask;
+}
+
+static struct tri_group *group_locate(const struct tri_group_map *map, uint64_t number)
+{
+    uint32_t at = home_of(map, number);
+    while (map->groups[at].number != 0 && map->groups[at].number != number) {
+        at = (at + 1) & map->mask;
+    }
+    return &map->groups[at];
+}
+
+static int group_map_grow(struct tri_group_map *map)
+{
+    uint32_t size = map->mask + 1;
+    struct tri_group_map bigger = {.mask = size * 2 - 1, .count = map->count};
+    bigger.groups = tr_alloc_zero((size_t)size * 2, sizeof *bigger.groups);
+    if (bigger.groups == NULL) {
+        return TR_MEMORY;
+    }
+    for (uint32_t i = 0; i < size; i++) {
+        if (map->groups[i].number != 0) {
+            *group_locate(&bigger, map->groups[i].number) = map->groups[i];
+        }
+    }
+    tr_free(map->groups);
+    *map = bigger;
+    return 0;
+}
+
+struct tri_group *tri_group_find(const struct tri_worker *worker, uint64_t number)
+{
+    struct tri_group *group = group_locate(&worker->groups, number);
+    return group->number == 0 ? NULL : group;
+}
+
+struct tri_group *tri_group_get(struct tri_worker *worker, uint64_t number)
+{
+    TR_ASSERT(number != 0);
+    struct tri_group_map *map = &worker->groups;
+    struct tri_group *group = group_locate(map, number);
+    if (group->number != 0) {
+        return group;
+    }
+    if (map->count >= (map->mask + 1) / 4 * 3) {
+        if (group_map_grow(map) != 0) {
+            return NULL;
+        }
+        group = group_locate(map, number);
+    }
+    *group = (struct tri_group){.number = number, .next_birth = 1};
+    map->count++;
+    return group;
+}
+
+void tri_group_remove(struct tri_worker *worker, uint64_t number)
+{
+    struct tri_group_map *map = &worker->groups;
+    struct tri_group *group = group_locate(map, number);
+    if (group->number == 0) {
+        return;
+    }
+    map->count--;
+    uint32_t gap = (uint32_t)(group - map->groups);
+    uint32_t at = gap;
+    while (true) {
+        at = (at + 1) & map->mask;
+        struct tri_group moved = map->groups[at];
+        if (moved.number == 0) {
+            break;
+        }
+        if (((at - home_of(map, moved.number)) & map->mask) >= ((at - gap) & map->mask)) {
+            map->groups[gap] = moved;
+            gap = at;
+        }
+    }
+    map->groups[gap] = (struct tri_group){0};
+}
+
+/* Remembers to write the counter at the next cut. */
+static int note_birth(struct tri_worker *worker, struct tri_group *group)
+{
+    if (!worker->is_journaled || group->is_counter_dirty) {
+        return 0;
+    }
+    if (worker->dirty_group_count == worker->dirty_group_capacity) {
+        uint32_t capacity =
+            worker->dirty_group_capacity == 0 ? 64 : 2 * worker->dirty_group_capacity;
+        uint64_t *numbers = tr_realloc(worker->dirty_groups, capacity * sizeof *numbers);
+        if (numbers == NULL) {
+            return TR_MEMORY;
+        }
+        worker->dirty_groups = numbers;
+        worker->dirty_group_capacity = capacity;
+    }
+    worker->dirty_groups[worker->dirty_group_count++] = group->number;
+    group->is_counter_dirty = true;
+    return 0;
+}
+
+int tri_group_birth(struct tri_worker *worker, struct tri_group *group, uint64_t *serial)
+{
+    int error = note_birth(worker, group);
+    if (error == 0) {
+        *serial = group->next_birth++ << 4 | worker->index;
+    }
+    return error;
+}
+
+uint64_t tri_group_number_new(struct tri_worker *worker)
+{
+    uint64_t number = ++worker->next_group;
+    if (worker->is_journaled) {
+        struct tri_op op = {
+            .kind = TRI_OP_PUT_META,
+            .number = TRI_META_NEXT_GROUP + worker->index,
+            .data = {.data = (const uint8_t *)&number, .size = sizeof number},
+        };
+        tri_batch_add(&worker->batch, &op);
+    }
+    return number << 4 | worker->index;
+}

@@ -1,0 +1,207 @@
+/*
+ * Images. The writer makes in one pass, without an intermediate copy, exactly the bytes that
+ * tr_image_pack would make; the reader trusts nothing.
+ */
+#include "runtime/actor/image.h"
+
+#define HEAD_BYTES_MAX 160
+#define EDGE_BYTES_MAX 48
+#define EDGE_FIELDS 6
+
+/* What of an actor's flags and phase is true elsewhere too. */
+#define FLAGS_KEPT                                                                   \
+    (TRI_ACTOR_WATCHED | TRI_ACTOR_IS_ROOT | TRI_ACTOR_RETRIED | TRI_ACTOR_FAR_KIN | \
+     TRI_ACTOR_ELEMENT)
+
+static uint8_t phase_kept(uint8_t phase)
+{
+    return phase == TRI_QUARANTINED || phase == TRI_BACKING_OFF ? phase : TRI_IDLE;
+}
+
+/* Edges that only this worker's memory knows are not written. */
+static bool is_kept(const struct tri_edge *edge)
+{
+    return edge->kind != TRI_EDGE_MUTING;
+}
+
+static uint32_t edge_count(const struct tri_worker *worker, const struct tri_actor *actor)
+{
+    uint32_t count = 0;
+    const struct tri_edge *edge = tri_edge_first(worker, actor);
+    for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
+        count += is_kept(edge) ? 1 : 0;
+    }
+    return count;
+}
+
+size_t tri_image_size_max(const struct tri_worker *worker, const struct tri_actor *actor)
+{
+    const struct tr_schema *state = tri_actor_behaviour(worker, actor)->state;
+    const void *value = actor + 1;
+    size_t edges = actor->edges == 0 ? 0 : edge_count(worker, actor);
+    return HEAD_BYTES_MAX + TR_NAME_BYTES_MAX + edges * EDGE_BYTES_MAX + state->size_max(value);
+}
+
+static void write_name(const struct tri_actor *actor, struct tr_writer *writer)
+{
+    if ((actor->flags & TRI_ACTOR_ELEMENT) != 0) {
+        tr_write_u64(writer, actor->name);
+    } else if (actor->name == 0) {
+        tr_write_nil(writer);
+    } else {
+        tr_write_text(writer, tr_text_of((const char *)(uintptr_t)actor->name));
+    }
+}
+
+static void write_edges(const struct tri_worker *worker, const struct tri_actor *actor,
+                        struct tr_writer *writer)
+{
+    tr_write_array(writer, edge_count(worker, actor));
+    const struct tri_edge *edge = tri_edge_first(worker, actor);
+    for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
+        if (is_kept(edge)) {
+            tr_write_array(writer, EDGE_FIELDS);
+            tr_write_u8(writer, edge->kind);
+            tr_write_u64(writer, edge->peer.group);
+            tr_write_u64(writer, edge->peer.serial);
+            tr_write_u32(writer, edge->peer_incarnation);
+            tr_write_u64(writer, edge->id);
+            tr_write_u64(writer, edge->due_ms);
+        }
+    }
+}
+
+int tri_image_write(const struct tri_worker *worker, struct tri_actor *actor,
+                    struct tr_writer *writer)
+{
+    const struct tr_behaviour *behaviour = tri_actor_behaviour(worker, actor);
+    tr_write_array(writer, tr_image_schema.field_count);
+    tr_write_u16(writer, behaviour->id);
+    tr_write_u8(writer, behaviour->state->version);
+    tr_write_u16(writer, actor->flags & FLAGS_KEPT);
+    tr_write_u8(writer, phase_kept(actor->phase));
+    tr_write_u32(writer, actor->incarnation);
+    tr_write_ref(writer, (struct tr_ref){actor->parent, actor->parent_incarnation});
+    tr_write_u64(writer, actor->sequence);
+    tr_write_u16(writer, actor->muted_by);
+    write_name(actor, writer);
+    write_edges(worker, actor, writer);
+    return behaviour->state->pack(tri_actor_state(actor), writer);
+}
+
+static int read_name(const struct tr_image *image, struct tri_birth *birth)
+{
+    struct tr_cursor cursor = tr_cursor_of(image->name);
+    if ((image->flags & TRI_ACTOR_ELEMENT) != 0) {
+        birth->is_element = true;
+        birth->element = tr_read_u64(&cursor);
+    } else if (!tr_read_nil(&cursor)) {
+        birth->name = tr_read_text(&cursor);
+    }
+    return cursor.error;
+}
+
+/* One edge; a timer that is due runs again from the start of the wheel. */
+static int read_edge(struct tri_worker *worker, struct tri_actor *actor, struct tr_cursor *cursor)
+{
+    if (tr_read_array(cursor) != EDGE_FIELDS) {
+        return cursor->error != 0 ? cursor->error : TR_MALFORMED;
+    }
+    uint8_t kind = tr_read_u8(cursor);
+    struct tr_ref peer = {0};
+    peer.key.group = tr_read_u64(cursor);
+    peer.key.serial = tr_read_u64(cursor);
+    peer.incarnation = tr_read_u32(cursor);
+    uint64_t id = tr_read_u64(cursor);
+    uint64_t due_ms = tr_read_u64(cursor);
+    if (cursor->error != 0 || kind > TRI_EDGE_BACKOFF) {
+        return cursor->error != 0 ? cursor->error : TR_MALFORMED;
+    }
+    struct tri_edge *edge = tri_edge_add(worker, actor, (enum tri_edge_kind)kind, peer, id);
+    if (edge == NULL) {
+        return TR_MEMORY;
+    }
+    edge->due_ms = due_ms;
+    bool runs = due_ms != 0 && (kind != TRI_EDGE_BACKOFF || actor->phase == TRI_BACKING_OFF);
+    if (runs) {
+        tri_wheel_insert(worker, edge);
+    }
+    return 0;
+}
+
+static int read_edges(struct tri_worker *worker, struct tri_actor *actor, struct tr_bytes bytes)
+{
+    struct tr_cursor cursor = tr_cursor_of(bytes);
+    uint32_t count = tr_read_array(&cursor);
+    if (count > TR_EDGES_MAX) {
+        return TR_LIMIT;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        int error = read_edge(worker, actor, &cursor);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return cursor.error;
+}
+
+/* The first version of images is also the only one so far. */
+static int read_parts(struct tri_worker *worker, struct tr_bytes bytes, struct tr_image *image,
+                      struct tri_birth *birth)
+{
+    int error = tr_image_unpack(bytes, tr_image_schema.version, image);
+    if (error != 0) {
+        return error;
+    }
+    int index = tri_behaviour_index(worker->shared, image->behaviour);
+    if (index < 0) {
+        return TR_UNKNOWN_TYPE;
+    }
+    const struct tr_schema *state = worker->shared->behaviours[index]->state;
+    error = state->unpack(image->state, image->state_version, worker->scratch);
+    if (error != 0) {
+        return error;
+    }
+    birth->behaviour = (uint32_t)index;
+    birth->incarnation = image->incarnation;
+    birth->parent = image->parent;
+    birth->state = worker->scratch;
+    return read_name(image, birth);
+}
+
+int tri_image_read(struct tri_worker *worker, struct tr_key key, struct tr_bytes bytes,
+                   struct tri_actor **out)
+{
+    struct tr_image image;
+    struct tri_birth birth = {.key = key};
+    int error = read_parts(worker, bytes, &image, &birth);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_actor *actor;
+    error = tri_actor_new(worker, &birth, &actor);
+    if (error != 0) {
+        return error;
+    }
+    actor->flags |= image.flags & FLAGS_KEPT;
+    actor->sequence = image.sequence;
+    actor->muted_by = image.muted_by;
+    error = tri_actor_join(worker, actor);
+    actor->phase = phase_kept(image.phase);
+    if (error == 0) {
+        error = read_edges(worker, actor, image.edges);
+    }
+    if (error != 0) {
+        tri_actor_free(worker, actor);
+        return error;
+    }
+    *out = actor;
+    return 0;
+}
+
+void tri_image_open(struct tri_worker *worker, struct tri_actor *actor)
+{
+    if (tri_may_run(actor)) {
+        tri_ready(worker, actor);
+    }
+}

@@ -1,0 +1,52 @@
+/*
+ * What a worker has in hand: the message that its handler is looking at right now.
+ *
+ * It lies in memory that outlives a crash of the process (a small mapped file), so that the next
+ * start knows which message to blame; and a watchdog reads from it how long a handler is at it.
+ * One writer, the worker; the stores are ordered so that a reader never sees half a name as whole.
+ */
+#ifndef TR_RUNTIME_ACTOR_IN_HAND_H
+#define TR_RUNTIME_ACTOR_IN_HAND_H
+
+#include <stdatomic.h>
+
+#include "schemas/envelope.h"
+
+struct tri_in_hand {
+    atomic_uint_fast64_t turn; /* odd while a handler runs; grows by one at its begin and its end */
+    uint64_t actor_group;
+    uint64_t actor_serial;
+    uint64_t from_group;
+    uint64_t from_serial;
+    uint64_t from_incarnation;
+    uint64_t sequence;
+    uint64_t reserved;
+};
+
+/* A handler begins to look at this message. */
+static inline void tri_in_hand_set(struct tri_in_hand *in_hand, const uint8_t *envelope)
+{
+    in_hand->actor_group = tr_envelope_get(envelope, 64, to_group);
+    in_hand->actor_serial = tr_envelope_get(envelope, 64, to_serial);
+    in_hand->from_group = tr_envelope_get(envelope, 64, from_group);
+    in_hand->from_serial = tr_envelope_get(envelope, 64, from_serial);
+    in_hand->from_incarnation = tr_envelope_get(envelope, 32, from_incarnation);
+    in_hand->sequence = tr_envelope_get(envelope, 64, sequence);
+    uint64_t turn = atomic_load_explicit(&in_hand->turn, memory_order_relaxed);
+    atomic_store_explicit(&in_hand->turn, turn + 1, memory_order_release);
+}
+
+/* It has returned. */
+static inline void tri_in_hand_clear(struct tri_in_hand *in_hand)
+{
+    uint64_t turn = atomic_load_explicit(&in_hand->turn, memory_order_relaxed);
+    atomic_store_explicit(&in_hand->turn, turn + 1, memory_order_release);
+}
+
+/* Whether a handler is running. */
+static inline bool tri_in_hand_is_busy(struct tri_in_hand *in_hand)
+{
+    return (atomic_load_explicit(&in_hand->turn, memory_order_acquire) & 1) != 0;
+}
+
+#endif

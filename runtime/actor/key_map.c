@@ -1,0 +1,99 @@
+/*
+ * A small map from keys to numbers, for what few actors have: children, a place away from home.
+ * Open addressing with linear steps, as in table.c, but with the keys inside.
+ */
+#include "runtime/actor/parts.h"
+
+#define MAP_FIRST 16U
+
+int tri_key_map_init(struct tri_key_map *map)
+{
+    struct tri_key_entry *entries = tr_alloc_zero(MAP_FIRST, sizeof *entries);
+    if (entries == NULL) {
+        return TR_MEMORY;
+    }
+    *map = (struct tri_key_map){.entries = entries, .mask = MAP_FIRST - 1};
+    return 0;
+}
+
+void tri_key_map_fini(struct tri_key_map *map)
+{
+    tr_free(map->entries);
+    *map = (struct tri_key_map){0};
+}
+
+/* The entry of a key, or the empty one where it would be. */
+static struct tri_key_entry *locate(const struct tri_key_map *map, struct tr_key key)
+{
+    uint32_t at = tri_key_hash(key) & map->mask;
+    while (!tr_key_is_none(map->entries[at].key) && !tr_key_equal(map->entries[at].key, key)) {
+        at = (at + 1) & map->mask;
+    }
+    return &map->entries[at];
+}
+
+uint64_t tri_key_map_get(const struct tri_key_map *map, struct tr_key key)
+{
+    return map->count == 0 ? 0 : locate(map, key)->value;
+}
+
+static int key_map_grow(struct tri_key_map *map)
+{
+    uint32_t size = map->mask + 1;
+    struct tri_key_map bigger = {.mask = size * 2 - 1, .count = map->count};
+    bigger.entries = tr_alloc_zero((size_t)size * 2, sizeof *bigger.entries);
+    if (bigger.entries == NULL) {
+        return TR_MEMORY;
+    }
+    for (uint32_t i = 0; i < size; i++) {
+        if (!tr_key_is_none(map->entries[i].key)) {
+            *locate(&bigger, map->entries[i].key) = map->entries[i];
+        }
+    }
+    tr_free(map->entries);
+    *map = bigger;
+    return 0;
+}
+
+int tri_key_map_set(struct tri_key_map *map, struct tr_key key, uint64_t value)
+{
+    struct tri_key_entry *entry = locate(map, key);
+    if (!tr_key_is_none(entry->key)) {
+        entry->value = value;
+        return 0;
+    }
+    if (map->count >= (map->mask + 1) / 4 * 3) {
+        int error = key_map_grow(map);
+        if (error != 0) {
+            return error;
+        }
+        entry = locate(map, key);
+    }
+    *entry = (struct tri_key_entry){.key = key, .value = value};
+    map->count++;
+    return 0;
+}
+
+void tri_key_map_remove(struct tri_key_map *map, struct tr_key key)
+{
+    struct tri_key_entry *entry = locate(map, key);
+    if (tr_key_is_none(entry->key)) {
+        return;
+    }
+    map->count--;
+    uint32_t gap = (uint32_t)(entry - map->entries);
+    uint32_t at = gap;
+    while (true) {
+        at = (at + 1) & map->mask;
+        struct tri_key_entry moved = map->entries[at];
+        if (tr_key_is_none(moved.key)) {
+            break;
+        }
+        uint32_t home = tri_key_hash(moved.key) & map->mask;
+        if (((at - home) & map->mask) >= ((at - gap) & map->mask)) {
+            map->entries[gap] = moved;
+            gap = at;
+        }
+    }
+    map->entries[gap] = (struct tri_key_entry){0};
+}

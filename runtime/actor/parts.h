@@ -1,0 +1,230 @@
+/*
+ * The small parts of a worker: messages, edges, groups, maps by key, pages, run queues, the wheel.
+ * Each is a file of its own; this header is their one list.
+ */
+#ifndef TR_RUNTIME_ACTOR_PARTS_H
+#define TR_RUNTIME_ACTOR_PARTS_H
+
+#include "runtime/actor/worker.h"
+
+/* ---------------------------------------------------------------------------------- message.c */
+
+void tri_message_slabs_init(struct tri_worker *worker);
+
+/* Fills up what tri_say falls back to when there is no memory; once per slice. */
+void tri_message_reserve_fill(struct tri_worker *worker);
+
+/* A message with room for `size` bytes; its size is set, its bytes are not. NULL: no memory. */
+struct tri_message *tri_message_new(struct tri_worker *worker, size_t size);
+void tri_message_free(struct tri_worker *worker, struct tri_message *message);
+
+/* What an envelope says beside its body. */
+struct tri_heading {
+    uint8_t kind;
+    struct tr_ref from;
+    struct tr_ref to;
+    uint64_t sequence;
+    struct tr_ref cause;
+    uint64_t cause_sequence;
+    uint64_t deadline_ms;
+    uint64_t trace;
+};
+
+/* A whole message of a schema, of at most `bytes_max`. Errors: TR_LIMIT, TR_MEMORY, packing's. */
+TR_MUST_USE int tri_message_make(struct tri_worker *worker, const struct tri_heading *heading,
+                                 const struct tr_schema *schema, const void *body, size_t bytes_max,
+                                 struct tri_message **message);
+
+/* A message from the bytes of one, checked before. NULL: no memory. */
+struct tri_message *tri_message_copy(struct tri_worker *worker, struct tr_bytes bytes);
+
+/* A heading for what the worker itself says, and the cause taken from `about` (may be NULL). */
+struct tri_heading tri_worker_heading(struct tri_worker *worker, struct tr_ref to,
+                                      const struct tri_message *about);
+
+static inline struct tr_key tri_message_to(const struct tri_message *message)
+{
+    return (struct tr_key){tr_envelope_get(message->bytes, 64, to_group),
+                           tr_envelope_get(message->bytes, 64, to_serial)};
+}
+
+static inline struct tr_ref tri_message_from(const struct tri_message *message)
+{
+    return (struct tr_ref){{tr_envelope_get(message->bytes, 64, from_group),
+                            tr_envelope_get(message->bytes, 64, from_serial)},
+                           tr_envelope_get(message->bytes, 32, from_incarnation)};
+}
+
+static inline bool tri_message_has_flag(const struct tri_message *message, uint8_t flag)
+{
+    return (tr_envelope_get(message->bytes, 8, flags) & flag) != 0;
+}
+
+static inline bool tri_message_is_durable(const struct tri_message *message)
+{
+    return !tri_message_has_flag(message, TR_FLAG_HINT);
+}
+
+/* The journal's operation that names this message; without data. */
+struct tri_op tri_message_op(const struct tri_message *message, enum tri_op_kind kind);
+
+/* Tells the journal that a message it has got is handled; nothing for one it has not. */
+void tri_message_settle(struct tri_worker *worker, const struct tri_message *message);
+
+/* ------------------------------------------------------------------------------------- edge.c */
+
+/* Puts an edge whose slot was taken before at the end of an actor's ring. */
+struct tri_edge *tri_edge_place(struct tri_worker *worker, struct tri_actor *actor, uint32_t slot,
+                                enum tri_edge_kind kind, struct tr_ref peer, uint64_t id);
+
+/* A new edge at the end of an actor's ring; NULL: no memory. */
+struct tri_edge *tri_edge_add(struct tri_worker *worker, struct tri_actor *actor,
+                              enum tri_edge_kind kind, struct tr_ref peer, uint64_t id);
+
+/* Takes an edge out of its ring and its wheel. */
+void tri_edge_remove(struct tri_worker *worker, struct tri_actor *actor, struct tri_edge *edge);
+
+/* The oldest edge of this kind and id, or NULL. */
+struct tri_edge *tri_edge_find(const struct tri_worker *worker, const struct tri_actor *actor,
+                               enum tri_edge_kind kind, uint64_t id);
+
+/* The oldest edge of this kind and peer, or NULL. */
+struct tri_edge *tri_edge_find_peer(const struct tri_worker *worker, const struct tri_actor *actor,
+                                    enum tri_edge_kind kind, struct tr_key peer);
+
+/* The first edge of an actor and the one after; NULL at the end. Stand still while removing. */
+struct tri_edge *tri_edge_first(const struct tri_worker *worker, const struct tri_actor *actor);
+struct tri_edge *tri_edge_next(const struct tri_worker *worker, const struct tri_actor *actor,
+                               const struct tri_edge *edge);
+
+/* ------------------------------------------------------------------------------------ wheel.c */
+
+/* Puts an edge with a due_ms into the wheel; it must not be in it. */
+void tri_wheel_insert(struct tri_worker *worker, struct tri_edge *edge);
+void tri_wheel_remove(struct tri_worker *worker, struct tri_edge *edge);
+
+/* The next edge that is due at `now_ms`, taken out; NULL if there is none. */
+struct tri_edge *tri_wheel_expire(struct tri_worker *worker, uint64_t now_ms);
+
+/* The earliest time at which something may be due; UINT64_MAX when nothing is waiting. */
+uint64_t tri_wheel_next_ms(const struct tri_worker *worker);
+
+/* -------------------------------------------------------------------------------- key_map.c */
+
+TR_MUST_USE int tri_key_map_init(struct tri_key_map *map);
+void tri_key_map_fini(struct tri_key_map *map);
+/* The value of a key, or 0. */
+uint64_t tri_key_map_get(const struct tri_key_map *map, struct tr_key key);
+/* Sets a value, which is not 0. TR_MEMORY. */
+TR_MUST_USE int tri_key_map_set(struct tri_key_map *map, struct tr_key key, uint64_t value);
+void tri_key_map_remove(struct tri_key_map *map, struct tr_key key);
+
+/* ------------------------------------------------------------------------------------ group.c */
+
+TR_MUST_USE int tri_group_map_init(struct tri_group_map *map);
+void tri_group_map_fini(struct tri_group_map *map);
+/* The group with this number, made where it is missing; NULL: no memory. */
+struct tri_group *tri_group_get(struct tri_worker *worker, uint64_t number);
+/* The group with this number, or NULL. */
+struct tri_group *tri_group_find(const struct tri_worker *worker, uint64_t number);
+void tri_group_remove(struct tri_worker *worker, uint64_t number);
+/* The next serial of a group on this worker. TR_MEMORY. */
+TR_MUST_USE int tri_group_birth(struct tri_worker *worker, struct tri_group *group,
+                                uint64_t *serial);
+/* A number that no group had. */
+uint64_t tri_group_number_new(struct tri_worker *worker);
+
+/* ------------------------------------------------------------------------------------- page.c */
+
+/* The bytes of a page, {NULL, 0} if there is none. */
+struct tr_bytes tri_page_bytes(const struct tri_actor *actor, uint32_t page);
+/* Makes room for a page with this number, so that setting it cannot fail. TR_MEMORY, TR_LIMIT. */
+TR_MUST_USE int tri_page_reserve(struct tri_actor *actor, uint32_t page);
+/* Puts a page's new bytes (tr_alloc'd, taken over) in place; NULL takes the page away. Reserved. */
+void tri_page_set(struct tri_actor *actor, uint32_t page, void *bytes, size_t size);
+/* Calls for each page that changed since the last cut, and forgets that it did. */
+void tri_page_each_dirty(struct tri_actor *actor, void *self,
+                         void (*visit)(void *self, uint32_t page, struct tr_bytes bytes));
+/* Calls for each page. */
+void tri_page_each(const struct tri_actor *actor, void *self,
+                   void (*visit)(void *self, uint32_t page, struct tr_bytes bytes));
+void tri_page_mark_clean(struct tri_actor *actor);
+void tri_pages_free(struct tri_actor *actor);
+
+/* ------------------------------------------------------------------------------------ birth.c */
+
+void tri_actor_slabs_init(struct tri_worker *worker);
+
+/* How an actor comes into the world. */
+struct tri_birth {
+    struct tr_key key;
+    uint32_t incarnation;
+    uint32_t behaviour; /* index in shared->behaviours */
+    struct tr_ref parent;
+    uint32_t parent_slot;
+    struct tr_text name;
+    uint64_t element;
+    bool is_element;
+    const void *state; /* copied; NULL: zeros */
+};
+
+/* A key for an actor that is born here, in a group that exists or begins. TR_MEMORY. */
+TR_MUST_USE int tri_key_new(struct tri_worker *worker, uint64_t group, struct tr_key *key);
+
+/* Makes an actor in phase EMBRYO, in the table but in no family. TR_MEMORY, TR_LIMIT. */
+TR_MUST_USE int tri_actor_new(struct tri_worker *worker, const struct tri_birth *birth,
+                              struct tri_actor **actor);
+
+/* Joins the family of its parent and may receive. */
+TR_MUST_USE int tri_actor_join(struct tri_worker *worker, struct tri_actor *actor);
+
+/* Leaves family, table and memory; nothing is told to anybody. */
+void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor);
+
+/* The first child that lives on this worker, or NULL. */
+struct tri_actor *tri_family_first(const struct tri_worker *worker, struct tr_key parent);
+
+/* The name within the parent, written to `buffer`; a view of it. */
+struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_t size);
+
+/* The whole address as far as parents live here: "/a/b[3]". Bounded by `size`. */
+struct tr_text tri_actor_address(const struct tri_worker *worker, const struct tri_actor *actor,
+                                 char *buffer, size_t size);
+
+/* The index of a behaviour in the host's table, or -1. */
+int tri_behaviour_index(const struct tri_shared *shared, uint16_t id);
+
+/* Writes an event about a message into the flight recorder. */
+void tri_record(struct tri_worker *worker, uint8_t point, const struct tri_message *message,
+                int reason);
+
+/* Marks the actor as changed since the last cut. */
+static inline void tri_actor_touch(struct tri_worker *worker, struct tri_actor *actor)
+{
+    if (worker->is_journaled && (actor->flags & TRI_ACTOR_DIRTY) == 0) {
+        actor->flags |= TRI_ACTOR_DIRTY;
+        actor->dirty_next = worker->dirty_head;
+        worker->dirty_head = actor->slot;
+    }
+}
+
+static inline const struct tr_behaviour *tri_actor_behaviour(const struct tri_worker *worker,
+                                                             const struct tri_actor *actor)
+{
+    return worker->shared->behaviours[actor->behaviour];
+}
+
+/* ------------------------------------------------------------------------------------ queue.c */
+
+/* Puts an actor that is able to run at the end of its queue. */
+void tri_ready(struct tri_worker *worker, struct tri_actor *actor);
+/* The next actor to run, or NULL. */
+struct tri_actor *tri_next_ready(struct tri_worker *worker);
+/* Whether the actor may be put into a queue: it has messages and nothing holds it. */
+static inline bool tri_may_run(const struct tri_actor *actor)
+{
+    bool is_held_back = actor->muted_by > 0 && (actor->flags & TRI_ACTOR_OVERLOADED) == 0;
+    return actor->phase == TRI_IDLE && actor->mailbox_count > 0 && !is_held_back;
+}
+
+#endif

@@ -1,0 +1,274 @@
+/*
+ * Running an actor: one message after the other, each on a copy of the state.
+ *
+ * Before the handler sees a message, what the runtime knows of it is settled: a reply that nobody
+ * waits for any more, a timer that was stopped while it was on its way, a DOWN after demonitor.
+ */
+#include "runtime/actor/deliver.h"
+
+/* The edge that a message answers; absent for messages that answer none. */
+struct answer {
+    bool is_late;
+    struct tri_edge *edge;
+};
+
+static struct answer answer_of_ask(struct tri_worker *worker, struct tri_actor *actor,
+                                   const struct tri_message *message)
+{
+    uint64_t number = tr_envelope_get(message->bytes, 64, cause_sequence);
+    struct tri_edge *edge = tri_edge_find(worker, actor, TRI_EDGE_ASK, number);
+    if (edge == NULL) {
+        edge = tri_edge_find(worker, actor, TRI_EDGE_CALL, number);
+    }
+    return (struct answer){.is_late = edge == NULL, .edge = edge};
+}
+
+static struct answer answer_of_timer(struct tri_worker *worker, struct tri_actor *actor,
+                                     const struct tr_message *message)
+{
+    struct tr_timer timer;
+    if (tr_message_read(message, timer, &timer) != 0) {
+        return (struct answer){.is_late = true};
+    }
+    struct tri_edge *edge = tri_edge_find(worker, actor, TRI_EDGE_TIMER, timer.id);
+    if (edge == NULL || edge->peer.serial != timer.generation) {
+        return (struct answer){.is_late = true};
+    }
+    return (struct answer){.edge = edge};
+}
+
+static struct answer answer_of_down(struct tri_worker *worker, struct tri_actor *actor,
+                                    const struct tr_message *message)
+{
+    struct tr_down down;
+    if (tr_message_read(message, down, &down) != 0) {
+        return (struct answer){.is_late = true};
+    }
+    if (down.monitor == 0) {
+        return (struct answer){0}; /* a watched child: nothing was asked */
+    }
+    struct tri_edge *edge = tri_edge_find(worker, actor, TRI_EDGE_MONITORING, down.monitor);
+    return (struct answer){.is_late = edge == NULL, .edge = edge};
+}
+
+static struct answer find_answer(struct tri_worker *worker, struct tri_actor *actor,
+                                 const struct tri_message *raw, const struct tr_message *message)
+{
+    if (message->kind == TR_KIND_REPLY) {
+        return answer_of_ask(worker, actor, raw);
+    }
+    if (message->kind != TR_KIND_SIGNAL) {
+        return (struct answer){0};
+    }
+    if (tr_message_is(message, &tr_timer_schema)) {
+        return answer_of_timer(worker, actor, message);
+    }
+    if (tr_message_is(message, &tr_ask_failed_schema)) {
+        return answer_of_ask(worker, actor, raw);
+    }
+    if (tr_message_is(message, &tr_down_schema)) {
+        return answer_of_down(worker, actor, message);
+    }
+    return (struct answer){0};
+}
+
+struct tri_message *tri_mailbox_pop(struct tri_worker *worker, struct tri_actor *actor)
+{
+    struct tri_message *message = actor->mailbox_head;
+    actor->mailbox_head = message->next;
+    if (actor->mailbox_head == NULL) {
+        actor->mailbox_tail = NULL;
+    }
+    if (actor->mailbox_fresh == message) {
+        actor->mailbox_fresh = message->next;
+    }
+    actor->mailbox_count--;
+    if (TR_UNLIKELY((actor->flags & TRI_ACTOR_OVERLOADED) != 0) &&
+        actor->mailbox_count <= TR_MAILBOX_SOFT_MAX / 2) {
+        tri_unmute_senders(worker, actor);
+    }
+    return message;
+}
+
+struct tr_message tri_message_view(const struct tri_message *message)
+{
+    const uint8_t *at = message->bytes;
+    return (struct tr_message){
+        .envelope = at,
+        .from = tri_message_from(message),
+        .type = tr_envelope_get(at, 16, type),
+        .version = tr_envelope_get(at, 8, version),
+        .kind = tr_envelope_get(at, 8, kind),
+        .from_hint = message->from_hint,
+        .body = tr_envelope_body(at),
+    };
+}
+
+/* The question in hand was not answered: the actor owes it, so that its end is an answer. */
+static int note_debt(struct tri_worker *worker, struct tri_actor *actor,
+                     const struct tr_message *message)
+{
+    struct tr_debt debt = tr_message_debt(message);
+    bool is_owed = message->kind == TR_KIND_ASK && !worker->context.is_answered &&
+                   !worker->context.is_unexpected;
+    if (is_owed && tri_edge_add(worker, actor, TRI_EDGE_OWED, debt.asker, debt.ask) == NULL) {
+        return TR_MEMORY;
+    }
+    return 0;
+}
+
+/* Runs the handler on the copy; 0 when all effects are ready to happen. */
+static int call_handler(struct tri_worker *worker, struct tri_actor *actor,
+                        const struct tr_message *message)
+{
+    const struct tr_behaviour *behaviour = tri_actor_behaviour(worker, actor);
+    size_t state_size = behaviour->state->struct_size;
+    memcpy(worker->scratch, tri_actor_state(actor), state_size);
+    tri_effects_begin(worker, actor, message);
+    int error = behaviour->handle(&worker->context, worker->scratch, message);
+    if (error != 0) {
+        tri_effects_cut_back(worker);
+        return error;
+    }
+    error = tri_effects_prepare(worker);
+    if (error != 0) {
+        return error;
+    }
+    error = note_debt(worker, actor, message);
+    if (error != 0) {
+        tri_effects_cut_back(worker);
+        return error;
+    }
+    memcpy(tri_actor_state(actor), worker->scratch, state_size);
+    return 0;
+}
+
+/* The message is done: it leaves the mailbox, and its effects happen. */
+static void finish_message(struct tri_worker *worker, struct tri_actor *actor)
+{
+    struct tri_message *message = tri_mailbox_pop(worker, actor);
+    bool is_unexpected = worker->context.is_unexpected;
+    tri_record(worker, TRI_TAP_HANDLED, message, 0);
+    actor->flags &= (uint16_t)~TRI_ACTOR_RETRIED;
+    worker->metrics.messages_handled++;
+    worker->handled_since_cut++;
+    tri_effects_commit(worker);
+    if (is_unexpected) {
+        tri_dead_letter(worker, message, TR_UNKNOWN_TYPE);
+    } else {
+        tri_message_settle(worker, message);
+        tri_message_free(worker, message);
+    }
+}
+
+/* An answer that nobody waits for any more. A timer that was stopped is no news for anybody. */
+static void drop_late(struct tri_worker *worker, struct tri_message *message, uint16_t type)
+{
+    if (type != tr_timer_schema.id) {
+        tri_dead_letter(worker, message, TR_LATE_REPLY);
+        return;
+    }
+    tri_message_settle(worker, message);
+    tri_message_free(worker, message);
+}
+
+/* Handles the first message. Returns whether the actor may go on at once. */
+static bool handle_one(struct tri_worker *worker, struct tri_actor *actor)
+{
+    struct tri_message *raw = actor->mailbox_head;
+    struct tr_message message = tri_message_view(raw);
+    struct answer answer = find_answer(worker, actor, raw, &message);
+    if (TR_UNLIKELY(answer.is_late)) {
+        drop_late(worker, tri_mailbox_pop(worker, actor), message.type);
+        return true;
+    }
+    tri_in_hand_set(worker->in_hand, raw->bytes);
+    int error = call_handler(worker, actor, &message);
+    tri_in_hand_clear(worker->in_hand);
+    if (TR_UNLIKELY(error != 0)) {
+        tri_record(worker, TRI_TAP_FAILED, raw, error);
+        tri_fail(worker, actor, error);
+        return false;
+    }
+    if (answer.edge != NULL) {
+        tri_edge_remove(worker, actor, answer.edge);
+    }
+    bool is_stopping = worker->context.is_stopping;
+    finish_message(worker, actor);
+    if (TR_UNLIKELY(is_stopping) && actor->phase == TRI_RUNNING) {
+        tri_end(worker, actor, 0);
+    }
+    return actor->phase == TRI_RUNNING;
+}
+
+/* Whether the actor has had its share of time. The clock is asked rarely: it costs a third of a
+ * message. */
+static bool is_over(struct tri_worker *worker, uint32_t handled, uint64_t begin_ns)
+{
+    if ((handled & 15) != 0) {
+        return false;
+    }
+    return tri_monotonic_ns(worker->shared->env) - begin_ns > TR_RUN_NS_MAX;
+}
+
+void tri_run(struct tri_worker *worker, struct tri_actor *actor)
+{
+    actor->phase = TRI_IDLE;
+    if (!tri_may_run(actor)) {
+        return;
+    }
+    actor->phase = TRI_RUNNING;
+    tri_actor_touch(worker, actor);
+    uint64_t begin_ns = worker->now_ns;
+    uint32_t slot = actor->slot;
+    uint32_t handled = 0;
+    bool goes_on = true;
+    while (goes_on && actor->mailbox_count > 0 && handled < TR_RUN_MESSAGES_MAX) {
+        goes_on = handle_one(worker, actor);
+        bool is_held_back = actor->muted_by > 0;
+        if (++handled >= TR_RUN_MESSAGES_MAX || is_held_back ||
+            is_over(worker, handled, begin_ns)) {
+            break;
+        }
+    }
+    if (actor->phase == TRI_DEAD) {
+        /* It ended while it ran; nobody else holds its slot. */
+        tri_slab_give(&worker->actor_slabs[actor->slab], slot);
+        return;
+    }
+    if (actor->phase == TRI_RUNNING) {
+        actor->phase = TRI_IDLE;
+        actor->flags &= (uint16_t)~TRI_ACTOR_URGENT;
+        if (tri_may_run(actor)) {
+            tri_ready(worker, actor);
+        }
+    }
+}
+
+/* What the worker says in an actor's name: a timer, the failure of a question. */
+static void say_to_self(struct tri_worker *worker, struct tri_edge *edge, uint64_t cause_sequence,
+                        const struct tr_schema *schema, const void *body)
+{
+    struct tri_actor *actor = tri_actor_at(worker, edge->actor);
+    struct tri_heading heading = tri_worker_heading(worker, tri_actor_ref(actor), NULL);
+    heading.cause = heading.to;
+    heading.cause_sequence = cause_sequence;
+    /* The edge stays until the message is handled, but comes due only once. */
+    edge->due_ms = 0;
+    tri_actor_touch(worker, actor);
+    tri_say(worker, &heading, schema, body);
+}
+
+void tri_edge_due(struct tri_worker *worker, struct tri_edge *edge)
+{
+    worker->metrics.timers_fired++;
+    if (edge->kind == TRI_EDGE_TIMER) {
+        struct tr_timer timer = {.id = edge->id, .generation = edge->peer.serial};
+        say_to_self(worker, edge, 0, &tr_timer_schema, &timer);
+    } else if (edge->kind == TRI_EDGE_ASK || edge->kind == TRI_EDGE_CALL) {
+        struct tr_ask_failed failed = {.reason = -TR_TIMEOUT};
+        say_to_self(worker, edge, edge->id, &tr_ask_failed_schema, &failed);
+    } else if (edge->kind == TRI_EDGE_BACKOFF) {
+        tri_restart(worker, tri_actor_at(worker, edge->actor));
+    }
+}

@@ -1,0 +1,84 @@
+/*
+ * Growing slabs and ending them. Chunks are kept until the worker ends: what was needed once is
+ * needed again, and giving pages back costs more than holding them (substrate.md, item 0).
+ */
+#include "runtime/actor/slab.h"
+
+#include <string.h>
+
+#define DIRECTORY_FIRST 64
+
+int tri_chunk_directory_init(struct tri_chunk_directory *directory)
+{
+    struct tri_chunk *chunks = tr_alloc_zero(DIRECTORY_FIRST, sizeof *chunks);
+    if (chunks == NULL) {
+        return TR_MEMORY;
+    }
+    *directory =
+        (struct tri_chunk_directory){.chunks = chunks, .count = 1, .capacity = DIRECTORY_FIRST};
+    return 0;
+}
+
+void tri_chunk_directory_fini(struct tri_chunk_directory *directory)
+{
+    for (uint32_t i = 1; i < directory->count; i++) {
+        struct tri_chunk *chunk = &directory->chunks[i];
+        if (chunk->is_huge) {
+            tr_chunk_free(chunk->base);
+        } else {
+            tr_free(chunk->base);
+        }
+    }
+    tr_free(directory->chunks);
+    *directory = (struct tri_chunk_directory){0};
+}
+
+void tri_slab_init(struct tri_slab *slab, struct tri_chunk_directory *directory,
+                   uint32_t object_size)
+{
+    TR_ASSERT(object_size >= 16 && object_size % 16 == 0);
+    TR_ASSERT(object_size <= TRI_FIRST_CHUNK_BYTES);
+    *slab = (struct tri_slab){.directory = directory, .object_size = object_size};
+}
+
+/* Makes room for one more chunk's entry. */
+static int directory_reserve(struct tri_chunk_directory *directory)
+{
+    if (directory->count < directory->capacity) {
+        return 0;
+    }
+    uint32_t capacity = directory->capacity * 2;
+    if (capacity > 1U << (32 - TRI_SLOT_BITS)) {
+        return TR_LIMIT;
+    }
+    struct tri_chunk *chunks = tr_realloc(directory->chunks, capacity * sizeof *chunks);
+    if (chunks == NULL) {
+        return TR_MEMORY;
+    }
+    directory->chunks = chunks;
+    directory->capacity = capacity;
+    return 0;
+}
+
+int tri_slab_grow(struct tri_slab *slab)
+{
+    struct tri_chunk_directory *directory = slab->directory;
+    int error = directory_reserve(directory);
+    if (error != 0) {
+        return error;
+    }
+    bool is_huge = slab->chunk_count > 0;
+    uint8_t *base = is_huge ? tr_chunk_new() : tr_alloc(TRI_FIRST_CHUNK_BYTES);
+    if (base == NULL) {
+        return TR_MEMORY;
+    }
+    size_t bytes = is_huge ? TR_CHUNK_BYTES : TRI_FIRST_CHUNK_BYTES;
+    size_t objects = bytes / slab->object_size;
+    uint32_t number = directory->count++;
+    directory->chunks[number] =
+        (struct tri_chunk){.base = base, .object_size = slab->object_size, .is_huge = is_huge};
+    slab->chunk_count++;
+    slab->fresh_slot = number << TRI_SLOT_BITS;
+    slab->fresh_left = objects > TRI_SLOT_MASK ? TRI_SLOT_MASK : (uint32_t)objects;
+    return 0;
+}

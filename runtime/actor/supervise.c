@@ -1,0 +1,416 @@
+/*
+ * Failures and ends. A handler that fails is tried again after a back-off, from the state before
+ * the message (law 2 has cut everything back); a message that fails twice puts its actor into
+ * quarantine, where people can see it and let it go on.
+ *
+ * An actor that ends takes its children with it, deepest first; answers what was asked of it; and
+ * whoever monitors it hears DOWN after its last message.
+ */
+#include "runtime/actor/deliver.h"
+
+#define BACKOFF_FIRST_MS 10
+#define BACKOFF_MAX_MS 10000
+#define RESTARTS_MAX 10
+#define WINDOW_MS 60000
+
+/* ----------------------------------------------------------------------------------- failures */
+
+static uint32_t or_default(uint32_t value, uint32_t fallback)
+{
+    return value != 0 ? value : fallback;
+}
+
+/* How long to wait before the n-th restart (n from 1 on): doubled each time, up to a bound. */
+static uint64_t backoff_ms(const struct tr_supervision *supervision, uint64_t restarts)
+{
+    uint64_t first = or_default(supervision->backoff_first_ms, BACKOFF_FIRST_MS);
+    uint64_t most = or_default(supervision->backoff_max_ms, BACKOFF_MAX_MS);
+    uint64_t shift = restarts - 1 < 32 ? restarts - 1 : 32;
+    uint64_t delay = first << shift;
+    return delay < most ? delay : most;
+}
+
+/* The edge that counts restarts: id = how many, peer.serial = when the window began. */
+static struct tri_edge *restart_count(struct tri_worker *worker, struct tri_actor *actor,
+                                      const struct tr_supervision *supervision)
+{
+    struct tri_edge *edge = tri_edge_first(worker, actor);
+    while (edge != NULL && edge->kind != TRI_EDGE_BACKOFF) {
+        edge = tri_edge_next(worker, actor, edge);
+    }
+    if (edge == NULL) {
+        edge = tri_edge_add(worker, actor, TRI_EDGE_BACKOFF, (struct tr_ref){0}, 0);
+    }
+    uint64_t window_ms = or_default(supervision->window_ms, WINDOW_MS);
+    if (edge != NULL && worker->now_ms - edge->peer.serial > window_ms) {
+        edge->peer.serial = worker->now_ms;
+        edge->id = 0;
+    }
+    return edge;
+}
+
+void tri_quarantine(struct tri_worker *worker, struct tri_actor *actor)
+{
+    actor->phase = TRI_QUARANTINED;
+    worker->metrics.quarantines++;
+    tri_actor_touch(worker, actor);
+}
+
+/* Too many restarts: what the behaviour says. */
+static void exhaust(struct tri_worker *worker, struct tri_actor *actor,
+                    const struct tr_supervision *supervision)
+{
+    if (supervision->exhausted == TR_EXHAUSTED_QUARANTINE) {
+        tri_quarantine(worker, actor);
+        return;
+    }
+    if (supervision->exhausted == TR_EXHAUSTED_ESCALATE && !tr_key_is_none(actor->parent)) {
+        struct tr_ref parent = {actor->parent, actor->parent_incarnation};
+        struct tri_heading heading = tri_worker_heading(worker, parent, NULL);
+        heading.kind = TR_KIND_CONTROL;
+        tri_say(worker, &heading, &tr_exit_schema,
+                &(struct tr_exit){.reason = -TR_ESCALATED, .is_escalated = true});
+    }
+    if (actor->phase != TRI_DEAD) {
+        tri_end(worker, actor, TR_FAILED);
+    }
+}
+
+void tri_fail(struct tri_worker *worker, struct tri_actor *actor, int reason)
+{
+    (void)reason; /* the recorder has it */
+    const struct tr_supervision *supervision = &tri_actor_behaviour(worker, actor)->supervision;
+    worker->metrics.handler_failures++;
+    struct tri_edge *edge = restart_count(worker, actor, supervision);
+    if ((actor->flags & TRI_ACTOR_RETRIED) != 0 || edge == NULL) {
+        tri_quarantine(worker, actor);
+        return;
+    }
+    edge->id++;
+    if (edge->id > or_default(supervision->restarts_max, RESTARTS_MAX)) {
+        exhaust(worker, actor, supervision);
+        return;
+    }
+    actor->flags |= TRI_ACTOR_RETRIED;
+    actor->phase = TRI_BACKING_OFF;
+    edge->due_ms = worker->now_ms + backoff_ms(supervision, edge->id);
+    tri_wheel_insert(worker, edge);
+    tri_actor_touch(worker, actor);
+}
+
+void tri_restart(struct tri_worker *worker, struct tri_actor *actor)
+{
+    if (actor->phase != TRI_BACKING_OFF) {
+        return;
+    }
+    actor->phase = TRI_IDLE;
+    tri_actor_touch(worker, actor);
+    if (tri_may_run(actor)) {
+        tri_ready(worker, actor);
+    }
+}
+
+/* --------------------------------------------------------------------------------------- ends */
+
+/* Tells a peer of an edge what the end of this actor means to it. */
+static void end_edge(struct tri_worker *worker, struct tri_actor *actor,
+                     const struct tri_edge *edge, int reason)
+{
+    struct tr_ref peer = {edge->peer, edge->peer_incarnation};
+    struct tri_heading heading = tri_worker_heading(worker, peer, NULL);
+    uint32_t told = (uint32_t)-reason;
+    switch ((enum tri_edge_kind)edge->kind) {
+    case TRI_EDGE_MONITORED:
+        tri_say(
+            worker, &heading, &tr_down_schema,
+            &(struct tr_down){.actor = tri_actor_ref(actor), .monitor = edge->id, .reason = told});
+        return;
+    case TRI_EDGE_MONITORING:
+        heading.kind = TR_KIND_CONTROL;
+        heading.from = tri_actor_ref(actor);
+        heading.sequence = ++actor->sequence;
+        tri_say(worker, &heading, &tr_demonitor_schema, &(struct tr_demonitor){edge->id});
+        return;
+    case TRI_EDGE_LINK:
+        heading.kind = TR_KIND_CONTROL;
+        heading.from = tri_actor_ref(actor);
+        heading.sequence = ++actor->sequence;
+        tri_say(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = told});
+        return;
+    case TRI_EDGE_OWED:
+        heading.cause = peer;
+        heading.cause_sequence = edge->id;
+        tri_say(worker, &heading, &tr_ask_failed_schema,
+                &(struct tr_ask_failed){.reason = reason == 0 ? -TR_NO_ACTOR : told});
+        return;
+    case TRI_EDGE_TIMER:
+    case TRI_EDGE_ASK:
+    case TRI_EDGE_CALL:
+    case TRI_EDGE_MUTING:
+    case TRI_EDGE_BACKOFF:
+        return;
+    }
+}
+
+static void end_edges(struct tri_worker *worker, struct tri_actor *actor, int reason)
+{
+    tri_unmute_senders(worker, actor);
+    while (actor->edges != 0) {
+        struct tri_edge *edge = tri_edge_first(worker, actor);
+        struct tri_edge copy = *edge;
+        tri_edge_remove(worker, actor, edge);
+        end_edge(worker, actor, &copy, reason);
+    }
+}
+
+static void end_mailbox(struct tri_worker *worker, struct tri_actor *actor)
+{
+    struct tri_message *message = actor->mailbox_head;
+    actor->mailbox_head = NULL;
+    actor->mailbox_tail = NULL;
+    actor->mailbox_fresh = NULL;
+    actor->mailbox_count = 0;
+    while (message != NULL) {
+        struct tri_message *next = message->next;
+        tri_dead_letter(worker, message, TR_NO_ACTOR);
+        message = next;
+    }
+}
+
+static void tell_parent(struct tri_worker *worker, const struct tri_actor *actor, int reason)
+{
+    if ((actor->flags & TRI_ACTOR_WATCHED) == 0) {
+        return;
+    }
+    struct tr_ref parent = {actor->parent, actor->parent_incarnation};
+    struct tri_heading heading = tri_worker_heading(worker, parent, NULL);
+    tri_say(worker, &heading, &tr_down_schema,
+            &(struct tr_down){.actor = tri_actor_ref(actor), .reason = (uint32_t)-reason});
+}
+
+/* Children that live on other workers hear of it from their own. */
+static void end_far_kin(struct tri_worker *worker, const struct tri_actor *actor)
+{
+    if ((actor->flags & TRI_ACTOR_FAR_KIN) == 0) {
+        return;
+    }
+    struct tr_orphans orphans = {.parent = actor->key,
+                                 .is_root = (actor->flags & TRI_ACTOR_IS_ROOT) != 0};
+    for (uint32_t place = 0; place < worker->shared->worker_count; place++) {
+        if (place != worker->index) {
+            tri_tell_worker(worker, place, &tr_orphans_schema, &orphans);
+        }
+    }
+}
+
+/* The group goes with its first actor: all others were its children. */
+void tri_end_group(struct tri_worker *worker, uint64_t number)
+{
+    const struct tri_group *group = tri_group_find(worker, number);
+    if (group == NULL || group->actor_count > 0) {
+        return;
+    }
+    if (worker->is_journaled) {
+        struct tri_op op = {.kind = TRI_OP_DELETE_COUNTER, .key = {number, worker->index + 1}};
+        tri_batch_add(&worker->batch, &op);
+    }
+    tri_group_remove(worker, number);
+}
+
+/* Everybody learns that an actor which had moved is nowhere any more. */
+static void end_route(struct tri_worker *worker, struct tr_key key)
+{
+    if (worker->routes.count == 0 || tri_key_map_get(&worker->routes, key) == 0) {
+        return;
+    }
+    tri_key_map_remove(&worker->routes, key);
+    for (uint32_t place = 0; place < worker->shared->worker_count; place++) {
+        if (place != worker->index) {
+            tri_tell_worker(worker, place, &tr_move_forget_schema, &(struct tr_move_forget){key});
+        }
+    }
+}
+
+/* Ends one actor that has no children here. */
+static void end_one(struct tri_worker *worker, struct tri_actor *actor, int reason)
+{
+    *tri_recorder_next(&worker->recorder) = (struct tri_event){
+        .to_serial = actor->key.serial,
+        .to_group = (uint32_t)actor->key.group,
+        .at_ms = (uint32_t)worker->now_ms,
+        .point = TRI_TAP_DIED,
+        .reason = (int8_t)reason,
+    };
+    worker->metrics.actors_ended++;
+    end_mailbox(worker, actor);
+    end_edges(worker, actor, reason);
+    tell_parent(worker, actor, reason);
+    end_far_kin(worker, actor);
+    if ((actor->flags & TRI_ACTOR_STORED) != 0) {
+        struct tri_op op = {.kind = TRI_OP_DELETE_ACTOR, .key = actor->key};
+        tri_batch_add(&worker->batch, &op);
+    }
+    struct tr_key key = actor->key;
+    bool is_root = (actor->flags & TRI_ACTOR_IS_ROOT) != 0;
+    tri_actor_free(worker, actor);
+    tri_hold_forget(worker, key);
+    end_route(worker, key);
+    if (is_root) {
+        tri_end_group(worker, key.group);
+    }
+}
+
+void tri_end(struct tri_worker *worker, struct tri_actor *actor, int reason)
+{
+    /* Down to a leaf, end it, and up again: no recursion, whatever the depth. */
+    struct tri_actor *at = actor;
+    while (true) {
+        struct tri_actor *child = tri_family_first(worker, at->key);
+        if (child != NULL) {
+            at = child;
+        } else if (at == actor) {
+            end_one(worker, actor, reason);
+            return;
+        } else {
+            struct tr_key parent = at->parent;
+            end_one(worker, at, TR_KILLED);
+            at = tri_actor_find(worker, parent, 0);
+            TR_ASSERT(at != NULL);
+        }
+    }
+}
+
+/* ----------------------------------------------------------------------------------- controls */
+
+static void control_monitor(struct tri_worker *worker, struct tri_actor *actor,
+                            const struct tr_message *message)
+{
+    struct tr_monitor monitor;
+    if (tr_message_read(message, monitor, &monitor) == 0) {
+        /* Without this edge a DOWN would be lost: better the process ends than a promise. */
+        struct tri_edge *edge =
+            tri_edge_add(worker, actor, TRI_EDGE_MONITORED, message->from, monitor.monitor);
+        TR_ASSERT(edge != NULL);
+    }
+}
+
+static void control_demonitor(struct tri_worker *worker, struct tri_actor *actor,
+                              const struct tr_message *message)
+{
+    struct tr_demonitor demonitor;
+    if (tr_message_read(message, demonitor, &demonitor) != 0) {
+        return;
+    }
+    struct tri_edge *edge = tri_edge_first(worker, actor);
+    while (edge != NULL) {
+        if (edge->kind == TRI_EDGE_MONITORED && edge->id == demonitor.monitor &&
+            tr_key_equal(edge->peer, message->from.key)) {
+            tri_edge_remove(worker, actor, edge);
+            return;
+        }
+        edge = tri_edge_next(worker, actor, edge);
+    }
+}
+
+static void control_link(struct tri_worker *worker, struct tri_actor *actor,
+                         const struct tr_message *message)
+{
+    if (tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, message->from.key) == NULL) {
+        struct tri_edge *edge = tri_edge_add(worker, actor, TRI_EDGE_LINK, message->from, 0);
+        TR_ASSERT(edge != NULL);
+    }
+}
+
+static void control_unlink(struct tri_worker *worker, struct tri_actor *actor,
+                           const struct tr_message *message)
+{
+    struct tri_edge *edge = tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, message->from.key);
+    if (edge != NULL) {
+        tri_edge_remove(worker, actor, edge);
+    }
+}
+
+/* From the parent it is an order; over a link it ends this one only where the other has failed;
+ * from a child that failed for good it is a failure of this one. */
+static void control_exit(struct tri_worker *worker, struct tri_actor *actor,
+                         const struct tr_message *message)
+{
+    struct tr_exit exit;
+    if (tr_message_read(message, exit, &exit) != 0) {
+        return;
+    }
+    int reason = -(int)exit.reason;
+    struct tri_edge *link = tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, message->from.key);
+    if (link != NULL) {
+        tri_edge_remove(worker, actor, link);
+    }
+    bool is_order = tr_key_equal(message->from.key, actor->parent) || exit.is_escalated;
+    if (is_order || (reason != 0 && (link != NULL || message->from.key.group == 0))) {
+        tri_end(worker, actor, exit.is_escalated ? TR_FAILED : reason);
+    }
+}
+
+static void control_resume(struct tri_worker *worker, struct tri_actor *actor,
+                           const struct tr_message *message)
+{
+    struct tr_resume resume;
+    if (tr_message_read(message, resume, &resume) != 0 || actor->phase != TRI_QUARANTINED) {
+        return;
+    }
+    actor->phase = TRI_IDLE;
+    actor->flags &= (uint16_t)~TRI_ACTOR_RETRIED;
+    if (resume.drop && actor->mailbox_head != NULL) {
+        tri_dead_letter(worker, tri_mailbox_pop(worker, actor), TR_POISON);
+    }
+    if (tri_may_run(actor)) {
+        tri_ready(worker, actor);
+    }
+}
+
+static void control_mute(struct tri_worker *worker, struct tri_actor *actor,
+                         const struct tr_message *message)
+{
+    (void)worker;
+    (void)message;
+    if (actor->muted_by < UINT16_MAX) {
+        actor->muted_by++;
+    }
+}
+
+static void control_unmute(struct tri_worker *worker, struct tri_actor *actor,
+                           const struct tr_message *message)
+{
+    (void)message;
+    if (actor->muted_by > 0) {
+        actor->muted_by--;
+    }
+    if (tri_may_run(actor)) {
+        tri_ready(worker, actor);
+    }
+}
+
+/* What each control does to the actor that it is for. */
+static const struct {
+    const struct tr_schema *schema;
+    void (*act)(struct tri_worker *worker, struct tri_actor *actor,
+                const struct tr_message *message);
+} controls[] = {
+    {&tr_monitor_schema, control_monitor}, {&tr_demonitor_schema, control_demonitor},
+    {&tr_link_schema, control_link},       {&tr_unlink_schema, control_unlink},
+    {&tr_exit_schema, control_exit},       {&tr_resume_schema, control_resume},
+    {&tr_mute_schema, control_mute},       {&tr_unmute_schema, control_unmute},
+};
+
+void tri_control(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *raw)
+{
+    struct tr_message message = tri_message_view(raw);
+    tri_actor_touch(worker, actor);
+    for (size_t i = 0; i < TR_COUNT_OF(controls); i++) {
+        if (tr_message_is(&message, controls[i].schema)) {
+            controls[i].act(worker, actor, &message);
+            break;
+        }
+    }
+    tri_message_settle(worker, raw);
+    tri_message_free(worker, raw);
+}

@@ -1,0 +1,257 @@
+/*
+ * A worker: everything that one thread needs to run its actors, and nothing that another thread
+ * touches. What all workers of a host share is in `struct tri_shared`; it does not change after
+ * the start, but for a few atomic counters.
+ *
+ * The files of this folder are the verbs on it: deliver (a message to where its receiver is), run
+ * (an actor's handler), effects (what a handler asks for), supervise (failures and ends), timer,
+ * image (to and from bytes). The loop that calls them is host/worker.c.
+ */
+#ifndef TR_RUNTIME_ACTOR_WORKER_H
+#define TR_RUNTIME_ACTOR_WORKER_H
+
+#include <stdatomic.h>
+
+#include "runtime/actor/actor.h"
+#include "runtime/actor/in_hand.h"
+#include "runtime/actor/table.h"
+#include "runtime/env/env.h"
+#include "runtime/journal/batch.h"
+#include "runtime/limits.h"
+#include "runtime/link/outbox.h"
+#include "runtime/tap/recorder.h"
+
+/* Sizes of actors (head and state) and of messages that have a slab. */
+#define TRI_ACTOR_SLABS 24
+#define TRI_MESSAGE_SLABS 8
+
+/* What all workers of a host share. */
+struct tri_shared {
+    struct tr_env *env;
+    const struct tr_behaviour *behaviours[TR_BEHAVIOURS_MAX];
+    uint32_t behaviour_count;
+    uint32_t worker_count;
+    enum tr_durability durability;
+    uint32_t host_epoch; /* the store's incarnation: what this host's messages carry */
+    uint64_t seed;
+    uint64_t start_ns; /* when the host was made, on both clocks */
+    uint64_t start_wall_ms;
+    atomic_uint_fast64_t next_number; /* of the journal's total order */
+};
+
+/* Doubly linked timers by due time: four levels of 64 places; see timer.c. */
+#define TRI_WHEEL_LEVELS 7
+#define TRI_WHEEL_PLACES 64
+
+struct tri_wheel {
+    uint64_t now_ms;
+    uint32_t places[TRI_WHEEL_LEVELS * TRI_WHEEL_PLACES + 1]; /* edges; place 0 is not used */
+    uint64_t occupied[TRI_WHEEL_LEVELS];
+    uint32_t count;
+};
+
+/* A group as one worker knows it: the births here. */
+struct tri_group {
+    uint64_t number;
+    uint64_t next_birth; /* of this worker */
+    uint32_t epoch;
+    uint32_t actor_count; /* alive here */
+    bool is_counter_dirty;
+};
+
+/* Groups by number: open addressing. */
+struct tri_group_map {
+    struct tri_group *groups; /* number 0: empty */
+    uint32_t mask;
+    uint32_t count;
+};
+
+/* Pairs of a key and a number, by key: open addressing. For what few actors have. */
+struct tri_key_map {
+    struct tri_key_entry *entries;
+    uint32_t mask;
+    uint32_t count;
+};
+
+struct tri_key_entry {
+    struct tr_key key; /* serial 0: empty */
+    uint64_t value;
+};
+
+/* Actors that wait to run. */
+struct tri_run_queue {
+    uint32_t head;
+    uint32_t tail;
+    uint32_t count;
+};
+
+/* What a handler may ask for beside messages. */
+enum tri_effect_kind {
+    TRI_EFFECT_SPAWN,       /* slot: of the embryo */
+    TRI_EFFECT_EDGE_ADD,    /* edge, peer, id, due_ms; slot: taken when it is prepared */
+    TRI_EFFECT_EDGE_REMOVE, /* edge, id */
+    TRI_EFFECT_PAGE,        /* page, bytes (NULL: dropped), size */
+    TRI_EFFECT_RECORD,      /* page = schema id, peer.incarnation = version, bytes, size */
+};
+
+/* One effect of a handler that is not a message. */
+struct tri_effect {
+    uint8_t kind; /* enum tri_effect_kind */
+    uint8_t edge; /* enum tri_edge_kind */
+    uint16_t padding;
+    uint32_t page;
+    uint32_t slot;
+    uint32_t size;
+    struct tr_ref peer;
+    uint64_t id;
+    uint64_t due_ms;
+    void *bytes;
+};
+
+/* A handler's view of the world; one per worker. */
+struct tr_context {
+    struct tri_worker *worker;
+    struct tri_actor *actor;
+    const struct tr_message *message;
+    uint64_t sequence;
+    uint64_t random;
+    uint64_t trace;
+    struct tri_message *outbox_head;
+    struct tri_message *outbox_tail;
+    uint32_t outbox_count;
+    uint32_t spawned_slot;
+    struct tri_effect *effects;
+    uint32_t effect_count;
+    uint32_t effect_capacity;
+    bool is_stopping;
+    bool is_answered;   /* the question in hand has got its reply */
+    bool is_unexpected; /* the behaviour does not know the message in hand */
+};
+
+/* What people look at: totals since the start, one set per worker. */
+#define TRI_METRICS(M)                                                    \
+    M(messages_handled, "messages that a handler took")                   \
+    M(messages_local, "messages to an actor of the same worker")          \
+    M(messages_sent, "messages to another worker or service")             \
+    M(messages_received, "messages from another worker or service")       \
+    M(actors_born, "actors spawned")                                      \
+    M(actors_ended, "actors ended")                                       \
+    M(actors_moved_in, "actors that came from another worker")            \
+    M(actors_moved_out, "actors that went to another worker")             \
+    M(handler_failures, "handlers that returned an error")                \
+    M(handlers_slow, "handlers that took longer than TR_SLOW_HANDLER_MS") \
+    M(quarantines, "actors put into quarantine")                          \
+    M(dead_letters, "messages that nobody took")                          \
+    M(undecodable, "messages that no envelope stands before")             \
+    M(mutes, "senders held back by a full mailbox")                       \
+    M(timers_fired, "timers that came due")                               \
+    M(cuts, "batches given to the journal")                               \
+    M(slices, "turns of the worker's loop")
+
+struct tri_metrics {
+#define TRI_METRIC(name, text) uint64_t name;
+    TRI_METRICS(TRI_METRIC)
+#undef TRI_METRIC
+};
+
+/* A message that nobody took, as people see it. */
+struct tri_dead_letter {
+    struct tr_envelope envelope;
+    uint64_t at_ms;
+    int reason;
+};
+
+/* Messages held for one actor that has just moved here. */
+struct tri_held {
+    struct tri_held *next;
+    struct tr_key actor;
+    struct tri_message *head;
+    struct tri_message *tail;
+};
+
+struct tri_worker {
+    struct tri_shared *shared;
+    struct tri_link *link;
+    uint32_t index;
+    bool is_journaled;
+    bool is_stopping;
+    /* The time of this slice. */
+    uint64_t now_ms;
+    uint64_t now_ns;
+    uint64_t clock; /* hybrid logical clock */
+    uint64_t said;  /* messages of the worker itself, such as DOWN for an actor long gone */
+    /* Memory. */
+    struct tri_chunk_directory directory;
+    struct tri_slab actor_slabs[TRI_ACTOR_SLABS];
+    struct tri_slab message_slabs[TRI_MESSAGE_SLABS];
+    struct tri_slab edge_slab;
+    uint32_t reserve[TR_SIGNAL_RESERVE]; /* messages for signals when there is no memory */
+    uint32_t reserve_count;
+    bool uses_reserve;
+    /* Who lives here. */
+    struct tri_table table;
+    struct tri_group_map groups;
+    uint64_t next_group;         /* counts the groups that began here */
+    struct tri_key_map families; /* parent's key → slot of its first child here */
+    struct tri_key_map routes;   /* key → worker, for actors that moved */
+    uint32_t actor_count;
+    /* Who runs. */
+    struct tri_run_queue ready;
+    struct tri_run_queue urgent;
+    uint32_t urgent_in_row;
+    struct tri_wheel wheel;
+    struct tr_context context;
+    uint8_t *scratch; /* the copy of a state that a handler works on */
+    /* What leaves. */
+    struct tri_outbox outbox;
+    /* What the journal gets. */
+    struct tri_batch batch;
+    uint32_t dirty_head;
+    uint32_t handled_since_cut;
+    uint64_t *dirty_groups; /* numbers of groups with births since the last cut */
+    uint32_t dirty_group_count;
+    uint32_t dirty_group_capacity;
+    uint64_t cut_number;       /* of the last batch */
+    uint64_t committed_number; /* that the journal has told */
+    uint32_t cuts_outstanding;
+    /* Messages to actors that are not born. */
+    struct tri_message *unborn;
+    uint32_t unborn_count;
+    /* The place whose batch is being read, or this worker's own. */
+    uint32_t receiving_from;
+    /* Moves (move/move.h): messages that wait for the end of one, and the place it comes from. */
+    struct tri_held *held;
+    uint32_t held_from;
+    struct tri_moves *moves;
+    /* What can be seen. */
+    struct tri_metrics metrics;
+    struct tri_recorder recorder;
+    uint32_t tap_mask; /* bits of enum tri_tap_point that somebody wants */
+    struct tri_tap_port *tap;
+    struct tri_dead_letter *dead_letters;
+    struct tri_in_hand *own_hand;
+    struct tri_in_hand *in_hand; /* what a crash would leave behind: host/poison.h */
+    int fatal;                   /* why this host cannot go on, 0 while it can */
+};
+
+/* The actor of a slot; slot is not 0. */
+static inline struct tri_actor *tri_actor_at(const struct tri_worker *worker, uint32_t slot)
+{
+    return tri_slot_object(&worker->directory, slot);
+}
+
+static inline struct tri_edge *tri_edge_at(const struct tri_worker *worker, uint32_t slot)
+{
+    return tri_slot_object(&worker->directory, slot);
+}
+
+/* The actor with this key that lives here, or NULL. `hint` is a slot to try first, 0 for none. */
+struct tri_actor *tri_actor_find(const struct tri_worker *worker, struct tr_key key, uint32_t hint);
+
+/* The worker that a serial was born on. */
+static inline uint32_t tri_birth_worker(const struct tri_shared *shared, struct tr_key key)
+{
+    return (uint32_t)(key.serial & (TR_WORKERS_MAX - 1)) % shared->worker_count;
+}
+
+#endif

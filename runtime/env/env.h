@@ -1,0 +1,56 @@
+/*
+ * The seam to the world (law 10): everything that is not a function of state and message comes
+ * through here, so that a simulator can be all of it.
+ *
+ * Production binds it with tri_env_real; the simulator in tests/sim binds clocks, randomness, links
+ * and the store's file system to one seed. Each function says from which thread it is called.
+ */
+#ifndef TR_RUNTIME_ENV_ENV_H
+#define TR_RUNTIME_ENV_ENV_H
+
+#include "schemas/base.h"
+
+struct tr_env;
+struct tri_link;
+
+struct tr_env_ops {
+    /* Nanoseconds that only ever grow; any thread. */
+    uint64_t (*monotonic_ns)(struct tr_env *env);
+    /* Milliseconds since 1970, which people may set; any thread. */
+    uint64_t (*wall_ms)(struct tr_env *env);
+    /* Sixty-four bits that nobody can guess; any thread. */
+    uint64_t (*entropy)(struct tr_env *env);
+    /* The end of the link of one place (a worker or a service); called by that place's thread. */
+    int (*link_open)(struct tr_env *env, uint32_t place, struct tri_link **link);
+};
+
+/* The head of every environment's own struct. */
+struct tr_env {
+    const struct tr_env_ops *ops;
+};
+
+static inline uint64_t tri_monotonic_ns(struct tr_env *env)
+{
+    return env->ops->monotonic_ns(env);
+}
+
+static inline uint64_t tri_wall_ms(struct tr_env *env)
+{
+    return env->ops->wall_ms(env);
+}
+
+static inline uint64_t tri_entropy(struct tr_env *env)
+{
+    return env->ops->entropy(env);
+}
+
+/*
+ * The real world: the system's clocks and randomness, and links over ZeroMQ inproc in a context of
+ * their own. Errors: TR_MEMORY, TR_SYSTEM.
+ */
+TR_MUST_USE int tri_env_real_new(struct tr_env **env);
+
+/* Ends it, after all its links are closed; NULL is fine. */
+void tri_env_real_free(struct tr_env *env);
+
+#endif

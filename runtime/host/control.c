@@ -1,0 +1,275 @@
+/*
+ * The program's own place in its host: births, messages and questions from outside the actors.
+ *
+ * The thread that made the host speaks from here, with frames like everybody else, and waits for
+ * answers that carry the number of its wish. Nothing is shared with the workers.
+ */
+#include "runtime/host/host.h"
+
+#define WAIT_SLICE_NS 50000000
+
+/* A DOWN that came while something else was waited for. */
+struct tri_ended {
+    struct tri_ended *next;
+    uint64_t monitor;
+    int reason;
+};
+
+/* Everything that can come in here, as far as somebody waits for it. */
+struct answer {
+    uint64_t wish;    /* of a granted; 0: none */
+    uint64_t monitor; /* of a DOWN; 0: none */
+    int reason;
+    struct tr_ref actor;
+};
+
+/* Packs one message from this place into a frame of its own and sends it. */
+static int send(struct tr_host *host, uint32_t place, struct tr_envelope *envelope,
+                const struct tr_schema *schema, const void *body)
+{
+    size_t body_max = schema->size_max(body);
+    if (body_max > TR_MESSAGE_BYTES_MAX - TR_ENVELOPE_BYTES) {
+        return TR_LIMIT;
+    }
+    uint8_t *bytes = tr_alloc(TR_ENVELOPE_BYTES + body_max);
+    if (bytes == NULL) {
+        return TR_MEMORY;
+    }
+    struct tr_writer writer = tr_writer_of(bytes + TR_ENVELOPE_BYTES, body_max);
+    int error = schema->pack(body, &writer);
+    envelope->envelope_version = TR_ENVELOPE_VERSION;
+    envelope->version = schema->version;
+    envelope->type = schema->id;
+    envelope->body_size = (uint32_t)tr_writer_size(&writer);
+    envelope->from_serial = TR_SERVICE_CONTROL;
+    envelope->from_incarnation = host->shared.host_epoch;
+    envelope->sequence = ++host->said;
+    envelope->trace = envelope->sequence;
+    tr_envelope_pack(envelope, bytes);
+    if (error == 0) {
+        size_t size = TR_ENVELOPE_BYTES + envelope->body_size;
+        error = tri_outbox_add(&host->outbox, place, (struct tr_bytes){bytes, size}, false);
+    }
+    tr_free(bytes);
+    tri_outbox_flush(&host->outbox, host->control);
+    return error;
+}
+
+/* What a worker itself is told. */
+static int tell_worker(struct tr_host *host, uint32_t worker, const struct tr_schema *schema,
+                       const void *body)
+{
+    struct tr_envelope envelope = {
+        .kind = TR_KIND_CONTROL,
+        .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
+        .to_serial = TR_SERVICE_WORKERS + worker,
+    };
+    return send(host, worker, &envelope, schema, body);
+}
+
+/* What an actor, or the runtime in its name, is told. */
+static int tell_actor(struct tr_host *host, struct tr_ref to, uint8_t kind,
+                      const struct tr_schema *schema, const void *body)
+{
+    struct tr_envelope envelope = {
+        .kind = kind,
+        .flags = (schema->marks & TR_PRIORITY) != 0 ? TR_FLAG_PRIORITY : 0,
+        .to_group = to.key.group,
+        .to_serial = to.key.serial,
+        .to_incarnation = to.incarnation,
+    };
+    return send(host, tri_birth_worker(&host->shared, to.key), &envelope, schema, body);
+}
+
+static void read_answer(struct tr_bytes bytes, struct answer *answer)
+{
+    uint16_t type = tr_envelope_get(bytes.data, 16, type);
+    uint8_t version = tr_envelope_get(bytes.data, 8, version);
+    struct tr_bytes body = tr_envelope_body(bytes.data);
+    struct tr_granted granted;
+    struct tr_down down;
+    if (type == tr_granted_schema.id && tr_granted_unpack(body, version, &granted) == 0) {
+        answer->wish = granted.wish;
+        answer->reason = -(int)granted.reason;
+        answer->actor = granted.actor;
+    } else if (type == tr_down_schema.id && tr_down_unpack(body, version, &down) == 0) {
+        answer->monitor = down.monitor;
+        answer->reason = -(int)down.reason;
+    }
+}
+
+/* Keeps the end of an actor until somebody asks for it. */
+static void keep_ended(struct tr_host *host, const struct answer *answer)
+{
+    struct tri_ended *ended = tr_alloc(sizeof *ended);
+    TR_ASSERT(ended != NULL); /* whoever waits for it would wait for ever */
+    *ended = (struct tri_ended){
+        .next = host->ended, .monitor = answer->monitor, .reason = answer->reason};
+    host->ended = ended;
+}
+
+/* Reads what is there; gives the answer to the wish, keeps the ends of actors. */
+static bool read_frames(struct tr_host *host, uint64_t wish, struct answer *found)
+{
+    struct tri_frame frame;
+    bool is_found = false;
+    while (!is_found && tri_link_receive(host->control, &frame) == 0) {
+        struct tr_bytes bytes;
+        bool is_stored;
+        size_t offset = 0;
+        while (tri_frame_next(&frame, &offset, &bytes, &is_stored)) {
+            struct answer answer = {0};
+            read_answer(bytes, &answer);
+            if (answer.monitor != 0) {
+                keep_ended(host, &answer);
+            } else if (answer.wish == wish && wish != 0) {
+                *found = answer;
+                is_found = true;
+            }
+        }
+        tri_link_release(host->control, &frame);
+    }
+    return is_found;
+}
+
+/* Waits for the answer to a wish. A host that cannot go on is an answer too. */
+static int await_wish(struct tr_host *host, uint64_t wish, struct answer *answer)
+{
+    while (!read_frames(host, wish, answer)) {
+        int fatal = atomic_load(&host->fatal);
+        if (fatal != 0) {
+            return fatal;
+        }
+        tri_outbox_flush(&host->outbox, host->control);
+        tri_link_wait(host->control, WAIT_SLICE_NS);
+    }
+    return answer->reason;
+}
+
+int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
+                  const struct tr_spawn_options *options, struct tr_ref *actor)
+{
+    static const struct tr_spawn_options none = {0};
+    const struct tr_spawn_options *wanted = options != NULL ? options : &none;
+    uint8_t state[TR_STATE_BYTES_MAX * 2];
+    struct tr_writer writer = tr_writer_of(state, sizeof state);
+    if (!host->is_started) {
+        return TR_CLOSED;
+    }
+    if (wanted->state != NULL) {
+        int error = behaviour->state->pack(wanted->state, &writer);
+        if (error != 0) {
+            return error;
+        }
+    }
+    struct tr_birth birth = {
+        .wish = ++host->wishes,
+        .behaviour = behaviour->id,
+        .name = wanted->name,
+        .incarnation = wanted->incarnation,
+        .state = {.data = state, .size = tr_writer_size(&writer)},
+    };
+    uint32_t worker = host->next_worker++ % host->shared.worker_count;
+    int error = tell_worker(host, worker, &tr_birth_schema, &birth);
+    struct answer answer;
+    if (error == 0) {
+        error = await_wish(host, birth.wish, &answer);
+    }
+    if (error == 0) {
+        *actor = answer.actor;
+    }
+    return error;
+}
+
+int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
+                 const void *body)
+{
+    return host->is_started ? tell_actor(host, to, TR_KIND_TELL, schema, body) : TR_CLOSED;
+}
+
+/* Takes the end that a monitor waited for, if it came. */
+static bool take_ended(struct tr_host *host, uint64_t monitor, int *reason)
+{
+    for (struct tri_ended **link = &host->ended; *link != NULL; link = &(*link)->next) {
+        struct tri_ended *ended = *link;
+        if (ended->monitor == monitor) {
+            *reason = ended->reason;
+            *link = ended->next;
+            tr_free(ended);
+            return true;
+        }
+    }
+    return false;
+}
+
+int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms, int *reason)
+{
+    struct tr_monitor monitor = {.monitor = ++host->wishes};
+    struct answer unused;
+    if (!host->is_started) {
+        return TR_CLOSED;
+    }
+    int error = tell_actor(host, actor, TR_KIND_CONTROL, &tr_monitor_schema, &monitor);
+    uint64_t begin_ns = tri_monotonic_ns(host->env);
+    while (error == 0) {
+        (void)read_frames(host, 0, &unused); /* nothing is wished for: ends are what matters */
+        if (take_ended(host, monitor.monitor, reason)) {
+            return 0;
+        }
+        uint64_t waited_ms = (tri_monotonic_ns(host->env) - begin_ns) / 1000000;
+        error = atomic_load(&host->fatal);
+        if (error == 0 && timeout_ms != 0 && waited_ms >= timeout_ms) {
+            error = TR_TIMEOUT;
+        }
+        tri_outbox_flush(&host->outbox, host->control);
+        tri_link_wait(host->control, timeout_ms == 0 ? WAIT_SLICE_NS : 1000000);
+    }
+    return error;
+}
+
+int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor)
+{
+    if (!host->is_started) {
+        return TR_CLOSED;
+    }
+    int error = TR_NOT_FOUND;
+    for (uint32_t i = 0; i < host->shared.worker_count && error == TR_NOT_FOUND; i++) {
+        struct tr_find find = {.wish = ++host->wishes, .address = address};
+        struct answer answer;
+        error = tell_worker(host, i, &tr_find_schema, &find);
+        if (error == 0) {
+            error = await_wish(host, find.wish, &answer);
+        }
+        if (error == 0) {
+            *actor = answer.actor;
+        }
+    }
+    return error;
+}
+
+int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker)
+{
+    if (!host->is_started) {
+        return TR_CLOSED;
+    }
+    struct tr_move_ask ask = {.wish = ++host->wishes, .actor = actor.key, .to_worker = worker};
+    int error = tell_worker(host, 0, &tr_move_ask_schema, &ask);
+    struct answer answer;
+    return error != 0 ? error : await_wish(host, ask.wish, &answer);
+}
+
+int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop)
+{
+    struct tr_resume resume = {.drop = drop};
+    return host->is_started ? tell_actor(host, actor, TR_KIND_CONTROL, &tr_resume_schema, &resume)
+                            : TR_CLOSED;
+}
+
+void tri_control_fini(struct tr_host *host)
+{
+    while (host->ended != NULL) {
+        struct tri_ended *ended = host->ended;
+        host->ended = ended->next;
+        tr_free(ended);
+    }
+}

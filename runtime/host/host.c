@@ -1,0 +1,351 @@
+/*
+ * Making, starting and stopping a host: workers, journal and store, and the threads that turn them.
+ */
+#include "runtime/host/host.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "runtime/host/poison.h"
+
+/* ------------------------------------------------------------------------------------- making it */
+
+static int register_behaviours(struct tri_shared *shared, const struct tr_host_options *options)
+{
+    if (options->behaviour_count > TR_BEHAVIOURS_MAX) {
+        return TR_LIMIT;
+    }
+    for (size_t i = 0; i < options->behaviour_count; i++) {
+        const struct tr_behaviour *behaviour = options->behaviours[i];
+        bool is_known = tri_behaviour_index(shared, behaviour->id) >= 0;
+        if (is_known || behaviour->state->struct_size > TR_STATE_BYTES_MAX ||
+            behaviour->handle == NULL) {
+            return TR_INVALID;
+        }
+        shared->behaviours[shared->behaviour_count++] = behaviour;
+    }
+    return 0;
+}
+
+static uint32_t workers_wanted(const struct tr_host_options *options)
+{
+    long wanted = options->worker_count;
+    if (wanted == 0) {
+        wanted = sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    wanted = wanted < 1 ? 1 : wanted;
+    return wanted > TR_WORKERS_MAX ? TR_WORKERS_MAX : (uint32_t)wanted;
+}
+
+static int init_shared(struct tr_host *host, const struct tr_host_options *options)
+{
+    struct tri_shared *shared = &host->shared;
+    shared->env = host->env;
+    shared->worker_count = workers_wanted(options);
+    shared->durability = options->durability;
+    shared->host_epoch = host->store == NULL ? 1 : (uint32_t)host->store->incarnation;
+    shared->seed = options->seed != 0 ? options->seed : tri_entropy(host->env);
+    shared->start_ns = tri_monotonic_ns(host->env);
+    shared->start_wall_ms = tri_wall_ms(host->env);
+    atomic_init(&shared->next_number, host->store == NULL ? 1 : host->store->last_number + 1);
+    return register_behaviours(shared, options);
+}
+
+/* The group numbers that were ever given, by worker. */
+static int load_next_groups(struct tr_host *host)
+{
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        uint64_t next_group = 0;
+        size_t size;
+        int error = tri_store_read_meta(host->store, TRI_META_NEXT_GROUP + i, &next_group,
+                                        sizeof next_group, &size);
+        if (error == 0 && size == sizeof next_group) {
+            host->workers[i].next_group = next_group;
+        } else if (error != TR_NOT_FOUND) {
+            return error != 0 ? error : TR_STORE_DAMAGED;
+        }
+    }
+    return 0;
+}
+
+static int init_workers(struct tr_host *host)
+{
+    uint32_t count = host->shared.worker_count;
+    host->workers = tr_alloc_zero(count, sizeof *host->workers);
+    if (host->workers == NULL) {
+        return TR_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        int error = tri_worker_init(&host->workers[i], &host->shared, i);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+int tri_host_init(struct tr_host *host, const struct tr_host_options *options, struct tr_env *env,
+                  struct tri_store *store)
+{
+    host->env = env;
+    host->store = store;
+    host->stuck_handler_ms = options->stuck_handler_ms;
+    int error = init_shared(host, options);
+    if (error == 0) {
+        error = init_workers(host);
+    }
+    if (error == 0 && store != NULL) {
+        tri_journal_init(&host->journal, env, store);
+        error = load_next_groups(host);
+    }
+    return error;
+}
+
+void tri_host_fini(struct tr_host *host)
+{
+    for (uint32_t i = 0; host->workers != NULL && i < host->shared.worker_count; i++) {
+        if (host->workers[i].shared != NULL) {
+            tri_worker_fini(&host->workers[i]);
+        }
+    }
+    tr_free(host->workers);
+    host->workers = NULL;
+    if (host->store != NULL) {
+        tri_journal_fini(&host->journal);
+    }
+    tri_outbox_fini(&host->outbox);
+    tri_control_fini(host);
+}
+
+static int open_store(const struct tr_host_options *options, char *explain,
+                      struct tri_store **store)
+{
+    if (options->durability == TR_DURABILITY_NONE) {
+        *store = NULL;
+        return 0;
+    }
+    if (options->folder == NULL) {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "a durable host needs a folder for its store");
+        return TR_INVALID;
+    }
+    struct tri_store_options store_options = {
+        .folder = options->folder,
+        .durability = options->durability,
+        .records = options->records,
+        .record_count = options->record_count,
+    };
+    return tri_sqlite_open(&store_options, explain, store);
+}
+
+/* Poison is counted before anything runs, and every worker shows what it has in hand from now on. */
+static int attach_poison(struct tr_host *host, const struct tr_host_options *options)
+{
+    if (host->store == NULL) {
+        return 0;
+    }
+    int error = tri_poison_open(options->folder, &host->poison);
+    for (uint32_t i = 0; error == 0 && i < host->shared.worker_count; i++) {
+        host->workers[i].in_hand = tri_poison_hand(host->poison, i);
+    }
+    return error;
+}
+
+static int assemble(struct tr_host *host, const struct tr_host_options *options, char *explain)
+{
+    int error = tri_env_real_new(&host->env);
+    if (error != 0) {
+        return error;
+    }
+    host->owns_env = true;
+    struct tri_store *store;
+    error = open_store(options, explain, &store);
+    if (error == 0) {
+        error = tri_host_init(host, options, host->env, store);
+    }
+    if (error == 0) {
+        error = attach_poison(host, options);
+    }
+    if (error == 0 && store != NULL) {
+        error = tri_host_load(host);
+    }
+    if (error == 0) {
+        error = host->env->ops->link_open(host->env, TRI_PLACE_CONTROL, &host->control);
+    }
+    return error;
+}
+
+int tr_host_new(const struct tr_host_options *options, char *explain, struct tr_host **out)
+{
+    char unwanted[TRI_STORE_EXPLAIN_BYTES];
+    char *words = explain != NULL ? explain : unwanted;
+    words[0] = '\0';
+    struct tr_host *host = tr_alloc_zero(1, sizeof *host);
+    if (host == NULL) {
+        return TR_MEMORY;
+    }
+    int error = assemble(host, options, words);
+    if (error != 0) {
+        if (words[0] == '\0') {
+            snprintf(words, TRI_STORE_EXPLAIN_BYTES, "the host could not be made: %s",
+                     tr_error_text(error));
+        }
+        tr_host_free(host);
+        return error;
+    }
+    *out = host;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------ running it */
+
+/* Looks for work a while before it sleeps: waking a sleeping core costs more than a spin. */
+static void rest(struct tr_host *host, struct tri_worker *worker)
+{
+    uint64_t idle_ns = tri_worker_idle_ns(worker);
+    if (idle_ns > TR_SPIN_NS) {
+        uint64_t begin = tri_monotonic_ns(host->env);
+        while (tri_monotonic_ns(host->env) - begin < TR_SPIN_NS) {
+            if (tri_worker_step(worker)) {
+                return;
+            }
+        }
+    }
+    tri_link_wait(worker->link, idle_ns);
+}
+
+static void fail_host(struct tr_host *host, int error)
+{
+    int expected = 0;
+    atomic_compare_exchange_strong(&host->fatal, &expected, error);
+}
+
+static void *worker_main(void *argument)
+{
+    const struct tri_thread *thread = argument;
+    struct tri_worker *worker = thread->worker;
+    struct tr_host *host = thread->host;
+    int error = host->env->ops->link_open(host->env, worker->index, &worker->link);
+    if (error != 0) {
+        fail_host(host, error);
+        return NULL;
+    }
+    while (!atomic_load_explicit(&host->is_stopping, memory_order_acquire) && worker->fatal == 0 &&
+           atomic_load_explicit(&host->fatal, memory_order_relaxed) == 0) {
+        if (!tri_worker_step(worker)) {
+            rest(host, worker);
+        }
+    }
+    if (worker->fatal != 0) {
+        fail_host(host, worker->fatal);
+    } else {
+        tri_flush_journal(worker);
+    }
+    return NULL;
+}
+
+/* How long the journal's thread sleeps when no batch comes. */
+#define JOURNAL_WAIT_NS 100000000
+
+static void *journal_main(void *argument)
+{
+    struct tr_host *host = argument;
+    struct tri_journal *journal = &host->journal;
+    int error = host->env->ops->link_open(host->env, TRI_PLACE_JOURNAL, &journal->link);
+    if (error != 0) {
+        fail_host(host, error);
+        return NULL;
+    }
+    bool is_draining = false;
+    while (journal->state != TRI_JOURNAL_FAILED && !is_draining) {
+        is_draining = atomic_load_explicit(&host->is_draining, memory_order_acquire);
+        while (tri_journal_step(journal)) {
+        }
+        if (!is_draining) {
+            tri_link_wait(journal->link, JOURNAL_WAIT_NS);
+        }
+    }
+    if (journal->state == TRI_JOURNAL_FAILED) {
+        fail_host(host, journal->error);
+    }
+    return NULL;
+}
+
+int tr_host_start(struct tr_host *host)
+{
+    if (host->is_started) {
+        return TR_EXISTS;
+    }
+    host->is_started = true;
+    if (host->store != NULL &&
+        pthread_create(&host->journal_thread, NULL, journal_main, host) != 0) {
+        return TR_SYSTEM;
+    }
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        struct tri_thread *thread = &host->threads[i];
+        thread->host = host;
+        thread->worker = &host->workers[i];
+        if (pthread_create(&thread->thread, NULL, worker_main, thread) != 0) {
+            return TR_SYSTEM;
+        }
+        host->thread_count++;
+    }
+    return 0;
+}
+
+/* Wakes a place that may be asleep: an empty frame is read and forgotten. */
+static void nudge(struct tr_host *host, uint32_t place)
+{
+    struct tri_frame_builder frame = {0};
+    size_t size;
+    if (tri_frame_add(&frame, (struct tr_bytes){0}, false) == 0) {
+        uint8_t *data = tri_frame_take(&frame, TRI_PLACE_CONTROL, &size);
+        tri_outbox_send(&host->outbox, host->control, place, data, size);
+    }
+}
+
+void tr_host_stop(struct tr_host *host)
+{
+    if (!host->is_started) {
+        return;
+    }
+    atomic_store_explicit(&host->is_stopping, true, memory_order_release);
+    for (uint32_t i = 0; i < host->thread_count; i++) {
+        nudge(host, i);
+    }
+    for (uint32_t i = 0; i < host->thread_count; i++) {
+        pthread_join(host->threads[i].thread, NULL);
+    }
+    atomic_store_explicit(&host->is_draining, true, memory_order_release);
+    if (host->store != NULL) {
+        pthread_join(host->journal_thread, NULL);
+    }
+    host->is_started = false;
+}
+
+static void close_links(struct tr_host *host)
+{
+    for (uint32_t i = 0; host->workers != NULL && i < host->shared.worker_count; i++) {
+        tri_link_close(host->workers[i].link);
+        host->workers[i].link = NULL;
+    }
+    tri_link_close(host->journal.link);
+    tri_link_close(host->control);
+    host->control = NULL;
+}
+
+void tr_host_free(struct tr_host *host)
+{
+    if (host == NULL) {
+        return;
+    }
+    tr_host_stop(host);
+    close_links(host);
+    struct tri_store *store = host->store;
+    tri_host_fini(host);
+    tri_poison_close(host->poison);
+    tri_store_close(store);
+    if (host->owns_env) {
+        tri_env_real_free(host->env);
+    }
+    tr_free(host);
+}

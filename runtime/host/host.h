@@ -1,0 +1,59 @@
+/*
+ * A host, put together: what troupe.h promises is made of these parts. The simulator builds the
+ * same parts around its own environment and calls their steps itself.
+ */
+#ifndef TR_RUNTIME_HOST_HOST_H
+#define TR_RUNTIME_HOST_HOST_H
+
+#include <pthread.h>
+
+#include "runtime/host/worker.h"
+#include "runtime/journal/journal.h"
+
+/* What a worker's thread is given. */
+struct tri_thread {
+    struct tr_host *host;
+    struct tri_worker *worker;
+    pthread_t thread;
+};
+
+struct tr_host {
+    struct tr_env *env;
+    bool owns_env;
+    struct tri_shared shared;
+    struct tri_store *store; /* NULL without durability */
+    struct tri_journal journal;
+    struct tri_worker *workers;
+    struct tri_poison *poison;
+    /* The program's own place; used by the thread that made the host. */
+    struct tri_link *control;
+    struct tri_outbox outbox;
+    uint64_t wishes;
+    uint64_t said;
+    struct tri_ended *ended; /* DOWNs that came while something else was waited for */
+    uint32_t next_worker;
+    /* Threads. */
+    struct tri_thread threads[TR_WORKERS_MAX];
+    pthread_t journal_thread;
+    uint32_t thread_count;
+    bool is_started;
+    atomic_bool is_stopping;
+    atomic_bool is_draining; /* the workers have ended: the journal commits what is left */
+    atomic_int fatal;        /* why the host cannot go on; 0 while it can */
+    uint32_t stuck_handler_ms;
+};
+
+/* A host in an environment and on a store of the caller's, without links and threads. Errors as
+ * tr_host_new. The store stays the caller's; NULL without durability. */
+TR_MUST_USE int tri_host_init(struct tr_host *host, const struct tr_host_options *options,
+                              struct tr_env *env, struct tri_store *store);
+void tri_host_fini(struct tr_host *host);
+
+/* Fills the workers with what the store holds. Errors: the store's, and what images may be wrong
+ * with. */
+TR_MUST_USE int tri_host_load(struct tr_host *host);
+
+/* Forgets what nobody asked for. */
+void tri_control_fini(struct tr_host *host);
+
+#endif

@@ -1,0 +1,191 @@
+/*
+ * A host's start from a store: images, pages and messages that were not handled, each to the worker
+ * of its birth. No handler runs to rebuild a state (architecture.md, section 5).
+ *
+ * What cannot have survived is said: a call to the outside that was under way is answered with
+ * TR_NO_CONNECTION, so that its actor asks the outside what became of it (law 5). And children
+ * whose parent is gone end, as they would have.
+ */
+#include "runtime/actor/image.h"
+#include "runtime/host/host.h"
+#include "runtime/host/poison.h"
+
+struct loading {
+    struct tr_host *host;
+    struct tri_actor *actor; /* the last one, to which pages belong */
+};
+
+static struct tri_worker *home_of(struct tr_host *host, struct tr_key key)
+{
+    return &host->workers[tri_birth_worker(&host->shared, key)];
+}
+
+static int load_counter(void *self, const struct tri_op *op)
+{
+    struct loading *loading = self;
+    uint64_t index = op->key.serial - 1;
+    if (index >= loading->host->shared.worker_count) {
+        return 0; /* of a worker that this start does not have; it stays in the store */
+    }
+    struct tri_group *group = tri_group_get(&loading->host->workers[index], op->key.group);
+    if (group == NULL) {
+        return TR_MEMORY;
+    }
+    group->next_birth = op->number;
+    return 0;
+}
+
+static int load_actor(void *self, const struct tri_op *op)
+{
+    struct loading *loading = self;
+    struct tri_worker *worker = home_of(loading->host, op->key);
+    int error = tri_image_read(worker, op->key, op->data, &loading->actor);
+    if (error == 0) {
+        loading->actor->flags |= TRI_ACTOR_STORED;
+    }
+    return error;
+}
+
+static int load_page(void *self, const struct tri_op *op)
+{
+    struct loading *loading = self;
+    struct tri_actor *actor = loading->actor;
+    if (actor == NULL || !tr_key_equal(actor->key, op->key) || op->data.size > TR_PAGE_BYTES_MAX ||
+        op->number >= TR_PAGES_MAX) {
+        return TR_STORE_DAMAGED;
+    }
+    uint32_t page = (uint32_t)op->number;
+    int error = tri_page_reserve(actor, page);
+    void *copy = error != 0 ? NULL : tr_alloc(op->data.size);
+    if (copy == NULL) {
+        return error != 0 ? error : TR_MEMORY;
+    }
+    memcpy(copy, op->data.data, op->data.size);
+    tri_page_set(actor, page, copy, op->data.size);
+    return 0;
+}
+
+static int load_message(void *self, const struct tri_op *op)
+{
+    struct loading *loading = self;
+    size_t size;
+    int error = tr_envelope_check(op->data, &size);
+    if (error != 0 || size != op->data.size) {
+        return error != 0 ? error : TR_STORE_DAMAGED;
+    }
+    struct tr_key to = {tr_envelope_get(op->data.data, 64, to_group),
+                        tr_envelope_get(op->data.data, 64, to_serial)};
+    struct tri_worker *worker = home_of(loading->host, to);
+    struct tri_message *message = tri_message_copy(worker, op->data);
+    if (message == NULL) {
+        return TR_MEMORY;
+    }
+    message->is_stored = 1;
+    struct tri_actor *actor = tri_actor_find(worker, to, 0);
+    if (actor == NULL) {
+        tri_dead_letter(worker, message, TR_NO_ACTOR);
+    } else if (tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL) {
+        tri_accept(worker, actor, message);
+    } else {
+        tri_mailbox_push(actor, message);
+    }
+    return 0;
+}
+
+/* The answer to a call that the crash has cut off. */
+static void fail_call(struct tri_worker *worker, struct tri_actor *actor, struct tri_edge *edge)
+{
+    struct tri_heading heading = tri_worker_heading(worker, tri_actor_ref(actor), NULL);
+    heading.cause = heading.to;
+    heading.cause_sequence = edge->id;
+    if (edge->wheel_place != 0) {
+        tri_wheel_remove(worker, edge);
+        edge->due_ms = 0;
+    }
+    tri_say(worker, &heading, &tr_ask_failed_schema,
+            &(struct tr_ask_failed){.reason = -TR_NO_CONNECTION});
+}
+
+/* Whether an answer to this call lies in the mailbox already. */
+static bool has_answer(const struct tri_actor *actor, uint64_t number)
+{
+    const struct tri_message *message = actor->mailbox_head;
+    for (; message != NULL; message = message->next) {
+        if (tr_envelope_get(message->bytes, 64, cause_sequence) == number &&
+            tr_envelope_get(message->bytes, 64, cause_serial) == actor->key.serial) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fail_calls(struct tri_worker *worker, struct tri_actor *actor)
+{
+    struct tri_edge *edge = tri_edge_first(worker, actor);
+    for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
+        if (edge->kind == TRI_EDGE_CALL && !has_answer(actor, edge->id)) {
+            fail_call(worker, actor, edge);
+        }
+    }
+}
+
+/* Whether the parent that the image names lives on some worker. */
+static bool is_orphan(struct tr_host *host, const struct tri_actor *actor)
+{
+    return !tr_key_is_none(actor->parent) &&
+           tri_actor_find(home_of(host, actor->parent), actor->parent, 0) == NULL;
+}
+
+/* What every loaded actor needs; ends may take others along, so it begins again after one. */
+static bool end_an_orphan(struct tr_host *host, struct tri_worker *worker)
+{
+    for (uint32_t i = 0; i <= worker->table.mask; i++) {
+        uint32_t slot = worker->table.entries[i].slot;
+        if (slot != 0 && is_orphan(host, tri_actor_at(worker, slot))) {
+            tri_end(worker, tri_actor_at(worker, slot), TR_KILLED);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void open_actors(struct tr_host *host, struct tri_worker *worker)
+{
+    while (end_an_orphan(host, worker)) {
+    }
+    for (uint32_t i = 0; i <= worker->table.mask; i++) {
+        uint32_t slot = worker->table.entries[i].slot;
+        if (slot != 0) {
+            struct tri_actor *actor = tri_actor_at(worker, slot);
+            tri_page_mark_clean(actor);
+            /* Muting was between memories that are gone. */
+            actor->muted_by = 0;
+            fail_calls(worker, actor);
+            tri_poison_apply(host->poison, worker, actor);
+            /* A message to itself may have put it into the queue. */
+            if (actor->phase == TRI_IDLE) {
+                tri_image_open(worker, actor);
+            }
+        }
+    }
+}
+
+int tri_host_load(struct tr_host *host)
+{
+    struct loading loading = {.host = host};
+    struct tri_store_visitor visitor = {
+        .self = &loading,
+        .counter = load_counter,
+        .actor = load_actor,
+        .page = load_page,
+        .message = load_message,
+    };
+    int error = tri_store_load(host->store, &visitor);
+    if (error != 0) {
+        return error;
+    }
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        open_actors(host, &host->workers[i]);
+    }
+    return 0;
+}

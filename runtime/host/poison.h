@@ -1,0 +1,33 @@
+/*
+ * Messages that kill the process: counted over restarts, quarantined at the second time.
+ *
+ * Each worker keeps what it has in hand in a small mapped file. If the process ends while a handler
+ * runs, the next start finds there which actor and which message it was, counts it in a second
+ * file, and from the second time on puts the actor into quarantine before it can run.
+ */
+#ifndef TR_RUNTIME_HOST_POISON_H
+#define TR_RUNTIME_HOST_POISON_H
+
+#include "runtime/actor/deliver.h"
+
+struct tri_poison;
+
+/* Opens (or makes) the files `in-hand` and `poison` in the folder, and counts what a crash left.
+ * TR_MEMORY, TR_SYSTEM. */
+TR_MUST_USE int tri_poison_open(const char *folder, struct tri_poison **poison);
+
+/* Closes them; what workers have in hand is forgotten, because the end was in order. */
+void tri_poison_close(struct tri_poison *poison);
+
+/* The place where a worker keeps what it has in hand. */
+struct tri_in_hand *tri_poison_hand(struct tri_poison *poison, uint32_t worker);
+
+/* Puts a loaded actor that killed the process into the phase that its count asks for. `poison` may
+ * be NULL. */
+void tri_poison_apply(struct tri_poison *poison, struct tri_worker *worker,
+                      struct tri_actor *actor);
+
+/* How often this actor's message in hand has killed the process. */
+uint32_t tri_poison_count(const struct tri_poison *poison, struct tr_key actor);
+
+#endif

@@ -1,0 +1,265 @@
+/*
+ * The loop: read what came, let timers fire, run actors, send what was said.
+ *
+ * A slice runs a bounded number of actors, so that what comes in is read soon; what was said in it
+ * leaves at its end, in one batch for each place.
+ */
+#include "runtime/host/worker.h"
+
+#include "runtime/move/move.h"
+
+/* Actors that one slice runs, frames that it reads, timers that it lets fire. */
+#define SLICE_ACTORS 128
+#define SLICE_FRAMES 256
+#define SLICE_TIMERS 1024
+
+int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32_t index)
+{
+    *worker = (struct tri_worker){
+        .shared = shared,
+        .index = index,
+        .receiving_from = index,
+        .held_from = UINT32_MAX,
+        .is_journaled = shared->durability != TR_DURABILITY_NONE,
+    };
+    worker->context.worker = worker;
+    worker->scratch = tr_alloc(TR_STATE_BYTES_MAX);
+    worker->dead_letters = tr_alloc_zero(TR_DEAD_LETTERS_KEPT, sizeof *worker->dead_letters);
+    worker->own_hand = tr_alloc_zero(1, sizeof *worker->own_hand);
+    worker->in_hand = worker->own_hand;
+    bool is_made =
+        worker->scratch != NULL && worker->dead_letters != NULL && worker->in_hand != NULL &&
+        tri_recorder_init(&worker->recorder) == 0 &&
+        tri_chunk_directory_init(&worker->directory) == 0 && tri_table_init(&worker->table) == 0 &&
+        tri_group_map_init(&worker->groups) == 0 && tri_key_map_init(&worker->families) == 0 &&
+        tri_key_map_init(&worker->routes) == 0 && tri_moves_init(worker) == 0;
+    if (!is_made) {
+        tri_worker_fini(worker);
+        return TR_MEMORY;
+    }
+    tri_actor_slabs_init(worker);
+    tri_message_slabs_init(worker);
+    tri_slab_init(&worker->edge_slab, &worker->directory, sizeof(struct tri_edge));
+    tri_worker_tell_time(worker);
+    worker->wheel.now_ms = worker->now_ms;
+    return 0;
+}
+
+/* What lives outside of the slabs: messages too large for them, pages, names. */
+static void free_actors(struct tri_worker *worker)
+{
+    for (uint32_t i = 0; worker->table.entries != NULL && i <= worker->table.mask; i++) {
+        uint32_t slot = worker->table.entries[i].slot;
+        if (slot == 0) {
+            continue;
+        }
+        struct tri_actor *actor = tri_actor_at(worker, slot);
+        tri_pages_free(actor);
+        if ((actor->flags & TRI_ACTOR_ELEMENT) == 0) {
+            tr_free((void *)(uintptr_t)actor->name);
+        }
+        while (actor->mailbox_head != NULL) {
+            struct tri_message *message = actor->mailbox_head;
+            actor->mailbox_head = message->next;
+            tri_message_free(worker, message);
+        }
+    }
+}
+
+static void free_messages(struct tri_worker *worker, struct tri_message *message)
+{
+    while (message != NULL) {
+        struct tri_message *next = message->next;
+        tri_message_free(worker, message);
+        message = next;
+    }
+}
+
+void tri_worker_fini(struct tri_worker *worker)
+{
+    free_actors(worker);
+    free_messages(worker, worker->unborn);
+    while (worker->held != NULL) {
+        struct tri_held *held = worker->held;
+        worker->held = held->next;
+        free_messages(worker, held->head);
+        tr_free(held);
+    }
+    tri_outbox_fini(&worker->outbox);
+    tri_batch_fini(&worker->batch);
+    tri_moves_fini(worker);
+    tri_key_map_fini(&worker->routes);
+    tri_key_map_fini(&worker->families);
+    tri_group_map_fini(&worker->groups);
+    tri_table_fini(&worker->table);
+    tri_chunk_directory_fini(&worker->directory);
+    tri_recorder_fini(&worker->recorder);
+    tr_free(worker->context.effects);
+    tr_free(worker->dirty_groups);
+    tr_free(worker->own_hand);
+    tr_free(worker->dead_letters);
+    tr_free(worker->scratch);
+    *worker = (struct tri_worker){0};
+}
+
+void tri_worker_tell_time(struct tri_worker *worker)
+{
+    struct tri_shared *shared = worker->shared;
+    worker->now_ns = tri_monotonic_ns(shared->env);
+    /* The wall clock was read once, at the start: within a host, time never jumps. */
+    worker->now_ms = shared->start_wall_ms + (worker->now_ns - shared->start_ns) / 1000000;
+    uint64_t clock = worker->now_ms << 16;
+    worker->clock = clock > worker->clock ? clock : worker->clock;
+}
+
+static bool receive_frames(struct tri_worker *worker)
+{
+    struct tri_frame frame;
+    uint32_t count = 0;
+    while (count < SLICE_FRAMES && tri_link_receive(worker->link, &frame) == 0) {
+        tri_receive(worker, &frame);
+        tri_link_release(worker->link, &frame);
+        count++;
+    }
+    return count > 0;
+}
+
+static bool fire_timers(struct tri_worker *worker)
+{
+    if (worker->wheel.count == 0) {
+        worker->wheel.now_ms = worker->now_ms;
+        return false;
+    }
+    uint32_t count = 0;
+    struct tri_edge *edge = NULL;
+    while (count < SLICE_TIMERS && (edge = tri_wheel_expire(worker, worker->now_ms)) != NULL) {
+        tri_edge_due(worker, edge);
+        count++;
+    }
+    return count > 0;
+}
+
+bool tri_is_congested(const struct tri_worker *worker)
+{
+    return worker->cuts_outstanding >= TR_CUTS_OUTSTANDING_MAX ||
+           tri_outbox_is_congested(&worker->outbox);
+}
+
+static bool run_actors(struct tri_worker *worker)
+{
+    uint32_t count = 0;
+    while (count < SLICE_ACTORS && !tri_is_congested(worker)) {
+        struct tri_actor *actor = tri_next_ready(worker);
+        if (actor == NULL) {
+            break;
+        }
+        tri_run(worker, actor);
+        count++;
+        if (tri_outbox_is_full(&worker->outbox)) {
+            tri_flush(worker);
+        }
+    }
+    return count > 0;
+}
+
+/*
+ * When the journal gets a batch: at once if something waits to leave the host or the worker has
+ * nothing else to do; else when the journal has nothing to do, so that groups grow under load;
+ * at the latest after a bounded number of messages.
+ */
+static bool must_cut(const struct tri_worker *worker, bool is_idle)
+{
+    bool is_awaited = !tri_outbox_is_empty(&worker->outbox) || worker->batch.has_calls;
+    if (is_awaited || is_idle) {
+        return true;
+    }
+    return worker->cuts_outstanding == 0 || worker->handled_since_cut >= TR_CUT_MESSAGES_MAX;
+}
+
+bool tri_worker_step(struct tri_worker *worker)
+{
+    worker->metrics.slices++;
+    tri_worker_tell_time(worker);
+    tri_message_reserve_fill(worker);
+    bool did_receive = receive_frames(worker);
+    bool did_fire = fire_timers(worker);
+    bool did_run = run_actors(worker);
+    bool is_idle = worker->ready.count == 0 && worker->urgent.count == 0;
+    if (!worker->is_journaled || must_cut(worker, is_idle)) {
+        tri_flush(worker);
+    }
+    return did_receive || did_fire || did_run;
+}
+
+uint64_t tri_worker_idle_ns(const struct tri_worker *worker)
+{
+    static const uint64_t longest_ns = 1000000000;
+    if (worker->ready.count > 0 || worker->urgent.count > 0 || tri_is_congested(worker)) {
+        return 1000000; /* held back by a pipe or the journal: it will tell, or has room soon */
+    }
+    uint64_t next_ms = tri_wheel_next_ms(worker);
+    if (next_ms == UINT64_MAX) {
+        return longest_ns;
+    }
+    uint64_t wait_ns = next_ms <= worker->now_ms ? 0 : (next_ms - worker->now_ms) * 1000000;
+    return wait_ns < longest_ns ? wait_ns : longest_ns;
+}
+
+/* The child with this name; its place among its siblings does not matter. */
+static struct tri_actor *child_named(const struct tri_worker *worker, struct tr_key parent,
+                                     struct tr_text name)
+{
+    char buffer[TR_NAME_BYTES_MAX + 1];
+    struct tri_actor *first = tri_family_first(worker, parent);
+    struct tri_actor *child = first;
+    while (child != NULL) {
+        if (tr_text_equal(tri_actor_name(child, buffer, sizeof buffer), name)) {
+            return child;
+        }
+        child = tri_actor_at(worker, child->sibling_next);
+        child = child == first ? NULL : child;
+    }
+    return NULL;
+}
+
+/* The first actor of a group with this name. */
+static struct tri_actor *root_named(const struct tri_worker *worker, struct tr_text name)
+{
+    char buffer[TR_NAME_BYTES_MAX + 1];
+    for (uint32_t i = 0; i <= worker->table.mask; i++) {
+        uint32_t slot = worker->table.entries[i].slot;
+        struct tri_actor *actor = slot == 0 ? NULL : tri_actor_at(worker, slot);
+        if (actor != NULL && tr_key_is_none(actor->parent) &&
+            tr_text_equal(tri_actor_name(actor, buffer, sizeof buffer), name)) {
+            return actor;
+        }
+    }
+    return NULL;
+}
+
+/* Cuts the next name off an address: "/a", then "[3]", then "/b". */
+static struct tr_text next_name(struct tr_text *address)
+{
+    size_t begin = address->size > 0 && address->data[0] == '/' ? 1 : 0;
+    size_t end = begin;
+    while (end < address->size && address->data[end] != '/' &&
+           (end == begin || address->data[end] != '[')) {
+        end++;
+    }
+    struct tr_text name = {.data = address->data + begin, .size = end - begin};
+    *address = (struct tr_text){.data = address->data + end, .size = address->size - end};
+    return name;
+}
+
+int tri_worker_find(const struct tri_worker *worker, struct tr_text address, struct tr_ref *found)
+{
+    struct tri_actor *actor = root_named(worker, next_name(&address));
+    while (actor != NULL && address.size > 0) {
+        actor = child_named(worker, actor->key, next_name(&address));
+    }
+    if (actor == NULL) {
+        return TR_NOT_FOUND;
+    }
+    *found = tri_actor_ref(actor);
+    return 0;
+}

@@ -1,0 +1,121 @@
+/*
+ * Batches grow by doubling and are given away whole: the journal frees what the worker allocated,
+ * and nothing is copied between them.
+ */
+#include "runtime/journal/batch.h"
+
+#include <string.h>
+
+#include "runtime/memory.h"
+
+#define BATCH_FIRST_BYTES 16384
+
+/* Makes room for `more` bytes. */
+static bool batch_grow(struct tri_batch *batch, size_t more)
+{
+    if (batch->error != 0) {
+        return false;
+    }
+    size_t size = batch->data == NULL ? sizeof(struct tri_batch_header) : batch->size;
+    if (batch->data != NULL && batch->capacity - size >= more) {
+        return true;
+    }
+    size_t capacity = batch->data == NULL ? BATCH_FIRST_BYTES : batch->capacity;
+    while (capacity - size < more) {
+        capacity *= 2;
+    }
+    uint8_t *data = tr_realloc(batch->data, capacity);
+    if (data == NULL) {
+        batch->error = TR_MEMORY;
+        return false;
+    }
+    batch->data = data;
+    batch->size = size;
+    batch->capacity = capacity;
+    return true;
+}
+
+uint8_t *tri_batch_reserve(struct tri_batch *batch, const struct tri_op *op, size_t size)
+{
+    if (size > UINT32_MAX || !batch_grow(batch, sizeof(struct tri_batch_op) + size)) {
+        return NULL;
+    }
+    struct tri_batch_op head = {
+        .kind = (uint8_t)op->kind,
+        .type = op->type,
+        .incarnation = op->incarnation,
+        .key = op->key,
+        .number = op->number,
+        .size = (uint32_t)size,
+    };
+    uint8_t *at = batch->data + batch->size;
+    memcpy(at, &head, sizeof head);
+    batch->size += sizeof head + size;
+    batch->op_count++;
+    return at + sizeof head;
+}
+
+void tri_batch_shrink(struct tri_batch *batch, size_t reserved, size_t written)
+{
+    TR_ASSERT(written <= reserved);
+    uint8_t *head = batch->data + batch->size - reserved - sizeof(struct tri_batch_op);
+    uint32_t size = (uint32_t)written;
+    memcpy(head + offsetof(struct tri_batch_op, size), &size, sizeof size);
+    batch->size -= reserved - written;
+}
+
+void tri_batch_add(struct tri_batch *batch, const struct tri_op *op)
+{
+    uint8_t *at = tri_batch_reserve(batch, op, op->data.size);
+    if (at != NULL && op->data.size > 0) {
+        memcpy(at, op->data.data, op->data.size);
+    }
+}
+
+void tri_batch_add_call(struct tri_batch *batch, uint32_t place, struct tr_bytes message)
+{
+    struct tri_op op = {.kind = TRI_OP_CALL, .type = (uint16_t)place, .data = message};
+    tri_batch_add(batch, &op);
+    batch->has_calls = true;
+}
+
+uint8_t *tri_batch_take(struct tri_batch *batch, uint64_t number, uint32_t worker, size_t *size)
+{
+    TR_ASSERT(batch->error == 0 && batch->data != NULL);
+    struct tri_batch_header header = {
+        .number = number, .worker = worker, .op_count = batch->op_count};
+    memcpy(batch->data, &header, sizeof header);
+    uint8_t *data = batch->data;
+    *size = batch->size;
+    *batch = (struct tri_batch){0};
+    return data;
+}
+
+void tri_batch_fini(struct tri_batch *batch)
+{
+    tr_free(batch->data);
+    *batch = (struct tri_batch){0};
+}
+
+bool tri_batch_next(struct tr_bytes batch, size_t *offset, struct tri_op *op)
+{
+    size_t at = *offset == 0 ? sizeof(struct tri_batch_header) : *offset;
+    if (at >= batch.size) {
+        return false;
+    }
+    struct tri_batch_op head;
+    TR_ASSERT(batch.size - at >= sizeof head);
+    memcpy(&head, batch.data + at, sizeof head);
+    at += sizeof head;
+    TR_ASSERT(batch.size - at >= head.size);
+    *op = (struct tri_op){
+        .kind = (enum tri_op_kind)head.kind,
+        .type = head.type,
+        .incarnation = head.incarnation,
+        .key = head.key,
+        .number = head.number,
+        .data = {.data = batch.data + at, .size = head.size},
+    };
+    *offset = at + head.size;
+    return true;
+}

@@ -1,0 +1,73 @@
+/*
+ * A batch: what one worker has changed since its last one, as bytes on their way to the journal.
+ *
+ * Operations stand in the order of time; the journal lets later ones replace earlier ones. Calls
+ * to the outside ride along and are let go when the batch is committed.
+ *
+ *     [number u64][worker u32] ([kind u8][type u16][incarnation u32][group u64][serial u64]
+ *                               [number u64][size u32][bytes])*
+ *
+ * in the machine's byte order: a batch never leaves its process.
+ */
+#ifndef TR_RUNTIME_JOURNAL_BATCH_H
+#define TR_RUNTIME_JOURNAL_BATCH_H
+
+#include "runtime/journal/store.h"
+
+/* Rides in a batch and is no operation of the store: type = place, data = the message. */
+#define TRI_OP_CALL 100
+
+struct tri_batch_header {
+    uint64_t number;
+    uint32_t worker;
+    uint32_t op_count;
+};
+
+/* What stands before each operation's bytes. */
+struct tri_batch_op {
+    uint8_t kind;
+    uint8_t padding;
+    uint16_t type;
+    uint32_t incarnation;
+    struct tr_key key;
+    uint64_t number;
+    uint32_t size;
+    uint32_t reserved;
+};
+
+/* A batch that grows. `error` sticks: a batch that missed an operation is never sent. */
+struct tri_batch {
+    uint8_t *data; /* NULL, or from tr_alloc, with room for the header in front */
+    size_t size;
+    size_t capacity;
+    uint32_t op_count;
+    bool has_calls; /* something waits for the commit of this batch */
+    int error;
+};
+
+/* Adds an operation with its bytes. */
+void tri_batch_add(struct tri_batch *batch, const struct tri_op *op);
+
+/* Adds an operation whose `size` bytes the caller writes to what is returned; NULL on error. */
+uint8_t *tri_batch_reserve(struct tri_batch *batch, const struct tri_op *op, size_t size);
+
+/* Cuts the last reserved operation down to what was written. */
+void tri_batch_shrink(struct tri_batch *batch, size_t reserved, size_t written);
+
+/* Adds a call that leaves for `place` after the commit. */
+void tri_batch_add_call(struct tri_batch *batch, uint32_t place, struct tr_bytes message);
+
+/* Fills the header and gives the bytes away (tr_free them); the batch is empty after that. */
+uint8_t *tri_batch_take(struct tri_batch *batch, uint64_t number, uint32_t worker, size_t *size);
+
+void tri_batch_fini(struct tri_batch *batch);
+
+static inline bool tri_batch_is_empty(const struct tri_batch *batch)
+{
+    return batch->op_count == 0;
+}
+
+/* Reads the operations of a batch one by one; false at the end. `offset` begins at 0. */
+bool tri_batch_next(struct tr_bytes batch, size_t *offset, struct tri_op *op);
+
+#endif

@@ -1,0 +1,216 @@
+/*
+ * The journal's turn: read batches, take those without a gap as one group, commit it, tell.
+ *
+ * A full disk keeps the group and tries again; nothing of it has left the host. Any other failure
+ * ends the host: what was not committed has been seen by nobody outside (law 4), and a restart
+ * goes on from the store.
+ */
+#include "runtime/journal/journal.h"
+
+#include <string.h>
+
+#include "runtime/env/env.h"
+#include "runtime/memory.h"
+#include "runtime/troupe.h"
+#include "schemas/control.h"
+#include "schemas/envelope.h"
+
+#define RETRY_FULL_NS 100000000
+#define SLICE_FRAMES 1024
+
+void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tri_store *store)
+{
+    *journal = (struct tri_journal){
+        .env = env,
+        .store = store,
+        .host_epoch = (uint32_t)store->incarnation,
+        .committed_number = store->last_number,
+    };
+}
+
+void tri_journal_fini(struct tri_journal *journal)
+{
+    while (journal->pending != NULL) {
+        struct tri_pending *pending = journal->pending;
+        journal->pending = pending->next;
+        tr_free(pending);
+    }
+    tri_outbox_fini(&journal->outbox);
+    tri_group_commit_fini(&journal->group);
+}
+
+static void fail(struct tri_journal *journal, int error)
+{
+    journal->state = TRI_JOURNAL_FAILED;
+    journal->error = error;
+}
+
+/* Keeps a batch in its place of the order. */
+static void keep_batch(struct tri_journal *journal, const struct tri_frame *frame)
+{
+    struct tri_batch_header header;
+    TR_ASSERT(frame->size >= sizeof header);
+    memcpy(&header, frame->data, sizeof header);
+    TR_ASSERT(header.number > journal->committed_number);
+    struct tri_pending *pending = tr_alloc(sizeof *pending + frame->size);
+    if (pending == NULL) {
+        fail(journal, TR_MEMORY);
+        return;
+    }
+    *pending =
+        (struct tri_pending){.number = header.number, .worker = header.worker, .size = frame->size};
+    memcpy(pending->bytes, frame->data, frame->size);
+    struct tri_pending **link = &journal->pending;
+    while (*link != NULL && (*link)->number < pending->number) {
+        link = &(*link)->next;
+    }
+    pending->next = *link;
+    *link = pending;
+}
+
+static bool receive_batches(struct tri_journal *journal)
+{
+    struct tri_frame frame;
+    uint32_t count = 0;
+    while (count < SLICE_FRAMES && tri_link_receive(journal->link, &frame) == 0) {
+        keep_batch(journal, &frame);
+        tri_link_release(journal->link, &frame);
+        count++;
+    }
+    return count > 0;
+}
+
+/* Visits the operations of a batch: those of the store, or the calls that ride along. */
+static int each_op(const struct tri_pending *pending, struct tri_journal *journal, bool calls)
+{
+    struct tr_bytes batch = {.data = pending->bytes, .size = pending->size};
+    struct tri_op op;
+    size_t offset = 0;
+    int error = 0;
+    while (error == 0 && tri_batch_next(batch, &offset, &op)) {
+        if ((op.kind == TRI_OP_CALL) == calls) {
+            error = calls ? tri_outbox_add(&journal->outbox, op.type, op.data, true)
+                          : tri_group_commit_add(&journal->group, &op);
+        }
+    }
+    return error;
+}
+
+/* Takes batches without a gap, up to a bound; gives the number of the last one. */
+static int gather(struct tri_journal *journal, uint64_t *last_number)
+{
+    uint64_t number = journal->committed_number;
+    const struct tri_pending *pending = journal->pending;
+    while (pending != NULL && pending->number == number + 1 &&
+           journal->group.count < TR_COMMIT_OPS_MAX) {
+        int error = each_op(pending, journal, false);
+        if (error != 0) {
+            return error;
+        }
+        journal->batches_of[pending->worker]++;
+        number = pending->number;
+        pending = pending->next;
+    }
+    tri_group_commit_finish(&journal->group);
+    *last_number = number;
+    return 0;
+}
+
+/* How far the journal is, as a message for a worker. */
+static void tell_committed(struct tri_journal *journal, uint32_t worker, uint32_t batches)
+{
+    struct tr_committed committed = {.number = journal->committed_number, .batches = batches};
+    uint8_t bytes[TR_ENVELOPE_BYTES + 64];
+    struct tr_writer writer =
+        tr_writer_of(bytes + TR_ENVELOPE_BYTES, sizeof bytes - TR_ENVELOPE_BYTES);
+    int error = tr_committed_pack(&committed, &writer);
+    TR_ASSERT(error == 0);
+    struct tr_envelope envelope = {
+        .envelope_version = TR_ENVELOPE_VERSION,
+        .kind = TR_KIND_CONTROL,
+        .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
+        .version = tr_committed_schema.version,
+        .type = tr_committed_schema.id,
+        .body_size = (uint32_t)tr_writer_size(&writer),
+        .to_serial = TR_SERVICE_WORKERS + worker,
+        .from_serial = TR_SERVICE_JOURNAL,
+        .from_incarnation = journal->host_epoch,
+        .sequence = ++journal->said,
+    };
+    tr_envelope_pack(&envelope, bytes);
+    size_t size = TR_ENVELOPE_BYTES + tr_writer_size(&writer);
+    error = tri_outbox_add(&journal->outbox, worker, (struct tr_bytes){bytes, size}, false);
+    if (error != 0) {
+        fail(journal, error);
+    }
+}
+
+/* The group is on the disk: what waited for it goes on, and its batches are done. */
+static void release_group(struct tri_journal *journal)
+{
+    while (journal->pending != NULL && journal->pending->number <= journal->committed_number) {
+        struct tri_pending *pending = journal->pending;
+        int error = each_op(pending, journal, true);
+        if (error != 0) {
+            fail(journal, error);
+        }
+        journal->pending = pending->next;
+        tr_free(pending);
+    }
+    for (uint32_t worker = 0; worker < TR_WORKERS_MAX; worker++) {
+        if (journal->batches_of[worker] > 0) {
+            tell_committed(journal, worker, journal->batches_of[worker]);
+        }
+    }
+}
+
+static void commit_group(struct tri_journal *journal)
+{
+    uint64_t last_number;
+    int error = gather(journal, &last_number);
+    struct tri_commit commit = {.ops = journal->group.ops, .count = journal->group.count};
+    if (error == 0) {
+        commit.last_number = last_number;
+        error = tri_store_commit(journal->store, &commit);
+    }
+    if (error == 0) {
+        journal->state = TRI_JOURNAL_WELL;
+        journal->error = 0;
+        journal->committed_number = last_number;
+        journal->groups_committed++;
+        journal->ops_committed += commit.count;
+        release_group(journal);
+    } else if (error == TR_STORE_FULL) {
+        journal->state = TRI_JOURNAL_FULL;
+        journal->error = error;
+        journal->retry_ns = tri_monotonic_ns(journal->env) + RETRY_FULL_NS;
+    } else {
+        fail(journal, error);
+    }
+    memset(journal->batches_of, 0, sizeof journal->batches_of);
+    tri_group_commit_clear(&journal->group);
+}
+
+/* Whether the next group can be committed now. */
+static bool may_commit(const struct tri_journal *journal)
+{
+    if (journal->state == TRI_JOURNAL_FAILED || journal->pending == NULL) {
+        return false;
+    }
+    if (journal->pending->number != journal->committed_number + 1) {
+        return false;
+    }
+    return journal->state == TRI_JOURNAL_WELL ||
+           tri_monotonic_ns(journal->env) >= journal->retry_ns;
+}
+
+bool tri_journal_step(struct tri_journal *journal)
+{
+    bool did_receive = receive_batches(journal);
+    bool did_commit = may_commit(journal);
+    if (did_commit) {
+        commit_group(journal);
+    }
+    tri_outbox_flush(&journal->outbox, journal->link);
+    return did_receive || did_commit;
+}

@@ -1,0 +1,65 @@
+/*
+ * The journal: takes the workers' batches, puts them into one order, and commits them in groups.
+ *
+ * A group is whatever has come while the last one was written, as long as it has no gap: batch n
+ * is never committed before all lower ones, so a crash forgets a suffix of the order (law 4). In a
+ * group later operations replace earlier ones, and a message sent and handled in it is never
+ * written. When the group is on the disk, the calls that rode along are let go, and the workers
+ * hear how far it is.
+ *
+ * Owned by one thread (or the simulator), which calls tri_journal_step.
+ */
+#ifndef TR_RUNTIME_JOURNAL_JOURNAL_H
+#define TR_RUNTIME_JOURNAL_JOURNAL_H
+
+#include "runtime/journal/group.h"
+#include "runtime/link/outbox.h"
+
+/* How the journal is doing; read by anybody. */
+enum tri_journal_state {
+    TRI_JOURNAL_WELL,
+    TRI_JOURNAL_FULL,   /* no room: the group in hand is tried again until there is */
+    TRI_JOURNAL_FAILED, /* the host must end; what the store holds goes on */
+};
+
+/* A batch that has come and is not committed. */
+struct tri_pending {
+    struct tri_pending *next;
+    uint64_t number;
+    uint32_t worker;
+    size_t size;
+    uint8_t bytes[];
+};
+
+struct tri_journal {
+    struct tr_env *env;
+    struct tri_link *link;
+    struct tri_store *store;
+    uint32_t host_epoch;
+    uint64_t committed_number;
+    uint64_t said;
+    struct tri_pending *pending; /* by number */
+    struct tri_group_commit group;
+    uint64_t retry_ns; /* when a full disk is tried again */
+    enum tri_journal_state state;
+    int error; /* why it is not well */
+    uint32_t batches_of[TR_WORKERS_MAX];
+    struct tri_outbox outbox; /* what the group in hand lets go, and the news for workers */
+    uint64_t groups_committed;
+    uint64_t ops_committed;
+};
+
+/* `store` stays the caller's; numbers begin behind its last one. */
+void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tri_store *store);
+void tri_journal_fini(struct tri_journal *journal);
+
+/* Reads what came and commits one group; whether there was anything to do. */
+bool tri_journal_step(struct tri_journal *journal);
+
+/* Whether batches wait for a commit. */
+static inline bool tri_journal_is_busy(const struct tri_journal *journal)
+{
+    return journal->pending != NULL;
+}
+
+#endif

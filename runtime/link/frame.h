@@ -1,0 +1,37 @@
+/*
+ * A frame: many messages in one batch of bytes, from one place to another.
+ *
+ *     [place u32][count u32] ([size u32][is_stored u32][envelope and body])*
+ *
+ * in the machine's byte order: frames of this form never leave their process.
+ */
+#ifndef TR_RUNTIME_LINK_FRAME_H
+#define TR_RUNTIME_LINK_FRAME_H
+
+#include "runtime/link/link.h"
+
+/* A frame that grows. */
+struct tri_frame_builder {
+    uint8_t *data;
+    size_t size;
+    size_t capacity;
+    uint32_t count;
+};
+
+/* Adds a message. TR_MEMORY leaves the frame as it was. */
+TR_MUST_USE int tri_frame_add(struct tri_frame_builder *builder, struct tr_bytes message,
+                              bool is_stored);
+
+/* Gives the bytes away (tr_free, or tri_link_send); the builder is empty after that. */
+uint8_t *tri_frame_take(struct tri_frame_builder *builder, uint32_t place, size_t *size);
+
+void tri_frame_builder_fini(struct tri_frame_builder *builder);
+
+/* The place that sent a frame. */
+uint32_t tri_frame_place(const struct tri_frame *frame);
+
+/* The messages of a frame one by one; false at the end. `offset` begins at 0. */
+bool tri_frame_next(const struct tri_frame *frame, size_t *offset, struct tr_bytes *message,
+                    bool *is_stored);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * How batches of bytes get from one place of a host to another: the door behind which ZeroMQ,
+ * a simulator, and later tcp stand.
+ *
+ * A place is a worker or a service thread; it owns one link, which receives what all others send
+ * it. Batches from one place to another keep their order and are neither lost nor doubled while
+ * both live. Nothing here ever blocks but tri_link_wait.
+ */
+#ifndef TR_RUNTIME_LINK_LINK_H
+#define TR_RUNTIME_LINK_LINK_H
+
+#include "runtime/limits.h"
+#include "schemas/base.h"
+#include "schemas/error.h"
+
+/* The places of a host. Workers come first. */
+enum tri_place {
+    TRI_PLACE_JOURNAL = TR_WORKERS_MAX,
+    TRI_PLACE_CONTROL, /* the thread that made the host */
+    TRI_PLACE_HTTP,
+    TRI_PLACE_PROCESSES,
+    TRI_PLACE_BORDER, /* towards other hosts */
+    TRI_PLACE_COUNT,
+};
+
+struct tri_link;
+
+/* A received batch: bytes that belong to the link until they are released. */
+struct tri_frame {
+    const uint8_t *data;
+    size_t size;
+    void *owner;
+};
+
+struct tri_link_ops {
+    int (*send)(struct tri_link *link, uint32_t place, uint8_t *data, size_t size);
+    int (*receive)(struct tri_link *link, struct tri_frame *frame);
+    void (*release)(struct tri_link *link, struct tri_frame *frame);
+    void (*wait)(struct tri_link *link, uint64_t timeout_ns);
+    void (*close)(struct tri_link *link);
+};
+
+/* The head of every link's own struct. */
+struct tri_link {
+    const struct tri_link_ops *ops;
+    uint32_t place;
+};
+
+/*
+ * Sends a batch that was allocated with tr_alloc, and takes it over. TR_BUSY when the pipe is full
+ * and TR_MEMORY: then it stays the caller's.
+ */
+TR_MUST_USE static inline int tri_link_send(struct tri_link *link, uint32_t place, uint8_t *data,
+                                            size_t size)
+{
+    return link->ops->send(link, place, data, size);
+}
+
+/* The next batch, or TR_NOT_FOUND. Release it before the next call. */
+TR_MUST_USE static inline int tri_link_receive(struct tri_link *link, struct tri_frame *frame)
+{
+    return link->ops->receive(link, frame);
+}
+
+static inline void tri_link_release(struct tri_link *link, struct tri_frame *frame)
+{
+    link->ops->release(link, frame);
+}
+
+/* Sleeps until a batch is there, or the time is over; may return early. */
+static inline void tri_link_wait(struct tri_link *link, uint64_t timeout_ns)
+{
+    link->ops->wait(link, timeout_ns);
+}
+
+static inline void tri_link_close(struct tri_link *link)
+{
+    if (link != NULL) {
+        link->ops->close(link);
+    }
+}
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * Links over ZeroMQ inproc.
+ *
+ * ZeroMQ orders messages per pipe, and there is one pipe from each place to each other, so batches
+ * between two places keep their order. Sockets are used by one thread only, nothing blocks but the
+ * wait, and a full pipe is an answer. A ZeroMQ message is one batch: unbatched, one message costs
+ * ten times as much (substrate.md, 1).
+
+ *
+ * The batches go through libzmq itself: czmq cannot hand over memory without a copy.
+ */
+#include "runtime/link/zmq.h"
+
+#include <stdio.h>
+#include <zmq.h>
+
+#include "runtime/memory.h"
+
+/* Two pipes' worth of messages is the fuse: sender's and receiver's marks add up. */
+#define HIGH_WATER_MARK (TR_PIPE_BATCHES_MAX / 2)
+
+struct zmq_link {
+    struct tri_link base;
+    void *context;
+    void *pull;
+    void *push[TRI_PLACE_COUNT];
+    zmq_msg_t received;
+};
+
+void *tri_zmq_context_new(void)
+{
+    return zmq_ctx_new();
+}
+
+void tri_zmq_context_free(void *context)
+{
+    if (context != NULL) {
+        zmq_ctx_term(context);
+    }
+}
+
+static void endpoint_of(uint32_t place, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "inproc://place-%u", place);
+}
+
+static void *socket_new(void *context, int type)
+{
+    void *socket = zmq_socket(context, type);
+    int mark = HIGH_WATER_MARK;
+    int linger = 0;
+    if (socket == NULL) {
+        return NULL;
+    }
+    if (zmq_setsockopt(socket, ZMQ_SNDHWM, &mark, sizeof mark) != 0 ||
+        zmq_setsockopt(socket, ZMQ_RCVHWM, &mark, sizeof mark) != 0 ||
+        zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger) != 0) {
+        zmq_close(socket);
+        return NULL;
+    }
+    return socket;
+}
+
+/* The PUSH to a place, connected at its first use; NULL: the system refused. */
+static void *push_to(struct zmq_link *link, uint32_t place)
+{
+    if (link->push[place] == NULL) {
+        char endpoint[32];
+        endpoint_of(place, endpoint, sizeof endpoint);
+        void *socket = socket_new(link->context, ZMQ_PUSH);
+        if (socket != NULL && zmq_connect(socket, endpoint) != 0) {
+            zmq_close(socket);
+            socket = NULL;
+        }
+        link->push[place] = socket;
+    }
+    return link->push[place];
+}
+
+/* The receiver has read a batch: its bytes go back to where they came from. */
+static void free_batch(void *data, void *hint)
+{
+    (void)hint;
+    tr_free(data);
+}
+
+/* Asked before the memory is handed over: a message that was refused would free it. */
+static bool has_room(void *push)
+{
+    int events = 0;
+    size_t size = sizeof events;
+    return zmq_getsockopt(push, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLOUT) != 0;
+}
+
+static int zmq_link_send(struct tri_link *base, uint32_t place, uint8_t *data, size_t size)
+{
+    struct zmq_link *link = (struct zmq_link *)base;
+    void *push = push_to(link, place);
+    zmq_msg_t message;
+    if (push == NULL) {
+        return TR_MEMORY;
+    }
+    if (!has_room(push)) {
+        return TR_BUSY;
+    }
+    if (zmq_msg_init_data(&message, data, size, free_batch, NULL) != 0) {
+        return TR_MEMORY;
+    }
+    int sent = zmq_msg_send(&message, push, ZMQ_DONTWAIT);
+    TR_ASSERT(sent >= 0); /* there was room, and nobody else writes to this pipe */
+    return 0;
+}
+
+static int zmq_link_receive(struct tri_link *base, struct tri_frame *frame)
+{
+    struct zmq_link *link = (struct zmq_link *)base;
+    zmq_msg_init(&link->received);
+    if (zmq_msg_recv(&link->received, link->pull, ZMQ_DONTWAIT) < 0) {
+        return TR_NOT_FOUND;
+    }
+    *frame = (struct tri_frame){.data = zmq_msg_data(&link->received),
+                                .size = zmq_msg_size(&link->received)};
+    return 0;
+}
+
+static void zmq_link_release(struct tri_link *base, struct tri_frame *frame)
+{
+    struct zmq_link *link = (struct zmq_link *)base;
+    zmq_msg_close(&link->received);
+    *frame = (struct tri_frame){0};
+}
+
+static void zmq_link_wait(struct tri_link *base, uint64_t timeout_ns)
+{
+    struct zmq_link *link = (struct zmq_link *)base;
+    zmq_pollitem_t item = {.socket = link->pull, .events = ZMQ_POLLIN};
+    long timeout_ms = (long)((timeout_ns + 999999) / 1000000);
+    (void)zmq_poll(&item, 1, timeout_ms); /* early is fine: the caller looks again */
+}
+
+static void zmq_link_close(struct tri_link *base)
+{
+    struct zmq_link *link = (struct zmq_link *)base;
+    for (uint32_t i = 0; i < TRI_PLACE_COUNT; i++) {
+        if (link->push[i] != NULL) {
+            zmq_close(link->push[i]);
+        }
+    }
+    zmq_close(link->pull);
+    tr_free(link);
+}
+
+static const struct tri_link_ops zmq_link_ops = {
+    .send = zmq_link_send,
+    .receive = zmq_link_receive,
+    .release = zmq_link_release,
+    .wait = zmq_link_wait,
+    .close = zmq_link_close,
+};
+
+int tri_zmq_link_open(void *context, uint32_t place, struct tri_link **out)
+{
+    struct zmq_link *link = tr_alloc_zero(1, sizeof *link);
+    if (link == NULL) {
+        return TR_MEMORY;
+    }
+    link->base = (struct tri_link){.ops = &zmq_link_ops, .place = place};
+    link->context = context;
+    link->pull = socket_new(context, ZMQ_PULL);
+    char endpoint[32];
+    endpoint_of(place, endpoint, sizeof endpoint);
+    if (link->pull == NULL || zmq_bind(link->pull, endpoint) != 0) {
+        if (link->pull != NULL) {
+            zmq_close(link->pull);
+        }
+        tr_free(link);
+        return TR_SYSTEM;
+    }
+    *out = &link->base;
+    return 0;
+}

@@ -1,0 +1,20 @@
+/*
+ * Links over ZeroMQ inproc: one PULL for each place, and a PUSH to each other place, made when it
+ * is first used.
+ */
+#ifndef TR_RUNTIME_LINK_ZMQ_H
+#define TR_RUNTIME_LINK_ZMQ_H
+
+#include "runtime/link/link.h"
+
+/* A ZeroMQ context for one host. NULL: the system refused. */
+void *tri_zmq_context_new(void);
+
+/* Ends it, after all its links are closed. */
+void tri_zmq_context_free(void *context);
+
+/* Binds the PULL of a place. Call it, and everything on the link, from one thread. TR_MEMORY,
+ * TR_SYSTEM. */
+TR_MUST_USE int tri_zmq_link_open(void *context, uint32_t place, struct tri_link **link);
+
+#endif

@@ -1,0 +1,296 @@
+/*
+ * The steps of a move; move.h draws them. Each function is what one worker does when it hears one
+ * message; what it must remember between them is in struct tri_moves.
+ */
+#include "runtime/move/move.h"
+
+#include "runtime/actor/image.h"
+#include "runtime/host/worker.h"
+#include "runtime/move/luggage.h"
+
+/* A move that somebody wants. */
+struct wanted {
+    struct wanted *next;
+    uint64_t wish;
+    struct tr_key actor;
+    uint32_t to_worker;
+};
+
+struct tri_moves {
+    /* Worker 0: what is wanted, in order; the first is under way. */
+    struct wanted *first;
+    struct wanted *last;
+    uint32_t wanted_count;
+    /* The worker that gets an actor. */
+    struct tr_key coming;
+    uint32_t flushes_left;
+    uint8_t coming_phase;
+};
+
+int tri_moves_init(struct tri_worker *worker)
+{
+    worker->moves = tr_alloc_zero(1, sizeof *worker->moves);
+    return worker->moves == NULL ? TR_MEMORY : 0;
+}
+
+void tri_moves_fini(struct tri_worker *worker)
+{
+    while (worker->moves != NULL && worker->moves->first != NULL) {
+        struct wanted *wanted = worker->moves->first;
+        worker->moves->first = wanted->next;
+        tr_free(wanted);
+    }
+    tr_free(worker->moves);
+    worker->moves = NULL;
+}
+
+/* A worker talks to itself by the same way as to others, so that the steps keep one order. */
+static void tell(struct tri_worker *worker, uint32_t place, const struct tr_schema *schema,
+                 const void *body)
+{
+    tri_tell_worker(worker, place, schema, body);
+}
+
+/* ----------------------------------------------------------------------- worker 0: one at a time */
+
+static void begin_first(struct tri_worker *worker)
+{
+    const struct wanted *wanted = worker->moves->first;
+    if (wanted != NULL) {
+        struct tr_move_freeze freeze = {.actor = wanted->actor, .to_worker = wanted->to_worker};
+        tell(worker, tri_route(worker, wanted->actor), &tr_move_freeze_schema, &freeze);
+    }
+}
+
+static void answer_wish(struct tri_worker *worker, uint64_t wish, struct tr_key actor, int reason)
+{
+    if (wish != 0) {
+        struct tr_granted granted = {
+            .wish = wish, .reason = (uint32_t)-reason, .actor = {.key = actor}};
+        struct tr_ref control = {{0, TR_SERVICE_CONTROL}, 0};
+        struct tri_heading heading = tri_worker_heading(worker, control, NULL);
+        tri_say(worker, &heading, &tr_granted_schema, &granted);
+    }
+}
+
+void tri_move_on_ask(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_move_ask ask;
+    if (tr_message_read(message, move_ask, &ask) != 0) {
+        return;
+    }
+    struct tri_moves *moves = worker->moves;
+    bool is_possible = ask.to_worker < worker->shared->worker_count && ask.actor.group != 0;
+    bool has_room = moves->wanted_count < TR_MOVES_WAITING_MAX;
+    struct wanted *wanted = is_possible && has_room ? tr_alloc(sizeof *wanted) : NULL;
+    if (wanted == NULL) {
+        answer_wish(worker, ask.wish, ask.actor, is_possible ? TR_BUSY : TR_INVALID);
+        return;
+    }
+    *wanted = (struct wanted){.wish = ask.wish, .actor = ask.actor, .to_worker = ask.to_worker};
+    moves->wanted_count++;
+    if (moves->last != NULL) {
+        moves->last->next = wanted;
+        moves->last = wanted;
+    } else {
+        moves->first = wanted;
+        moves->last = wanted;
+        begin_first(worker);
+    }
+}
+
+void tri_move_on_done(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_move_done done;
+    struct tri_moves *moves = worker->moves;
+    if (tr_message_read(message, move_done, &done) != 0 || moves->first == NULL) {
+        return;
+    }
+    struct wanted *wanted = moves->first;
+    moves->first = wanted->next;
+    moves->last = moves->first == NULL ? NULL : moves->last;
+    moves->wanted_count--;
+    answer_wish(worker, wanted->wish, wanted->actor, -(int)done.reason);
+    tr_free(wanted);
+    begin_first(worker);
+}
+
+static void tell_done(struct tri_worker *worker, struct tr_key actor, int reason)
+{
+    struct tr_move_done done = {.actor = actor, .reason = (uint32_t)-reason};
+    tell(worker, 0, &tr_move_done_schema, &done);
+}
+
+/* --------------------------------------------------------------------------------- A: who has it */
+
+/* Takes the actor out of this worker without anybody hearing of an end. */
+static void leave(struct tri_worker *worker, struct tri_actor *actor)
+{
+    struct tri_actor *parent = tri_actor_find(worker, actor->parent, actor->parent_slot);
+    if (parent != NULL) {
+        parent->flags |= TRI_ACTOR_FAR_KIN;
+        tri_actor_touch(worker, parent);
+    }
+    while (actor->mailbox_head != NULL) {
+        tri_message_free(worker, tri_mailbox_pop(worker, actor));
+    }
+    worker->metrics.actors_moved_out++;
+    tri_actor_free(worker, actor);
+}
+
+/* Packs and sends the actor. From here on this worker only forwards. */
+static int send_image(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
+{
+    struct tr_key key = actor->key;
+    tri_unmute_senders(worker, actor);
+    if (tri_family_first(worker, key) != NULL) {
+        actor->flags |= TRI_ACTOR_FAR_KIN;
+    }
+    int error = tri_key_map_set(&worker->routes, key, to_worker + 1);
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    if (error == 0) {
+        error = tri_luggage_pack(worker, actor, &bytes, &size);
+    }
+    struct tr_move_image image = {
+        .actor = key, .from_worker = worker->index, .luggage = {bytes, size}};
+    if (error == 0) {
+        error = tri_tell_worker_large(worker, to_worker, &tr_move_image_schema, &image);
+    }
+    tr_free(bytes);
+    if (error != 0) {
+        tri_key_map_remove(&worker->routes, key);
+        return error;
+    }
+    leave(worker, actor);
+    return 0;
+}
+
+void tri_move_on_freeze(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_move_freeze freeze;
+    if (tr_message_read(message, move_freeze, &freeze) != 0) {
+        return;
+    }
+    struct tri_actor *actor = tri_actor_find(worker, freeze.actor, 0);
+    if (actor == NULL) {
+        tell_done(worker, freeze.actor, TR_NO_ACTOR);
+        return;
+    }
+    if (freeze.to_worker == worker->index) {
+        tell_done(worker, freeze.actor, 0);
+        return;
+    }
+    /* What the journal knows of the actor must be as new as the image that leaves (law 4). */
+    if (worker->is_journaled) {
+        tri_cut(worker);
+    }
+    int error = worker->fatal != 0 ? worker->fatal : send_image(worker, actor, freeze.to_worker);
+    if (error != 0) {
+        tell_done(worker, freeze.actor, error);
+    }
+}
+
+void tri_move_on_ready(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_move_ready ready;
+    if (tr_message_read(message, move_ready, &ready) != 0) {
+        return;
+    }
+    struct tr_move_route route = {
+        .actor = ready.actor, .from_worker = worker->index, .to_worker = ready.to_worker};
+    for (uint32_t place = 0; place < worker->shared->worker_count; place++) {
+        if (place != worker->index) {
+            tell(worker, place, &tr_move_route_schema, &route);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------- everybody but A: routes */
+
+void tri_move_on_route(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_move_route route;
+    if (tr_message_read(message, move_route, &route) != 0) {
+        return;
+    }
+    /* Without the new route this worker would use the old one for ever: no memory ends it. */
+    int error = tri_key_map_set(&worker->routes, route.actor, route.to_worker + 1);
+    TR_ASSERT(error == 0);
+    struct tr_move_flush flush = {
+        .actor = route.actor, .worker = worker->index, .to_worker = route.to_worker};
+    tell(worker, route.from_worker, &tr_move_flush_schema, &flush);
+}
+
+void tri_move_on_forget(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_move_forget forget;
+    if (tr_message_read(message, move_forget, &forget) == 0) {
+        tri_key_map_remove(&worker->routes, forget.actor);
+    }
+}
+
+/* ---------------------------------------------------------------------------------- B: who gets it */
+
+void tri_move_on_image(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_move_image image;
+    if (tr_message_read(message, move_image, &image) != 0) {
+        return;
+    }
+    struct tri_moves *moves = worker->moves;
+    TR_ASSERT(tr_key_is_none(moves->coming));
+    struct tri_actor *actor;
+    int error =
+        tri_luggage_unpack(worker, image.actor, image.luggage, &moves->coming_phase, &actor);
+    if (error == 0) {
+        error = tri_key_map_set(&worker->routes, image.actor, worker->index + 1);
+    }
+    /* The actor is in no other place any more; what the store holds of it goes on after a restart. */
+    TR_ASSERT(error == 0);
+    /* The journal has what the actor was when it left: nothing of it is written again. */
+    actor->flags |= TRI_ACTOR_STORED;
+    tri_page_mark_clean(actor);
+    worker->metrics.actors_moved_in++;
+    moves->coming = image.actor;
+    moves->flushes_left = worker->shared->worker_count - 1;
+    worker->held_from = image.from_worker;
+    struct tr_move_ready ready = {.actor = image.actor, .to_worker = worker->index};
+    tell(worker, image.from_worker, &tr_move_ready_schema, &ready);
+}
+
+/* Every old way is empty: the actor may run, and then hears what was held. */
+static void open_actor(struct tri_worker *worker)
+{
+    struct tri_moves *moves = worker->moves;
+    struct tr_key key = moves->coming;
+    moves->coming = (struct tr_key){0};
+    worker->held_from = UINT32_MAX;
+    struct tri_actor *actor = tri_actor_find(worker, key, 0);
+    if (actor != NULL) {
+        actor->phase = moves->coming_phase;
+        tri_hold_release(worker, actor);
+        actor = tri_actor_find(worker, key, 0);
+    }
+    if (actor != NULL) {
+        tri_image_open(worker, actor);
+    }
+    tell_done(worker, key, 0);
+}
+
+void tri_move_on_flush(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_move_flush flush;
+    if (tr_message_read(message, move_flush, &flush) != 0) {
+        return;
+    }
+    if (flush.to_worker != worker->index) {
+        /* A: it came down an old way, and goes on behind everything that was forwarded. */
+        tell(worker, flush.to_worker, &tr_move_flush_schema, &flush);
+        return;
+    }
+    TR_ASSERT(worker->receiving_from == worker->held_from && worker->moves->flushes_left > 0);
+    if (--worker->moves->flushes_left == 0) {
+        open_actor(worker);
+    }
+}

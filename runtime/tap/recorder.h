@@ -1,0 +1,71 @@
+/*
+ * The flight recorder: the last events of a worker, always on, in a ring that is dumped when the
+ * process crashes. Writing one is a few stores and no clock: the time is the slice's.
+ *
+ * The points are those of the tap too (tap/tap.h): what a tap shows in full, the recorder keeps in
+ * thirty-two bytes.
+ */
+#ifndef TR_RUNTIME_TAP_RECORDER_H
+#define TR_RUNTIME_TAP_RECORDER_H
+
+#include "runtime/limits.h"
+#include "schemas/base.h"
+#include "schemas/error.h"
+
+/* (NAME, number, what people read). */
+#define TRI_TAP_POINTS(P)    \
+    P(SPAWN, 1, "spawn")     \
+    P(SEND, 2, "send")       \
+    P(RECEIVE, 3, "receive") \
+    P(HANDLED, 4, "handled") \
+    P(DROPPED, 5, "dropped") \
+    P(TIMER, 6, "timer")     \
+    P(MOVED, 7, "moved")     \
+    P(DIED, 8, "died")       \
+    P(FAILED, 9, "failed")   \
+    P(MUTED, 10, "muted")
+
+enum tri_tap_point {
+#define TRI_POINT(name, number, text) TRI_TAP_##name = (number),
+    TRI_TAP_POINTS(TRI_POINT)
+#undef TRI_POINT
+};
+
+/* One event, condensed. */
+struct tri_event {
+    uint64_t to_serial;
+    uint64_t from_serial;
+    uint32_t to_group; /* the low half: enough to tell groups of one run apart */
+    uint32_t sequence;
+    uint32_t at_ms; /* the low half of the slice's time */
+    uint16_t type;
+    uint8_t point;
+    int8_t reason; /* 0, or a tr_error */
+};
+
+/* A ring of events; `next` counts all that were ever written. */
+struct tri_recorder {
+    struct tri_event *events; /* TR_RECORDER_EVENTS of them */
+    uint64_t next;
+};
+
+/* Allocates the ring. TR_MEMORY. */
+TR_MUST_USE int tri_recorder_init(struct tri_recorder *recorder);
+void tri_recorder_fini(struct tri_recorder *recorder);
+
+/* The place of the next event. */
+static inline struct tri_event *tri_recorder_next(struct tri_recorder *recorder)
+{
+    return &recorder->events[recorder->next++ & (TR_RECORDER_EVENTS - 1)];
+}
+
+/* The name of a point, or "unknown". */
+const char *tri_tap_point_name(uint8_t point);
+
+/*
+ * Writes the ring to a file descriptor, oldest first, one line an event. Uses nothing that a
+ * signal handler may not: plain write(2), no memory, no locks.
+ */
+void tri_recorder_dump(const struct tri_recorder *recorder, uint32_t worker, int descriptor);
+
+#endif

@@ -1,0 +1,285 @@
+/*
+ * The runtime's public header: how actors are written, and how a host of them is run.
+ *
+ * An actor is a behaviour (a name, a state, one handler) and a state that nobody else touches. The
+ * handler gets a copy of the state and one message, and answers with effects: it changes the copy,
+ * tells, asks, spawns, sets timers. When it returns 0 all of that happens at once; when it returns
+ * an error none of it does, and the supervision that the behaviour names takes over.
+ *
+ *     static int handle(struct tr_context *context, void *state, const struct tr_message *message)
+ *     {
+ *         struct counter *counter = state;
+ *         if (tr_message_is(message, &tr_tick_schema)) {
+ *             counter->count++;
+ *             return tr_reply(context, message, &tr_tock_schema, &(struct tr_tock){0});
+ *         }
+ *         return tr_unexpected(context, message);
+ *     }
+ *
+ * Handlers do no I/O, do not block, and read neither clock nor randomness but tr_now_ms and
+ * tr_random, which within one message have one value (law 2): so a run can be replayed.
+ *
+ * All functions with a tr_context may be called only from the handler it was given to, on its
+ * thread. They return 0 or a tr_error; an effect that could not be taken (no memory, a named
+ * limit) is best answered by returning that error.
+ */
+#ifndef TR_RUNTIME_TROUPE_H
+#define TR_RUNTIME_TROUPE_H
+
+#include "runtime/journal/store.h"
+#include "schemas/control.h"
+#include "schemas/envelope.h"
+#include "schemas/field.h"
+
+struct tr_context;
+struct tr_host;
+
+/*
+ * Group 0 is not for actors: its serials are the services of a host, which tr_call reaches, and the
+ * voices of its workers.
+ */
+enum tr_service {
+    TR_SERVICE_CONTROL = 1,
+    TR_SERVICE_HTTP = 2,
+    TR_SERVICE_PROCESSES = 3,
+    TR_SERVICE_JOURNAL = 4,
+    TR_SERVICE_COUNT = 8,
+    TR_SERVICE_WORKERS = 64, /* + the worker's number: the sender of what no actor says */
+};
+
+/* A message as its receiver sees it; valid until the handler returns. */
+struct tr_message {
+    const uint8_t *envelope; /* all of it: tr_envelope_get, tr_envelope_unpack */
+    struct tr_ref from;
+    uint16_t type;
+    uint8_t version;
+    uint8_t kind; /* enum tr_envelope_kind */
+    uint32_t from_hint;
+    struct tr_bytes body;
+};
+
+/* Whether the message is of this schema. */
+static inline bool tr_message_is(const struct tr_message *message, const struct tr_schema *schema)
+{
+    return message->type == schema->id;
+}
+
+/* Reads a message of the schema NAME into a struct: tr_message_read(message, tick, &tick). */
+#define tr_message_read(message, name, value) \
+    tr_##name##_unpack((message)->body, (message)->version, (value))
+
+/* For a REPLY or the failure of an ask: the number that tr_ask gave. */
+static inline uint64_t tr_message_ask(const struct tr_message *message)
+{
+    return tr_envelope_get(message->envelope, 64, cause_sequence);
+}
+
+/* What becomes of an actor whose handler keeps failing. */
+enum tr_exhausted {
+    TR_EXHAUSTED_QUARANTINE, /* stands still with its mailbox, visible, until an operator resumes */
+    TR_EXHAUSTED_STOP,       /* ends; monitors hear DOWN with TR_FAILED */
+    TR_EXHAUSTED_ESCALATE,   /* ends, and its parent fails with it */
+};
+
+/* How failures of a behaviour's handler are answered; zeros are sensible. */
+struct tr_supervision {
+    uint32_t backoff_first_ms;   /* before the first restart; 0: 10 ms */
+    uint32_t backoff_max_ms;     /* the delay doubles up to this; 0: 10 s */
+    uint32_t restarts_max;       /* within window_ms, then exhausted; 0: 10 */
+    uint32_t window_ms;          /* 0: 60 s */
+    enum tr_exhausted exhausted; /* a message that fails twice always quarantines */
+};
+
+/* A kind of actor. Behaviours are constant tables, registered with the host. */
+struct tr_behaviour {
+    const char *name;
+    uint16_t id;                   /* on disk: never given twice; 1 to 99 belong to the runtime */
+    const struct tr_schema *state; /* role TR_STATE; its struct is the fixed part */
+    struct tr_supervision supervision;
+    int (*handle)(struct tr_context *context, void *state, const struct tr_message *message);
+};
+
+/* How a child is born; zeros are sensible. */
+struct tr_spawn_options {
+    struct tr_text name; /* within the parent; empty: its serial */
+    uint64_t element;    /* with is_element: the name is [element] */
+    bool is_element;
+    bool is_watched;      /* the parent hears tr_down when the child ends */
+    bool is_group;        /* begins a group of its own: an execution */
+    uint32_t incarnation; /* 0: the first; a successor under the same name gives one more */
+    const void *state;    /* the first state, copied; NULL: zeros */
+};
+
+/* ------------------------------------------------------------------ within a handler: reading */
+
+/* The time, in milliseconds since 1970, one value for the whole message. */
+uint64_t tr_now_ms(const struct tr_context *context);
+
+/* The next random number of this message: the same in every replay of it. */
+uint64_t tr_random(struct tr_context *context);
+
+struct tr_ref tr_self(const struct tr_context *context);
+
+/* The parent; serial 0 for one that the host itself gave birth to. */
+struct tr_ref tr_parent(const struct tr_context *context);
+
+/* Answers a message that the behaviour does not know: a dead letter, and 0. */
+TR_MUST_USE int tr_unexpected(struct tr_context *context, const struct tr_message *message);
+
+/* ----------------------------------------------------------------- within a handler: messages */
+
+/*
+ * Sends a message. Order from one actor to another is kept. A receiver that is gone makes a dead
+ * letter, which is not this call's error. Errors: TR_LIMIT (too large, too many), TR_MEMORY, and
+ * the schema's packing errors.
+ */
+TR_MUST_USE int tr_tell(struct tr_context *context, struct tr_ref to,
+                        const struct tr_schema *schema, const void *body);
+
+/* As tr_tell, with the slot that tr_spawned_hint or message->from_hint gave: saves a look-up. */
+TR_MUST_USE int tr_tell_hinted(struct tr_context *context, struct tr_ref to, uint32_t hint,
+                               const struct tr_schema *schema, const void *body);
+
+/*
+ * Sends a question. Either a REPLY comes, whose tr_message_ask is `*ask`, or tr_ask_failed does,
+ * with TR_TIMEOUT, TR_NO_ACTOR, TR_NO_CONNECTION or the reason of the other's end; never both.
+ * The outcome of a timeout is unknown. `timeout_ms` 0 waits for ever. `ask` may be NULL.
+ */
+TR_MUST_USE int tr_ask(struct tr_context *context, struct tr_ref to, const struct tr_schema *schema,
+                       const void *body, uint64_t timeout_ms, uint64_t *ask);
+
+/* Forgets a question: what still comes of it is dropped and counted (TR_LATE_REPLY). */
+TR_MUST_USE int tr_ask_cancel(struct tr_context *context, uint64_t ask);
+
+/* Answers an ASK; to any other message it is a plain message back to its sender. */
+TR_MUST_USE int tr_reply(struct tr_context *context, const struct tr_message *message,
+                         const struct tr_schema *schema, const void *body);
+
+/* Whom to answer later: a question that is kept in a state. */
+struct tr_debt {
+    struct tr_ref asker;
+    uint64_t ask;
+};
+
+/* The debt of an ASK that this handler does not answer itself. */
+struct tr_debt tr_message_debt(const struct tr_message *message);
+
+/* Answers a question kept before. A debt that is not this actor's is TR_NOT_FOUND. */
+TR_MUST_USE int tr_reply_debt(struct tr_context *context, struct tr_debt debt,
+                              const struct tr_schema *schema, const void *body);
+
+/* --------------------------------------------------------- within a handler: actors and timers */
+
+/* Gives birth to a child on this worker. The reference is good at once, in this handler too. */
+TR_MUST_USE int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
+                         const struct tr_spawn_options *options, struct tr_ref *child);
+
+/* The hint for tr_tell_hinted of the child that tr_spawn gave last. */
+uint32_t tr_spawned_hint(const struct tr_context *context);
+
+/* Ends this actor when the handler has returned 0. Its children end first, with TR_KILLED. */
+TR_MUST_USE int tr_stop(struct tr_context *context);
+
+/* Ends a child. To any other actor this is TR_INVALID. */
+TR_MUST_USE int tr_stop_child(struct tr_context *context, struct tr_ref child);
+
+/*
+ * Hears tr_down, once, when the actor ends, or at once if it is gone. It comes after the last
+ * message of that actor. Monitors stack: each call is one; `monitor` names it.
+ */
+TR_MUST_USE int tr_monitor(struct tr_context *context, struct tr_ref actor, uint64_t *monitor);
+TR_MUST_USE int tr_demonitor(struct tr_context *context, uint64_t monitor);
+
+/* Ties two lives: when one ends with a failure, so does the other. Linking twice is one link. */
+TR_MUST_USE int tr_link(struct tr_context *context, struct tr_ref actor);
+TR_MUST_USE int tr_unlink(struct tr_context *context, struct tr_ref actor);
+
+/* tr_timer comes with `id` after `delay_ms`. A timer of the same id is replaced. Durable. */
+TR_MUST_USE int tr_timer_start(struct tr_context *context, uint64_t id, uint64_t delay_ms);
+
+/* The same at a time of the wall clock. Time during which no host lived counts. */
+TR_MUST_USE int tr_timer_start_at(struct tr_context *context, uint64_t id, uint64_t due_ms);
+
+/* After this no tr_timer with `id` comes, even one that is on its way. None is fine. */
+TR_MUST_USE int tr_timer_stop(struct tr_context *context, uint64_t id);
+
+/* ------------------------------------------------------- within a handler: pages and the outside */
+
+/* The bytes of a page, none if there is no such page; valid until the handler returns. */
+TR_MUST_USE int tr_page_get(struct tr_context *context, uint32_t page, struct tr_bytes *bytes);
+
+/* A page to write: a copy of what there is, cut or filled up with zeros to `size`. */
+TR_MUST_USE int tr_page_edit(struct tr_context *context, uint32_t page, size_t size, void **bytes);
+
+TR_MUST_USE int tr_page_drop(struct tr_context *context, uint32_t page);
+
+/* Writes a row of a record schema, in the commit of this handler. */
+TR_MUST_USE int tr_record(struct tr_context *context, const struct tr_schema *schema,
+                          const void *row);
+
+/*
+ * Calls a service outside (enum tr_service) over the boundary: it leaves when everything that led
+ * to it is committed. Answers as tr_ask does. After a crash of the host it is not done again: the
+ * actor hears tr_ask_failed with TR_NO_CONNECTION and asks the outside what became of it (law 5).
+ */
+TR_MUST_USE int tr_call(struct tr_context *context, uint16_t service,
+                        const struct tr_schema *schema, const void *body, uint64_t timeout_ms,
+                        uint64_t *ask);
+
+/* ------------------------------------------------------------------------------------- a host */
+
+/* How a host is made; zeros are sensible. */
+struct tr_host_options {
+    uint32_t worker_count; /* 0: one per core, at most TR_WORKERS_MAX */
+    enum tr_durability durability;
+    const char *folder; /* of the store; needed unless durability is NONE */
+    const struct tr_behaviour *const *behaviours;
+    size_t behaviour_count;
+    const struct tr_schema *const *records; /* that tr_record writes */
+    size_t record_count;
+    uint64_t seed;             /* of randomness; 0: from the system */
+    bool is_balanced;          /* moves actors from busy workers to idle ones */
+    uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
+};
+
+/*
+ * Makes a host, opens its store and loads what is left there; nothing runs yet. Errors: those of
+ * the store, TR_INVALID, TR_MEMORY; `explain` (TRI_STORE_EXPLAIN_BYTES, may be NULL) has words.
+ */
+TR_MUST_USE int tr_host_new(const struct tr_host_options *options, char *explain,
+                            struct tr_host **host);
+
+/* Starts the threads. */
+TR_MUST_USE int tr_host_start(struct tr_host *host);
+
+/*
+ * Gives birth to an actor without a parent, in a group of its own, from any thread; returns when
+ * it is born. TR_BUSY when a worker's memory is at its limit.
+ */
+TR_MUST_USE int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
+                              const struct tr_spawn_options *options, struct tr_ref *actor);
+
+/* Sends a message from outside, from any thread. */
+TR_MUST_USE int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
+                             const void *body);
+
+/* Waits until the actor has ended and gives its reason; from any thread but the host's. */
+TR_MUST_USE int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms,
+                             int *reason);
+
+/* The actor named so, from the root: "/orders/worker[3]". TR_NOT_FOUND. */
+TR_MUST_USE int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor);
+
+/* Moves an actor, with what is in its mailbox, to another worker; returns when it runs there. */
+TR_MUST_USE int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker);
+
+/* Lets a quarantined actor go on; with `drop` without the message that failed twice. */
+TR_MUST_USE int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop);
+
+/* Commits what there is, ends the threads and leaves actors as they are in the store. */
+void tr_host_stop(struct tr_host *host);
+
+/* Frees the host, stopping it first; NULL is fine. */
+void tr_host_free(struct tr_host *host);
+
+#endif
