@@ -115,4 +115,22 @@
 /* The levels of supervision that an address or an escalation climbs. */
 #define TR_FAMILY_DEPTH_MAX 256
 
+/*
+ * The store's write-ahead log. When the journal is idle it is copied into the database from the
+ * first size on; a commit does so itself from the second on; at the third, which only a reader that
+ * never ends or a full disk brings about, commits are refused as for a full disk.
+ */
+#define TR_STORE_LOG_TEND_BYTES (4ULL << 20)
+#define TR_STORE_LOG_BYTES_MAX (32ULL << 20)
+#define TR_STORE_LOG_REFUSE_BYTES (1ULL << 30)
+
+/* How long a commit waits for another program that holds the database, before it is busy. */
+#define TR_STORE_BUSY_MS 2000
+
+/* Pages of the database that the store keeps in memory, in bytes. */
+#define TR_STORE_CACHE_BYTES (64U << 20)
+
+/* Columns of one record's table; a key takes two, a reference three. */
+#define TR_RECORD_COLUMNS_MAX 64
+
 #endif

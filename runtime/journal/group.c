@@ -126,7 +126,9 @@ int tri_group_commit_add(struct tri_group_commit *group, const struct tri_op *op
         return error;
     }
     if (class_of_kind[op->kind] == 0) {
-        group->ops[group->count++] = *op;
+        group->ops[group->count] = *op;
+        group->ops[group->count].number = group->count; /* records keep their order */
+        group->count++;
         return 0;
     }
     uint32_t *place = locate(group, op);

@@ -51,14 +51,17 @@ struct tri_op {
     struct tr_bytes data;
 };
 
-/* Sorts as a commit wants it: by kind, key, incarnation, number, so that writes go in key order. */
+/*
+ * Sorts as a commit wants it: by kind (records then by type), key, incarnation, number, so that
+ * writes go in key order. Records of one type keep their order where `number` counts them.
+ */
 int tri_op_compare(const struct tri_op *a, const struct tri_op *b);
 
-/* One atomic step of the store. */
+/* One atomic step of the store. Deleting what is not there is no error. */
 struct tri_commit {
     const struct tri_op *ops; /* sorted, at most one for each thing but records */
     size_t count;
-    uint64_t last_number; /* of the total order: everything up to here is in */
+    uint64_t last_number; /* of the total order: everything up to here is in; never goes back */
 };
 
 /* How a store is opened. */
@@ -71,9 +74,13 @@ struct tri_store_options {
     const char *vfs; /* the database's own file system, NULL: the system's */
 };
 
-/* What a store tells while it loads, in this order: counters, actors (each with its pages right
- * behind it), messages by sender, incarnation and sequence. A callback's error ends the loading
- * and is returned. */
+/*
+ * What a store tells while it loads, in this order: counters, actors (each with its pages right
+ * behind it), messages by sender, incarnation and sequence. All of it is of one moment, also beside
+ * a live engine, and keys come in order as long as they are below 2^63. A callback's error ends the
+ * loading and is returned; what a NULL callback would be told is not even read. An operation and
+ * its bytes last as long as the call.
+ */
 struct tri_store_visitor {
     void *self;
     int (*counter)(void *self, const struct tri_op *op);
@@ -93,6 +100,7 @@ struct tri_store_ops {
                      size_t capacity, size_t *size);
     int (*read_meta)(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
                      size_t *size);
+    int (*tend)(struct tri_store *store);
     const char *(*explain)(struct tri_store *store);
     void (*close)(struct tri_store *store);
 };
@@ -101,14 +109,17 @@ struct tri_store_ops {
 struct tri_store {
     const struct tri_store_ops *ops;
     uint64_t incarnation; /* this host's, raised by each opening for writing */
-    uint64_t last_number; /* of the last commit */
+    uint64_t last_number; /* of the last commit; for a reading handle as of its last loading */
 };
 
 /*
  * Commits a group or nothing of it. Errors: TR_STORE_FULL (no room: nothing was written, the same
  * commit may be tried again later), TR_STORE_FAILED (an I/O error or a failed sync: the process
- * must end, the store holds the last good commit), TR_FENCED (a later incarnation has opened the
- * store), TR_STORE_DAMAGED.
+ * must end; the store then holds every acknowledged commit, and of this one all or nothing),
+ * TR_FENCED (a later incarnation has opened the store), TR_STORE_DAMAGED; TR_BUSY (another program
+ * holds the database) and TR_MEMORY, after which the same commit may be tried again; and for what
+ * the caller got wrong, with nothing written: TR_INVALID (a reading handle, a number that goes back,
+ * an unknown kind), TR_UNKNOWN_TYPE (a record without a schema), or what unpacking a record says.
  */
 TR_MUST_USE static inline int tri_store_commit(struct tri_store *store,
                                                const struct tri_commit *commit)
@@ -116,14 +127,20 @@ TR_MUST_USE static inline int tri_store_commit(struct tri_store *store,
     return store->ops->commit(store, commit);
 }
 
-/* Tells the visitor everything that is left. Errors: the visitor's, TR_STORE_DAMAGED, _FAILED. */
+/*
+ * Tells the visitor everything that is left. Errors: the visitor's, TR_STORE_DAMAGED, _FAILED,
+ * TR_BUSY, TR_MEMORY.
+ */
 TR_MUST_USE static inline int tri_store_load(struct tri_store *store,
                                              const struct tri_store_visitor *visitor)
 {
     return store->ops->load(store, visitor);
 }
 
-/* Copies one page. Errors: TR_NOT_FOUND, TR_LIMIT (capacity), TR_STORE_DAMAGED, _FAILED. */
+/*
+ * Copies one page. Errors: TR_NOT_FOUND, TR_LIMIT (capacity), TR_STORE_DAMAGED, _FAILED, TR_BUSY,
+ * TR_MEMORY.
+ */
 TR_MUST_USE static inline int tri_store_read_page(struct tri_store *store, struct tr_key key,
                                                   uint64_t number, void *buffer, size_t capacity,
                                                   size_t *size)
@@ -136,6 +153,16 @@ TR_MUST_USE static inline int tri_store_read_meta(struct tri_store *store, uint6
                                                   void *buffer, size_t capacity, size_t *size)
 {
     return store->ops->read_meta(store, cell, buffer, capacity, size);
+}
+
+/*
+ * Does what can wait between commits: the journal calls it when it has acknowledged a group and no
+ * other waits, so that no commit has to. It costs next to nothing where nothing is due. Errors as
+ * commit; a store that is never tended does the same inside its commits.
+ */
+TR_MUST_USE static inline int tri_store_tend(struct tri_store *store)
+{
+    return store->ops->tend(store);
 }
 
 /* The last error in words for a person, with the file and the remedy; never NULL. */
@@ -156,9 +183,12 @@ static inline void tri_store_close(struct tri_store *store)
 
 /*
  * Opens the SQLite store in `options->folder` (file troupe.db). For writing it takes the folder's
- * lock, raises the incarnation and commits that. Errors: TR_STORE_LOCKED, TR_STORE_FOREIGN,
- * TR_STORE_NEWER, TR_STORE_DAMAGED, TR_STORE_FULL, TR_STORE_FAILED, TR_MEMORY, TR_INVALID;
- * `explain` (TRI_STORE_EXPLAIN_BYTES) then says file, what was found and what to do.
+ * lock, raises the incarnation and commits that; with a `vfs` of its own the folder is a name and
+ * there is no lock, only the fence. Errors: TR_STORE_LOCKED, TR_STORE_FOREIGN, TR_STORE_NEWER,
+ * TR_STORE_DAMAGED, TR_STORE_FULL, TR_STORE_FAILED, TR_BUSY, TR_MEMORY, TR_LIMIT (too many columns
+ * in a record), TR_INVALID, and TR_NOT_FOUND where a reader finds no store; `explain`
+ * (TRI_STORE_EXPLAIN_BYTES, or NULL) then says file, what was found and what to do. A foreign or
+ * newer file is not changed in a single byte.
  */
 TR_MUST_USE int tri_sqlite_open(const struct tri_store_options *options, char *explain,
                                 struct tri_store **store);

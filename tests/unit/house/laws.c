@@ -43,7 +43,7 @@ const size_t house_include_law_count = COUNT(house_include_laws);
 
 #define ZEROMQ_FILES "runtime/link/*", "runtime/tap/*", "tests/*"
 #define HTTP_FILES "runtime/env/http.c", "tests/*"
-#define SQLITE_FILES "runtime/journal/sqlite*.c", "tests/*"
+#define SQLITE_FILES "runtime/journal/sqlite*", "tests/*"
 
 const struct house_ban house_bans[] = {
     {HOUSE_BAN_HEADER,

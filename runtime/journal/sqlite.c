@@ -1,0 +1,224 @@
+/*
+ * The SQLite store: opening and closing.
+ *
+ * Opening goes from the outside inwards and stops at the first thing that is wrong: the folder, its
+ * lock, the file's first bytes, the tables, the records' versions. Only then, and only for writing,
+ * is the incarnation raised, which shuts out whoever opened the store before.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/journal/sqlite_internal.h"
+#include "runtime/memory.h"
+
+#include <unistd.h>
+
+static const char *explain_store(struct tri_store *store)
+{
+    return tri_sqlite_of(store)->words;
+}
+
+static void close_store(struct tri_store *store)
+{
+    struct tri_sqlite *self = tri_sqlite_of(store);
+    for (size_t i = 0; i < TRI_SQL_COUNT; i++) {
+        (void)sqlite3_finalize(self->statements[i]);
+    }
+    tri_sqlite_records_fini(self);
+    int code = sqlite3_close(self->database);
+    TR_ASSERT(code == SQLITE_OK); /* anything else is a statement that we forgot */
+    if (self->lock_descriptor >= 0) {
+        (void)close(self->lock_descriptor);
+    }
+    tr_free(self);
+}
+
+static const struct tri_store_ops sqlite_ops = {
+    .name = "sqlite",
+    .commit = tri_sqlite_commit,
+    .load = tri_sqlite_load,
+    .read_page = tri_sqlite_read_page,
+    .read_meta = tri_sqlite_read_meta,
+    .tend = tri_sqlite_tend,
+    .explain = explain_store,
+    .close = close_store,
+};
+
+/* How far the log has grown, told by SQLite after each commit. */
+static int log_grew(void *context, sqlite3 *database, const char *name, int pages)
+{
+    (void)database;
+    (void)name;
+    struct tri_sqlite *self = context;
+    self->log_bytes = (uint64_t)pages * TRI_SQLITE_PAGE_BYTES;
+    if (self->log_bytes < self->log_copied_bytes) {
+        self->log_copied_bytes = 0; /* it has begun anew */
+    }
+    return SQLITE_OK;
+}
+
+static int check_options(struct tri_sqlite *self, const struct tri_store_options *options)
+{
+    if (options->folder == NULL || (options->durability != TR_DURABILITY_PROCESS &&
+                                    options->durability != TR_DURABILITY_FULL)) {
+        return tri_sqlite_say(self, TR_INVALID,
+                              "a store needs a folder, and durability process or "
+                              "full");
+    }
+    int size = snprintf(self->path, sizeof self->path, "%s/%s", options->folder, TRI_SQLITE_FILE);
+    if (size < 0 || (size_t)size >= sizeof self->path) {
+        return tri_sqlite_say(self, TR_INVALID,
+                              "%s: the path is longer than SQLite's limit of %d "
+                              "bytes",
+                              options->folder, TRI_SQLITE_PATH_BYTES);
+    }
+    return 0;
+}
+
+/* The folder and its lock, which a store in a file system of its own does not have. */
+static int take_folder(struct tri_sqlite *self, const struct tri_store_options *options)
+{
+    if (options->vfs != NULL || options->read_only) {
+        return 0;
+    }
+    int error = tri_sqlite_make_folder(self, options->folder);
+    return error != 0 ? error : tri_sqlite_lock(self, options->folder);
+}
+
+static int open_tables(struct tri_sqlite *self, const struct tri_store_options *options)
+{
+    enum tri_sqlite_kind kind;
+    int error = tri_sqlite_open_file(self, options->vfs, &kind);
+    if (error == 0) {
+        error = tri_sqlite_configure(self);
+    }
+    if (error == 0 && kind == TRI_SQLITE_EMPTY) {
+        error = tri_sqlite_create(self);
+    }
+    if (error == 0 && !self->read_only) {
+        error = tri_sqlite_use_log(self);
+    }
+    if (error == 0) {
+        error = tri_sqlite_check_tables(self);
+    }
+    return error;
+}
+
+/* Writes the raised incarnation inside the open transaction. */
+static int raise_host(struct tri_sqlite *self, uint64_t incarnation, uint64_t last_number)
+{
+    sqlite3_stmt *statement = NULL;
+    int error = tri_sqlite_statement(self, TRI_SQL_RAISE_HOST, &statement);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_op host = {.key = {incarnation, last_number}};
+    (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)incarnation);
+    (void)sqlite3_bind_int64(statement, 2, tri_sqlite_checksum(0, &host));
+    return tri_sqlite_step(self, statement, "raising the incarnation");
+}
+
+static int find_pages(struct tri_sqlite *self)
+{
+    sqlite3_stmt *statement = NULL;
+    int error = tri_sqlite_statement(self, TRI_SQL_HAS_PAGES, &statement);
+    if (error == 0) {
+        error = tri_sqlite_error(self, sqlite3_step(statement), "looking for pages");
+        self->pages_exist = sqlite3_column_int(statement, 0) != 0;
+        (void)sqlite3_reset(statement);
+    }
+    return error;
+}
+
+/* Makes the store ours: upgrades its records' tables and raises the incarnation, in one step. */
+static int take_over(struct tri_sqlite *self)
+{
+    uint64_t incarnation = 0;
+    uint64_t last_number = 0;
+    int error = tri_sqlite_sync_file(self);
+    if (error == 0) {
+        error = tri_sqlite_batch_register(self);
+    }
+    if (error == 0) {
+        error = tri_sqlite_run(self, TRI_SQL_BEGIN_WRITE);
+    }
+    if (error == 0) {
+        error = tri_sqlite_read_host(self, &incarnation, &last_number);
+    }
+    if (error == 0) {
+        error = tri_sqlite_records_upgrade(self);
+    }
+    if (error == 0) {
+        error = find_pages(self);
+    }
+    if (error == 0) {
+        error = raise_host(self, incarnation + 1, last_number);
+    }
+    if (error == 0) {
+        error = tri_sqlite_run(self, TRI_SQL_COMMIT);
+    }
+    if (error != 0) {
+        tri_sqlite_rollback(self);
+        return error;
+    }
+    self->store.incarnation = incarnation + 1;
+    self->store.last_number = last_number;
+    return 0;
+}
+
+/* A reader takes nothing over; it only looks whether it can read what is there. */
+static int look_in(struct tri_sqlite *self)
+{
+    int error = tri_sqlite_read_host(self, &self->store.incarnation, &self->store.last_number);
+    return error != 0 ? error : tri_sqlite_records_upgrade(self);
+}
+
+static int open_store(struct tri_sqlite *self, const struct tri_store_options *options)
+{
+    int error = check_options(self, options);
+    if (error == 0) {
+        error = tri_sqlite_records_init(self, options);
+    }
+    if (error == 0) {
+        error = take_folder(self, options);
+    }
+    if (error == 0) {
+        error = open_tables(self, options);
+    }
+    if (error != 0) {
+        return error;
+    }
+    (void)sqlite3_wal_hook(self->database, log_grew, self);
+    return self->read_only ? look_in(self) : take_over(self);
+}
+
+int tri_sqlite_open(const struct tri_store_options *options, char *explain,
+                    struct tri_store **store)
+{
+    struct tri_sqlite *self = tr_alloc_zero(1, sizeof *self);
+    if (self == NULL) {
+        if (explain != NULL) {
+            (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_error_text(TR_MEMORY));
+        }
+        return TR_MEMORY;
+    }
+    self->store.ops = &sqlite_ops;
+    self->lock_descriptor = -1;
+    self->durability = options->durability;
+    self->read_only = options->read_only;
+    (void)tri_sqlite_say(self, 0, "no error so far");
+    int error = open_store(self, options);
+    if (error == 0) {
+        *store = &self->store;
+        return 0;
+    }
+    if (explain != NULL) {
+        (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", self->words);
+    }
+    if (self->database != NULL) {
+        /* What could not be opened is not written by closing it either. */
+        (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    }
+    close_store(&self->store);
+    return error;
+}

@@ -1,0 +1,278 @@
+/*
+ * Writing: a commit is one transaction that first proves that the store is still ours.
+ *
+ * The fence is the host's row: it is changed only where it still holds our incarnation, and another
+ * engine that has opened the store has raised it. Since the row is written by every commit, two
+ * engines can never both get past it.
+ *
+ * The log is copied into the database (a checkpoint) by this thread on this connection alone. A
+ * second one beside it could do so while commits go on, but up to SQLite 3.51.2 a checkpoint that
+ * meets the restart of the log on another connection can lose pages (https://sqlite.org/wal.html,
+ * "The WAL-Reset Bug"), and Debian 12 has 3.40.1. So it is done between commits, and within one
+ * only when nobody called tri_store_tend for long.
+ */
+#include "runtime/journal/sqlite_internal.h"
+
+/* What a frame of the log has beside its page. */
+#define FRAME_BYTES (TRI_SQLITE_PAGE_BYTES + 24)
+
+/* How each kind of operation is written: at once through the batch, or one by one. */
+static const struct {
+    enum tri_sql sql;
+    bool at_once;
+    bool by_number; /* the parameters go on behind the key: number, incarnation */
+} writings[] = {
+    [TRI_OP_PUT_COUNTER] = {TRI_SQL_PUT_COUNTER, true, false},
+    [TRI_OP_PUT_ACTOR] = {TRI_SQL_PUT_ACTOR, true, false},
+    [TRI_OP_DELETE_ACTOR] = {TRI_SQL_DELETE_ACTOR, false, false},
+    [TRI_OP_PUT_PAGE] = {TRI_SQL_PUT_PAGE, true, false},
+    [TRI_OP_DELETE_PAGE] = {TRI_SQL_DELETE_PAGE, false, true},
+    [TRI_OP_PUT_MESSAGE] = {TRI_SQL_PUT_MESSAGE, true, false},
+    [TRI_OP_DELETE_MESSAGE] = {TRI_SQL_DELETE_MESSAGE, false, true},
+    [TRI_OP_PUT_RECORD] = {TRI_SQL_COUNT, true, false},
+    [TRI_OP_PUT_META] = {TRI_SQL_PUT_META, true, false},
+    [TRI_OP_DELETE_COUNTER] = {TRI_SQL_DELETE_COUNTER, false, false},
+};
+
+/* After some errors nothing may be written any more, not even by closing. */
+static int judge(struct tri_sqlite *self, int error)
+{
+    if (error == TR_STORE_FAILED || error == TR_STORE_DAMAGED || error == TR_FENCED) {
+        self->broken = error;
+        (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    }
+    return error;
+}
+
+/*
+ * Copies the log into the database as far as readers allow. A full disk or a busy database leave
+ * the log as it is, to be tried again; a failed sync must never be tried again, because the kernel
+ * forgets what it could not write.
+ */
+static int copy_log(struct tri_sqlite *self, int mode)
+{
+    int frames = 0;
+    int copied = 0;
+    int code = sqlite3_wal_checkpoint_v2(self->database, "main", mode, &frames, &copied);
+    int error = tri_sqlite_error(self, code, "copying the log into the database");
+    if (error == TR_STORE_FULL || error == TR_BUSY || error == TR_MEMORY) {
+        return error;
+    }
+    if (error == 0 && copied > 0) {
+        self->log_copied_bytes = (uint64_t)copied * FRAME_BYTES;
+    }
+    return judge(self, error);
+}
+
+static bool is_due(const struct tri_sqlite *self, uint64_t bytes)
+{
+    return self->log_bytes - self->log_copied_bytes >= bytes;
+}
+
+int tri_sqlite_tend(struct tri_store *store)
+{
+    struct tri_sqlite *self = tri_sqlite_of(store);
+    if (self->broken != 0 || self->read_only || !is_due(self, TR_STORE_LOG_TEND_BYTES)) {
+        return self->broken;
+    }
+    int error = copy_log(self, SQLITE_CHECKPOINT_PASSIVE);
+    return self->broken != 0 ? error : 0;
+}
+
+/* The log has grown beyond all measure: it begins anew now, or nothing more is written. */
+static int restart_log(struct tri_sqlite *self)
+{
+    (void)sqlite3_busy_timeout(self->database, 0);
+    int error = copy_log(self, SQLITE_CHECKPOINT_RESTART);
+    (void)sqlite3_busy_timeout(self->database, TR_STORE_BUSY_MS);
+    if (error == TR_BUSY) {
+        return tri_sqlite_say(self, TR_STORE_FULL,
+                              "%s: its log has reached %llu bytes because "
+                              "some program does not end its reading; end it, and writing goes on",
+                              self->path, (unsigned long long)self->log_bytes);
+    }
+    if (error == 0) {
+        self->log_bytes = 0;
+        self->log_copied_bytes = 0;
+    }
+    return error;
+}
+
+static int bound_log(struct tri_sqlite *self)
+{
+    if (self->log_bytes >= TR_STORE_LOG_REFUSE_BYTES) {
+        return restart_log(self);
+    }
+    if (is_due(self, TR_STORE_LOG_BYTES_MAX)) {
+        int error = copy_log(self, SQLITE_CHECKPOINT_PASSIVE);
+        return self->broken != 0 ? error : 0;
+    }
+    return 0;
+}
+
+/* Says who has taken the store over. */
+static int say_fenced(struct tri_sqlite *self)
+{
+    uint64_t incarnation = 0;
+    uint64_t last_number = 0;
+    int error = tri_sqlite_read_host(self, &incarnation, &last_number);
+    if (error != 0) {
+        return error;
+    }
+    return tri_sqlite_say(self, TR_FENCED,
+                          "%s: another engine has opened it (incarnation %llu, "
+                          "ours is %llu); this one must end",
+                          self->path, (unsigned long long)incarnation,
+                          (unsigned long long)self->store.incarnation);
+}
+
+static int pass_fence(struct tri_sqlite *self, uint64_t last_number)
+{
+    sqlite3_stmt *statement = NULL;
+    int error = tri_sqlite_statement(self, TRI_SQL_FENCE, &statement);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_op host = {.key = {self->store.incarnation, last_number}};
+    (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)last_number);
+    (void)sqlite3_bind_int64(statement, 2, tri_sqlite_checksum(0, &host));
+    (void)sqlite3_bind_int64(statement, 3, (sqlite3_int64)self->store.incarnation);
+    error = tri_sqlite_step(self, statement, "checking the fence");
+    if (error != 0) {
+        return error;
+    }
+    return sqlite3_changes(self->database) == 1 ? 0 : say_fenced(self);
+}
+
+/* Writes operations of one kind, and one type where they are records, with one statement. */
+static int write_at_once(struct tri_sqlite *self, const struct tri_op *ops, size_t count)
+{
+    sqlite3_stmt *statement = NULL;
+    struct tri_sqlite_record *record = NULL;
+    int error;
+    if (ops->kind == TRI_OP_PUT_RECORD) {
+        record = tri_sqlite_record_find(self, ops->type);
+        if (record == NULL) {
+            return tri_sqlite_say(self, TR_UNKNOWN_TYPE, "%s: no schema for record %d was given",
+                                  self->path, ops->type);
+        }
+        error = tri_sqlite_record_insert(self, record, &statement);
+    } else {
+        error = tri_sqlite_statement(self, writings[ops->kind].sql, &statement);
+    }
+    if (error != 0) {
+        return error;
+    }
+    self->batch = (struct tri_sqlite_batch){.ops = ops, .count = count, .record = record};
+    error = tri_sqlite_step(self, statement, "writing a batch");
+    if (self->batch.error != 0) {
+        return tri_sqlite_say(self, self->batch.error, "%s: a record %s cannot be unpacked: %s",
+                              self->path, record != NULL ? record->schema->name : "",
+                              tr_error_text(self->batch.error));
+    }
+    return error;
+}
+
+static int write_one(struct tri_sqlite *self, enum tri_sql sql, const struct tri_op *op,
+                     bool by_number)
+{
+    sqlite3_stmt *statement = NULL;
+    int error = tri_sqlite_statement(self, sql, &statement);
+    if (error != 0) {
+        return error;
+    }
+    (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)op->key.group);
+    (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)op->key.serial);
+    if (by_number) {
+        (void)sqlite3_bind_int64(statement, 3, (sqlite3_int64)op->number);
+        /* Only messages have this one; the others have no fourth parameter to bind. */
+        (void)sqlite3_bind_int64(statement, 4, op->incarnation);
+    }
+    return tri_sqlite_step(self, statement, "deleting a row");
+}
+
+static int write_each(struct tri_sqlite *self, const struct tri_op *ops, size_t count)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        error = write_one(self, writings[ops->kind].sql, &ops[i], writings[ops->kind].by_number);
+        if (error == 0 && ops->kind == TRI_OP_DELETE_ACTOR && self->pages_exist) {
+            error = write_one(self, TRI_SQL_DELETE_ACTOR_PAGES, &ops[i], false);
+        }
+    }
+    return error;
+}
+
+/* How many operations from here on one statement can take. */
+static size_t length_of_run(const struct tri_op *ops, size_t count)
+{
+    size_t length = 1;
+    while (length < count && ops[length].kind == ops->kind &&
+           (ops->kind != TRI_OP_PUT_RECORD || ops[length].type == ops->type)) {
+        length++;
+    }
+    return length;
+}
+
+static int write_ops(struct tri_sqlite *self, const struct tri_commit *commit)
+{
+    int error = 0;
+    size_t done = 0;
+    while (error == 0 && done < commit->count) {
+        const struct tri_op *ops = &commit->ops[done];
+        if (ops->kind < TRI_OP_PUT_COUNTER || ops->kind > TRI_OP_PUT_META) {
+            return tri_sqlite_say(self, TR_INVALID, "%s: operation kind %d is unknown", self->path,
+                                  (int)ops->kind);
+        }
+        size_t count = length_of_run(ops, commit->count - done);
+        self->pages_exist = self->pages_exist || ops->kind == TRI_OP_PUT_PAGE;
+        error = writings[ops->kind].at_once ? write_at_once(self, ops, count)
+                                            : write_each(self, ops, count);
+        done += count;
+    }
+    return error;
+}
+
+static int check_commit(struct tri_sqlite *self, const struct tri_commit *commit)
+{
+    if (self->broken != 0) {
+        return self->broken; /* the words of the first time still stand */
+    }
+    if (self->read_only) {
+        return tri_sqlite_say(self, TR_INVALID, "%s: was opened for reading only", self->path);
+    }
+    if (commit->last_number < self->store.last_number) {
+        return tri_sqlite_say(self, TR_INVALID, "%s: commit %llu comes behind commit %llu",
+                              self->path, (unsigned long long)commit->last_number,
+                              (unsigned long long)self->store.last_number);
+    }
+    return 0;
+}
+
+int tri_sqlite_commit(struct tri_store *store, const struct tri_commit *commit)
+{
+    struct tri_sqlite *self = tri_sqlite_of(store);
+    int error = check_commit(self, commit);
+    if (error != 0) {
+        return error;
+    }
+    error = bound_log(self);
+    if (error == 0) {
+        error = tri_sqlite_run(self, TRI_SQL_BEGIN_WRITE);
+    }
+    if (error == 0) {
+        error = pass_fence(self, commit->last_number);
+    }
+    if (error == 0) {
+        error = write_ops(self, commit);
+    }
+    if (error == 0) {
+        error = tri_sqlite_run(self, TRI_SQL_COMMIT);
+    }
+    if (error != 0) {
+        tri_sqlite_rollback(self);
+        return judge(self, error);
+    }
+    store->last_number = commit->last_number;
+    return 0;
+}

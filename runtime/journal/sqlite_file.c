@@ -1,0 +1,301 @@
+/*
+ * The store's files: may they be touched, by whom, and how.
+ *
+ * A file that is not ours must not change by a single byte. SQLite writes even when it is only
+ * asked to read: it rolls back a transaction that another program left half done, and copies a log
+ * into its database. So the first bytes of the file are read through SQLite's file system before
+ * any statement runs. They can be trusted because a store is created, application id and all, in
+ * one transaction before it begins to use a log.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/journal/sqlite_internal.h"
+
+/* The database's header: https://sqlite.org/fileformat2.html, section 1.3. */
+#define HEADER_BYTES 100
+#define HEADER_FORMAT_AT 60
+#define HEADER_APPLICATION_AT 68
+static const char magic[16] = "SQLite format 3";
+
+static uint32_t big_endian_32(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+/* A new folder is an entry in its parent, and that has to reach the disk too. */
+static void sync_parent(const char *folder)
+{
+    char parent[TRI_SQLITE_PATH_BYTES];
+    (void)snprintf(parent, sizeof parent, "%s", folder);
+    char *slash = strrchr(parent, '/');
+    if (slash == NULL) {
+        (void)snprintf(parent, sizeof parent, ".");
+    } else {
+        slash[slash == parent ? 1 : 0] = '\0';
+    }
+    int descriptor = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor >= 0) {
+        /* File systems that cannot sync a folder say so, and then there is nothing to be done. */
+        (void)fsync(descriptor);
+        (void)close(descriptor);
+    }
+}
+
+int tri_sqlite_make_folder(struct tri_sqlite *self, const char *folder)
+{
+    if (mkdir(folder, 0700) == 0) {
+        sync_parent(folder);
+        return 0;
+    }
+    if (errno == EEXIST) {
+        return 0;
+    }
+    int error = errno == ENOSPC || errno == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
+    return tri_sqlite_say(self, error,
+                          "%s: the folder cannot be made (%s); make the folder above "
+                          "it, or choose another",
+                          folder, strerror(errno));
+}
+
+/* Who holds the lock, as it wrote into it; 0 when that cannot be read. */
+static long lock_holder(int descriptor)
+{
+    char text[24] = "";
+    ssize_t size = pread(descriptor, text, sizeof text - 1, 0);
+    long process = 0;
+    if (size > 0 && sscanf(text, "%ld", &process) == 1 && process > 0) {
+        return process;
+    }
+    return 0;
+}
+
+static int say_locked(struct tri_sqlite *self, const char *folder, int descriptor)
+{
+    long process = lock_holder(descriptor);
+    if (process == 0) {
+        return tri_sqlite_say(self, TR_STORE_LOCKED,
+                              "%s: is used by another process; end it, or "
+                              "choose another store",
+                              folder);
+    }
+    return tri_sqlite_say(self, TR_STORE_LOCKED,
+                          "%s: is used by process %ld; end it, or choose "
+                          "another store",
+                          folder, process);
+}
+
+/* Writes our process's number for those who find the lock taken. */
+static int sign_lock(int descriptor)
+{
+    char text[24];
+    int size = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, text, (size_t)size, 0) != size) {
+        return errno == ENOSPC || errno == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
+    }
+    return 0;
+}
+
+int tri_sqlite_lock(struct tri_sqlite *self, const char *folder)
+{
+    char path[TRI_SQLITE_PATH_BYTES + sizeof TRI_SQLITE_LOCK_FILE];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, TRI_SQLITE_LOCK_FILE);
+    int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (descriptor < 0) {
+        int error = errno == ENOSPC || errno == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
+        return tri_sqlite_say(self, error, "%s: cannot be opened (%s); the folder must be writable",
+                              path, strerror(errno));
+    }
+    int error = 0;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+        error = errno == EWOULDBLOCK ? say_locked(self, folder, descriptor)
+                                     : tri_sqlite_say(self, TR_STORE_FAILED,
+                                                      "%s: cannot be locked (%s); put the "
+                                                      "store on a local disk",
+                                                      path, strerror(errno));
+        (void)close(descriptor);
+        return error;
+    }
+    error = sign_lock(descriptor);
+    if (error != 0) {
+        (void)close(descriptor);
+        return tri_sqlite_say(self, error, "%s: cannot be written; %s", path, tr_error_text(error));
+    }
+    self->lock_descriptor = descriptor;
+    return 0;
+}
+
+static sqlite3_file *main_file(struct tri_sqlite *self)
+{
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(self->database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    return code == SQLITE_OK && file != NULL && file->pMethods != NULL ? file : NULL;
+}
+
+static int say_foreign(struct tri_sqlite *self, const char *found)
+{
+    return tri_sqlite_say(self, TR_STORE_FOREIGN,
+                          "%s: is no store of Troupe's but %s; choose "
+                          "another folder (the file was left as it is)",
+                          self->path, found);
+}
+
+static int judge_header(struct tri_sqlite *self, const uint8_t *header)
+{
+    if (memcmp(header, magic, sizeof magic) != 0) {
+        return say_foreign(self, "a file of another kind");
+    }
+    if (big_endian_32(header + HEADER_APPLICATION_AT) != TRI_SQLITE_APPLICATION_ID) {
+        return say_foreign(self, "another program's SQLite database");
+    }
+    uint32_t format = big_endian_32(header + HEADER_FORMAT_AT);
+    if (format > TRI_SQLITE_FORMAT) {
+        return tri_sqlite_say(self, TR_STORE_NEWER,
+                              "%s: has format %u, and this version knows "
+                              "formats up to %d; use the version that wrote it",
+                              self->path, format, TRI_SQLITE_FORMAT);
+    }
+    return format == 0 ? tri_sqlite_damaged(self, "it says format 0") : 0;
+}
+
+/* Whether the creation of a store was cut short: only zeros so far, and SQLite's journal beside. */
+static bool is_unfinished(struct tri_sqlite *self, const char *vfs_name, const uint8_t *header)
+{
+    static const uint8_t zeros[HEADER_BYTES];
+    char path[TRI_SQLITE_PATH_BYTES + 16];
+    sqlite3_vfs *vfs = sqlite3_vfs_find(vfs_name);
+    int found = 0;
+    (void)snprintf(path, sizeof path, "%s-journal", self->path);
+    return memcmp(header, zeros, sizeof zeros) == 0 && vfs != NULL &&
+           vfs->xAccess(vfs, path, SQLITE_ACCESS_EXISTS, &found) == SQLITE_OK && found != 0;
+}
+
+static int judge_file(struct tri_sqlite *self, const char *vfs, enum tri_sqlite_kind *kind)
+{
+    sqlite3_file *file = main_file(self);
+    sqlite3_int64 size = 0;
+    if (file == NULL) {
+        return tri_sqlite_error(self, SQLITE_CANTOPEN, "opening it");
+    }
+    int error = tri_sqlite_error(self, file->pMethods->xFileSize(file, &size), "measuring it");
+    if (error != 0) {
+        return error;
+    }
+    if (size == 0) {
+        *kind = TRI_SQLITE_EMPTY;
+        return 0;
+    }
+    uint8_t header[HEADER_BYTES] = {0};
+    int code = file->pMethods->xRead(file, header, sizeof header, 0);
+    if (code != SQLITE_IOERR_SHORT_READ) {
+        error = tri_sqlite_error(self, code, "reading its header");
+    } else if (memcmp(header, magic, sizeof magic) == 0) {
+        error = tri_sqlite_damaged(self, "it ends within its header");
+    }
+    if (error == 0 && !is_unfinished(self, vfs, header)) {
+        error = judge_header(self, header);
+    }
+    if (error == 0) {
+        *kind = TRI_SQLITE_STORE;
+    }
+    return error;
+}
+
+static int open_database(struct tri_sqlite *self, const char *vfs)
+{
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    flags |= self->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    int code = sqlite3_open_v2(self->path, &self->database, flags, vfs);
+    sqlite3_vfs *system = sqlite3_vfs_find(vfs);
+    int found = 1;
+    if (code != SQLITE_OK && self->read_only && system != NULL &&
+        system->xAccess(system, self->path, SQLITE_ACCESS_EXISTS, &found) == SQLITE_OK && !found) {
+        return tri_sqlite_say(self, TR_NOT_FOUND, "%s: there is no store yet", self->path);
+    }
+    if (code == SQLITE_OK) {
+        code = sqlite3_busy_timeout(self->database, TR_STORE_BUSY_MS);
+    }
+    return tri_sqlite_error(self, code, "opening it");
+}
+
+int tri_sqlite_open_file(struct tri_sqlite *self, const char *vfs, enum tri_sqlite_kind *kind)
+{
+    enum tri_sqlite_kind found = TRI_SQLITE_EMPTY;
+    int error = open_database(self, vfs);
+    if (error == 0) {
+        error = judge_file(self, vfs, &found);
+    }
+    if (error == 0 && found == TRI_SQLITE_STORE) {
+        /* Any read lets SQLite undo a creation that was cut short, and then the file is empty. */
+        error = tri_sqlite_execute(self, "SELECT 1 FROM sqlite_schema LIMIT 1");
+        if (error == 0) {
+            error = judge_file(self, vfs, &found);
+        }
+    }
+    if (error == 0 && found == TRI_SQLITE_EMPTY && self->read_only) {
+        error = tri_sqlite_say(self, TR_NOT_FOUND, "%s: there is no store yet", self->path);
+    }
+    if (error == 0) {
+        *kind = found;
+    }
+    return error;
+}
+
+int tri_sqlite_configure(struct tri_sqlite *self)
+{
+    /*
+     * At `process` nothing is synced: what was written is the kernel's and outlives the process,
+     * kill -9 too, and without syncs no checkpoint ever stalls (20 ms with synchronous=NORMAL).
+     * Secure deletion, which Debian's SQLite has on, would write each deleted row once more.
+     */
+    const char *synchronous = self->durability == TR_DURABILITY_FULL ? "FULL" : "OFF";
+    char sql[512];
+    (void)snprintf(sql, sizeof sql,
+                   "PRAGMA page_size=%d;"
+                   "PRAGMA synchronous=%s;"
+                   "PRAGMA cache_size=-%u;"
+                   "PRAGMA journal_size_limit=%llu;"
+                   "PRAGMA mmap_size=0;"
+                   "PRAGMA temp_store=MEMORY;"
+                   "PRAGMA secure_delete=OFF;"
+                   "PRAGMA trusted_schema=OFF;"
+                   "PRAGMA cell_size_check=ON;",
+                   TRI_SQLITE_PAGE_BYTES, synchronous, TR_STORE_CACHE_BYTES / 1024,
+                   TR_STORE_LOG_BYTES_MAX);
+    return tri_sqlite_execute(self, sql);
+}
+
+int tri_sqlite_use_log(struct tri_sqlite *self)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(self->database, "PRAGMA journal_mode=WAL", -1, &statement, NULL);
+    if (code != SQLITE_OK) {
+        return tri_sqlite_error(self, code, "beginning its log");
+    }
+    code = sqlite3_step(statement);
+    bool is_log = code == SQLITE_ROW && sqlite3_column_text(statement, 0) != NULL &&
+                  strcmp((const char *)sqlite3_column_text(statement, 0), "wal") == 0;
+    int error = tri_sqlite_error(self, code, "beginning its log");
+    (void)sqlite3_finalize(statement);
+    if (error == 0 && !is_log) {
+        error = tri_sqlite_say(self, TR_STORE_FAILED,
+                               "%s: its file system does not allow a "
+                               "write-ahead log; put the store on a local disk",
+                               self->path);
+    }
+    return error;
+}
+
+int tri_sqlite_sync_file(struct tri_sqlite *self)
+{
+    sqlite3_file *file = main_file(self);
+    if (file == NULL || self->durability != TR_DURABILITY_FULL) {
+        return 0;
+    }
+    return tri_sqlite_error(self, file->pMethods->xSync(file, SQLITE_SYNC_NORMAL), "syncing it");
+}

@@ -1,0 +1,235 @@
+/*
+ * What the files of the SQLite store share; nobody else includes it.
+ *
+ * Reading order: sqlite_file.c (may this file be touched at all), sqlite_tables.c (what is in it),
+ * sqlite_record.c (the tables of records), sqlite.c (opening and closing), sqlite_batch.c and
+ * sqlite_commit.c (writing), sqlite_load.c (reading), sqlite_error.c (what went wrong, in words).
+ *
+ * Unsigned 64-bit numbers are stored as the signed numbers of the same bits, which is all SQLite
+ * has. So the order of keys is right below 2^63; groups and serials count up from 1 and stay far
+ * below.
+ */
+#ifndef TR_RUNTIME_JOURNAL_SQLITE_INTERNAL_H
+#define TR_RUNTIME_JOURNAL_SQLITE_INTERNAL_H
+
+#include <sqlite3.h>
+
+#include "runtime/journal/store.h"
+#include "runtime/limits.h"
+
+/* 'TRPE' in the database's header: whose file it is. */
+#define TRI_SQLITE_APPLICATION_ID 0x54525045
+
+/* The version of the tables; a program reads this one and all before it. */
+#define TRI_SQLITE_FORMAT 1
+
+/*
+ * A page of a new database: bench_store was fastest with it in groups of 100 to 10,000 (a tenth
+ * above 4,096, and small groups write less than with 16,384).
+ */
+#define TRI_SQLITE_PAGE_BYTES 8192
+
+#define TRI_SQLITE_FILE "troupe.db"
+#define TRI_SQLITE_LOCK_FILE "lock"
+
+/* SQLite's own limit of a path, with its closing zero. */
+#define TRI_SQLITE_PATH_BYTES 512
+
+/* Statements are prepared when they are first used and kept until the store closes. */
+enum tri_sql {
+    TRI_SQL_BEGIN_WRITE,
+    TRI_SQL_BEGIN_READ,
+    TRI_SQL_COMMIT,
+    TRI_SQL_ROLLBACK,
+    TRI_SQL_READ_HOST,
+    TRI_SQL_RAISE_HOST,
+    TRI_SQL_FENCE,
+    TRI_SQL_HAS_PAGES,
+    TRI_SQL_PUT_COUNTER,
+    TRI_SQL_PUT_ACTOR,
+    TRI_SQL_PUT_PAGE,
+    TRI_SQL_PUT_MESSAGE,
+    TRI_SQL_PUT_META,
+    TRI_SQL_DELETE_ACTOR,
+    TRI_SQL_DELETE_ACTOR_PAGES,
+    TRI_SQL_DELETE_PAGE,
+    TRI_SQL_DELETE_MESSAGE,
+    TRI_SQL_DELETE_COUNTER,
+    TRI_SQL_LOAD_COUNTERS,
+    TRI_SQL_LOAD_ACTORS,
+    TRI_SQL_LOAD_PAGES,
+    TRI_SQL_LOAD_MESSAGES,
+    TRI_SQL_READ_PAGE,
+    TRI_SQL_READ_META,
+    TRI_SQL_COUNT
+};
+
+/* One column of a record's table: a field, or one part of a key or reference. */
+struct tri_sqlite_column {
+    const struct tr_field *field;
+    uint8_t part; /* 0 group, 1 serial, 2 incarnation; 0 for fields of one column */
+};
+
+/* A record schema with its table. */
+struct tri_sqlite_record {
+    const struct tr_schema *schema;
+    struct tri_sqlite_column *columns;
+    size_t column_count;
+    sqlite3_stmt *insert; /* prepared when first used */
+};
+
+/* The operations that the virtual table `batch` shows to the statement that runs. */
+struct tri_sqlite_batch {
+    const struct tri_op *ops;
+    size_t count;
+    const struct tri_sqlite_record *record; /* NULL: the operations are not records */
+    int error;                              /* why an operation could not be shown */
+};
+
+/* The store. */
+struct tri_sqlite {
+    struct tri_store store;
+    sqlite3 *database;
+    sqlite3_stmt *statements[TRI_SQL_COUNT];
+    struct tri_sqlite_record *records;
+    size_t record_count;
+    void *row; /* one unpacked record, as large as the largest */
+    struct tri_sqlite_batch batch;
+    enum tr_durability durability;
+    bool read_only;
+    bool pages_exist;          /* false: no page was ever put, so none has to be deleted */
+    int broken;                /* the error after which nothing is written any more, or 0 */
+    int lock_descriptor;       /* -1: none */
+    uint64_t log_bytes;        /* of the write-ahead log, as of the last commit */
+    uint64_t log_copied_bytes; /* of these, what the last checkpoint copied to the database */
+    char path[TRI_SQLITE_PATH_BYTES];
+    char words[TRI_STORE_EXPLAIN_BYTES];
+};
+
+static inline struct tri_sqlite *tri_sqlite_of(struct tri_store *store)
+{
+    return (struct tri_sqlite *)store;
+}
+
+/* --- sqlite_error.c --- */
+
+/* Keeps the words (printf) for tri_store_explain and returns `error`. */
+TR_PRINTF(3, 4)
+int tri_sqlite_say(struct tri_sqlite *self, int error, const char *format, ...);
+
+/*
+ * What SQLite's result means, with words that name the file, `what` was being done, the cause and
+ * the remedy. SQLITE_OK, _ROW and _DONE are 0. Our own misuse of SQLite is an assertion.
+ */
+TR_MUST_USE int tri_sqlite_error(struct tri_sqlite *self, int code, const char *what);
+
+/* Says that what was read cannot be right, and returns TR_STORE_DAMAGED. */
+int tri_sqlite_damaged(struct tri_sqlite *self, const char *what);
+
+/* --- sqlite_file.c --- */
+
+/* What the first bytes of a file say. */
+enum tri_sqlite_kind {
+    TRI_SQLITE_EMPTY, /* nothing yet: a store may be made here */
+    TRI_SQLITE_STORE, /* ours, in a version that we know */
+};
+
+/* Makes the folder where it is missing (mode 0700), durably. */
+TR_MUST_USE int tri_sqlite_make_folder(struct tri_sqlite *self, const char *folder);
+
+/* Takes the folder's lock until `lock_descriptor` is closed. Errors: TR_STORE_LOCKED, _FAILED. */
+TR_MUST_USE int tri_sqlite_lock(struct tri_sqlite *self, const char *folder);
+
+/*
+ * Opens the database's file and looks at its first bytes before SQLite does, because SQLite
+ * itself may write when it reads: it rolls back what another program left half done.
+ */
+TR_MUST_USE int tri_sqlite_open_file(struct tri_sqlite *self, const char *vfs,
+                                     enum tri_sqlite_kind *kind);
+
+/* The settings of the connection; a new file gets its page size here. */
+TR_MUST_USE int tri_sqlite_configure(struct tri_sqlite *self);
+
+/* Changes to write-ahead logging, which a database keeps once it has it. */
+TR_MUST_USE int tri_sqlite_use_log(struct tri_sqlite *self);
+
+/* Syncs the database's file: what ran before us may have written without syncing. */
+TR_MUST_USE int tri_sqlite_sync_file(struct tri_sqlite *self);
+
+/* --- sqlite_tables.c --- */
+
+/* Makes all tables of a new store in one transaction. */
+TR_MUST_USE int tri_sqlite_create(struct tri_sqlite *self);
+
+/* Checks that the tables are those of this format. */
+TR_MUST_USE int tri_sqlite_check_tables(struct tri_sqlite *self);
+
+/* Gives a kept statement, ready to be bound. */
+TR_MUST_USE int tri_sqlite_statement(struct tri_sqlite *self, enum tri_sql sql,
+                                     sqlite3_stmt **statement);
+
+/* Steps a statement that gives no rows, and makes it ready for the next time. */
+TR_MUST_USE int tri_sqlite_step(struct tri_sqlite *self, sqlite3_stmt *statement, const char *what);
+
+/* Runs a kept statement without parameters and rows. */
+TR_MUST_USE int tri_sqlite_run(struct tri_sqlite *self, enum tri_sql sql);
+
+/* Runs any SQL without rows. */
+TR_MUST_USE int tri_sqlite_execute(struct tri_sqlite *self, const char *sql);
+
+/* Ends whatever transaction is open and forgets what it did. */
+void tri_sqlite_rollback(struct tri_sqlite *self);
+
+/* Reads and checks the host's row into store.incarnation and store.last_number. */
+TR_MUST_USE int tri_sqlite_read_host(struct tri_sqlite *self, uint64_t *incarnation,
+                                     uint64_t *last_number);
+
+/* --- sqlite_record.c --- */
+
+/* Allocates what is known of each record's columns. */
+TR_MUST_USE int tri_sqlite_records_init(struct tri_sqlite *self,
+                                        const struct tri_store_options *options);
+void tri_sqlite_records_fini(struct tri_sqlite *self);
+
+/*
+ * Compares the schemas with those of the store; inside a transaction for writing it makes missing
+ * tables and columns. Errors: TR_STORE_NEWER, TR_INVALID (an id that had another name), any other.
+ */
+TR_MUST_USE int tri_sqlite_records_upgrade(struct tri_sqlite *self);
+
+/* The record of a schema's id, or NULL. */
+struct tri_sqlite_record *tri_sqlite_record_find(struct tri_sqlite *self, uint16_t id);
+
+/* The statement that inserts the records of the batch. */
+TR_MUST_USE int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sqlite_record *record,
+                                         sqlite3_stmt **statement);
+
+/* Gives one column of the unpacked record `row` to SQLite. */
+void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void *row,
+                              sqlite3_context *context);
+
+/* --- sqlite_batch.c --- */
+
+/* Makes the virtual table `batch` known to the connection. */
+TR_MUST_USE int tri_sqlite_batch_register(struct tri_sqlite *self);
+
+/* --- sqlite_check.c --- */
+
+/*
+ * The checksum of what a row keeps of an operation, by its kind; of the host's row for kind 0
+ * (key = incarnation and last number). It finds any damage of eight bytes together for sure, any
+ * other but once in four thousand million times.
+ */
+uint32_t tri_sqlite_checksum(unsigned kind, const struct tri_op *op);
+
+/* --- sqlite_commit.c, sqlite_load.c: the functions of struct tri_store_ops --- */
+
+int tri_sqlite_commit(struct tri_store *store, const struct tri_commit *commit);
+int tri_sqlite_tend(struct tri_store *store);
+int tri_sqlite_load(struct tri_store *store, const struct tri_store_visitor *visitor);
+int tri_sqlite_read_page(struct tri_store *store, struct tr_key key, uint64_t number, void *buffer,
+                         size_t capacity, size_t *size);
+int tri_sqlite_read_meta(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
+                         size_t *size);
+
+#endif

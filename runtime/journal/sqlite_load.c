@@ -1,0 +1,215 @@
+/*
+ * Reading: everything that is left, or one page, or one cell.
+ *
+ * All loading statements give the same columns, and every row is held against its checksum before
+ * anybody hears of it. Loading runs in one transaction, so that a reader beside a live engine sees
+ * one moment. Actors and pages are two tables in the same order, which are walked side by side.
+ */
+#include <string.h>
+
+#include "runtime/journal/sqlite_internal.h"
+
+/* A statement with the row that it has reached. */
+struct walk {
+    struct tri_sqlite *store;
+    sqlite3_stmt *statement;
+    enum tri_op_kind kind;
+    bool at_row;
+    struct tri_op op;
+};
+
+/* Reads the columns that every loading statement gives, and checks them. */
+static int read_row(struct walk *walk)
+{
+    sqlite3_stmt *row = walk->statement;
+    struct tri_op op = {
+        .kind = walk->kind,
+        .key = {(uint64_t)sqlite3_column_int64(row, 0), (uint64_t)sqlite3_column_int64(row, 1)},
+        .incarnation = (uint32_t)sqlite3_column_int64(row, 2),
+        .type = (uint16_t)sqlite3_column_int64(row, 3),
+        .number = (uint64_t)sqlite3_column_int64(row, 4),
+        .data = {.data = sqlite3_column_blob(row, 5), .size = (size_t)sqlite3_column_bytes(row, 5)},
+    };
+    if (op.data.size > 0 && op.data.data == NULL) {
+        return tri_sqlite_error(walk->store, SQLITE_NOMEM, "reading a row");
+    }
+    if (sqlite3_column_int64(row, 6) != tri_sqlite_checksum(walk->kind, &op)) {
+        return tri_sqlite_damaged(walk->store, "a row is not what was written");
+    }
+    walk->op = op;
+    return 0;
+}
+
+static int walk_next(struct walk *walk)
+{
+    int code = sqlite3_step(walk->statement);
+    walk->at_row = code == SQLITE_ROW;
+    int error = tri_sqlite_error(walk->store, code, "reading");
+    return error == 0 && walk->at_row ? read_row(walk) : error;
+}
+
+static int walk_begin(struct walk *walk, struct tri_sqlite *self, enum tri_sql sql,
+                      enum tri_op_kind kind)
+{
+    *walk = (struct walk){.store = self, .kind = kind};
+    int error = tri_sqlite_statement(self, sql, &walk->statement);
+    return error == 0 ? walk_next(walk) : error;
+}
+
+static void walk_end(struct walk *walk)
+{
+    walk->at_row = false;
+    (void)sqlite3_reset(walk->statement); /* NULL is fine */
+}
+
+/* Tells all rows of a table. */
+static int tell_all(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_kind kind,
+                    int (*tell)(void *, const struct tri_op *), void *who)
+{
+    if (tell == NULL) {
+        return 0;
+    }
+    struct walk walk;
+    int error = walk_begin(&walk, self, sql, kind);
+    while (error == 0 && walk.at_row) {
+        error = tell(who, &walk.op);
+        if (error == 0) {
+            error = walk_next(&walk);
+        }
+    }
+    walk_end(&walk);
+    return error;
+}
+
+/* Tells the pages of the actor that was just told. */
+static int tell_pages(struct walk *pages, const struct tri_op *actor,
+                      const struct tri_store_visitor *visitor)
+{
+    int error = 0;
+    while (error == 0 && pages->at_row && tr_key_equal(pages->op.key, actor->key)) {
+        error = visitor->page(visitor->self, &pages->op);
+        if (error == 0) {
+            error = walk_next(pages);
+        }
+    }
+    return error;
+}
+
+static int tell_actors_and_pages(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
+{
+    struct walk pages;
+    struct walk actors = {0};
+    int error = walk_begin(&pages, self, TRI_SQL_LOAD_PAGES, TRI_OP_PUT_PAGE);
+    if (error == 0) {
+        error = walk_begin(&actors, self, TRI_SQL_LOAD_ACTORS, TRI_OP_PUT_ACTOR);
+    }
+    while (error == 0 && actors.at_row) {
+        error = visitor->actor(visitor->self, &actors.op);
+        if (error == 0) {
+            error = tell_pages(&pages, &actors.op, visitor);
+        }
+        if (error == 0) {
+            error = walk_next(&actors);
+        }
+    }
+    if (error == 0 && pages.at_row) {
+        error = tri_sqlite_damaged(self, "a page belongs to no actor");
+    }
+    walk_end(&actors);
+    walk_end(&pages);
+    return error;
+}
+
+static int tell_actors(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
+{
+    if (visitor->actor != NULL && visitor->page != NULL) {
+        return tell_actors_and_pages(self, visitor);
+    }
+    int error =
+        tell_all(self, TRI_SQL_LOAD_ACTORS, TRI_OP_PUT_ACTOR, visitor->actor, visitor->self);
+    if (error == 0) {
+        error = tell_all(self, TRI_SQL_LOAD_PAGES, TRI_OP_PUT_PAGE, visitor->page, visitor->self);
+    }
+    return error;
+}
+
+static int tell_everything(struct tri_sqlite *self, const struct tri_store_visitor *visitor)
+{
+    int error =
+        tell_all(self, TRI_SQL_LOAD_COUNTERS, TRI_OP_PUT_COUNTER, visitor->counter, visitor->self);
+    if (error == 0) {
+        error = tell_actors(self, visitor);
+    }
+    if (error == 0) {
+        error = tell_all(self, TRI_SQL_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE, visitor->message,
+                         visitor->self);
+    }
+    return error;
+}
+
+int tri_sqlite_load(struct tri_store *store, const struct tri_store_visitor *visitor)
+{
+    struct tri_sqlite *self = tri_sqlite_of(store);
+    uint64_t incarnation = 0;
+    uint64_t last_number = 0;
+    int error = tri_sqlite_run(self, TRI_SQL_BEGIN_READ);
+    if (error == 0) {
+        error = tri_sqlite_read_host(self, &incarnation, &last_number);
+    }
+    if (error == 0 && self->read_only) {
+        store->incarnation = incarnation;
+        store->last_number = last_number;
+    }
+    if (error == 0) {
+        error = tell_everything(self, visitor);
+    }
+    tri_sqlite_rollback(self);
+    return error;
+}
+
+/* Copies the data of the one row that the statement finds. */
+static int copy_row(struct tri_sqlite *self, enum tri_sql sql, const struct tri_op *wanted,
+                    void *buffer, size_t capacity, size_t *size)
+{
+    struct walk walk = {.store = self, .kind = wanted->kind};
+    int error = tri_sqlite_statement(self, sql, &walk.statement);
+    if (error != 0) {
+        return error;
+    }
+    if (wanted->kind == TRI_OP_PUT_PAGE) {
+        (void)sqlite3_bind_int64(walk.statement, 1, (sqlite3_int64)wanted->key.group);
+        (void)sqlite3_bind_int64(walk.statement, 2, (sqlite3_int64)wanted->key.serial);
+    }
+    (void)sqlite3_bind_int64(walk.statement, 3, (sqlite3_int64)wanted->number);
+    error = walk_next(&walk);
+    if (error == 0 && !walk.at_row) {
+        error = tri_sqlite_say(self, TR_NOT_FOUND, "%s: there is no such row", self->path);
+    } else if (error == 0 && walk.op.data.size > capacity) {
+        error = tri_sqlite_say(self, TR_LIMIT,
+                               "%s: a row of %zu bytes is asked for with room for "
+                               "%zu",
+                               self->path, walk.op.data.size, capacity);
+    }
+    if (error == 0) {
+        if (walk.op.data.size > 0) {
+            memcpy(buffer, walk.op.data.data, walk.op.data.size);
+        }
+        *size = walk.op.data.size;
+    }
+    walk_end(&walk);
+    return error;
+}
+
+int tri_sqlite_read_page(struct tri_store *store, struct tr_key key, uint64_t number, void *buffer,
+                         size_t capacity, size_t *size)
+{
+    struct tri_op wanted = {.kind = TRI_OP_PUT_PAGE, .key = key, .number = number};
+    return copy_row(tri_sqlite_of(store), TRI_SQL_READ_PAGE, &wanted, buffer, capacity, size);
+}
+
+int tri_sqlite_read_meta(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
+                         size_t *size)
+{
+    struct tri_op wanted = {.kind = TRI_OP_PUT_META, .number = cell};
+    return copy_row(tri_sqlite_of(store), TRI_SQL_READ_META, &wanted, buffer, capacity, size);
+}

@@ -1,0 +1,345 @@
+/*
+ * Records: what people query. A record's schema gives its table: `record_NAME`, one column for
+ * each field, under the field's name (keys and references take two and three). The store does not
+ * know what they mean.
+ *
+ * A schema only ever grows by fields at its end, so a newer version adds columns, with the same
+ * zeros that a reader of an older body would see. What a table was made for is remembered in
+ * `record_schemas`; one made for a newer version than ours is refused.
+ */
+#include <string.h>
+
+#include "runtime/journal/sqlite_internal.h"
+#include "runtime/memory.h"
+
+/* How each kind of field is stored. A NaN has no number in SQL, so reals may be NULL. */
+static const struct {
+    uint8_t parts;
+    const char *declaration;
+} storage[] = {
+    [TR_FIELD_bool] = {1, "INTEGER NOT NULL DEFAULT 0"},
+    [TR_FIELD_u8] = {1, "INTEGER NOT NULL DEFAULT 0"},
+    [TR_FIELD_u16] = {1, "INTEGER NOT NULL DEFAULT 0"},
+    [TR_FIELD_u32] = {1, "INTEGER NOT NULL DEFAULT 0"},
+    [TR_FIELD_u64] = {1, "INTEGER NOT NULL DEFAULT 0"},
+    [TR_FIELD_i64] = {1, "INTEGER NOT NULL DEFAULT 0"},
+    [TR_FIELD_f64] = {1, "REAL DEFAULT 0.0"},
+    [TR_FIELD_key] = {2, "INTEGER NOT NULL DEFAULT 0"},
+    [TR_FIELD_ref] = {3, "INTEGER NOT NULL DEFAULT 0"},
+    [TR_FIELD_text] = {1, "TEXT NOT NULL DEFAULT ''"},
+    [TR_FIELD_bytes] = {1, "BLOB NOT NULL DEFAULT x''"},
+    [TR_FIELD_any] = {1, "BLOB NOT NULL DEFAULT x''"},
+};
+
+static const char *const suffixes[] = {"_group", "_serial", "_incarnation"};
+
+static size_t count_columns(const struct tr_schema *schema)
+{
+    const struct tr_field *fields = schema->fields();
+    size_t count = 0;
+    for (size_t i = 0; i < schema->field_count; i++) {
+        count += storage[fields[i].kind].parts;
+    }
+    return count;
+}
+
+static int record_init(struct tri_sqlite *self, struct tri_sqlite_record *record,
+                       const struct tr_schema *schema)
+{
+    size_t count = count_columns(schema);
+    if (count > TR_RECORD_COLUMNS_MAX) {
+        return tri_sqlite_say(self, TR_LIMIT,
+                              "record %s: has %zu columns, and %d are allowed "
+                              "(TR_RECORD_COLUMNS_MAX)",
+                              schema->name, count, TR_RECORD_COLUMNS_MAX);
+    }
+    record->schema = schema;
+    record->columns = tr_alloc_zero(count + 1, sizeof *record->columns);
+    if (record->columns == NULL) {
+        return tri_sqlite_say(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
+    }
+    const struct tr_field *fields = schema->fields();
+    for (size_t i = 0; i < schema->field_count; i++) {
+        for (uint8_t part = 0; part < storage[fields[i].kind].parts; part++) {
+            record->columns[record->column_count++] =
+                (struct tri_sqlite_column){.field = &fields[i], .part = part};
+        }
+    }
+    return 0;
+}
+
+int tri_sqlite_records_init(struct tri_sqlite *self, const struct tri_store_options *options)
+{
+    if (options->record_count == 0) {
+        return 0;
+    }
+    size_t row_size = 1;
+    self->records = tr_alloc_zero(options->record_count, sizeof *self->records);
+    if (self->records == NULL) {
+        return tri_sqlite_say(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
+    }
+    for (size_t i = 0; i < options->record_count; i++) {
+        const struct tr_schema *schema = options->records[i];
+        int error = record_init(self, &self->records[i], schema);
+        if (error != 0) {
+            return error;
+        }
+        self->record_count++;
+        row_size = schema->struct_size > row_size ? schema->struct_size : row_size;
+    }
+    self->row = tr_alloc_zero(1, row_size);
+    return self->row != NULL ? 0 : tri_sqlite_say(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
+}
+
+void tri_sqlite_records_fini(struct tri_sqlite *self)
+{
+    for (size_t i = 0; i < self->record_count; i++) {
+        (void)sqlite3_finalize(self->records[i].insert);
+        tr_free(self->records[i].columns);
+    }
+    tr_free(self->records);
+    tr_free(self->row);
+}
+
+struct tri_sqlite_record *tri_sqlite_record_find(struct tri_sqlite *self, uint16_t id)
+{
+    for (size_t i = 0; i < self->record_count; i++) {
+        if (self->records[i].schema->id == id) {
+            return &self->records[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *column_suffix(const struct tri_sqlite_column *column)
+{
+    return storage[column->field->kind].parts > 1 ? suffixes[column->part] : "";
+}
+
+static int execute_built(struct tri_sqlite *self, sqlite3_str *text, const char *what)
+{
+    char *sql = sqlite3_str_finish(text);
+    int code = sql != NULL ? sqlite3_exec(self->database, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    int error = tri_sqlite_error(self, code, what);
+    sqlite3_free(sql);
+    return error;
+}
+
+static int create_table(struct tri_sqlite *self, const struct tri_sqlite_record *record)
+{
+    sqlite3_str *text = sqlite3_str_new(self->database);
+    sqlite3_str_appendf(text, "CREATE TABLE \"record_%w\"(record_id INTEGER PRIMARY KEY",
+                        record->schema->name);
+    for (size_t i = 0; i < record->column_count; i++) {
+        const struct tri_sqlite_column *column = &record->columns[i];
+        sqlite3_str_appendf(text, ", \"%w%s\" %s", column->field->name, column_suffix(column),
+                            storage[column->field->kind].declaration);
+    }
+    sqlite3_str_appendall(text, ")");
+    return execute_built(self, text, "making a record's table");
+}
+
+static int add_columns(struct tri_sqlite *self, const struct tri_sqlite_record *record,
+                       sqlite3_int64 old_version)
+{
+    for (size_t i = 0; i < record->column_count; i++) {
+        const struct tri_sqlite_column *column = &record->columns[i];
+        if (column->field->since <= old_version) {
+            continue;
+        }
+        sqlite3_str *text = sqlite3_str_new(self->database);
+        sqlite3_str_appendf(text, "ALTER TABLE \"record_%w\" ADD COLUMN \"%w%s\" %s",
+                            record->schema->name, column->field->name, column_suffix(column),
+                            storage[column->field->kind].declaration);
+        int error = execute_built(self, text, "adding a record's column");
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* The version that a record's table was made for; 0 when there is none yet. */
+static int stored_version(struct tri_sqlite *self, const struct tr_schema *schema,
+                          sqlite3_int64 *version)
+{
+    sqlite3_stmt *statement = NULL;
+    int code =
+        sqlite3_prepare_v2(self->database, "SELECT name, version FROM record_schemas WHERE id = ?1",
+                           -1, &statement, NULL);
+    if (code != SQLITE_OK) {
+        return tri_sqlite_error(self, code, "preparing a statement");
+    }
+    (void)sqlite3_bind_int(statement, 1, schema->id);
+    code = sqlite3_step(statement);
+    int error = tri_sqlite_error(self, code, "reading the records' versions");
+    if (error == 0 && code == SQLITE_DONE) {
+        *version = 0;
+    } else if (error == 0) {
+        const char *name = (const char *)sqlite3_column_text(statement, 0);
+        *version = sqlite3_column_int64(statement, 1);
+        if (name == NULL || strcmp(name, schema->name) != 0) {
+            error = tri_sqlite_say(self, TR_INVALID,
+                                   "%s: record id %d belongs to %s and cannot "
+                                   "be used for %s",
+                                   self->path, schema->id, name != NULL ? name : "nobody",
+                                   schema->name);
+        }
+    }
+    (void)sqlite3_finalize(statement);
+    return error;
+}
+
+static int remember_version(struct tri_sqlite *self, const struct tr_schema *schema)
+{
+    sqlite3_str *text = sqlite3_str_new(self->database);
+    sqlite3_str_appendf(text, "REPLACE INTO record_schemas VALUES(%d, %Q, %d)", schema->id,
+                        schema->name, schema->version);
+    return execute_built(self, text, "remembering a record's version");
+}
+
+static int upgrade(struct tri_sqlite *self, const struct tri_sqlite_record *record)
+{
+    const struct tr_schema *schema = record->schema;
+    sqlite3_int64 version = 0;
+    int error = stored_version(self, schema, &version);
+    if (error != 0) {
+        return error;
+    }
+    if (version > schema->version) {
+        return tri_sqlite_say(self, TR_STORE_NEWER,
+                              "%s: record %s has version %lld, and this "
+                              "version of the program knows %d; use the one that wrote it",
+                              self->path, schema->name, (long long)version, schema->version);
+    }
+    if (version == schema->version || self->read_only) {
+        return 0;
+    }
+    error = version == 0 ? create_table(self, record) : add_columns(self, record, version);
+    return error != 0 ? error : remember_version(self, schema);
+}
+
+int tri_sqlite_records_upgrade(struct tri_sqlite *self)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < self->record_count; i++) {
+        error = upgrade(self, &self->records[i]);
+    }
+    return error;
+}
+
+int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sqlite_record *record,
+                             sqlite3_stmt **statement)
+{
+    if (record->insert == NULL) {
+        sqlite3_str *text = sqlite3_str_new(self->database);
+        sqlite3_str_appendf(text, "INSERT INTO \"record_%w\"(record_id", record->schema->name);
+        for (size_t i = 0; i < record->column_count; i++) {
+            sqlite3_str_appendf(text, ", \"%w%s\"", record->columns[i].field->name,
+                                column_suffix(&record->columns[i]));
+        }
+        sqlite3_str_appendall(text, ") SELECT NULL");
+        for (size_t i = 0; i < record->column_count; i++) {
+            sqlite3_str_appendf(text, ", c%d", (int)i);
+        }
+        sqlite3_str_appendall(text, " FROM batch");
+        char *sql = sqlite3_str_finish(text);
+        int code = sql == NULL
+                       ? SQLITE_NOMEM
+                       : sqlite3_prepare_v3(self->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                            &record->insert, NULL);
+        sqlite3_free(sql);
+        if (code != SQLITE_OK) {
+            return tri_sqlite_error(self, code, "preparing a record's statement");
+        }
+    }
+    *statement = record->insert;
+    return 0;
+}
+
+/* Text and bytes of no length are not NULL, whatever their pointer is. */
+static void result_text(sqlite3_context *context, const void *data, size_t size)
+{
+    sqlite3_result_text64(context, size > 0 ? data : "", size, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static void result_bytes(sqlite3_context *context, const void *data, size_t size)
+{
+    sqlite3_result_blob64(context, size > 0 ? data : "", size, SQLITE_STATIC);
+}
+
+/* Array fields are text or bytes that lie in the row itself: a size, and the bytes behind it. */
+static void result_array(const struct tr_field *field, const uint8_t *at, sqlite3_context *context)
+{
+    uint16_t size;
+    memcpy(&size, at, sizeof size);
+    if (field->kind == TR_FIELD_text) {
+        result_text(context, at + sizeof size, size);
+    } else {
+        result_bytes(context, at + sizeof size, size);
+    }
+}
+
+static void result_ref(const struct tr_ref *ref, unsigned part, sqlite3_context *context)
+{
+    uint64_t parts[] = {ref->key.group, ref->key.serial, ref->incarnation};
+    sqlite3_result_int64(context, (sqlite3_int64)parts[part]);
+}
+
+static void result_integer(enum tr_field_kind kind, const void *at, sqlite3_context *context)
+{
+    uint64_t value = 0;
+    if (kind == TR_FIELD_bool) {
+        value = *(const bool *)at;
+    } else if (kind == TR_FIELD_u8) {
+        value = *(const uint8_t *)at;
+    } else if (kind == TR_FIELD_u16) {
+        value = *(const uint16_t *)at;
+    } else if (kind == TR_FIELD_u32) {
+        value = *(const uint32_t *)at;
+    } else {
+        value = *(const uint64_t *)at; /* i64 has the same bits */
+    }
+    sqlite3_result_int64(context, (sqlite3_int64)value);
+}
+
+void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void *row,
+                              sqlite3_context *context)
+{
+    const struct tr_field *field = column->field;
+    const void *at = (const uint8_t *)row + field->offset;
+    if (field->capacity > 0) {
+        result_array(field, at, context);
+        return;
+    }
+    switch (field->kind) {
+    case TR_FIELD_bool:
+    case TR_FIELD_u8:
+    case TR_FIELD_u16:
+    case TR_FIELD_u32:
+    case TR_FIELD_u64:
+    case TR_FIELD_i64:
+        result_integer(field->kind, at, context);
+        break;
+    case TR_FIELD_f64:
+        sqlite3_result_double(context, *(const double *)at);
+        break;
+    case TR_FIELD_key:
+        result_ref(&(struct tr_ref){.key = *(const struct tr_key *)at}, column->part, context);
+        break;
+    case TR_FIELD_ref:
+        result_ref(at, column->part, context);
+        break;
+    case TR_FIELD_text: {
+        const struct tr_text *text = at;
+        result_text(context, text->data, text->size);
+        break;
+    }
+    case TR_FIELD_bytes:
+    case TR_FIELD_any: {
+        const struct tr_bytes *bytes = at;
+        result_bytes(context, bytes->data, bytes->size);
+        break;
+    }
+    }
+}

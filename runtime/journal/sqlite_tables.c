@@ -1,0 +1,224 @@
+/*
+ * The tables of a store and every statement that touches them, as text.
+ *
+ * Tables are WITHOUT ROWID: a row lies in the order of its key, so a commit that is sorted by key
+ * writes neighbours together, and loading in order reads a table from front to back. All loading
+ * statements give the same seven columns, so that one function reads them all.
+ *
+ * Rows are put through the virtual table `batch` (sqlite_batch.c): one statement takes a whole run
+ * of operations, which is half as fast again as a statement for each. Deleting that way is slower
+ * than one by one, so it is not done.
+ */
+#include <string.h>
+
+#include "runtime/journal/sqlite_internal.h"
+
+static const struct {
+    const char *name;
+    const char *sql;
+} tables[] = {
+    {"host", "CREATE TABLE host(id INTEGER PRIMARY KEY, incarnation INTEGER NOT NULL,"
+             " last_number INTEGER NOT NULL, checksum INTEGER NOT NULL)"},
+    {"counters", "CREATE TABLE counters(key_group INTEGER NOT NULL, worker INTEGER NOT NULL,"
+                 " next INTEGER NOT NULL, checksum INTEGER NOT NULL,"
+                 " PRIMARY KEY(key_group, worker)) WITHOUT ROWID"},
+    {"actors", "CREATE TABLE actors(key_group INTEGER NOT NULL, key_serial INTEGER NOT NULL,"
+               " incarnation INTEGER NOT NULL, behaviour INTEGER NOT NULL, image BLOB NOT NULL,"
+               " checksum INTEGER NOT NULL, PRIMARY KEY(key_group, key_serial)) WITHOUT ROWID"},
+    {"pages", "CREATE TABLE pages(key_group INTEGER NOT NULL, key_serial INTEGER NOT NULL,"
+              " page INTEGER NOT NULL, data BLOB NOT NULL, checksum INTEGER NOT NULL,"
+              " PRIMARY KEY(key_group, key_serial, page)) WITHOUT ROWID"},
+    {"messages", "CREATE TABLE messages(key_group INTEGER NOT NULL, key_serial INTEGER NOT NULL,"
+                 " incarnation INTEGER NOT NULL, sequence INTEGER NOT NULL,"
+                 " envelope BLOB NOT NULL, checksum INTEGER NOT NULL,"
+                 " PRIMARY KEY(key_group, key_serial, incarnation, sequence)) WITHOUT ROWID"},
+    {"meta", "CREATE TABLE meta(cell INTEGER PRIMARY KEY, data BLOB NOT NULL,"
+             " checksum INTEGER NOT NULL) WITHOUT ROWID"},
+    {"record_schemas", "CREATE TABLE record_schemas(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+                       " version INTEGER NOT NULL)"},
+};
+
+/* The loading statements' columns; see read_row in sqlite_load.c. */
+static const char *const statements[TRI_SQL_COUNT] = {
+    [TRI_SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+    [TRI_SQL_BEGIN_READ] = "BEGIN DEFERRED",
+    [TRI_SQL_COMMIT] = "COMMIT",
+    [TRI_SQL_ROLLBACK] = "ROLLBACK",
+    [TRI_SQL_READ_HOST] = "SELECT incarnation, last_number, checksum FROM host WHERE id = 1",
+    [TRI_SQL_RAISE_HOST] = "UPDATE host SET incarnation = ?1, checksum = ?2 WHERE id = 1",
+    [TRI_SQL_FENCE] = "UPDATE host SET last_number = ?1, checksum = ?2"
+                      " WHERE id = 1 AND incarnation = ?3",
+    [TRI_SQL_HAS_PAGES] = "SELECT EXISTS(SELECT 1 FROM pages)",
+    [TRI_SQL_PUT_COUNTER] = "INSERT INTO counters(key_group, worker, next, checksum)"
+                            " SELECT key_group, key_serial, number, checksum FROM batch WHERE true"
+                            " ON CONFLICT(key_group, worker) DO UPDATE"
+                            " SET next = excluded.next, checksum = excluded.checksum",
+    [TRI_SQL_PUT_ACTOR] =
+        "INSERT INTO actors(key_group, key_serial, incarnation, behaviour, image, checksum)"
+        " SELECT key_group, key_serial, incarnation, type, data, checksum FROM batch WHERE true"
+        " ON CONFLICT(key_group, key_serial) DO UPDATE"
+        " SET incarnation = excluded.incarnation, behaviour = excluded.behaviour,"
+        " image = excluded.image, checksum = excluded.checksum",
+    [TRI_SQL_PUT_PAGE] = "INSERT INTO pages(key_group, key_serial, page, data, checksum)"
+                         " SELECT key_group, key_serial, number, data, checksum FROM batch"
+                         " WHERE true ON CONFLICT(key_group, key_serial, page) DO UPDATE"
+                         " SET data = excluded.data, checksum = excluded.checksum",
+    [TRI_SQL_PUT_MESSAGE] =
+        "INSERT INTO messages(key_group, key_serial, incarnation, sequence, envelope, checksum)"
+        " SELECT key_group, key_serial, incarnation, number, data, checksum FROM batch WHERE true"
+        " ON CONFLICT(key_group, key_serial, incarnation, sequence) DO UPDATE"
+        " SET envelope = excluded.envelope, checksum = excluded.checksum",
+    [TRI_SQL_PUT_META] = "INSERT INTO meta(cell, data, checksum)"
+                         " SELECT number, data, checksum FROM batch WHERE true"
+                         " ON CONFLICT(cell) DO UPDATE"
+                         " SET data = excluded.data, checksum = excluded.checksum",
+    [TRI_SQL_DELETE_ACTOR] = "DELETE FROM actors WHERE key_group = ?1 AND key_serial = ?2",
+    [TRI_SQL_DELETE_ACTOR_PAGES] = "DELETE FROM pages WHERE key_group = ?1 AND key_serial = ?2",
+    [TRI_SQL_DELETE_PAGE] = "DELETE FROM pages"
+                            " WHERE key_group = ?1 AND key_serial = ?2 AND page = ?3",
+    [TRI_SQL_DELETE_MESSAGE] = "DELETE FROM messages WHERE key_group = ?1 AND key_serial = ?2"
+                               " AND sequence = ?3 AND incarnation = ?4",
+    [TRI_SQL_DELETE_COUNTER] = "DELETE FROM counters WHERE key_group = ?1 AND worker = ?2",
+    [TRI_SQL_LOAD_COUNTERS] = "SELECT key_group, worker, 0, 0, next, x'', checksum"
+                              " FROM counters ORDER BY key_group, worker",
+    [TRI_SQL_LOAD_ACTORS] = "SELECT key_group, key_serial, incarnation, behaviour, 0, image,"
+                            " checksum FROM actors ORDER BY key_group, key_serial",
+    [TRI_SQL_LOAD_PAGES] = "SELECT key_group, key_serial, 0, 0, page, data, checksum"
+                           " FROM pages ORDER BY key_group, key_serial, page",
+    [TRI_SQL_LOAD_MESSAGES] =
+        "SELECT key_group, key_serial, incarnation, 0, sequence, envelope, checksum"
+        " FROM messages ORDER BY key_group, key_serial, incarnation, sequence",
+    [TRI_SQL_READ_PAGE] = "SELECT key_group, key_serial, 0, 0, page, data, checksum FROM pages"
+                          " WHERE key_group = ?1 AND key_serial = ?2 AND page = ?3",
+    [TRI_SQL_READ_META] = "SELECT 0, 0, 0, 0, cell, data, checksum FROM meta WHERE cell = ?3",
+};
+
+int tri_sqlite_statement(struct tri_sqlite *self, enum tri_sql sql, sqlite3_stmt **statement)
+{
+    sqlite3_stmt **kept = &self->statements[sql];
+    if (*kept == NULL) {
+        int code = sqlite3_prepare_v3(self->database, statements[sql], -1,
+                                      SQLITE_PREPARE_PERSISTENT, kept, NULL);
+        if (code != SQLITE_OK) {
+            return tri_sqlite_error(self, code, "preparing a statement");
+        }
+    }
+    *statement = *kept;
+    return 0;
+}
+
+int tri_sqlite_step(struct tri_sqlite *self, sqlite3_stmt *statement, const char *what)
+{
+    int error = tri_sqlite_error(self, sqlite3_step(statement), what);
+    (void)sqlite3_reset(statement);
+    return error;
+}
+
+int tri_sqlite_run(struct tri_sqlite *self, enum tri_sql sql)
+{
+    sqlite3_stmt *statement = NULL;
+    int error = tri_sqlite_statement(self, sql, &statement);
+    return error != 0 ? error : tri_sqlite_step(self, statement, statements[sql]);
+}
+
+int tri_sqlite_execute(struct tri_sqlite *self, const char *sql)
+{
+    return tri_sqlite_error(self, sqlite3_exec(self->database, sql, NULL, NULL, NULL), sql);
+}
+
+void tri_sqlite_rollback(struct tri_sqlite *self)
+{
+    if (sqlite3_get_autocommit(self->database) == 0) {
+        /* The words of the error that led here are kept; a rollback itself has nothing to add. */
+        (void)sqlite3_exec(self->database, "ROLLBACK", NULL, NULL, NULL);
+    }
+}
+
+static int make_tables(struct tri_sqlite *self)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(tables); i++) {
+        int error = tri_sqlite_execute(self, tables[i].sql);
+        if (error != 0) {
+            return error;
+        }
+    }
+    struct tri_op none = {0};
+    char sql[256];
+    (void)sqlite3_snprintf(sizeof sql, sql,
+                           "INSERT INTO host VALUES(1, 0, 0, %u); PRAGMA application_id=%d;"
+                           "PRAGMA user_version=%d; COMMIT",
+                           tri_sqlite_checksum(0, &none), TRI_SQLITE_APPLICATION_ID,
+                           TRI_SQLITE_FORMAT);
+    return tri_sqlite_execute(self, sql);
+}
+
+int tri_sqlite_create(struct tri_sqlite *self)
+{
+    int error = tri_sqlite_execute(self, "BEGIN EXCLUSIVE");
+    if (error == 0) {
+        error = make_tables(self);
+    }
+    if (error != 0) {
+        tri_sqlite_rollback(self);
+    }
+    return error;
+}
+
+static const char *table_sql(const char *name)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(tables); i++) {
+        if (strcmp(tables[i].name, name) == 0) {
+            return tables[i].sql;
+        }
+    }
+    return NULL;
+}
+
+int tri_sqlite_check_tables(struct tri_sqlite *self)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(self->database,
+                                  "SELECT name, sql FROM sqlite_schema WHERE type = 'table'", -1,
+                                  &statement, NULL);
+    size_t found = 0;
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+        if (code != SQLITE_ROW) {
+            break;
+        }
+        const char *name = (const char *)sqlite3_column_text(statement, 0);
+        const char *sql = (const char *)sqlite3_column_text(statement, 1);
+        const char *expected = name != NULL ? table_sql(name) : NULL;
+        found += expected != NULL && sql != NULL && strcmp(sql, expected) == 0;
+    }
+    int error = tri_sqlite_error(self, code, "reading which tables there are");
+    (void)sqlite3_finalize(statement);
+    if (error == 0 && found != TR_COUNT_OF(tables)) {
+        error = tri_sqlite_damaged(self, "its tables are not those of its format");
+    }
+    return error;
+}
+
+int tri_sqlite_read_host(struct tri_sqlite *self, uint64_t *incarnation, uint64_t *last_number)
+{
+    sqlite3_stmt *statement = NULL;
+    int error = tri_sqlite_statement(self, TRI_SQL_READ_HOST, &statement);
+    if (error != 0) {
+        return error;
+    }
+    int code = sqlite3_step(statement);
+    struct tri_op host = {.key = {(uint64_t)sqlite3_column_int64(statement, 0),
+                                  (uint64_t)sqlite3_column_int64(statement, 1)}};
+    sqlite3_int64 checksum = sqlite3_column_int64(statement, 2);
+    error = tri_sqlite_error(self, code, "reading the host's row");
+    (void)sqlite3_reset(statement);
+    if (error != 0) {
+        return error;
+    }
+    if (code != SQLITE_ROW || checksum != tri_sqlite_checksum(0, &host)) {
+        return tri_sqlite_damaged(self, "the host's row is not what was written");
+    }
+    *incarnation = host.key.group;
+    *last_number = host.key.serial;
+    return 0;
+}
