@@ -220,7 +220,7 @@ static int write_ops(struct tri_sqlite *self, const struct tri_commit *commit)
     size_t done = 0;
     while (error == 0 && done < commit->count) {
         const struct tri_op *ops = &commit->ops[done];
-        if (ops->kind < TRI_OP_PUT_COUNTER || ops->kind > TRI_OP_PUT_META) {
+        if (ops->kind < TRI_OP_PUT_COUNTER || ops->kind > TRI_OP_DELETE_COUNTER) {
             return tri_sqlite_say(self, TR_INVALID, "%s: operation kind %d is unknown", self->path,
                                   (int)ops->kind);
         }
