@@ -110,7 +110,7 @@ struct tr_spawn_options {
     const void *state;    /* the first state, copied; NULL: zeros */
 };
 
-/* ------------------------------------------------------------------ within a handler: reading */
+/* --------------------------------------------- within a handler: reading */
 
 /* The time, in milliseconds since 1970, one value for the whole message. */
 uint64_t tr_now_ms(const struct tr_context *context);
@@ -126,7 +126,7 @@ struct tr_ref tr_parent(const struct tr_context *context);
 /* Answers a message that the behaviour does not know: a dead letter, and 0. */
 TR_MUST_USE int tr_unexpected(struct tr_context *context, const struct tr_message *message);
 
-/* ----------------------------------------------------------------- within a handler: messages */
+/* -------------------------------------------- within a handler: messages */
 
 /*
  * Sends a message. Order from one actor to another is kept. A receiver that is gone makes a dead
@@ -168,7 +168,7 @@ struct tr_debt tr_message_debt(const struct tr_message *message);
 TR_MUST_USE int tr_reply_debt(struct tr_context *context, struct tr_debt debt,
                               const struct tr_schema *schema, const void *body);
 
-/* --------------------------------------------------------- within a handler: actors and timers */
+/* ----------------------------------- within a handler: actors and timers */
 
 /* Gives birth to a child on this worker. The reference is good at once, in this handler too. */
 TR_MUST_USE int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
@@ -203,7 +203,7 @@ TR_MUST_USE int tr_timer_start_at(struct tr_context *context, uint64_t id, uint6
 /* After this no tr_timer with `id` comes, even one that is on its way. None is fine. */
 TR_MUST_USE int tr_timer_stop(struct tr_context *context, uint64_t id);
 
-/* ------------------------------------------------------- within a handler: pages and the outside */
+/* ------------------------------- within a handler: pages and the outside */
 
 /* The bytes of a page, none if there is no such page; valid until the handler returns. */
 TR_MUST_USE int tr_page_get(struct tr_context *context, uint32_t page, struct tr_bytes *bytes);
@@ -226,7 +226,7 @@ TR_MUST_USE int tr_call(struct tr_context *context, uint16_t service,
                         const struct tr_schema *schema, const void *body, uint64_t timeout_ms,
                         uint64_t *ask);
 
-/* ------------------------------------------------------------------------------------- a host */
+/* ---------------------------------------------------------------- a host */
 
 /* How a host is made; zeros are sensible. */
 struct tr_host_options {

@@ -107,8 +107,8 @@
 
 /*
  * An actor's image: the same bytes in the store, in a move and in an export. `name` is nil, the
- * number of an element, or text; `edges` an array of [kind, group, serial, incarnation, id, due_ms];
- * `state` the body of the behaviour's state schema at `state_version`.
+ * number of an element, or text; `edges` an array of
+ * [kind, group, serial, incarnation, id, due_ms]; `state` the body of the behaviour's state schema at `state_version`.
  */
 #define TR_IMAGE_FIELDS(FIELD, ARRAY) \
     FIELD(u16, behaviour, 1, 0)       \

@@ -56,13 +56,23 @@ void tri_mailbox_push(struct tri_actor *actor, struct tri_message *message)
     }
 }
 
+/* Whether this sender is the one that was muted last: one handler may send many messages here.
+ * Muting it twice would do no harm, because it is let go as often. */
+static bool is_muted_last(const struct tri_worker *worker, const struct tri_actor *actor,
+                          struct tr_key sender)
+{
+    const struct tri_edge *first = tri_edge_first(worker, actor);
+    const struct tri_edge *last = first == NULL ? NULL : tri_edge_at(worker, first->previous);
+    return last != NULL && last->kind == TRI_EDGE_MUTING && tr_key_equal(last->peer, sender);
+}
+
 /* Asks the worker of a sender to hold it back, and remembers to let it go. */
 static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
                         const struct tri_message *message)
 {
     struct tr_ref sender = tri_message_from(message);
     if (sender.key.group == 0 || tr_key_equal(sender.key, actor->key) ||
-        tri_edge_find_peer(worker, actor, TRI_EDGE_MUTING, sender.key) != NULL) {
+        is_muted_last(worker, actor, sender.key)) {
         return;
     }
     if (tri_edge_add(worker, actor, TRI_EDGE_MUTING, sender, 0) == NULL) {

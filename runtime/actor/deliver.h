@@ -6,7 +6,7 @@
 
 #include "runtime/actor/parts.h"
 
-/* -------------------------------------------------------------------------------- deliver.c */
+/* ------------------------------------------------------------- deliver.c */
 
 /* Takes a message over and brings it to where its receiver is: a mailbox here, an outbound batch,
  * or the dead letters. `hint` is the receiver's slot, 0 for none. */
@@ -39,7 +39,7 @@ uint32_t tri_route(const struct tri_worker *worker, struct tr_key key);
 /* Lets go of the senders that wait for this mailbox. */
 void tri_unmute_senders(struct tri_worker *worker, struct tri_actor *actor);
 
-/* ------------------------------------------------------------------------------------ run.c */
+/* ----------------------------------------------------------------- run.c */
 
 /* Runs an actor that tri_next_ready gave: up to TR_RUN_MESSAGES_MAX messages. */
 void tri_run(struct tri_worker *worker, struct tri_actor *actor);
@@ -56,7 +56,7 @@ struct tr_message tri_message_view(const struct tri_message *message);
 /* Makes an actor's message come due: a timer, the deadline of a question, a restart. */
 void tri_edge_due(struct tri_worker *worker, struct tri_edge *edge);
 
-/* --------------------------------------------------------------------- effects.c and commit.c */
+/* ------------------------------------------------ effects.c and commit.c */
 
 /* Begins a message: nothing is asked for yet. */
 void tri_effects_begin(struct tri_worker *worker, struct tri_actor *actor,
@@ -71,7 +71,7 @@ void tri_effects_commit(struct tri_worker *worker);
 /* Forgets all that the handler asked for. */
 void tri_effects_cut_back(struct tri_worker *worker);
 
-/* ----------------------------------------------------------------------------------- held.c */
+/* ---------------------------------------------------------------- held.c */
 
 /* Keeps a message that came the new way to an actor whose old way is not empty yet (law 9). */
 void tri_hold(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message);
@@ -82,7 +82,7 @@ void tri_hold_release(struct tri_worker *worker, struct tri_actor *actor);
 /* The actor has ended: what was held for it are dead letters. */
 void tri_hold_forget(struct tri_worker *worker, struct tr_key key);
 
-/* ------------------------------------------------------------------------------ supervise.c */
+/* ----------------------------------------------------------- supervise.c */
 
 /* A control message that has come to an actor of this worker; it is settled and freed. */
 void tri_control(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message);

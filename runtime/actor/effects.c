@@ -36,7 +36,7 @@ void tri_effects_begin(struct tri_worker *worker, struct tri_actor *actor,
     context->is_unexpected = false;
 }
 
-/* ------------------------------------------------------------------------------------ reading */
+/* --------------------------------------------------------------- reading */
 
 uint64_t tr_now_ms(const struct tr_context *context)
 {
@@ -76,7 +76,7 @@ struct tr_debt tr_message_debt(const struct tr_message *message)
     return (struct tr_debt){message->from, tr_envelope_get(message->envelope, 64, sequence)};
 }
 
-/* ------------------------------------------------------------------------------------ messages */
+/* -------------------------------------------------------------- messages */
 
 static void outbox_push(struct tr_context *context, struct tri_message *message)
 {
@@ -239,7 +239,7 @@ int tr_unexpected(struct tr_context *context, const struct tr_message *message)
     return 0;
 }
 
-/* ----------------------------------------------------------------------------- actors and edges */
+/* ------------------------------------------------------ actors and edges */
 
 /* A control message to another actor: it keeps its place among the others. */
 static int send_control(struct tr_context *context, struct tr_ref to,
@@ -395,7 +395,7 @@ int tr_timer_start(struct tr_context *context, uint64_t id, uint64_t delay_ms)
     return tr_timer_start_at(context, id, context->worker->now_ms + delay_ms);
 }
 
-/* ---------------------------------------------------------------------------- pages and records */
+/* ----------------------------------------------------- pages and records */
 
 /* What this handler has made of a page so far, or NULL. */
 static struct tri_effect *pending_page(struct tr_context *context, uint32_t page)

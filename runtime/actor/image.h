@@ -15,8 +15,9 @@ TR_MUST_USE int tri_image_write(const struct tri_worker *worker, struct tri_acto
 
 /*
  * Makes an actor from an image: it is in table and family and its timers run, but it is in no run
- * queue and has no mailbox and no pages yet. States of older versions are read as their schemas say. Errors: TR_UNKNOWN_TYPE (no
- * such behaviour), TR_VERSION, TR_MALFORMED, TR_TRUNCATED, TR_LIMIT, TR_MEMORY.
+ * queue and has no mailbox and no pages yet. States of older versions are read as their schemas
+ * say. Errors: TR_UNKNOWN_TYPE (no such behaviour), TR_VERSION, TR_MALFORMED, TR_TRUNCATED,
+ * TR_LIMIT, TR_MEMORY.
  */
 TR_MUST_USE int tri_image_read(struct tri_worker *worker, struct tr_key key, struct tr_bytes bytes,
                                struct tri_actor **actor);

@@ -7,7 +7,7 @@
 
 #include "runtime/actor/worker.h"
 
-/* ---------------------------------------------------------------------------------- message.c */
+/* ------------------------------------------------------------- message.c */
 
 void tri_message_slabs_init(struct tri_worker *worker);
 
@@ -71,7 +71,7 @@ struct tri_op tri_message_op(const struct tri_message *message, enum tri_op_kind
 /* Tells the journal that a message it has got is handled; nothing for one it has not. */
 void tri_message_settle(struct tri_worker *worker, const struct tri_message *message);
 
-/* ------------------------------------------------------------------------------------- edge.c */
+/* ---------------------------------------------------------------- edge.c */
 
 /* Puts an edge whose slot was taken before at the end of an actor's ring. */
 struct tri_edge *tri_edge_place(struct tri_worker *worker, struct tri_actor *actor, uint32_t slot,
@@ -97,7 +97,7 @@ struct tri_edge *tri_edge_first(const struct tri_worker *worker, const struct tr
 struct tri_edge *tri_edge_next(const struct tri_worker *worker, const struct tri_actor *actor,
                                const struct tri_edge *edge);
 
-/* ------------------------------------------------------------------------------------ wheel.c */
+/* --------------------------------------------------------------- wheel.c */
 
 /* Puts an edge with a due_ms into the wheel; it must not be in it. */
 void tri_wheel_insert(struct tri_worker *worker, struct tri_edge *edge);
@@ -109,7 +109,7 @@ struct tri_edge *tri_wheel_expire(struct tri_worker *worker, uint64_t now_ms);
 /* The earliest time at which something may be due; UINT64_MAX when nothing is waiting. */
 uint64_t tri_wheel_next_ms(const struct tri_worker *worker);
 
-/* -------------------------------------------------------------------------------- key_map.c */
+/* ------------------------------------------------------------- key_map.c */
 
 TR_MUST_USE int tri_key_map_init(struct tri_key_map *map);
 void tri_key_map_fini(struct tri_key_map *map);
@@ -119,7 +119,7 @@ uint64_t tri_key_map_get(const struct tri_key_map *map, struct tr_key key);
 TR_MUST_USE int tri_key_map_set(struct tri_key_map *map, struct tr_key key, uint64_t value);
 void tri_key_map_remove(struct tri_key_map *map, struct tr_key key);
 
-/* ------------------------------------------------------------------------------------ group.c */
+/* --------------------------------------------------------------- group.c */
 
 TR_MUST_USE int tri_group_map_init(struct tri_group_map *map);
 void tri_group_map_fini(struct tri_group_map *map);
@@ -134,7 +134,7 @@ TR_MUST_USE int tri_group_birth(struct tri_worker *worker, struct tri_group *gro
 /* A number that no group had. */
 uint64_t tri_group_number_new(struct tri_worker *worker);
 
-/* ------------------------------------------------------------------------------------- page.c */
+/* ---------------------------------------------------------------- page.c */
 
 /* The bytes of a page, {NULL, 0} if there is none. */
 struct tr_bytes tri_page_bytes(const struct tri_actor *actor, uint32_t page);
@@ -151,7 +151,7 @@ void tri_page_each(const struct tri_actor *actor, void *self,
 void tri_page_mark_clean(struct tri_actor *actor);
 void tri_pages_free(struct tri_actor *actor);
 
-/* ------------------------------------------------------------------------------------ birth.c */
+/* --------------------------------------------------------------- birth.c */
 
 void tri_actor_slabs_init(struct tri_worker *worker);
 
@@ -214,7 +214,7 @@ static inline const struct tr_behaviour *tri_actor_behaviour(const struct tri_wo
     return worker->shared->behaviours[actor->behaviour];
 }
 
-/* ------------------------------------------------------------------------------------ queue.c */
+/* --------------------------------------------------------------- queue.c */
 
 /* Puts an actor that is able to run at the end of its queue. */
 void tri_ready(struct tri_worker *worker, struct tri_actor *actor);

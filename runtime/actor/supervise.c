@@ -13,7 +13,7 @@
 #define RESTARTS_MAX 10
 #define WINDOW_MS 60000
 
-/* ----------------------------------------------------------------------------------- failures */
+/* -------------------------------------------------------------- failures */
 
 static uint32_t or_default(uint32_t value, uint32_t fallback)
 {
@@ -110,7 +110,7 @@ void tri_restart(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
-/* --------------------------------------------------------------------------------------- ends */
+/* ------------------------------------------------------------------ ends */
 
 /* Tells a peer of an edge what the end of this actor means to it. */
 static void end_edge(struct tri_worker *worker, struct tri_actor *actor,
@@ -280,7 +280,7 @@ void tri_end(struct tri_worker *worker, struct tri_actor *actor, int reason)
     }
 }
 
-/* ----------------------------------------------------------------------------------- controls */
+/* -------------------------------------------------------------- controls */
 
 static void control_monitor(struct tri_worker *worker, struct tri_actor *actor,
                             const struct tr_message *message)

@@ -9,7 +9,7 @@
 
 #include "runtime/actor/image.h"
 
-/* ------------------------------------------------------------------------------------ the journal */
+/* ----------------------------------------------------------- the journal */
 
 static void put_image(struct tri_worker *worker, struct tri_actor *actor)
 {
@@ -124,7 +124,7 @@ void tri_cut(struct tri_worker *worker)
     tri_outbox_send(&worker->outbox, worker->link, TRI_PLACE_JOURNAL, data, size);
 }
 
-/* -------------------------------------------------------------------------------- other places */
+/* ---------------------------------------------------------- other places */
 
 void tri_outbound_add(struct tri_worker *worker, uint32_t place, struct tri_message *message)
 {

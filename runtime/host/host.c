@@ -8,7 +8,7 @@
 
 #include "runtime/host/poison.h"
 
-/* ------------------------------------------------------------------------------------- making it */
+/* ------------------------------------------------------------- making it */
 
 static int register_behaviours(struct tri_shared *shared, const struct tr_host_options *options)
 {
@@ -137,7 +137,7 @@ static int open_store(const struct tr_host_options *options, char *explain,
     return tri_sqlite_open(&store_options, explain, store);
 }
 
-/* Poison is counted before anything runs, and every worker shows what it has in hand from now on. */
+/* Poison is counted before anything runs; from now on workers show what they have in hand. */
 static int attach_poison(struct tr_host *host, const struct tr_host_options *options)
 {
     if (host->store == NULL) {
@@ -196,7 +196,7 @@ int tr_host_new(const struct tr_host_options *options, char *explain, struct tr_
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------ running it */
+/* ------------------------------------------------------------ running it */
 
 /* Looks for work a while before it sleeps: waking a sleeping core costs more than a spin. */
 static void rest(struct tr_host *host, struct tri_worker *worker)

@@ -27,7 +27,7 @@ uint64_t tri_worker_idle_ns(const struct tri_worker *worker);
 TR_MUST_USE int tri_worker_find(const struct tri_worker *worker, struct tr_text address,
                                 struct tr_ref *found);
 
-/* ------------------------------------------------------------------------------------- cut.c */
+/* ----------------------------------------------------------------- cut.c */
 
 /* Gives the journal everything that changed. Only between two messages. */
 void tri_cut(struct tri_worker *worker);
@@ -41,7 +41,7 @@ void tri_flush_journal(struct tri_worker *worker);
 /* Whether the worker must not run actors: a pipe or the journal is behind. */
 bool tri_is_congested(const struct tri_worker *worker);
 
-/* --------------------------------------------------------------------------------- receive.c */
+/* ------------------------------------------------------------- receive.c */
 
 /* Takes in one frame: messages for actors, and what other places tell this worker. */
 void tri_receive(struct tri_worker *worker, const struct tri_frame *frame);

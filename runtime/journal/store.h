@@ -118,7 +118,7 @@ struct tri_store {
  * must end; the store then holds every acknowledged commit, and of this one all or nothing),
  * TR_FENCED (a later incarnation has opened the store), TR_STORE_DAMAGED; TR_BUSY (another program
  * holds the database) and TR_MEMORY, after which the same commit may be tried again; and for what
- * the caller got wrong, with nothing written: TR_INVALID (a reading handle, a number that goes back,
+ * the caller got wrong, with nothing written: TR_INVALID (a reading handle, a number going back,
  * an unknown kind), TR_UNKNOWN_TYPE (a record without a schema), or what unpacking a record says.
  */
 TR_MUST_USE static inline int tri_store_commit(struct tri_store *store,

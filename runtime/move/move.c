@@ -51,7 +51,7 @@ static void tell(struct tri_worker *worker, uint32_t place, const struct tr_sche
     tri_tell_worker(worker, place, schema, body);
 }
 
-/* ----------------------------------------------------------------------- worker 0: one at a time */
+/* ----------------------------------------------- worker 0: one at a time */
 
 static void begin_first(struct tri_worker *worker)
 {
@@ -121,7 +121,7 @@ static void tell_done(struct tri_worker *worker, struct tr_key actor, int reason
     tell(worker, 0, &tr_move_done_schema, &done);
 }
 
-/* --------------------------------------------------------------------------------- A: who has it */
+/* --------------------------------------------------------- A: who has it */
 
 /* Takes the actor out of this worker without anybody hearing of an end. */
 static void leave(struct tri_worker *worker, struct tri_actor *actor)
@@ -206,7 +206,7 @@ void tri_move_on_ready(struct tri_worker *worker, const struct tr_message *messa
     }
 }
 
-/* ------------------------------------------------------------------------- everybody but A: routes */
+/* ----------------------------------------------- everybody but A: routes */
 
 void tri_move_on_route(struct tri_worker *worker, const struct tr_message *message)
 {
@@ -230,7 +230,7 @@ void tri_move_on_forget(struct tri_worker *worker, const struct tr_message *mess
     }
 }
 
-/* ---------------------------------------------------------------------------------- B: who gets it */
+/* -------------------------------------------------------- B: who gets it */
 
 void tri_move_on_image(struct tri_worker *worker, const struct tr_message *message)
 {
@@ -246,7 +246,7 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
     if (error == 0) {
         error = tri_key_map_set(&worker->routes, image.actor, worker->index + 1);
     }
-    /* The actor is in no other place any more; what the store holds of it goes on after a restart. */
+    /* The actor is in no other place any more; the store goes on with it after a restart. */
     TR_ASSERT(error == 0);
     /* The journal has what the actor was when it left: nothing of it is written again. */
     actor->flags |= TRI_ACTOR_STORED;
