@@ -34,7 +34,8 @@ static void pack_number(struct draw *draw, msgpack_packer *packer)
 
 static void pack_content(struct draw *draw, msgpack_packer *packer)
 {
-    static const char content[300] = "content";
+    char content[300];
+    memset(content, 'c', sizeof content);
     size_t size = draw_below(draw, draw_below(draw, 2) == 0 ? 40 : sizeof content);
     switch (draw_below(draw, 3)) {
     case 0:
