@@ -10,7 +10,8 @@
 struct source {
     struct draw draw;
     bool is_golden;
-    uint64_t number;
+    uint64_t number; /* of the field, from 0 on */
+    uint64_t taken;  /* numbers so far: the two parts of a key differ */
     const struct tr_field *field;
 };
 
@@ -27,7 +28,7 @@ static const uint8_t golden_any[] = {
 static uint64_t number_within(struct source *source, uint64_t max)
 {
     if (source->is_golden) {
-        return (source->number + 1) * 0x0123456789abcdefU & max;
+        return ++source->taken * 0x0123456789abcdefU & max;
     }
     switch (draw_below(&source->draw, 4)) {
     case 0:
@@ -59,10 +60,12 @@ static double real(struct source *source)
     return value;
 }
 
-static struct tr_key key(struct source *source)
+static struct tr_key drawn_key(struct source *source)
 {
-    return (struct tr_key){.group = number_within(source, UINT64_MAX),
-                           .serial = number_within(source, UINT64_MAX)};
+    /* One after the other: the order within an initializer is the compiler's. */
+    struct tr_key key = {.group = number_within(source, UINT64_MAX)};
+    key.serial = number_within(source, UINT64_MAX);
+    return key;
 }
 
 /* How much content a text or bytes field gets. */
@@ -105,7 +108,7 @@ static void write_any(struct source *source, struct tr_writer *writer)
 
 static void write_ref(struct source *source, struct tr_writer *writer)
 {
-    struct tr_ref ref = {.key = key(source)};
+    struct tr_ref ref = {.key = drawn_key(source)};
     ref.incarnation = (uint32_t)number_within(source, UINT32_MAX);
     tr_write_ref(writer, ref);
 }
@@ -135,7 +138,7 @@ static void write_field(struct source *source, struct tr_writer *writer)
         tr_write_f64(writer, real(source));
         break;
     case TR_FIELD_key:
-        tr_write_key(writer, key(source));
+        tr_write_key(writer, drawn_key(source));
         break;
     case TR_FIELD_ref:
         write_ref(source, writer);

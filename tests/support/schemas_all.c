@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "schemas/control.h"
 #include "tests/support/sample.h"
 
+static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const sample[] = {TR_SAMPLE_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 
 static const struct tr_schema_list lists[] = {
+    {control, TR_COUNT_OF(control)},
     {sample, TR_COUNT_OF(sample)},
 };
 

@@ -216,6 +216,30 @@ static void versions_kinds_and_sizes(void **state)
     refuse(bytes, sizeof bytes, TR_TRUNCATED);
 }
 
+/* Old bytes are read by places: fields keep theirs, until there is a new version. */
+static void layout_of_version_1_never_changes(void **state)
+{
+    (void)state;
+    static const char layout[] =
+#define PLACE(name, bits) #name ":" #bits " "
+        TR_ENVELOPE_FIELDS(PLACE)
+#undef PLACE
+        ;
+    assert_string_equal(
+        layout, "envelope_version:8 kind:8 flags:8 hops:8 version:8 type:16 body_size:32 "
+                "to_group:64 to_serial:64 to_incarnation:32 to_epoch:32 from_group:64 "
+                "from_serial:64 from_incarnation:32 from_epoch:32 sequence:64 cause_group:64 "
+                "cause_serial:64 cause_incarnation:32 cause_sequence:64 deadline_ms:64 trace:64 "
+                "clock:64 ");
+    static const char kinds[] =
+#define KIND(name, number, text) text ":" #number " "
+        TR_ENVELOPE_KINDS(KIND) TR_ENVELOPE_FLAGS(KIND)
+#undef KIND
+        ;
+    assert_string_equal(kinds, "tell:1 ask:2 reply:3 signal:4 call:5 control:6 "
+                               "hint:0 priority:1 forwarded:2 boundary:3 ");
+}
+
 static void names_of_kinds_and_flags(void **state)
 {
     (void)state;
@@ -239,6 +263,7 @@ int main(void)
         cmocka_unit_test(cut_off_at_each_byte),
         cmocka_unit_test(every_wrong_type_byte),
         cmocka_unit_test(versions_kinds_and_sizes),
+        cmocka_unit_test(layout_of_version_1_never_changes),
         cmocka_unit_test(names_of_kinds_and_flags),
     };
     return cmocka_run_group_tests_name("schemas/envelope", tests, NULL, NULL);
