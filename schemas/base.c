@@ -15,7 +15,7 @@ static void (*assert_hook)(void);
 
 void tr_assert_hook_set(void (*hook)(void))
 {
-    assert_hook = hook;
+    __atomic_store_n(&assert_hook, hook, __ATOMIC_RELEASE);
 }
 
 void tr_assert_failed(const char *condition, const char *file, int line)
@@ -28,8 +28,8 @@ void tr_assert_failed(const char *condition, const char *file, int line)
         ssize_t written = write(STDERR_FILENO, text, shown);
         (void)written;
     }
-    void (*hook)(void) = assert_hook;
-    assert_hook = NULL;
+    /* Taken away before it runs: once, even when it fails itself or two threads fail at once. */
+    void (*hook)(void) = __atomic_exchange_n(&assert_hook, NULL, __ATOMIC_ACQ_REL);
     if (hook != NULL) {
         hook();
     }

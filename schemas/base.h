@@ -14,7 +14,7 @@
 /* A result that the caller has to look at. */
 #define TR_MUST_USE __attribute__((warn_unused_result))
 
-/* printf-like functions are checked by the compiler. */
+/* printf-like functions are checked by the compiler: the places of the format and its values. */
 #define TR_PRINTF(text_place, first_place) __attribute__((format(printf, text_place, first_place)))
 
 #define TR_LIKELY(condition) __builtin_expect(!!(condition), 1)

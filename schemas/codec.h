@@ -2,8 +2,10 @@
  * msgpack, written into a caller's buffer and read in place from anybody's bytes.
  *
  * The writer makes exactly msgpack-c's bytes (shortest form); tests hold it against that library.
- * The cursor trusts nothing: every read checks the end, and the first fault sticks, after which
- * all reads return zeros, so that a decoder reads all its fields and asks once.
+ * It writes nothing that the reader would refuse, because what is refused only when it is read is
+ * a state lost on disk. The cursor trusts nothing: every read checks the end. In both, the first
+ * fault sticks, after which nothing is written and all reads return zeros, so that one writes or
+ * reads all fields and asks once.
  *
  *     struct tr_cursor cursor = tr_cursor_of(bytes);
  *     uint32_t count = tr_read_array(&cursor);
@@ -19,6 +21,7 @@
 
 #include "schemas/base.h"
 #include "schemas/error.h"
+#include "schemas/utf8.h"
 
 /* How deeply values may nest before a reader refuses them. */
 #define TR_NESTING_MAX 64
@@ -33,7 +36,10 @@
 /* What stands before text or bytes, at most. */
 #define TR_BLOB_HEADER_BYTES_MAX 5
 
-/* Where bytes are written; `error` is TR_LIMIT once something did not fit. */
+/*
+ * Where bytes are written; `error` is the first fault, 0 while there is none: TR_LIMIT for what did
+ * not fit, TR_INVALID for what is no UTF-8 or no msgpack value.
+ */
 struct tr_writer {
     uint8_t *at;
     uint8_t *end;
@@ -48,23 +54,25 @@ struct tr_cursor {
     int error;
 };
 
-/* A writer into `buffer`, which stays the caller's. */
+/* A writer into `buffer`, which stays the caller's. NULL and 0 make one that has no room. */
 static inline struct tr_writer tr_writer_of(void *buffer, size_t size)
 {
     uint8_t *begin = buffer;
-    return (struct tr_writer){.at = begin, .end = begin + size, .begin = begin, .error = 0};
+    uint8_t *end = size == 0 ? begin : begin + size;
+    return (struct tr_writer){.at = begin, .end = end, .begin = begin, .error = 0};
 }
 
-/* How many bytes were written so far. */
+/* How many bytes were written so far; after a fault it may be a part of a value. */
 static inline size_t tr_writer_size(const struct tr_writer *writer)
 {
     return (size_t)(writer->at - writer->begin);
 }
 
-/* A cursor over bytes that outlive it. */
+/* A cursor over bytes that outlive it. No bytes at all may be NULL. */
 static inline struct tr_cursor tr_cursor_of(struct tr_bytes bytes)
 {
-    return (struct tr_cursor){.at = bytes.data, .end = bytes.data + bytes.size, .error = 0};
+    const uint8_t *end = bytes.size == 0 ? bytes.data : bytes.data + bytes.size;
+    return (struct tr_cursor){.at = bytes.data, .end = end, .error = 0};
 }
 
 static inline size_t tr_cursor_left(const struct tr_cursor *cursor)
@@ -72,7 +80,8 @@ static inline size_t tr_cursor_left(const struct tr_cursor *cursor)
     return (size_t)(cursor->end - cursor->at);
 }
 
-/* Values that do not go together: keeps the first error of a cursor. */
+/* Ends writing or reading with a fault of the caller's finding; the first one is kept. */
+void tr_writer_fail(struct tr_writer *writer, int error);
 void tr_cursor_fail(struct tr_cursor *cursor, int error);
 
 /* The rare widths, out of line: everything that is not a small number. */
@@ -122,12 +131,18 @@ void tr_write_bool(struct tr_writer *writer, bool value);
 void tr_write_nil(struct tr_writer *writer);
 void tr_write_array(struct tr_writer *writer, uint32_t count);
 void tr_write_map(struct tr_writer *writer, uint32_t count);
+
+/* Writes text that must be UTF-8; else the writer fails with TR_INVALID. */
 void tr_write_text(struct tr_writer *writer, struct tr_text text);
+
 void tr_write_bytes(struct tr_writer *writer, struct tr_bytes bytes);
 void tr_write_key(struct tr_writer *writer, struct tr_key key);
 void tr_write_ref(struct tr_writer *writer, struct tr_ref ref);
 
-/* Copies one value that is msgpack already; no bytes at all become nil. */
+/*
+ * Copies one value that is msgpack already; no bytes at all become nil. What is not exactly one
+ * value fails the writer with TR_INVALID, one nested too deeply with TR_LIMIT.
+ */
 void tr_write_any(struct tr_writer *writer, struct tr_bytes value);
 
 /* Reads an unsigned number of any width; a negative one or another type is TR_MALFORMED. */
@@ -190,13 +205,37 @@ struct tr_bytes tr_read_bytes(struct tr_cursor *cursor);
 struct tr_key tr_read_key(struct tr_cursor *cursor);
 struct tr_ref tr_read_ref(struct tr_cursor *cursor);
 
-/* Skips one whole value, checked and no deeper than TR_NESTING_MAX, and returns its bytes. */
+/* Text as tr_read_any lets it pass, which may hold anything: for those that check it themselves. */
+struct tr_text tr_read_text_unchecked(struct tr_cursor *cursor);
+
+/* The content of an extension, and its type number, which is untouched on failure. */
+struct tr_bytes tr_read_extension(struct tr_cursor *cursor, int8_t *type);
+
+/*
+ * Skips one whole value no deeper than TR_NESTING_MAX and returns its bytes. Its shape is checked;
+ * whether the text in it is UTF-8 is not.
+ */
 struct tr_bytes tr_read_any(struct tr_cursor *cursor);
 
 /* Whether the next value is nil; if so it is passed over. */
 bool tr_read_nil(struct tr_cursor *cursor);
 
-/* Whether the bytes are UTF-8 without surrogates and overlong forms (RFC 3629). */
-bool tr_utf8_valid(struct tr_text text);
+/* What the next value is, which says by which function to read it. */
+enum tr_codec_type {
+    TR_CODEC_NONE, /* the bytes have ended, or are none of msgpack's */
+    TR_CODEC_NIL,
+    TR_CODEC_BOOL,
+    TR_CODEC_UNSIGNED,
+    TR_CODEC_SIGNED,
+    TR_CODEC_F64,
+    TR_CODEC_TEXT,
+    TR_CODEC_BYTES,
+    TR_CODEC_ARRAY,
+    TR_CODEC_MAP,
+    TR_CODEC_EXTENSION,
+};
+
+/* Looks at the next value without passing over it. */
+enum tr_codec_type tr_peek(const struct tr_cursor *cursor);
 
 #endif

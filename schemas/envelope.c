@@ -1,10 +1,10 @@
 /*
- * Checking envelopes that come from anywhere, and the names of their kinds.
+ * Checking envelopes that come from anywhere, and the names of their kinds and flags.
  */
 #include "schemas/envelope.h"
 
-/* A body that no message of this program has; limits.h of the runtime sets what is sent. */
-#define BODY_BYTES_MAX (64U << 20)
+/* These bytes are on disks and wires: whoever changes them makes a new version. */
+_Static_assert(TR_ENVELOPE_BYTES == 145, "the envelope's size on the wire is fixed");
 
 /* Whether every byte that gives a type is the one that our writer makes. */
 static bool tags_match(const struct tri_envelope_wire *wire)
@@ -17,23 +17,29 @@ static bool tags_match(const struct tri_envelope_wire *wire)
     return wrong == 0;
 }
 
+/* Whether the bytes begin as envelopes of any version do, but with another version's number. */
+static bool other_version(struct tr_bytes bytes)
+{
+    const struct tri_envelope_wire *wire = (const struct tri_envelope_wire *)bytes.data;
+    size_t known = offsetof(struct tri_envelope_wire, envelope_version) + 1;
+    return bytes.size >= known && wire->array_tag == 0xdc &&
+           wire->envelope_version_tag == TRI_TAG_8 && wire->envelope_version != TR_ENVELOPE_VERSION;
+}
+
 int tr_envelope_check(struct tr_bytes bytes, size_t *message_size)
 {
+    if (other_version(bytes)) {
+        return TR_VERSION;
+    }
     if (bytes.size < TR_ENVELOPE_BYTES) {
         return TR_TRUNCATED;
     }
     const struct tri_envelope_wire *wire = (const struct tri_envelope_wire *)bytes.data;
-    if (!tags_match(wire)) {
-        return TR_MALFORMED;
-    }
-    if (wire->envelope_version != TR_ENVELOPE_VERSION) {
-        return TR_VERSION;
-    }
-    if (wire->kind < TR_KIND_TELL || wire->kind > TR_KIND_CONTROL) {
+    if (!tags_match(wire) || wire->kind < TR_KIND_TELL || wire->kind > TR_KIND_CONTROL) {
         return TR_MALFORMED;
     }
     size_t body_size = tri_swap32(wire->body_size);
-    if (body_size > BODY_BYTES_MAX) {
+    if (body_size > TR_BODY_BYTES_MAX) {
         return TR_LIMIT;
     }
     if (bytes.size - TR_ENVELOPE_BYTES < body_size) {
@@ -54,4 +60,14 @@ const char *tr_envelope_kind_name(uint8_t kind)
         return "unknown";
     }
     return names[kind];
+}
+
+const char *tr_envelope_flag_name(unsigned bit)
+{
+    static const char *const names[] = {
+#define TRI_NAME(name, number, text) [number] = (text),
+        TR_ENVELOPE_FLAGS(TRI_NAME)
+#undef TRI_NAME
+    };
+    return bit < TR_COUNT_OF(names) ? names[bit] : NULL;
 }

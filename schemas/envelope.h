@@ -12,10 +12,15 @@
 #ifndef TR_SCHEMAS_ENVELOPE_H
 #define TR_SCHEMAS_ENVELOPE_H
 
+#include <endian.h>
+
 #include "schemas/codec.h"
 
 /* The version of the envelope itself; the first thing in it that may ever change. */
 #define TR_ENVELOPE_VERSION 1
+
+/* A larger body comes from no program of ours. (What may be sent, the runtime's limits say.) */
+#define TR_BODY_BYTES_MAX (64U << 20)
 
 /* What a message is to its receiver. */
 #define TR_ENVELOPE_KINDS(K)                                              \
@@ -36,12 +41,20 @@ enum tr_envelope_kind {
 const char *tr_envelope_kind_name(uint8_t kind);
 
 /* Bits of `flags`. */
+#define TR_ENVELOPE_FLAGS(F)                                                              \
+    F(HINT, 0, "hint")           /* not durable */                                        \
+    F(PRIORITY, 1, "priority")   /* never refused by a full mailbox */                    \
+    F(FORWARDED, 2, "forwarded") /* came by way of a worker or host the actor has left */ \
+    F(BOUNDARY, 3, "boundary")   /* leaves the host: held until its cause is committed */
+
 enum tr_envelope_flag {
-    TR_FLAG_HINT = 1 << 0,      /* not durable */
-    TR_FLAG_PRIORITY = 1 << 1,  /* never refused by a full mailbox */
-    TR_FLAG_FORWARDED = 1 << 2, /* came by way of a worker or host the actor has left */
-    TR_FLAG_BOUNDARY = 1 << 3,  /* leaves the host: held until its cause is committed */
+#define TRI_FLAG(name, bit, text) TR_FLAG_##name = 1 << (bit),
+    TR_ENVELOPE_FLAGS(TRI_FLAG)
+#undef TRI_FLAG
 };
+
+/* The name of the flag with this bit's number, or NULL. */
+const char *tr_envelope_flag_name(unsigned bit);
 
 /* (name, bits) in their order on the wire. */
 #define TR_ENVELOPE_FIELDS(F)                           \
@@ -94,6 +107,7 @@ struct tri_envelope_wire {
 
 #define TR_ENVELOPE_BYTES sizeof(struct tri_envelope_wire)
 
+/* Numbers to and from the order of the wire, by the number of their bits. */
 static inline uint8_t tri_swap8(uint8_t value)
 {
     return value;
@@ -101,17 +115,17 @@ static inline uint8_t tri_swap8(uint8_t value)
 
 static inline uint16_t tri_swap16(uint16_t value)
 {
-    return __builtin_bswap16(value);
+    return htobe16(value);
 }
 
 static inline uint32_t tri_swap32(uint32_t value)
 {
-    return __builtin_bswap32(value);
+    return htobe32(value);
 }
 
 static inline uint64_t tri_swap64(uint64_t value)
 {
-    return __builtin_bswap64(value);
+    return htobe64(value);
 }
 
 /* The type bytes of fixed-width unsigned integers. */
@@ -160,8 +174,9 @@ static inline void tr_envelope_unpack(const uint8_t *at, struct tr_envelope *env
 
 /*
  * Checks that `bytes` begin with an envelope that is followed by its whole body, and gives the
- * bytes of both together. Errors: TR_TRUNCATED, TR_MALFORMED, TR_VERSION, TR_LIMIT (a body larger
- * than any message may be). Any bytes may be given.
+ * bytes of both together. Any bytes may be given. Errors: TR_TRUNCATED, TR_MALFORMED, TR_VERSION
+ * (an envelope of another version, whatever comes after that number in it), TR_LIMIT (a body above
+ * TR_BODY_BYTES_MAX).
  */
 TR_MUST_USE int tr_envelope_check(struct tr_bytes bytes, size_t *message_size);
 
@@ -181,6 +196,13 @@ static inline struct tr_ref tr_envelope_from(const struct tr_envelope *envelope)
 {
     return (struct tr_ref){{envelope->from_group, envelope->from_serial},
                            envelope->from_incarnation};
+}
+
+/* Whose envelope led to this one; with cause_sequence, which. */
+static inline struct tr_ref tr_envelope_cause(const struct tr_envelope *envelope)
+{
+    return (struct tr_ref){{envelope->cause_group, envelope->cause_serial},
+                           envelope->cause_incarnation};
 }
 
 #endif

@@ -4,12 +4,34 @@
  */
 #include "schemas/field.h"
 
+const char *tr_field_kind_name(enum tr_field_kind kind)
+{
+    static const char *const names[] = {
+#define TRI_KIND_NAME(kind, type, size) #kind,
+        TR_FIELD_KINDS(TRI_KIND_NAME)
+#undef TRI_KIND_NAME
+    };
+    return (size_t)kind < TR_COUNT_OF(names) ? names[kind] : "unknown";
+}
+
+const char *tr_schema_role_name(unsigned role)
+{
+    static const char *const names[] = {
+#define TRI_ROLE_NAME(name, text) [TR_##name] = (text),
+        TR_SCHEMA_ROLES(TRI_ROLE_NAME)
+#undef TRI_ROLE_NAME
+    };
+    return role < TR_COUNT_OF(names) ? names[role] : "unknown";
+}
+
 int tri_array_set(uint16_t *size, char *data, size_t capacity, struct tr_text text)
 {
     if (text.size > capacity || text.size > UINT16_MAX) {
         return TR_LIMIT;
     }
-    memcpy(data, text.data, text.size);
+    if (text.size > 0) {
+        memcpy(data, text.data, text.size);
+    }
     *size = (uint16_t)text.size;
     return 0;
 }
@@ -50,20 +72,29 @@ int tri_body_end(const struct tr_cursor *cursor)
     return cursor->at == cursor->end ? 0 : TR_MALFORMED;
 }
 
-void tri_write_array_text(struct tr_writer *writer, const char *data, uint16_t size)
+void tri_write_array_text(struct tr_writer *writer, const char *data, size_t capacity,
+                          uint16_t size)
 {
+    if (size > capacity) {
+        tr_writer_fail(writer, TR_INVALID);
+        return;
+    }
     tr_write_text(writer, (struct tr_text){.data = data, .size = size});
 }
 
-void tri_write_array_bytes(struct tr_writer *writer, const char *data, uint16_t size)
+void tri_write_array_bytes(struct tr_writer *writer, const char *data, size_t capacity,
+                           uint16_t size)
 {
+    if (size > capacity) {
+        tr_writer_fail(writer, TR_INVALID);
+        return;
+    }
     tr_write_bytes(writer, (struct tr_bytes){.data = (const uint8_t *)data, .size = size});
 }
 
 void tri_read_array_text(struct tr_cursor *cursor, char *data, size_t capacity, uint16_t *size)
 {
-    struct tr_text text = tr_read_text(cursor);
-    if (tri_array_set(size, data, capacity, text) != 0) {
+    if (tri_array_set(size, data, capacity, tr_read_text(cursor)) != 0) {
         tr_cursor_fail(cursor, TR_LIMIT);
     }
 }
@@ -72,7 +103,7 @@ void tri_read_array_bytes(struct tr_cursor *cursor, char *data, size_t capacity,
 {
     struct tr_bytes bytes = tr_read_bytes(cursor);
     struct tr_text text = {.data = (const char *)bytes.data, .size = bytes.size};
-    if (bytes.size > 0 && tri_array_set(size, data, capacity, text) != 0) {
+    if (tri_array_set(size, data, capacity, text) != 0) {
         tr_cursor_fail(cursor, TR_LIMIT);
     }
 }

@@ -1,18 +1,10 @@
 /*
- * msgpack by hand: writing the shortest form, reading any form within bounds.
+ * Reading msgpack in place: any width that msgpack allows, within the bytes there are.
  *
- * Why by hand: a message is decoded in place without allocation, and at some ten nanoseconds; the
- * library's unpacker builds a tree of objects. The library stays the oracle in the tests.
+ * Why by hand: a message is decoded without allocation and in some ten nanoseconds; the library's
+ * unpacker builds a tree of objects. The library stays the oracle in the tests.
  */
 #include "schemas/codec.h"
-
-/* Sends `width` bytes of `value`, highest first. */
-static void store_big_endian(uint8_t *at, uint64_t value, unsigned width)
-{
-    for (unsigned i = 0; i < width; i++) {
-        at[i] = (uint8_t)(value >> (8 * (width - 1 - i)));
-    }
-}
 
 static uint64_t load_big_endian(const uint8_t *at, unsigned width)
 {
@@ -21,16 +13,6 @@ static uint64_t load_big_endian(const uint8_t *at, unsigned width)
         value = value << 8 | at[i];
     }
     return value;
-}
-
-/* Makes room for `size` bytes, or marks the writer as too small. */
-static bool reserve(struct tr_writer *writer, size_t size)
-{
-    if (writer->error != 0 || (size_t)(writer->end - writer->at) < size) {
-        writer->error = TR_LIMIT;
-        return false;
-    }
-    return true;
 }
 
 /* Finds `size` more bytes to read, or marks the cursor. */
@@ -52,139 +34,6 @@ void tr_cursor_fail(struct tr_cursor *cursor, int error)
         cursor->error = error;
     }
     cursor->at = cursor->end;
-}
-
-void tri_write_wide(struct tr_writer *writer, uint8_t tag, uint64_t value, unsigned width)
-{
-    if (!reserve(writer, 1 + (size_t)width)) {
-        return;
-    }
-    if (width == 0) {
-        *writer->at++ = (uint8_t)value;
-        return;
-    }
-    *writer->at++ = tag;
-    store_big_endian(writer->at, value, width);
-    writer->at += width;
-}
-
-void tr_write_i64(struct tr_writer *writer, int64_t value)
-{
-    uint64_t bits = (uint64_t)value;
-    if (value >= 0) {
-        tr_write_u64(writer, bits);
-    } else if (value >= -32) {
-        tri_write_wide(writer, 0, bits & 0xff, 0);
-    } else if (value >= INT8_MIN) {
-        tri_write_wide(writer, 0xd0, bits & 0xff, 1);
-    } else if (value >= INT16_MIN) {
-        tri_write_wide(writer, 0xd1, bits & 0xffff, 2);
-    } else if (value >= INT32_MIN) {
-        tri_write_wide(writer, 0xd2, bits & 0xffffffff, 4);
-    } else {
-        tri_write_wide(writer, 0xd3, bits, 8);
-    }
-}
-
-void tr_write_f64(struct tr_writer *writer, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    tri_write_wide(writer, 0xcb, bits, 8);
-}
-
-void tr_write_bool(struct tr_writer *writer, bool value)
-{
-    tri_write_wide(writer, 0, value ? 0xc3 : 0xc2, 0);
-}
-
-void tr_write_nil(struct tr_writer *writer)
-{
-    tri_write_wide(writer, 0, 0xc0, 0);
-}
-
-void tr_write_array(struct tr_writer *writer, uint32_t count)
-{
-    if (count < 16) {
-        tri_write_wide(writer, 0, 0x90 | count, 0);
-    } else {
-        tri_write_wide(writer, count <= UINT16_MAX ? 0xdc : 0xdd, count,
-                       count <= UINT16_MAX ? 2 : 4);
-    }
-}
-
-void tr_write_map(struct tr_writer *writer, uint32_t count)
-{
-    if (count < 16) {
-        tri_write_wide(writer, 0, 0x80 | count, 0);
-    } else {
-        tri_write_wide(writer, count <= UINT16_MAX ? 0xde : 0xdf, count,
-                       count <= UINT16_MAX ? 2 : 4);
-    }
-}
-
-static void write_raw(struct tr_writer *writer, const void *data, size_t size)
-{
-    if (size > 0 && reserve(writer, size)) {
-        memcpy(writer->at, data, size);
-        writer->at += size;
-    }
-}
-
-void tr_write_text(struct tr_writer *writer, struct tr_text text)
-{
-    if (text.size > UINT32_MAX) {
-        writer->error = TR_LIMIT;
-        return;
-    }
-    if (text.size < 32) {
-        tri_write_wide(writer, 0, 0xa0 | text.size, 0);
-    } else if (text.size <= UINT8_MAX) {
-        tri_write_wide(writer, 0xd9, text.size, 1);
-    } else {
-        tri_write_wide(writer, text.size <= UINT16_MAX ? 0xda : 0xdb, text.size,
-                       text.size <= UINT16_MAX ? 2 : 4);
-    }
-    write_raw(writer, text.data, text.size);
-}
-
-void tr_write_bytes(struct tr_writer *writer, struct tr_bytes bytes)
-{
-    if (bytes.size > UINT32_MAX) {
-        writer->error = TR_LIMIT;
-        return;
-    }
-    if (bytes.size <= UINT8_MAX) {
-        tri_write_wide(writer, 0xc4, bytes.size, 1);
-    } else {
-        tri_write_wide(writer, bytes.size <= UINT16_MAX ? 0xc5 : 0xc6, bytes.size,
-                       bytes.size <= UINT16_MAX ? 2 : 4);
-    }
-    write_raw(writer, bytes.data, bytes.size);
-}
-
-void tr_write_key(struct tr_writer *writer, struct tr_key key)
-{
-    tr_write_array(writer, 2);
-    tr_write_u64(writer, key.group);
-    tr_write_u64(writer, key.serial);
-}
-
-void tr_write_ref(struct tr_writer *writer, struct tr_ref ref)
-{
-    tr_write_array(writer, 3);
-    tr_write_u64(writer, ref.key.group);
-    tr_write_u64(writer, ref.key.serial);
-    tr_write_u32(writer, ref.incarnation);
-}
-
-void tr_write_any(struct tr_writer *writer, struct tr_bytes value)
-{
-    if (value.size == 0) {
-        tr_write_nil(writer);
-    } else {
-        write_raw(writer, value.data, value.size);
-    }
 }
 
 /* How many bytes of value follow an integer's tag; 0 for what is no wide integer. */
@@ -374,18 +223,24 @@ uint32_t tr_read_map(struct tr_cursor *cursor)
     return read_count_within(cursor, &map_form, 2);
 }
 
-struct tr_text tr_read_text(struct tr_cursor *cursor)
+struct tr_text tr_read_text_unchecked(struct tr_cursor *cursor)
 {
     uint32_t size = read_count_within(cursor, &text_form, 1);
-    struct tr_text text = {.data = (const char *)cursor->at, .size = size};
     if (cursor->error != 0) {
         return (struct tr_text){.data = "", .size = 0};
     }
+    struct tr_text text = {.data = (const char *)cursor->at, .size = size};
+    cursor->at += size;
+    return text;
+}
+
+struct tr_text tr_read_text(struct tr_cursor *cursor)
+{
+    struct tr_text text = tr_read_text_unchecked(cursor);
     if (!tr_utf8_valid(text)) {
         tr_cursor_fail(cursor, TR_MALFORMED);
         return (struct tr_text){.data = "", .size = 0};
     }
-    cursor->at += size;
     return text;
 }
 
@@ -492,8 +347,9 @@ static struct extent read_extent(struct tr_cursor *cursor)
 struct tr_bytes tr_read_any(struct tr_cursor *cursor)
 {
     const uint8_t *begin = cursor->at;
-    uint64_t left[TR_NESTING_MAX + 1] = {1};
+    uint64_t left[TR_NESTING_MAX + 1];
     unsigned depth = 0;
+    left[0] = 1;
     while (cursor->error == 0) {
         while (depth > 0 && left[depth] == 0) {
             depth--;
@@ -516,48 +372,40 @@ struct tr_bytes tr_read_any(struct tr_cursor *cursor)
     return (struct tr_bytes){.data = NULL, .size = 0};
 }
 
-/* The smallest code point that needs so many bytes: anything below is an overlong form. */
-static const uint32_t utf8_least[] = {0, 0, 0x80, 0x800, 0x10000};
-
-/* How many bytes a character takes by its first one; 0 if it cannot begin one. */
-static unsigned utf8_width(uint8_t first)
+struct tr_bytes tr_read_extension(struct tr_cursor *cursor, int8_t *type)
 {
-    if (first < 0x80) {
-        return 1;
+    if (available(cursor, 1) && tr_peek(cursor) != TR_CODEC_EXTENSION) {
+        tr_cursor_fail(cursor, TR_MALFORMED);
     }
-    if (first < 0xc2 || first > 0xf4) {
-        return 0;
+    struct extent extent = read_extent(cursor);
+    if (cursor->error != 0 || !available(cursor, extent.bytes)) {
+        return (struct tr_bytes){.data = NULL, .size = 0};
     }
-    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    *type = (int8_t)*cursor->at;
+    struct tr_bytes content = {.data = cursor->at + 1, .size = extent.bytes - 1};
+    cursor->at += extent.bytes;
+    return content;
 }
 
-/* Checks one character of more than one byte. */
-static bool utf8_character_valid(const uint8_t *at, unsigned width)
+enum tr_codec_type tr_peek(const struct tr_cursor *cursor)
 {
-    uint32_t point = at[0] & (0x7fU >> width);
-    for (unsigned i = 1; i < width; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            return false;
-        }
-        point = point << 6 | (at[i] & 0x3f);
+    static const struct {
+        uint8_t last_tag;
+        uint8_t type;
+    } ranges[] = {
+        {0x7f, TR_CODEC_UNSIGNED},  {0x8f, TR_CODEC_MAP},      {0x9f, TR_CODEC_ARRAY},
+        {0xbf, TR_CODEC_TEXT},      {0xc0, TR_CODEC_NIL},      {0xc1, TR_CODEC_NONE},
+        {0xc3, TR_CODEC_BOOL},      {0xc6, TR_CODEC_BYTES},    {0xc9, TR_CODEC_EXTENSION},
+        {0xcb, TR_CODEC_F64},       {0xcf, TR_CODEC_UNSIGNED}, {0xd3, TR_CODEC_SIGNED},
+        {0xd8, TR_CODEC_EXTENSION}, {0xdb, TR_CODEC_TEXT},     {0xdd, TR_CODEC_ARRAY},
+        {0xdf, TR_CODEC_MAP},       {0xff, TR_CODEC_SIGNED},
+    };
+    if (cursor->error != 0 || tr_cursor_left(cursor) == 0) {
+        return TR_CODEC_NONE;
     }
-    bool is_surrogate = point >= 0xd800 && point <= 0xdfff;
-    return point >= utf8_least[width] && point <= 0x10ffff && !is_surrogate;
-}
-
-bool tr_utf8_valid(struct tr_text text)
-{
-    const uint8_t *at = (const uint8_t *)text.data;
-    const uint8_t *end = at + text.size;
-    while (at < end) {
-        unsigned width = utf8_width(*at);
-        if (width == 0 || width > (size_t)(end - at)) {
-            return false;
-        }
-        if (width > 1 && !utf8_character_valid(at, width)) {
-            return false;
-        }
-        at += width;
+    size_t i = 0;
+    while (*cursor->at > ranges[i].last_tag) {
+        i++;
     }
-    return true;
+    return ranges[i].type;
 }

@@ -1,0 +1,54 @@
+/*
+ * Bodies, envelopes and whole messages as people and programs read them, made from the schemas:
+ *
+ *     line: tick{count=3 token=<5 bytes redacted> title="noon"}
+ *     JSON: {"count":3,"token":{"redacted":5},"title":"noon"}
+ *
+ * Fields marked TR_REDACTED show their size only, in both forms; bytes that cannot be decoded, or
+ * whose schema is unknown, show their size only too, since there might be a secret in them.
+ *
+ * In JSON numbers stay numbers, however large; what is no number (NaN, an infinity) is null; bytes
+ * are base64; keys and references are text as in a line (`7/12`, `7/12@3`); `any` is nested JSON,
+ * with map keys that are no text written as text, and an extension as {"extension":TYPE,"data":…}.
+ * Text in `any` that is no UTF-8 shows U+FFFD for each bad byte. Output is always valid UTF-8, and
+ * valid JSON unless the sink says `truncated`.
+ *
+ * Printing never fails: what is wrong with the bytes is printed. Nothing allocates or recurses.
+ * Numbers are printed by the C library: the program must leave LC_NUMERIC at "C".
+ */
+#ifndef TR_SCHEMAS_PRINT_H
+#define TR_SCHEMAS_PRINT_H
+
+#include "schemas/envelope.h"
+#include "schemas/registry.h"
+#include "schemas/sink.h"
+
+enum tr_print_form {
+    TR_PRINT_LINE, /* for people: one line */
+    TR_PRINT_JSON  /* for programs: one object */
+};
+
+/* Prints one msgpack value of any shape, no deeper than TR_NESTING_MAX; no bytes are null. */
+void tr_print_any(struct tr_sink *sink, enum tr_print_form form, struct tr_bytes value);
+
+/* Prints the body of a message, state or record that was packed at `version` of its schema. */
+void tr_print_body(struct tr_sink *sink, enum tr_print_form form, const struct tr_schema *schema,
+                   uint8_t version, struct tr_bytes body);
+
+/*
+ * Prints an envelope: as a line without what is zero, as JSON with all fields by name, and
+ * `kind_name` beside them.
+ */
+void tr_print_envelope(struct tr_sink *sink, enum tr_print_form form,
+                       const struct tr_envelope *envelope);
+
+/*
+ * Prints an envelope and its body by the schema found in the registry:
+ *
+ *     tell 1/5@1#7 -> 1/9@1 type=40 version=2 body_size=12: tick{count=3 …}
+ *     {"envelope":{…},"name":"tick","body":{"count":3,…}}
+ */
+void tr_print_message(struct tr_sink *sink, enum tr_print_form form,
+                      const struct tr_registry *registry, struct tr_bytes message);
+
+#endif

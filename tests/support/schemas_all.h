@@ -1,0 +1,13 @@
+/*
+ * Every schema of the project in one registry: golden files, fuzz targets and whatever else must
+ * miss none begin here.
+ */
+#ifndef TR_TESTS_SUPPORT_SCHEMAS_ALL_H
+#define TR_TESTS_SUPPORT_SCHEMAS_ALL_H
+
+#include "schemas/registry.h"
+
+/* The registry, made at the first call; a list that is refused ends the process with its reason. */
+const struct tr_registry *schemas_all(void);
+
+#endif
