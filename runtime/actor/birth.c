@@ -88,17 +88,16 @@ static struct tri_actor *take_slot(struct tri_worker *worker, const struct tri_b
         return NULL;
     }
     struct tri_actor *actor = tri_actor_at(worker, slot);
-    *actor = (struct tri_actor){
-        .key = birth->key,
-        .incarnation = birth->incarnation == 0 ? 1 : birth->incarnation,
-        .slot = slot,
-        .slab = (uint16_t)slab,
-        .phase = TRI_EMBRYO,
-        .behaviour = (uint8_t)birth->behaviour,
-        .parent = birth->parent.key,
-        .parent_incarnation = birth->parent.incarnation,
-        .parent_slot = birth->parent_slot,
-    };
+    memset(actor, 0, sizeof *actor);
+    actor->key = birth->key;
+    actor->incarnation = birth->incarnation == 0 ? 1 : birth->incarnation;
+    actor->slot = slot;
+    actor->slab = (uint16_t)slab;
+    actor->phase = TRI_EMBRYO;
+    actor->behaviour = (uint8_t)birth->behaviour;
+    actor->parent = birth->parent.key;
+    actor->parent_incarnation = birth->parent.incarnation;
+    actor->parent_slot = birth->parent_slot;
     if (birth->state != NULL) {
         memcpy(tri_actor_state(actor), birth->state, state_size);
     } else {
@@ -126,29 +125,28 @@ int tri_actor_new(struct tri_worker *worker, const struct tri_birth *birth, stru
     if (worker->actor_count >= TR_ACTORS_PER_WORKER_MAX) {
         return TR_LIMIT;
     }
-    int error = tri_table_reserve(&worker->table);
-    if (error != 0) {
-        return error;
-    }
     struct tri_actor *actor = take_slot(worker, birth);
     if (actor == NULL) {
         return TR_MEMORY;
     }
-    error = set_name(actor, birth);
+    int error = set_name(actor, birth);
     struct tri_group *group = error != 0 ? NULL : tri_group_get(worker, birth->key.group);
-    if (group == NULL) {
+    if (error == 0) {
+        error =
+            group == NULL ? TR_MEMORY : tri_table_insert(&worker->table, actor->key, actor->slot);
+    }
+    if (error != 0) {
         free_name(actor);
         tri_slab_give(&worker->actor_slabs[actor->slab], actor->slot);
-        return error != 0 ? error : TR_MEMORY;
+        return error;
     }
     group->actor_count++;
     worker->actor_count++;
-    tri_table_insert(&worker->table, actor->key, actor->slot);
     *out = actor;
     return 0;
 }
 
-struct tri_actor *tri_family_first(const struct tri_worker *worker, struct tr_key parent)
+struct tri_actor *tri_family_first(struct tri_worker *worker, struct tr_key parent)
 {
     uint32_t slot = (uint32_t)tri_key_map_get(&worker->families, parent);
     return slot == 0 ? NULL : tri_actor_at(worker, slot);
@@ -211,7 +209,7 @@ void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
 {
     leave_family(worker, actor);
     leave_dirty(worker, actor);
-    tri_table_remove(&worker->table, actor->key, actor->slot);
+    tri_table_remove(&worker->table, actor->key);
     while (actor->edges != 0) {
         tri_edge_remove(worker, actor, tri_edge_first(worker, actor));
     }
@@ -258,7 +256,7 @@ static bool prepend(char *buffer, size_t *begin, struct tr_text name)
     return true;
 }
 
-struct tr_text tri_actor_address(const struct tri_worker *worker, const struct tri_actor *actor,
+struct tr_text tri_actor_address(struct tri_worker *worker, const struct tri_actor *actor,
                                  char *buffer, size_t size)
 {
     size_t begin = size;

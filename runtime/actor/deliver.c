@@ -11,12 +11,7 @@
 /* Supervision goes first: an actor that is told of an end is put into the other queue. */
 #define DOWN_TYPE 1
 
-static struct tr_key key_of_slot(const void *owner, uint32_t slot)
-{
-    return tri_actor_at(owner, slot)->key;
-}
-
-struct tri_actor *tri_actor_find(const struct tri_worker *worker, struct tr_key key, uint32_t hint)
+struct tri_actor *tri_actor_find(struct tri_worker *worker, struct tr_key key, uint32_t hint)
 {
     if (hint != 0 && hint >> TRI_SLOT_BITS < worker->directory.count) {
         struct tri_actor *actor = tri_actor_at(worker, hint);
@@ -24,11 +19,11 @@ struct tri_actor *tri_actor_find(const struct tri_worker *worker, struct tr_key 
             return actor;
         }
     }
-    uint32_t slot = tri_table_find(&worker->table, key, key_of_slot, worker);
+    uint32_t slot = tri_table_find(&worker->table, key);
     return slot == 0 ? NULL : tri_actor_at(worker, slot);
 }
 
-uint32_t tri_route(const struct tri_worker *worker, struct tr_key key)
+uint32_t tri_route(struct tri_worker *worker, struct tr_key key)
 {
     uint64_t moved = tri_key_map_get(&worker->routes, key);
     return moved != 0 ? (uint32_t)moved - 1 : tri_birth_worker(worker->shared, key);

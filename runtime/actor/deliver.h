@@ -34,7 +34,7 @@ void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int
 void tri_outbound_add(struct tri_worker *worker, uint32_t place, struct tri_message *message);
 
 /* The worker where an actor that is not here must be. */
-uint32_t tri_route(const struct tri_worker *worker, struct tr_key key);
+uint32_t tri_route(struct tri_worker *worker, struct tr_key key);
 
 /* Lets go of the senders that wait for this mailbox. */
 void tri_unmute_senders(struct tri_worker *worker, struct tri_actor *actor);

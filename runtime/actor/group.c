@@ -27,12 +27,16 @@ static uint32_t home_of(const struct tri_group_map *map, uint64_t number)
     return (uint32_t)((number * 0x9e3779b97f4a7c15U) >> 32) & map->mask;
 }
 
-static struct tri_group *group_locate(const struct tri_group_map *map, uint64_t number)
+static struct tri_group *group_locate(struct tri_group_map *map, uint64_t number)
 {
+    if (map->groups[map->recent].number == number) {
+        return &map->groups[map->recent];
+    }
     uint32_t at = home_of(map, number);
     while (map->groups[at].number != 0 && map->groups[at].number != number) {
         at = (at + 1) & map->mask;
     }
+    map->recent = at;
     return &map->groups[at];
 }
 
@@ -54,7 +58,7 @@ static int group_map_grow(struct tri_group_map *map)
     return 0;
 }
 
-struct tri_group *tri_group_find(const struct tri_worker *worker, uint64_t number)
+struct tri_group *tri_group_find(struct tri_worker *worker, uint64_t number)
 {
     struct tri_group *group = group_locate(&worker->groups, number);
     return group->number == 0 ? NULL : group;

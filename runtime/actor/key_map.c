@@ -23,16 +23,21 @@ void tri_key_map_fini(struct tri_key_map *map)
 }
 
 /* The entry of a key, or the empty one where it would be. */
-static struct tri_key_entry *locate(const struct tri_key_map *map, struct tr_key key)
+static struct tri_key_entry *locate(struct tri_key_map *map, struct tr_key key)
 {
-    uint32_t at = tri_key_hash(key) & map->mask;
+    struct tri_key_entry *recent = &map->entries[map->recent];
+    if (tr_key_equal(recent->key, key)) {
+        return recent;
+    }
+    uint32_t at = tri_hash(key.group, key.serial) & map->mask;
     while (!tr_key_is_none(map->entries[at].key) && !tr_key_equal(map->entries[at].key, key)) {
         at = (at + 1) & map->mask;
     }
+    map->recent = at;
     return &map->entries[at];
 }
 
-uint64_t tri_key_map_get(const struct tri_key_map *map, struct tr_key key)
+uint64_t tri_key_map_get(struct tri_key_map *map, struct tr_key key)
 {
     return map->count == 0 ? 0 : locate(map, key)->value;
 }
@@ -89,7 +94,7 @@ void tri_key_map_remove(struct tri_key_map *map, struct tr_key key)
         if (tr_key_is_none(moved.key)) {
             break;
         }
-        uint32_t home = tri_key_hash(moved.key) & map->mask;
+        uint32_t home = tri_hash(moved.key.group, moved.key.serial) & map->mask;
         if (((at - home) & map->mask) >= ((at - gap) & map->mask)) {
             map->entries[gap] = moved;
             gap = at;

@@ -114,7 +114,7 @@ uint64_t tri_wheel_next_ms(const struct tri_worker *worker);
 TR_MUST_USE int tri_key_map_init(struct tri_key_map *map);
 void tri_key_map_fini(struct tri_key_map *map);
 /* The value of a key, or 0. */
-uint64_t tri_key_map_get(const struct tri_key_map *map, struct tr_key key);
+uint64_t tri_key_map_get(struct tri_key_map *map, struct tr_key key);
 /* Sets a value, which is not 0. TR_MEMORY. */
 TR_MUST_USE int tri_key_map_set(struct tri_key_map *map, struct tr_key key, uint64_t value);
 void tri_key_map_remove(struct tri_key_map *map, struct tr_key key);
@@ -126,7 +126,7 @@ void tri_group_map_fini(struct tri_group_map *map);
 /* The group with this number, made where it is missing; NULL: no memory. */
 struct tri_group *tri_group_get(struct tri_worker *worker, uint64_t number);
 /* The group with this number, or NULL. */
-struct tri_group *tri_group_find(const struct tri_worker *worker, uint64_t number);
+struct tri_group *tri_group_find(struct tri_worker *worker, uint64_t number);
 void tri_group_remove(struct tri_worker *worker, uint64_t number);
 /* The next serial of a group on this worker. TR_MEMORY. */
 TR_MUST_USE int tri_group_birth(struct tri_worker *worker, struct tri_group *group,
@@ -182,13 +182,13 @@ TR_MUST_USE int tri_actor_join(struct tri_worker *worker, struct tri_actor *acto
 void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor);
 
 /* The first child that lives on this worker, or NULL. */
-struct tri_actor *tri_family_first(const struct tri_worker *worker, struct tr_key parent);
+struct tri_actor *tri_family_first(struct tri_worker *worker, struct tr_key parent);
 
 /* The name within the parent, written to `buffer`; a view of it. */
 struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_t size);
 
 /* The whole address as far as parents live here: "/a/b[3]". Bounded by `size`. */
-struct tr_text tri_actor_address(const struct tri_worker *worker, const struct tri_actor *actor,
+struct tr_text tri_actor_address(struct tri_worker *worker, const struct tri_actor *actor,
                                  char *buffer, size_t size);
 
 /* The index of a behaviour in the host's table, or -1. */

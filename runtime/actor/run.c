@@ -6,6 +6,8 @@
  */
 #include "runtime/actor/deliver.h"
 
+#define SMALL_STATE_BYTES 128
+
 /* The edge that a message answers; absent for messages that answer none. */
 struct answer {
     bool is_late;
@@ -117,13 +119,28 @@ static int note_debt(struct tri_worker *worker, struct tri_actor *actor,
     return 0;
 }
 
+/* Small states are copied word by word: a call to memcpy costs more than most of them. Slots and
+ * the scratch are larger than the state by less than a word at the most. */
+static inline void copy_state(void *to, const void *from, size_t size)
+{
+    if (size > SMALL_STATE_BYTES) {
+        memcpy(to, from, size);
+        return;
+    }
+    uint64_t *words_to = to;
+    const uint64_t *words_from = from;
+    for (size_t i = 0; i < (size + 7) / 8; i++) {
+        words_to[i] = words_from[i];
+    }
+}
+
 /* Runs the handler on the copy; 0 when all effects are ready to happen. */
 static int call_handler(struct tri_worker *worker, struct tri_actor *actor,
                         const struct tr_message *message)
 {
     const struct tr_behaviour *behaviour = tri_actor_behaviour(worker, actor);
     size_t state_size = behaviour->state->struct_size;
-    memcpy(worker->scratch, tri_actor_state(actor), state_size);
+    copy_state(worker->scratch, tri_actor_state(actor), state_size);
     tri_effects_begin(worker, actor, message);
     int error = behaviour->handle(&worker->context, worker->scratch, message);
     if (error != 0) {
@@ -139,7 +156,7 @@ static int call_handler(struct tri_worker *worker, struct tri_actor *actor,
         tri_effects_cut_back(worker);
         return error;
     }
-    memcpy(tri_actor_state(actor), worker->scratch, state_size);
+    copy_state(tri_actor_state(actor), worker->scratch, state_size);
     return 0;
 }
 

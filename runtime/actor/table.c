@@ -1,106 +1,164 @@
 /*
- * Open addressing with linear steps; a removal closes the gap, so that there are no tombstones.
- * Entries keep 32 bits of hash, from which their home follows without looking at the actor.
+ * Blocks in open addressing with linear steps; a removal closes the gap, so that there are no
+ * tombstones. An empty block is given back.
  */
 #include "runtime/actor/table.h"
 
+#include <string.h>
+
 #include "runtime/memory.h"
 
-#define TABLE_FIRST 256U
-#define TABLE_MOST (1U << 30)
+#define TABLE_FIRST 64U
+#define TABLE_MOST (1U << 28)
 
-int tri_table_init(struct tri_table *table)
+int tri_table_init(struct tri_table *table, struct tri_chunk_directory *directory)
 {
-    struct tri_table_entry *entries = tr_alloc_zero(TABLE_FIRST, sizeof *entries);
-    if (entries == NULL) {
+    struct tri_block **blocks = tr_alloc_zero(TABLE_FIRST, sizeof(struct tri_block *));
+    if (blocks == NULL) {
         return TR_MEMORY;
     }
-    *table = (struct tri_table){.entries = entries, .mask = TABLE_FIRST - 1, .count = 0};
+    *table = (struct tri_table){.blocks = blocks, .mask = TABLE_FIRST - 1};
+    tri_slab_init(&table->slab, directory, (sizeof(struct tri_block) + 15) / 16 * 16);
     return 0;
 }
 
 void tri_table_fini(struct tri_table *table)
 {
-    tr_free(table->entries);
+    tr_free(table->blocks);
     *table = (struct tri_table){0};
 }
 
-/* Puts an entry at the first free place from its home on. */
-static void place(struct tri_table *table, struct tri_table_entry entry)
+/* The place of a block, or the free one where it would be. */
+static uint32_t locate(const struct tri_table *table, uint64_t group, uint64_t number)
 {
-    uint32_t at = entry.hash & table->mask;
-    while (table->entries[at].slot != 0) {
+    uint32_t at = tri_hash(group, number) & table->mask;
+    while (table->blocks[at] != NULL &&
+           (table->blocks[at]->group != group || table->blocks[at]->number != number)) {
         at = (at + 1) & table->mask;
     }
-    table->entries[at] = entry;
+    return at;
 }
 
-int tri_table_reserve(struct tri_table *table)
+static int table_grow(struct tri_table *table)
 {
     uint32_t size = table->mask + 1;
-    if (TR_LIKELY(table->count < size / 4 * 3)) {
-        return 0;
-    }
     if (size >= TABLE_MOST) {
         return TR_LIMIT;
     }
-    struct tri_table bigger = {.mask = size * 2 - 1, .count = table->count};
-    bigger.entries = tr_alloc_zero((size_t)size * 2, sizeof *bigger.entries);
-    if (bigger.entries == NULL) {
+    struct tri_block **before = table->blocks;
+    struct tri_block **blocks = tr_alloc_zero((size_t)size * 2, sizeof(struct tri_block *));
+    if (blocks == NULL) {
         return TR_MEMORY;
     }
+    table->blocks = blocks;
+    table->mask = size * 2 - 1;
     for (uint32_t i = 0; i < size; i++) {
-        if (table->entries[i].slot != 0) {
-            place(&bigger, table->entries[i]);
+        if (before[i] != NULL) {
+            blocks[locate(table, before[i]->group, before[i]->number)] = before[i];
         }
     }
-    tr_free(table->entries);
-    *table = bigger;
+    tr_free(before);
     return 0;
 }
 
-void tri_table_insert(struct tri_table *table, struct tr_key key, uint32_t slot)
+struct tri_block *tri_table_block(struct tri_table *table, struct tr_key key)
 {
-    place(table, (struct tri_table_entry){.slot = slot, .hash = tri_key_hash(key)});
-    table->count++;
+    struct tri_block *block = table->blocks[locate(table, key.group, tri_block_number(key))];
+    if (block != NULL) {
+        table->recent = block;
+    }
+    return block;
 }
 
-uint32_t tri_table_find(const struct tri_table *table, struct tr_key key, tri_table_key key_of,
-                        const void *owner)
+/* A block that is not there yet. */
+static struct tri_block *block_new(struct tri_table *table, struct tr_key key)
 {
-    uint32_t hash = tri_key_hash(key);
-    uint32_t at = hash & table->mask;
-    while (table->entries[at].slot != 0) {
-        const struct tri_table_entry *entry = &table->entries[at];
-        if (entry->hash == hash && tr_key_equal(key_of(owner, entry->slot), key)) {
-            return entry->slot;
-        }
-        at = (at + 1) & table->mask;
+    if (table->block_count >= (table->mask + 1) / 2 && table_grow(table) != 0) {
+        return NULL;
     }
+    uint32_t slot = tri_slab_take(&table->slab);
+    if (slot == 0) {
+        return NULL;
+    }
+    struct tri_block *block = tri_slot_object(table->slab.directory, slot);
+    memset(block, 0, sizeof *block);
+    block->group = key.group;
+    block->number = tri_block_number(key);
+    block->slot = slot;
+    table->blocks[locate(table, block->group, block->number)] = block;
+    table->block_count++;
+    table->recent = block;
+    return block;
+}
+
+int tri_table_insert(struct tri_table *table, struct tr_key key, uint32_t slot)
+{
+    struct tri_block *block = table->recent;
+    if (block == NULL || block->group != key.group || block->number != tri_block_number(key)) {
+        block = tri_table_block(table, key);
+    }
+    if (block == NULL) {
+        block = block_new(table, key);
+    }
+    if (block == NULL) {
+        return TR_MEMORY;
+    }
+    TR_ASSERT(block->slots[tri_block_place(key)] == 0);
+    block->slots[tri_block_place(key)] = slot;
+    block->count++;
     return 0;
 }
 
-void tri_table_remove(struct tri_table *table, struct tr_key key, uint32_t slot)
+/* Takes an empty block out; what stands behind it may move up. */
+static void block_free(struct tri_table *table, struct tri_block *block)
 {
-    uint32_t gap = tri_key_hash(key) & table->mask;
-    while (table->entries[gap].slot != slot) {
-        TR_ASSERT(table->entries[gap].slot != 0);
-        gap = (gap + 1) & table->mask;
-    }
-    table->count--;
+    uint32_t gap = locate(table, block->group, block->number);
     uint32_t at = gap;
     while (true) {
         at = (at + 1) & table->mask;
-        struct tri_table_entry entry = table->entries[at];
-        if (entry.slot == 0) {
+        struct tri_block *moved = table->blocks[at];
+        if (moved == NULL) {
             break;
         }
-        /* An entry may move back to the gap unless its home lies behind the gap. */
-        uint32_t home = entry.hash & table->mask;
+        /* A block may move back to the gap unless its home lies behind the gap. */
+        uint32_t home = tri_hash(moved->group, moved->number) & table->mask;
         if (((at - home) & table->mask) >= ((at - gap) & table->mask)) {
-            table->entries[gap] = entry;
+            table->blocks[gap] = moved;
             gap = at;
         }
     }
-    table->entries[gap].slot = 0;
+    table->blocks[gap] = NULL;
+    table->block_count--;
+    table->recent = table->recent == block ? NULL : table->recent;
+    tri_slab_give(&table->slab, block->slot);
+}
+
+void tri_table_remove(struct tri_table *table, struct tr_key key)
+{
+    struct tri_block *block = table->recent;
+    if (block == NULL || block->group != key.group || block->number != tri_block_number(key)) {
+        block = tri_table_block(table, key);
+    }
+    TR_ASSERT(block != NULL && block->slots[tri_block_place(key)] != 0);
+    block->slots[tri_block_place(key)] = 0;
+    if (--block->count == 0) {
+        block_free(table, block);
+    }
+}
+
+uint32_t tri_table_next(const struct tri_table *table, uint64_t *cursor)
+{
+    uint64_t end = ((uint64_t)table->mask + 1) * TRI_BLOCK_BIRTHS;
+    while (*cursor < end) {
+        const struct tri_block *block = table->blocks[*cursor / TRI_BLOCK_BIRTHS];
+        if (block == NULL) {
+            *cursor += TRI_BLOCK_BIRTHS;
+            continue;
+        }
+        uint32_t slot = block->slots[(*cursor)++ % TRI_BLOCK_BIRTHS];
+        if (slot != 0) {
+            return slot;
+        }
+    }
+    return 0;
 }

@@ -1,53 +1,80 @@
 /*
- * The worker's table from keys to slots: open addressing, eight bytes an entry.
+ * The worker's table from keys to slots.
  *
- * Serials of one group are born in a row, and an array's parent talks to its children in that row,
- * so the hash keeps runs of 64 serials together: what is next in time is next in memory.
+ * Serials of one group are born in a row, and those who are born together are spoken to together:
+ * so the table keeps blocks of 64 serials that follow each other, found by a hash of the block.
+ * Looking is one step in a small table and one load, and neighbours share their lines of memory.
  */
 #ifndef TR_RUNTIME_ACTOR_TABLE_H
 #define TR_RUNTIME_ACTOR_TABLE_H
 
-#include "schemas/base.h"
-#include "schemas/error.h"
+#include "runtime/actor/slab.h"
 
-struct tri_table_entry {
-    uint32_t slot; /* 0: empty */
-    uint32_t hash;
+/* Births of one worker that share a block. */
+#define TRI_BLOCK_BIRTHS 64
+
+/* The slots of serials that follow each other; 0: nobody. */
+struct tri_block {
+    uint64_t group;
+    uint64_t number; /* of the block among those of its group and worker of birth */
+    uint32_t slot;   /* of the block itself */
+    uint32_t count;
+    uint32_t slots[TRI_BLOCK_BIRTHS];
 };
 
 struct tri_table {
-    struct tri_table_entry *entries;
+    struct tri_slab slab;
+    struct tri_block **blocks; /* open addressing; NULL: empty */
     uint32_t mask;
-    uint32_t count;
+    uint32_t block_count;
+    struct tri_block *recent; /* the block that was found last, or NULL */
 };
 
-/* How the table reads the key of a slot. */
-typedef struct tr_key (*tri_table_key)(const void *owner, uint32_t slot);
-
-TR_MUST_USE int tri_table_init(struct tri_table *table);
+/* Blocks are taken from `directory`. TR_MEMORY. */
+TR_MUST_USE int tri_table_init(struct tri_table *table, struct tri_chunk_directory *directory);
 void tri_table_fini(struct tri_table *table);
 
-/* Makes room for one more; after that tri_table_insert cannot fail. */
-TR_MUST_USE int tri_table_reserve(struct tri_table *table);
+/* Inserts a key that is not there. TR_MEMORY. */
+TR_MUST_USE int tri_table_insert(struct tri_table *table, struct tr_key key, uint32_t slot);
 
-/* Inserts a key that is not there. */
-void tri_table_insert(struct tri_table *table, struct tr_key key, uint32_t slot);
+/* Takes out a key that is there. */
+void tri_table_remove(struct tri_table *table, struct tr_key key);
+
+/* The block of a key when it is not the recent one, or NULL. */
+struct tri_block *tri_table_block(struct tri_table *table, struct tr_key key);
+
+/* All slots, one by one, in an order that only the history of the table decides; 0 at the end.
+ * `cursor` begins at 0. The table may not change in between. */
+uint32_t tri_table_next(const struct tri_table *table, uint64_t *cursor);
+
+/* Which block a key belongs to: births in a row, apart by their worker of birth. */
+static inline uint64_t tri_block_number(struct tr_key key)
+{
+    return (key.serial >> 10) << 4 | (key.serial & 15);
+}
+
+/* The place of a key in its block. */
+static inline uint32_t tri_block_place(struct tr_key key)
+{
+    return (uint32_t)(key.serial >> 4) & (TRI_BLOCK_BIRTHS - 1);
+}
 
 /* The slot of a key, 0 if there is none. */
-uint32_t tri_table_find(const struct tri_table *table, struct tr_key key, tri_table_key key_of,
-                        const void *owner);
-
-/* Takes the entry of a slot out; it is there. */
-void tri_table_remove(struct tri_table *table, struct tr_key key, uint32_t slot);
-
-/* The hash of a key. */
-static inline uint32_t tri_key_hash(struct tr_key key)
+static inline uint32_t tri_table_find(struct tri_table *table, struct tr_key key)
 {
-    uint64_t block = key.serial >> 10; /* 4 bits of worker, 6 within the block */
-    uint64_t mixed = (key.group ^ (block << 20) ^ ((key.serial & 15) << 56)) * 0x9e3779b97f4a7c15U;
+    struct tri_block *block = table->recent;
+    if (block == NULL || block->group != key.group || block->number != tri_block_number(key)) {
+        block = tri_table_block(table, key);
+    }
+    return block == NULL ? 0 : block->slots[tri_block_place(key)];
+}
+
+/* A hash of any two numbers. */
+static inline uint32_t tri_hash(uint64_t a, uint64_t b)
+{
+    uint64_t mixed = (a ^ b << 24 ^ b >> 40) * 0x9e3779b97f4a7c15U;
     mixed ^= mixed >> 29;
-    mixed *= 0xbf58476d1ce4e5b9U;
-    return (uint32_t)(mixed >> 32) + (uint32_t)((key.serial >> 4) & 63);
+    return (uint32_t)((mixed * 0xbf58476d1ce4e5b9U) >> 32);
 }
 
 #endif

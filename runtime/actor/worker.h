@@ -64,6 +64,7 @@ struct tri_group_map {
     struct tri_group *groups; /* number 0: empty */
     uint32_t mask;
     uint32_t count;
+    uint32_t recent; /* where the last one was found */
 };
 
 /* Pairs of a key and a number, by key: open addressing. For what few actors have. */
@@ -71,6 +72,7 @@ struct tri_key_map {
     struct tri_key_entry *entries;
     uint32_t mask;
     uint32_t count;
+    uint32_t recent; /* where the last one was found */
 };
 
 struct tri_key_entry {
@@ -246,7 +248,7 @@ static inline struct tri_edge *tri_edge_at(const struct tri_worker *worker, uint
 }
 
 /* The actor with this key that lives here, or NULL. `hint` is a slot to try first, 0 for none. */
-struct tri_actor *tri_actor_find(const struct tri_worker *worker, struct tr_key key, uint32_t hint);
+struct tri_actor *tri_actor_find(struct tri_worker *worker, struct tr_key key, uint32_t hint);
 
 /* The worker that a serial was born on. */
 static inline uint32_t tri_birth_worker(const struct tri_shared *shared, struct tr_key key)

@@ -139,9 +139,10 @@ static bool is_orphan(struct tr_host *host, const struct tri_actor *actor)
 /* What every loaded actor needs; ends may take others along, so it begins again after one. */
 static bool end_an_orphan(struct tr_host *host, struct tri_worker *worker)
 {
-    for (uint32_t i = 0; i <= worker->table.mask; i++) {
-        uint32_t slot = worker->table.entries[i].slot;
-        if (slot != 0 && is_orphan(host, tri_actor_at(worker, slot))) {
+    uint64_t cursor = 0;
+    uint32_t slot;
+    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+        if (is_orphan(host, tri_actor_at(worker, slot))) {
             tri_end(worker, tri_actor_at(worker, slot), TR_KILLED);
             return true;
         }
@@ -153,19 +154,18 @@ static void open_actors(struct tr_host *host, struct tri_worker *worker)
 {
     while (end_an_orphan(host, worker)) {
     }
-    for (uint32_t i = 0; i <= worker->table.mask; i++) {
-        uint32_t slot = worker->table.entries[i].slot;
-        if (slot != 0) {
-            struct tri_actor *actor = tri_actor_at(worker, slot);
-            tri_page_mark_clean(actor);
-            /* Muting was between memories that are gone. */
-            actor->muted_by = 0;
-            fail_calls(worker, actor);
-            tri_poison_apply(host->poison, worker, actor);
-            /* A message to itself may have put it into the queue. */
-            if (actor->phase == TRI_IDLE) {
-                tri_image_open(worker, actor);
-            }
+    uint64_t cursor = 0;
+    uint32_t slot;
+    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+        struct tri_actor *actor = tri_actor_at(worker, slot);
+        tri_page_mark_clean(actor);
+        /* Muting was between memories that are gone. */
+        actor->muted_by = 0;
+        fail_calls(worker, actor);
+        tri_poison_apply(host->poison, worker, actor);
+        /* A message to itself may have put it into the queue. */
+        if (actor->phase == TRI_IDLE) {
+            tri_image_open(worker, actor);
         }
     }
 }

@@ -23,16 +23,17 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
         .is_journaled = shared->durability != TR_DURABILITY_NONE,
     };
     worker->context.worker = worker;
-    worker->scratch = tr_alloc(TR_STATE_BYTES_MAX);
+    worker->scratch = tr_alloc(TR_STATE_BYTES_MAX + sizeof(uint64_t));
     worker->dead_letters = tr_alloc_zero(TR_DEAD_LETTERS_KEPT, sizeof *worker->dead_letters);
     worker->own_hand = tr_alloc_zero(1, sizeof *worker->own_hand);
     worker->in_hand = worker->own_hand;
-    bool is_made =
-        worker->scratch != NULL && worker->dead_letters != NULL && worker->in_hand != NULL &&
-        tri_recorder_init(&worker->recorder) == 0 &&
-        tri_chunk_directory_init(&worker->directory) == 0 && tri_table_init(&worker->table) == 0 &&
-        tri_group_map_init(&worker->groups) == 0 && tri_key_map_init(&worker->families) == 0 &&
-        tri_key_map_init(&worker->routes) == 0 && tri_moves_init(worker) == 0;
+    bool is_made = worker->scratch != NULL && worker->dead_letters != NULL &&
+                   worker->in_hand != NULL && tri_recorder_init(&worker->recorder) == 0 &&
+                   tri_chunk_directory_init(&worker->directory) == 0 &&
+                   tri_table_init(&worker->table, &worker->directory) == 0 &&
+                   tri_group_map_init(&worker->groups) == 0 &&
+                   tri_key_map_init(&worker->families) == 0 &&
+                   tri_key_map_init(&worker->routes) == 0 && tri_moves_init(worker) == 0;
     if (!is_made) {
         tri_worker_fini(worker);
         return TR_MEMORY;
@@ -48,11 +49,9 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
 /* What lives outside of the slabs: messages too large for them, pages, names. */
 static void free_actors(struct tri_worker *worker)
 {
-    for (uint32_t i = 0; worker->table.entries != NULL && i <= worker->table.mask; i++) {
-        uint32_t slot = worker->table.entries[i].slot;
-        if (slot == 0) {
-            continue;
-        }
+    uint64_t cursor = 0;
+    uint32_t slot;
+    while (worker->table.blocks != NULL && (slot = tri_table_next(&worker->table, &cursor)) != 0) {
         struct tri_actor *actor = tri_actor_at(worker, slot);
         tri_pages_free(actor);
         if ((actor->flags & TRI_ACTOR_ELEMENT) == 0) {
@@ -206,7 +205,7 @@ uint64_t tri_worker_idle_ns(const struct tri_worker *worker)
 }
 
 /* The child with this name; its place among its siblings does not matter. */
-static struct tri_actor *child_named(const struct tri_worker *worker, struct tr_key parent,
+static struct tri_actor *child_named(struct tri_worker *worker, struct tr_key parent,
                                      struct tr_text name)
 {
     char buffer[TR_NAME_BYTES_MAX + 1];
@@ -223,13 +222,14 @@ static struct tri_actor *child_named(const struct tri_worker *worker, struct tr_
 }
 
 /* The first actor of a group with this name. */
-static struct tri_actor *root_named(const struct tri_worker *worker, struct tr_text name)
+static struct tri_actor *root_named(struct tri_worker *worker, struct tr_text name)
 {
     char buffer[TR_NAME_BYTES_MAX + 1];
-    for (uint32_t i = 0; i <= worker->table.mask; i++) {
-        uint32_t slot = worker->table.entries[i].slot;
-        struct tri_actor *actor = slot == 0 ? NULL : tri_actor_at(worker, slot);
-        if (actor != NULL && tr_key_is_none(actor->parent) &&
+    uint64_t cursor = 0;
+    uint32_t slot;
+    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+        struct tri_actor *actor = tri_actor_at(worker, slot);
+        if (tr_key_is_none(actor->parent) &&
             tr_text_equal(tri_actor_name(actor, buffer, sizeof buffer), name)) {
             return actor;
         }
@@ -251,7 +251,7 @@ static struct tr_text next_name(struct tr_text *address)
     return name;
 }
 
-int tri_worker_find(const struct tri_worker *worker, struct tr_text address, struct tr_ref *found)
+int tri_worker_find(struct tri_worker *worker, struct tr_text address, struct tr_ref *found)
 {
     struct tri_actor *actor = root_named(worker, next_name(&address));
     while (actor != NULL && address.size > 0) {

@@ -24,7 +24,7 @@ bool tri_worker_step(struct tri_worker *worker);
 uint64_t tri_worker_idle_ns(const struct tri_worker *worker);
 
 /* The actor with this address, as far as its whole line lives here. TR_NOT_FOUND. */
-TR_MUST_USE int tri_worker_find(const struct tri_worker *worker, struct tr_text address,
+TR_MUST_USE int tri_worker_find(struct tri_worker *worker, struct tr_text address,
                                 struct tr_ref *found);
 
 /* ----------------------------------------------------------------- cut.c */

@@ -50,7 +50,7 @@
 TR_BENCH_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 TR_BENCH_SCHEMAS(TR_SCHEMA_DEFINE)
 
-enum workload { LIVE, FAN, TELL, ASK };
+enum workload { LIVE, FAN, TELL, ASK, HOLD };
 
 /* ------------------------------------------------------------------------------------- the child */
 
@@ -134,7 +134,8 @@ static int live_step(struct tr_context *context, struct tr_bench_parent *parent)
         int error = spawn_some(context, parent, parent->size, false);
         return error != 0 ? error : again(context);
     }
-    return parent->told < parent->size ? tell_some(context, parent) : 0;
+    bool tells = parent->workload == LIVE && parent->told < parent->size;
+    return tells ? tell_some(context, parent) : 0;
 }
 
 static int fan_step(struct tr_context *context, struct tr_bench_parent *parent)
@@ -156,6 +157,7 @@ static int on_go(struct tr_context *context, struct tr_bench_parent *parent,
     *parent = (struct tr_bench_parent){.size = go.size, .workload = go.workload, .peer = go.peer};
     switch ((enum workload)go.workload) {
     case LIVE:
+    case HOLD:
         return live_step(context, parent);
     case FAN:
         error = fan_step(context, parent);
@@ -194,7 +196,7 @@ static int on_done(struct tr_context *context, struct tr_bench_parent *parent,
     }
     bool is_own = done.number == UINT64_MAX;
     if (is_own) {
-        return parent->workload == LIVE ? live_step(context, parent) : stream_step(context, parent);
+        return parent->workload != TELL ? live_step(context, parent) : stream_step(context, parent);
     }
     parent->done++;
     parent->sum += done.number;
@@ -368,68 +370,87 @@ static void measure(const char *figure, struct run run)
     }
 }
 
-/* A parent that has all its children and has told nobody anything. */
+/* A parent that has all its children and has told nobody anything: the memory of idle actors. */
 static void measure_bytes(struct run run)
 {
-    run.workers = 1;
     struct tr_host *host = host_for(&run, NULL);
     struct tr_ref parent;
+    int reason;
     must(tr_host_spawn(host, &parent_behaviour, NULL, &parent), "spawn");
     uint64_t before = status_bytes("VmRSS");
-    /* Told one less than there are, the parent waits for the last one for ever. */
-    struct tr_bench_go go = {.size = run.size, .workload = LIVE};
+    struct tr_bench_go go = {.size = run.size, .workload = HOLD};
     must(tr_host_tell(host, parent, &tr_bench_go_schema, &go), "tell");
-    int reason;
-    uint64_t most = 0;
-    int error = TR_TIMEOUT;
-    while (error == TR_TIMEOUT) {
-        error = tr_host_wait(host, parent, 1, &reason);
-        uint64_t now = status_bytes("VmRSS");
-        most = now > most ? now : most;
-    }
-    must(error, "wait");
-    print("live_actor_bytes_peak", &run, (double)(most - before) / (double)run.size, "bytes");
+    uint64_t resident = 0;
+    uint64_t last;
+    do {
+        last = resident;
+        int error = tr_host_wait(host, parent, 200, &reason);
+        must(error == TR_TIMEOUT ? 0 : TR_FAILED, "wait");
+        resident = status_bytes("VmRSS");
+    } while (resident != last);
+    print("live_actor_bytes", &run, (double)(resident - before) / (double)run.size, "bytes");
     tr_host_free(host);
+}
+
+/* What is measured: a workload, the places of its actors, and the journal's level. */
+static const struct figure {
+    const char *name;
+    enum workload workload;
+    bool is_far;
+    enum tr_durability durability;
+    uint64_t size_max; /* 0: any */
+} figures[] = {
+    {"live_actor_ns", LIVE, false, TR_DURABILITY_NONE, 0},
+    {"fan_actor_ns", FAN, false, TR_DURABILITY_NONE, 0},
+    {"tell_same_worker_ns", TELL, false, TR_DURABILITY_NONE, 0},
+    {"tell_other_worker_ns", TELL, true, TR_DURABILITY_NONE, 0},
+    {"ask_same_worker_ns", ASK, false, TR_DURABILITY_NONE, 100000},
+    {"ask_other_worker_ns", ASK, true, TR_DURABILITY_NONE, 100000},
+    {"fan_actor_process_ns", FAN, false, TR_DURABILITY_PROCESS, 0},
+    {"fan_actor_full_ns", FAN, false, TR_DURABILITY_FULL, 0},
+};
+
+static void measure_all(uint64_t size, uint64_t milliseconds, const char *only)
+{
+    struct run bytes = {.workload = HOLD, .size = size, .workers = 1};
+    if (only == NULL || strcmp(only, "live_actor_bytes") == 0) {
+        measure_bytes(bytes);
+    }
+    for (size_t i = 0; i < TR_COUNT_OF(figures); i++) {
+        const struct figure *figure = &figures[i];
+        bool is_small = figure->size_max == 0 || size < figure->size_max;
+        struct run run = {
+            .workload = figure->workload,
+            .size = is_small ? size : figure->size_max,
+            .workers = figure->is_far ? 2 : 1,
+            .is_far = figure->is_far,
+            .durability = figure->durability,
+            .milliseconds = milliseconds,
+        };
+        if (only == NULL || strcmp(only, figure->name) == 0) {
+            measure(figure->name, run);
+        }
+    }
 }
 
 int main(int argc, char **argv)
 {
     uint64_t size = 1000000;
     uint64_t milliseconds = 1000;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--size") == 0) {
-            size = strtoull(argv[i + 1], NULL, 10);
-        } else if (strcmp(argv[i], "--milliseconds") == 0) {
-            milliseconds = strtoull(argv[i + 1], NULL, 10);
+    const char *only = NULL;
+    for (int i = 1; i < argc; i += 2) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(argv[i], "--size") == 0 && value[0] != '\0') {
+            size = strtoull(value, NULL, 10);
+        } else if (strcmp(argv[i], "--milliseconds") == 0 && value[0] != '\0') {
+            milliseconds = strtoull(value, NULL, 10);
+        } else if (strcmp(argv[i], "--figure") == 0 && value[0] != '\0') {
+            only = value;
         } else {
-            fprintf(stderr, "usage: bench_actors [--size N] [--milliseconds M]\n");
+            fprintf(stderr, "usage: bench_actors [--size N] [--milliseconds M] [--figure NAME]\n");
             return 2;
         }
     }
-    struct run base = {.size = size, .workers = 1, .milliseconds = milliseconds};
-    struct run live = base;
-    live.workload = LIVE;
-    measure_bytes(live);
-    measure("live_actor_ns", live);
-    struct run fan = base;
-    fan.workload = FAN;
-    measure("fan_actor_ns", fan);
-    struct run tell = base;
-    tell.workload = TELL;
-    measure("tell_same_worker_ns", tell);
-    tell.workers = 2;
-    tell.is_far = true;
-    measure("tell_other_worker_ns", tell);
-    struct run ask = base;
-    ask.workload = ASK;
-    ask.size = size < 100000 ? size : 100000;
-    measure("ask_same_worker_ns", ask);
-    ask.workers = 2;
-    ask.is_far = true;
-    measure("ask_other_worker_ns", ask);
-    for (int level = TR_DURABILITY_PROCESS; level <= TR_DURABILITY_FULL; level++) {
-        fan.durability = (enum tr_durability)level;
-        measure("fan_actor_journaled_ns", fan);
-    }
+    measure_all(size, milliseconds, only);
     return 0;
 }
