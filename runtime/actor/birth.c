@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#define DIRTY_FIRST 1024U
 #define FINE_STEP 32U
 #define FINE_SLABS 12U
 
@@ -191,24 +192,19 @@ static void leave_family(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
-/* Takes the actor out of the list of those to write. */
-static void leave_dirty(struct tri_worker *worker, struct tri_actor *actor)
+void tri_dirty_grow(struct tri_worker *worker)
 {
-    if ((actor->flags & TRI_ACTOR_DIRTY) == 0) {
-        return;
-    }
-    uint32_t *link = &worker->dirty_head;
-    while (*link != actor->slot) {
-        link = &tri_actor_at(worker, *link)->dirty_next;
-    }
-    *link = actor->dirty_next;
-    actor->flags &= (uint16_t)~TRI_ACTOR_DIRTY;
+    uint32_t capacity = worker->dirty_capacity == 0 ? DIRTY_FIRST : worker->dirty_capacity * 2;
+    uint32_t *dirty = tr_realloc(worker->dirty, capacity * sizeof *dirty);
+    TR_ASSERT(dirty != NULL);
+    worker->dirty = dirty;
+    worker->dirty_capacity = capacity;
 }
 
 void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
 {
     leave_family(worker, actor);
-    leave_dirty(worker, actor);
+    actor->flags &= (uint16_t)~TRI_ACTOR_DIRTY;
     tri_table_remove(&worker->table, actor->key);
     while (actor->edges != 0) {
         tri_edge_remove(worker, actor, tri_edge_first(worker, actor));

@@ -198,13 +198,19 @@ int tri_behaviour_index(const struct tri_shared *shared, uint16_t id);
 void tri_record(struct tri_worker *worker, uint8_t point, const struct tri_message *message,
                 int reason);
 
+/* Makes room for more changed actors. Without memory for it nothing can be written any more, and
+ * the process ends: the store goes on from its last commit. */
+void tri_dirty_grow(struct tri_worker *worker);
+
 /* Marks the actor as changed since the last cut. */
 static inline void tri_actor_touch(struct tri_worker *worker, struct tri_actor *actor)
 {
     if (worker->is_journaled && (actor->flags & TRI_ACTOR_DIRTY) == 0) {
         actor->flags |= TRI_ACTOR_DIRTY;
-        actor->dirty_next = worker->dirty_head;
-        worker->dirty_head = actor->slot;
+        if (TR_UNLIKELY(worker->dirty_count == worker->dirty_capacity)) {
+            tri_dirty_grow(worker);
+        }
+        worker->dirty[worker->dirty_count++] = actor->slot;
     }
 }
 

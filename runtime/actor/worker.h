@@ -208,7 +208,9 @@ struct tri_worker {
     struct tri_outbox outbox;
     /* What the journal gets. */
     struct tri_batch batch;
-    uint32_t dirty_head;
+    uint32_t *dirty; /* slots of actors to write; an actor that has ended is not marked any more */
+    uint32_t dirty_count;
+    uint32_t dirty_capacity;
     uint32_t handled_since_cut;
     uint64_t *dirty_groups; /* numbers of groups with births since the last cut */
     uint32_t dirty_group_count;

@@ -72,19 +72,27 @@ static void put_mailbox(struct tri_worker *worker, struct tri_actor *actor)
     actor->mailbox_fresh = NULL;
 }
 
+static void put_actor(struct tri_worker *worker, struct tri_actor *actor)
+{
+    actor->flags &= (uint16_t)~TRI_ACTOR_DIRTY;
+    put_image(worker, actor);
+    if (actor->pages != NULL) {
+        struct page_visit visit = {.worker = worker, .key = actor->key};
+        tri_page_each_dirty(actor, &visit, put_page);
+    }
+    put_mailbox(worker, actor);
+}
+
+/* A slot whose actor has ended, or was written before under the same slot, is not marked. */
 static void put_actors(struct tri_worker *worker)
 {
-    while (worker->dirty_head != 0) {
-        struct tri_actor *actor = tri_actor_at(worker, worker->dirty_head);
-        worker->dirty_head = actor->dirty_next;
-        actor->flags &= (uint16_t)~TRI_ACTOR_DIRTY;
-        put_image(worker, actor);
-        if (actor->pages != NULL) {
-            struct page_visit visit = {.worker = worker, .key = actor->key};
-            tri_page_each_dirty(actor, &visit, put_page);
+    for (uint32_t i = 0; i < worker->dirty_count; i++) {
+        struct tri_actor *actor = tri_actor_at(worker, worker->dirty[i]);
+        if ((actor->flags & TRI_ACTOR_DIRTY) != 0) {
+            put_actor(worker, actor);
         }
-        put_mailbox(worker, actor);
     }
+    worker->dirty_count = 0;
 }
 
 static void put_groups(struct tri_worker *worker)

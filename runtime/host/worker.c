@@ -95,6 +95,7 @@ void tri_worker_fini(struct tri_worker *worker)
     tri_recorder_fini(&worker->recorder);
     tr_free(worker->context.effects);
     tr_free(worker->dirty_groups);
+    tr_free(worker->dirty);
     tr_free(worker->own_hand);
     tr_free(worker->dead_letters);
     tr_free(worker->scratch);
