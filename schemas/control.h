@@ -24,9 +24,6 @@
 /* A question without an answer: the envelope's cause names it. */
 #define TR_ASK_FAILED_FIELDS(FIELD, ARRAY) FIELD(u32, reason, 1, 0)
 
-/* The first message of an actor that was loaded from a store with an open call or ask. */
-#define TR_RECOVERED_FIELDS(FIELD, ARRAY) FIELD(u64, last_number, 1, 0)
-
 /* Asks for DOWN when the receiver ends. */
 #define TR_MONITOR_FIELDS(FIELD, ARRAY) FIELD(u64, monitor, 1, 0)
 #define TR_DEMONITOR_FIELDS(FIELD, ARRAY) FIELD(u64, monitor, 1, 0)
@@ -108,7 +105,8 @@
 /*
  * An actor's image: the same bytes in the store, in a move and in an export. `name` is nil, the
  * number of an element, or text; `edges` an array of
- * [kind, group, serial, incarnation, id, due_ms]; `state` the body of the behaviour's state schema at `state_version`.
+ * [kind, group, serial, incarnation, id, due_ms]; `state` the body of the behaviour's state schema
+ * at `state_version`.
  */
 #define TR_IMAGE_FIELDS(FIELD, ARRAY) \
     FIELD(u16, behaviour, 1, 0)       \
@@ -129,6 +127,10 @@
     FIELD(any, pages, 1, TR_REDACTED)   \
     FIELD(any, mailbox, 1, TR_REDACTED)
 
+/* Balancing: a worker with more than it can do says so, and one with nothing to do answers. */
+#define TR_BUSY_FIELDS(FIELD, ARRAY) FIELD(u32, worker, 1, 0)
+#define TR_FREE_FIELDS(FIELD, ARRAY) FIELD(u32, worker, 1, 0)
+
 /* The journal has committed up to a number. */
 #define TR_COMMITTED_FIELDS(FIELD, ARRAY) \
     FIELD(u64, number, 1, 0)              \
@@ -145,7 +147,6 @@
     S(down, 1, TR_MESSAGE, 1, TR_PRIORITY, TR_DOWN_FIELDS)                          \
     S(timer, 2, TR_MESSAGE, 1, TR_PRIORITY, TR_TIMER_FIELDS)                        \
     S(ask_failed, 3, TR_MESSAGE, 1, TR_PRIORITY, TR_ASK_FAILED_FIELDS)              \
-    S(recovered, 4, TR_MESSAGE, 1, TR_PRIORITY, TR_RECOVERED_FIELDS)                \
     S(monitor, 10, TR_MESSAGE, 1, TR_PRIORITY, TR_MONITOR_FIELDS)                   \
     S(demonitor, 11, TR_MESSAGE, 1, TR_PRIORITY, TR_DEMONITOR_FIELDS)               \
     S(link, 12, TR_MESSAGE, 1, TR_PRIORITY, TR_LINK_FIELDS)                         \
@@ -169,6 +170,8 @@
     S(image, 48, TR_MESSAGE, 1, TR_HINT, TR_IMAGE_FIELDS)                           \
     S(luggage, 49, TR_MESSAGE, 1, TR_HINT, TR_LUGGAGE_FIELDS)                       \
     S(committed, 50, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_COMMITTED_FIELDS)     \
+    S(busy, 51, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BUSY_FIELDS)               \
+    S(free, 52, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FREE_FIELDS)               \
     S(border_send, 60, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BORDER_SEND_FIELDS) \
     S(border_ack, 61, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BORDER_ACK_FIELDS)
 

@@ -67,6 +67,9 @@ static void apply_spawn(struct tri_worker *worker, uint32_t slot)
 {
     struct tri_actor *child = tri_actor_at(worker, slot);
     worker->metrics.actors_born++;
+    if (TR_UNLIKELY(worker->unborn_count > 0)) {
+        tri_deliver_unborn(worker, child->key);
+    }
     tri_actor_touch(worker, child);
     struct tri_event *event = tri_recorder_next(&worker->recorder);
     *event = (struct tri_event){

@@ -200,6 +200,25 @@ static void wait_for_birth(struct tri_worker *worker, struct tri_message *messag
     message->next = NULL;
     *link = message;
     worker->unborn_count++;
+    /* It lies in no mailbox, so no cut would find it. */
+    if (worker->is_journaled && message->is_stored == 0) {
+        tri_message_put(worker, message);
+    }
+}
+
+void tri_deliver_unborn(struct tri_worker *worker, struct tr_key born)
+{
+    struct tri_message **link = &worker->unborn;
+    while (*link != NULL) {
+        struct tri_message *message = *link;
+        if (tr_key_equal(tri_message_to(message), born)) {
+            *link = message->next;
+            worker->unborn_count--;
+            tri_deliver(worker, message, 0);
+        } else {
+            link = &message->next;
+        }
+    }
 }
 
 /* The receiver should be here and is not: it has ended, or it is not born yet. */

@@ -15,6 +15,9 @@ void tri_deliver(struct tri_worker *worker, struct tri_message *message, uint32_
 /* The same for a message whose receiver lives here. */
 void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message);
 
+/* An actor is born: what came for it before goes into its mailbox. */
+void tri_deliver_unborn(struct tri_worker *worker, struct tr_key born);
+
 /* Makes a message of a schema and delivers it: what the runtime itself says. It always has room. */
 void tri_say(struct tri_worker *worker, const struct tri_heading *heading,
              const struct tr_schema *schema, const void *body);

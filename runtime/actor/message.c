@@ -196,6 +196,17 @@ struct tri_op tri_message_op(const struct tri_message *message, enum tri_op_kind
     };
 }
 
+void tri_message_put(struct tri_worker *worker, struct tri_message *message)
+{
+    if (!tri_message_is_durable(message)) {
+        return;
+    }
+    struct tri_op op = tri_message_op(message, TRI_OP_PUT_MESSAGE);
+    op.data = (struct tr_bytes){.data = message->bytes, .size = message->size};
+    tri_batch_add(&worker->batch, &op);
+    message->is_stored = 1;
+}
+
 void tri_message_settle(struct tri_worker *worker, const struct tri_message *message)
 {
     if (message->is_stored != 0) {

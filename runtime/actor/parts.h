@@ -68,6 +68,9 @@ static inline bool tri_message_is_durable(const struct tri_message *message)
 /* The journal's operation that names this message; without data. */
 struct tri_op tri_message_op(const struct tri_message *message, enum tri_op_kind kind);
 
+/* Gives the journal a message that is not handled yet; nothing for a hint. */
+void tri_message_put(struct tri_worker *worker, struct tri_message *message);
+
 /* Tells the journal that a message it has got is handled; nothing for one it has not. */
 void tri_message_settle(struct tri_worker *worker, const struct tri_message *message);
 

@@ -21,6 +21,9 @@
 #include "runtime/link/outbox.h"
 #include "runtime/tap/recorder.h"
 
+/* Messages that take longer on the average let the worker look at the clock between them. */
+#define TRI_SLOW_MESSAGE_NS 5000
+
 /* Sizes of actors (head and state) and of messages that have a slab. */
 #define TRI_ACTOR_SLABS 24
 #define TRI_MESSAGE_SLABS 8
@@ -33,6 +36,7 @@ struct tri_shared {
     uint32_t worker_count;
     enum tr_durability durability;
     uint32_t host_epoch; /* the store's incarnation: what this host's messages carry */
+    bool is_balanced;    /* actors move from busy workers to idle ones */
     uint64_t seed;
     uint64_t start_ns; /* when the host was made, on both clocks */
     uint64_t start_wall_ms;
@@ -227,6 +231,8 @@ struct tri_worker {
     struct tri_held *held;
     uint32_t held_from;
     struct tri_moves *moves;
+    uint64_t balanced_ns; /* when this worker spoke of balance last */
+    uint64_t message_ns;  /* what a message takes here, on the average of late */
     /* What can be seen. */
     struct tri_metrics metrics;
     struct tri_recorder recorder;

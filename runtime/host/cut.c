@@ -49,24 +49,12 @@ static void put_page(void *self, uint32_t page, struct tr_bytes bytes)
     tri_batch_add(&visit->worker->batch, &op);
 }
 
-/* The journal gets a message that is not handled yet. */
-static void put_message(struct tri_worker *worker, struct tri_message *message)
-{
-    if (!tri_message_is_durable(message)) {
-        return;
-    }
-    struct tri_op op = tri_message_op(message, TRI_OP_PUT_MESSAGE);
-    op.data = (struct tr_bytes){.data = message->bytes, .size = message->size};
-    tri_batch_add(&worker->batch, &op);
-    message->is_stored = 1;
-}
-
 static void put_mailbox(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_message *message = actor->mailbox_fresh;
     for (; message != NULL; message = message->next) {
         if (message->is_stored == 0) {
-            put_message(worker, message);
+            tri_message_put(worker, message);
         }
     }
     actor->mailbox_fresh = NULL;
@@ -137,7 +125,7 @@ void tri_cut(struct tri_worker *worker)
 void tri_outbound_add(struct tri_worker *worker, uint32_t place, struct tri_message *message)
 {
     if (worker->is_journaled && message->is_stored == 0) {
-        put_message(worker, message);
+        tri_message_put(worker, message);
     }
     struct tr_bytes bytes = {.data = message->bytes, .size = message->size};
     int error = tri_outbox_add(&worker->outbox, place, bytes, message->is_stored != 0);

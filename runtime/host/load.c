@@ -83,7 +83,7 @@ static int load_message(void *self, const struct tri_op *op)
     message->is_stored = 1;
     struct tri_actor *actor = tri_actor_find(worker, to, 0);
     if (actor == NULL) {
-        tri_dead_letter(worker, message, TR_NO_ACTOR);
+        tri_deliver(worker, message, 0); /* it waits for a birth, or is a dead letter */
     } else if (tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL) {
         tri_accept(worker, actor, message);
     } else {

@@ -4,6 +4,7 @@
  */
 #include "runtime/host/worker.h"
 
+#include "runtime/move/balance.h"
 #include "runtime/move/move.h"
 
 /* Answers a wish of the program; over the boundary, so what it hears is committed. */
@@ -116,6 +117,8 @@ static const struct {
     {&tr_committed_schema, on_committed},
     {&tr_orphans_schema, on_orphans},
     {&tr_find_schema, on_find},
+    {&tr_busy_schema, tri_balance_on_busy},
+    {&tr_free_schema, tri_balance_on_free},
     {&tr_move_ask_schema, tri_move_on_ask},
     {&tr_move_freeze_schema, tri_move_on_freeze},
     {&tr_move_image_schema, tri_move_on_image},

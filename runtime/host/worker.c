@@ -6,12 +6,14 @@
  */
 #include "runtime/host/worker.h"
 
+#include "runtime/move/balance.h"
 #include "runtime/move/move.h"
 
-/* Actors that one slice runs, frames that it reads, timers that it lets fire. */
+/* Actors that one slice runs, frames that it reads, timers that it lets fire, and its time. */
 #define SLICE_ACTORS 128
 #define SLICE_FRAMES 256
 #define SLICE_TIMERS 1024
+#define SLICE_NS_MAX 500000
 
 int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32_t index)
 {
@@ -20,6 +22,7 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
         .index = index,
         .receiving_from = index,
         .held_from = UINT32_MAX,
+        .message_ns = 1000000, /* slow until it is known */
         .is_journaled = shared->durability != TR_DURABILITY_NONE,
     };
     worker->context.worker = worker;
@@ -145,10 +148,30 @@ bool tri_is_congested(const struct tri_worker *worker)
            tri_outbox_is_congested(&worker->outbox);
 }
 
+/* Keeps an average of what a message takes: the newest slice counts a quarter. */
+static void measure(struct tri_worker *worker, uint64_t handled)
+{
+    if (handled > 0) {
+        uint64_t each_ns = (tri_monotonic_ns(worker->shared->env) - worker->now_ns) / handled;
+        worker->message_ns = (3 * worker->message_ns + each_ns) / 4;
+    }
+}
+
+/* A slice ends early where messages are slow, so that what comes in is still read soon. */
+static bool is_slice_over(const struct tri_worker *worker, uint32_t run_count)
+{
+    bool is_slow = worker->message_ns > TRI_SLOW_MESSAGE_NS;
+    if (!is_slow && (run_count & 7) != 7) {
+        return false; /* asking the clock costs as much as a third of a quick message */
+    }
+    return tri_monotonic_ns(worker->shared->env) - worker->now_ns > SLICE_NS_MAX;
+}
+
 static bool run_actors(struct tri_worker *worker)
 {
+    uint64_t handled = worker->metrics.messages_handled;
     uint32_t count = 0;
-    while (count < SLICE_ACTORS && !tri_is_congested(worker)) {
+    while (count < SLICE_ACTORS && !tri_is_congested(worker) && !is_slice_over(worker, count)) {
         struct tri_actor *actor = tri_next_ready(worker);
         if (actor == NULL) {
             break;
@@ -159,6 +182,7 @@ static bool run_actors(struct tri_worker *worker)
             tri_flush(worker);
         }
     }
+    measure(worker, worker->metrics.messages_handled - handled);
     return count > 0;
 }
 
@@ -184,6 +208,9 @@ bool tri_worker_step(struct tri_worker *worker)
     bool did_receive = receive_frames(worker);
     bool did_fire = fire_timers(worker);
     bool did_run = run_actors(worker);
+    if (TR_UNLIKELY(worker->shared->is_balanced)) {
+        tri_balance(worker);
+    }
     bool is_idle = worker->ready.count == 0 && worker->urgent.count == 0;
     if (!worker->is_journaled || must_cut(worker, is_idle)) {
         tri_flush(worker);

@@ -52,7 +52,7 @@ TR_BENCH_SCHEMAS(TR_SCHEMA_DEFINE)
 
 enum workload { LIVE, FAN, TELL, ASK, HOLD };
 
-/* ------------------------------------------------------------------------------------- the child */
+/* ------------------------------------------------------------- the child */
 
 static int child_handle(struct tr_context *context, void *state, const struct tr_message *message)
 {
@@ -74,7 +74,7 @@ static int child_handle(struct tr_context *context, void *state, const struct tr
 static const struct tr_behaviour child_behaviour = {
     .name = "bench_child", .id = 1002, .state = &tr_bench_child_schema, .handle = child_handle};
 
-/* ------------------------------------------------------------------------------------ the parent */
+/* ------------------------------------------------------------ the parent */
 
 /* The effects of one message are bounded, so a parent spawns and tells in portions. */
 #define PORTION 1000
@@ -126,7 +126,7 @@ static int tell_some(struct tr_context *context, struct tr_bench_parent *parent)
     return parent->told < parent->size ? again(context) : 0;
 }
 
-/* ------------------------------------------------------------------------- the workloads' steps */
+/* -------------------------------------------------- the workloads' steps */
 
 static int live_step(struct tr_context *context, struct tr_bench_parent *parent)
 {
@@ -223,7 +223,7 @@ static int parent_handle(struct tr_context *context, void *state, const struct t
 static const struct tr_behaviour parent_behaviour = {
     .name = "bench_parent", .id = 1001, .state = &tr_bench_parent_schema, .handle = parent_handle};
 
-/* ---------------------------------------------------------------------- the peer of tell and ask */
+/* ---------------------------------------------- the peer of tell and ask */
 
 static int peer_handle(struct tr_context *context, void *state, const struct tr_message *message)
 {
@@ -246,7 +246,7 @@ static const struct tr_behaviour peer_behaviour = {
 static const struct tr_behaviour *const behaviours[] = {&parent_behaviour, &child_behaviour,
                                                         &peer_behaviour};
 
-/* ---------------------------------------------------------------------------------- measurements */
+/* ---------------------------------------------------------- measurements */
 
 struct run {
     enum workload workload;

@@ -1,0 +1,62 @@
+/*
+ * Offering and taking. What moves is what waits longest behind others: the later half of the run
+ * queue, a few actors at a time, so that a mistake is small.
+ */
+#include "runtime/move/balance.h"
+
+/* A queue shorter than this is no reason to move anything. */
+#define QUEUE_LEAST 4
+
+/* A message that takes less is not worth the hundred microseconds of a move. */
+#define MESSAGE_NS_LEAST 50000
+
+/* Actors that go at once, and how often a worker offers. */
+#define MOVES_AT_ONCE 8
+#define OFFER_EVERY_NS 2000000
+
+static bool has_too_much(const struct tri_worker *worker)
+{
+    return worker->ready.count >= QUEUE_LEAST && worker->message_ns >= MESSAGE_NS_LEAST;
+}
+
+void tri_balance(struct tri_worker *worker)
+{
+    if (!has_too_much(worker) || worker->now_ns - worker->balanced_ns < OFFER_EVERY_NS) {
+        return;
+    }
+    worker->balanced_ns = worker->now_ns;
+    struct tr_busy busy = {.worker = worker->index};
+    for (uint32_t place = 0; place < worker->shared->worker_count; place++) {
+        if (place != worker->index) {
+            tri_tell_worker(worker, place, &tr_busy_schema, &busy);
+        }
+    }
+}
+
+void tri_balance_on_busy(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_busy busy;
+    if (tr_message_read(message, busy, &busy) != 0 || worker->ready.count > 0 ||
+        busy.worker >= worker->shared->worker_count) {
+        return;
+    }
+    tri_tell_worker(worker, busy.worker, &tr_free_schema, &(struct tr_free){worker->index});
+}
+
+void tri_balance_on_free(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_free idle;
+    if (tr_message_read(message, free, &idle) != 0 || !has_too_much(worker)) {
+        return;
+    }
+    uint32_t stays = worker->ready.count / 2;
+    uint32_t slot = worker->ready.head;
+    for (uint32_t i = 0; i < stays + MOVES_AT_ONCE && slot != 0; i++) {
+        const struct tri_actor *actor = tri_actor_at(worker, slot);
+        if (i >= stays && actor->phase == TRI_READY) {
+            struct tr_move_ask ask = {.actor = actor->key, .to_worker = idle.worker};
+            tri_tell_worker(worker, 0, &tr_move_ask_schema, &ask);
+        }
+        slot = actor->run_next;
+    }
+}
