@@ -128,7 +128,7 @@
 #define TR_STORE_BUSY_MS 2000
 
 /* Pages of the database that the store keeps in memory, in bytes. */
-#define TR_STORE_CACHE_BYTES (64U << 20)
+#define TR_STORE_CACHE_BYTES (32U << 20)
 
 /* Columns of one record's table; a key takes two, a reference three. */
 #define TR_RECORD_COLUMNS_MAX 64

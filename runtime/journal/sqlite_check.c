@@ -13,18 +13,19 @@
 #include "runtime/journal/sqlite_internal.h"
 
 enum part {
-    PART_INCARNATION = 1 << 0,
-    PART_TYPE = 1 << 1,
-    PART_NUMBER = 1 << 2,
-    PART_DATA = 1 << 3,
+    PART_KEY = 1 << 0,
+    PART_INCARNATION = 1 << 1,
+    PART_TYPE = 1 << 2,
+    PART_NUMBER = 1 << 3,
+    PART_DATA = 1 << 4,
 };
 
 static const uint8_t parts_of_kind[] = {
-    [0] = 0,
-    [TRI_OP_PUT_COUNTER] = PART_NUMBER,
-    [TRI_OP_PUT_ACTOR] = PART_INCARNATION | PART_TYPE | PART_DATA,
-    [TRI_OP_PUT_PAGE] = PART_NUMBER | PART_DATA,
-    [TRI_OP_PUT_MESSAGE] = PART_INCARNATION | PART_NUMBER | PART_DATA,
+    [0] = PART_KEY,
+    [TRI_OP_PUT_COUNTER] = PART_KEY | PART_NUMBER,
+    [TRI_OP_PUT_ACTOR] = PART_KEY | PART_INCARNATION | PART_TYPE | PART_DATA,
+    [TRI_OP_PUT_PAGE] = PART_KEY | PART_NUMBER | PART_DATA,
+    [TRI_OP_PUT_MESSAGE] = PART_KEY | PART_INCARNATION | PART_NUMBER | PART_DATA,
     [TRI_OP_PUT_META] = PART_NUMBER | PART_DATA,
 };
 
@@ -57,8 +58,10 @@ uint32_t tri_sqlite_checksum(unsigned kind, const struct tri_op *op)
 {
     TR_ASSERT(kind < sizeof parts_of_kind);
     unsigned parts = parts_of_kind[kind];
-    uint64_t sum = mix(kind, op->key.group);
-    sum = mix(sum, op->key.serial);
+    uint64_t sum = kind;
+    if (parts & PART_KEY) {
+        sum = mix(mix(sum, op->key.group), op->key.serial);
+    }
     if (parts & (PART_INCARNATION | PART_TYPE)) {
         uint64_t type = parts & PART_TYPE ? op->type : 0;
         sum = mix(sum, type << 32 | op->incarnation);

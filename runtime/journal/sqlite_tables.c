@@ -38,6 +38,9 @@ static const struct {
                        " version INTEGER NOT NULL)"},
 };
 
+/* Page 1 is the schema's. */
+#define FIRST_ROOT_PAGE 2
+
 /* The loading statements' columns; see read_row in sqlite_load.c. */
 static const char *const statements[TRI_SQL_COUNT] = {
     [TRI_SQL_BEGIN_WRITE] = "BEGIN IMMEDIATE",
@@ -79,6 +82,11 @@ static const char *const statements[TRI_SQL_COUNT] = {
     [TRI_SQL_DELETE_MESSAGE] = "DELETE FROM messages WHERE key_group = ?1 AND key_serial = ?2"
                                " AND sequence = ?3 AND incarnation = ?4",
     [TRI_SQL_DELETE_COUNTER] = "DELETE FROM counters WHERE key_group = ?1 AND worker = ?2",
+    [TRI_SQL_CHECK_COUNTERS] = "PRAGMA quick_check(counters)",
+    [TRI_SQL_CHECK_ACTORS] = "PRAGMA quick_check(actors)",
+    [TRI_SQL_CHECK_PAGES] = "PRAGMA quick_check(pages)",
+    [TRI_SQL_CHECK_MESSAGES] = "PRAGMA quick_check(messages)",
+    [TRI_SQL_CHECK_META] = "PRAGMA quick_check(meta)",
     [TRI_SQL_LOAD_COUNTERS] = "SELECT key_group, worker, 0, 0, next, x'', checksum"
                               " FROM counters ORDER BY key_group, worker",
     [TRI_SQL_LOAD_ACTORS] = "SELECT key_group, key_serial, incarnation, behaviour, 0, image,"
@@ -164,32 +172,36 @@ int tri_sqlite_create(struct tri_sqlite *self)
     return error;
 }
 
-static const char *table_sql(const char *name)
+/*
+ * Whether a row of sqlite_schema is just as it was written. Tables are made in their order in an
+ * empty file, so that the root page of each is known too; VACUUM makes them in the same order.
+ */
+static bool is_table(sqlite3_stmt *row)
 {
-    for (size_t i = 0; i < TR_COUNT_OF(tables); i++) {
+    const char *name = (const char *)sqlite3_column_text(row, 0);
+    const char *sql = (const char *)sqlite3_column_text(row, 1);
+    for (size_t i = 0; name != NULL && sql != NULL && i < TR_COUNT_OF(tables); i++) {
         if (strcmp(tables[i].name, name) == 0) {
-            return tables[i].sql;
+            return strcmp(tables[i].sql, sql) == 0 &&
+                   sqlite3_column_int64(row, 2) == FIRST_ROOT_PAGE + (sqlite3_int64)i;
         }
     }
-    return NULL;
+    return false;
 }
 
 int tri_sqlite_check_tables(struct tri_sqlite *self)
 {
     sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(self->database,
-                                  "SELECT name, sql FROM sqlite_schema WHERE type = 'table'", -1,
-                                  &statement, NULL);
+    int code = sqlite3_prepare_v2(
+        self->database, "SELECT name, sql, rootpage FROM sqlite_schema WHERE type = 'table'", -1,
+        &statement, NULL);
     size_t found = 0;
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(statement);
         if (code != SQLITE_ROW) {
             break;
         }
-        const char *name = (const char *)sqlite3_column_text(statement, 0);
-        const char *sql = (const char *)sqlite3_column_text(statement, 1);
-        const char *expected = name != NULL ? table_sql(name) : NULL;
-        found += expected != NULL && sql != NULL && strcmp(sql, expected) == 0;
+        found += is_table(statement);
     }
     int error = tri_sqlite_error(self, code, "reading which tables there are");
     (void)sqlite3_finalize(statement);

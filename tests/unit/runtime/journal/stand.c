@@ -1,0 +1,442 @@
+/*
+ * What the tests of stores stand on; see the header. A run is a sequence of commits drawn from a
+ * seed: the same for every kind of store, so that their contents can be compared at any number.
+ */
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#include "tests/unit/runtime/journal/stand.h"
+
+STAND_SCHEMAS(TR_SCHEMA_DEFINE)
+
+static const char *const kind_names[STAND_COUNT] = {
+    [STAND_FOLDER] = "folder", [STAND_DISK] = "disk", [STAND_MODEL] = "model"};
+
+static const struct tr_schema *const newest_records[] = {&tr_grown_schema, &tr_wide_schema};
+
+const struct tr_schema *stand_grown_old(void)
+{
+    static struct tr_schema schema;
+    schema = tr_grown_old_schema;
+    schema.name = tr_grown_schema.name;
+    return &schema;
+}
+
+struct stand *stand_new(enum stand_kind kind)
+{
+    struct stand *stand = calloc(1, sizeof *stand);
+    assert_non_null(stand);
+    stand->kind = kind;
+    (void)snprintf(stand->folder, sizeof stand->folder, "/tmp/troupe_store_XXXXXX");
+    if (kind == STAND_FOLDER) {
+        assert_non_null(mkdtemp(stand->folder));
+    } else if (kind == STAND_DISK) {
+        stand->disk = tri_disk_new(1);
+        (void)snprintf(stand->folder, sizeof stand->folder, "store");
+    } else {
+        stand->model = tri_model_new();
+    }
+    return stand;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    (void)status;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+void stand_free(struct stand *stand)
+{
+    if (stand->kind == STAND_FOLDER) {
+        (void)nftw(stand->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    }
+    tri_disk_free(stand->disk);
+    tri_model_free(stand->model);
+    free(stand);
+}
+
+struct tri_store_options stand_options(const struct stand *stand)
+{
+    return (struct tri_store_options){
+        .folder = stand->folder,
+        .durability = TR_DURABILITY_FULL,
+        .records = newest_records,
+        .record_count = TR_COUNT_OF(newest_records),
+        .vfs = stand->disk != NULL ? tri_disk_name(stand->disk) : NULL,
+    };
+}
+
+int stand_try(struct stand *stand, const struct tri_store_options *options, char *explain,
+              struct tri_store **store)
+{
+    return stand->kind == STAND_MODEL ? tri_model_open(stand->model, options, explain, store)
+                                      : tri_sqlite_open(options, explain, store);
+}
+
+static struct tri_store *open_or_fail(struct stand *stand, bool read_only)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tri_store *store = NULL;
+    struct tri_store_options options = stand_options(stand);
+    options.read_only = read_only;
+    int error = stand_try(stand, &options, explain, &store);
+    if (error != 0) {
+        fail_msg("%s: %s", tr_error_name(error), explain);
+    }
+    return store;
+}
+
+struct tri_store *stand_open(struct stand *stand)
+{
+    return open_or_fail(stand, false);
+}
+
+struct tri_store *stand_open_reader(struct stand *stand)
+{
+    return open_or_fail(stand, true);
+}
+
+int stand_run_suite(const char *name, const struct stand_test *tests, size_t count)
+{
+    static enum stand_kind kinds[STAND_COUNT] = {STAND_FOLDER, STAND_DISK, STAND_MODEL};
+    static char names[STAND_COUNT * STAND_TESTS_MAX][96];
+    static struct CMUnitTest suite[STAND_COUNT * STAND_TESTS_MAX];
+    assert_true(count <= STAND_TESTS_MAX);
+    for (size_t i = 0; i < STAND_COUNT * count; i++) {
+        size_t kind = i / count;
+        (void)snprintf(names[i], sizeof names[i], "%s: %s", kind_names[kind],
+                       tests[i % count].name);
+        suite[i] = (struct CMUnitTest){.name = names[i],
+                                       .test_func = tests[i % count].function,
+                                       .initial_state = &kinds[kind]};
+    }
+    /* What cmocka_run_group_tests does with an array whose size it can see. */
+    return _cmocka_run_group_tests(name, suite, STAND_COUNT * count, NULL, NULL);
+}
+
+void stand_path(const struct stand *stand, const char *name, char *path, size_t size)
+{
+    int length = snprintf(path, size, "%s/%s", stand->folder, name);
+    assert_true(length > 0 && (size_t)length < size);
+}
+
+void stand_lose_lock(struct stand *stand)
+{
+    if (stand->kind == STAND_FOLDER) {
+        char path[128];
+        stand_path(stand, "lock", path, sizeof path);
+        assert_int_equal(unlink(path), 0);
+    } else if (stand->kind == STAND_MODEL) {
+        tri_model_faults(stand->model)->ignore_lock = true;
+    }
+}
+
+size_t stand_count_records(struct stand *stand, const struct tr_schema *schema)
+{
+    if (stand->kind == STAND_MODEL) {
+        return tri_model_record_count(stand->model, schema->id);
+    }
+    char path[128];
+    char sql[128];
+    sqlite3 *database = NULL;
+    sqlite3_stmt *statement = NULL;
+    struct tri_store_options options = stand_options(stand);
+    stand_path(stand, "troupe.db", path, sizeof path);
+    (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM record_%s", schema->name);
+    assert_int_equal(sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, options.vfs),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    size_t count = (size_t)sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+    return count;
+}
+
+/* --- Operations. --- */
+
+static struct tr_bytes bytes_of(const char *text)
+{
+    return (struct tr_bytes){.data = (const uint8_t *)text, .size = strlen(text)};
+}
+
+struct tri_op op_counter(uint64_t group, uint64_t worker, uint64_t next)
+{
+    return (struct tri_op){.kind = TRI_OP_PUT_COUNTER, .key = {group, worker}, .number = next};
+}
+
+struct tri_op op_delete_counter(uint64_t group, uint64_t worker)
+{
+    return (struct tri_op){.kind = TRI_OP_DELETE_COUNTER, .key = {group, worker}};
+}
+
+struct tri_op op_actor(uint64_t group, uint64_t serial, uint32_t incarnation, const char *image)
+{
+    return (struct tri_op){.kind = TRI_OP_PUT_ACTOR,
+                           .type = 77,
+                           .incarnation = incarnation,
+                           .key = {group, serial},
+                           .data = bytes_of(image)};
+}
+
+struct tri_op op_delete_actor(uint64_t group, uint64_t serial)
+{
+    return (struct tri_op){.kind = TRI_OP_DELETE_ACTOR, .key = {group, serial}};
+}
+
+struct tri_op op_page(uint64_t group, uint64_t serial, uint64_t page, const char *data)
+{
+    return (struct tri_op){
+        .kind = TRI_OP_PUT_PAGE, .key = {group, serial}, .number = page, .data = bytes_of(data)};
+}
+
+struct tri_op op_delete_page(uint64_t group, uint64_t serial, uint64_t page)
+{
+    return (struct tri_op){.kind = TRI_OP_DELETE_PAGE, .key = {group, serial}, .number = page};
+}
+
+struct tri_op op_message(uint64_t group, uint64_t serial, uint32_t incarnation, uint64_t sequence,
+                         const char *data)
+{
+    return (struct tri_op){.kind = TRI_OP_PUT_MESSAGE,
+                           .incarnation = incarnation,
+                           .key = {group, serial},
+                           .number = sequence,
+                           .data = bytes_of(data)};
+}
+
+struct tri_op op_delete_message(uint64_t group, uint64_t serial, uint32_t incarnation,
+                                uint64_t sequence)
+{
+    return (struct tri_op){.kind = TRI_OP_DELETE_MESSAGE,
+                           .incarnation = incarnation,
+                           .key = {group, serial},
+                           .number = sequence};
+}
+
+struct tri_op op_meta(uint64_t cell, const char *data)
+{
+    return (struct tri_op){.kind = TRI_OP_PUT_META, .number = cell, .data = bytes_of(data)};
+}
+
+struct tri_op op_grown(uint8_t version, uint64_t number, const char *what, uint8_t *buffer,
+                       size_t size)
+{
+    struct tr_writer writer = tr_writer_of(buffer, size);
+    if (version == 1) {
+        struct tr_grown_old old = {.number = number, .what = tr_text_of(what)};
+        assert_int_equal(tr_grown_old_pack(&old, &writer), 0);
+    } else {
+        struct tr_grown new = {.number = number, .what = tr_text_of(what), .why = tr_text_of("so")};
+        assert_int_equal(tr_grown_pack(&new, &writer), 0);
+    }
+    return (struct tri_op){.kind = TRI_OP_PUT_RECORD,
+                           .type = tr_grown_schema.id,
+                           .incarnation = version,
+                           .number = number,
+                           .data = {.data = buffer, .size = tr_writer_size(&writer)}};
+}
+
+static int compare_ops(const void *a, const void *b)
+{
+    return tri_op_compare(a, b);
+}
+
+int stand_commit(struct tri_store *store, uint64_t number, struct tri_op *ops, size_t count)
+{
+    qsort(ops, count, sizeof *ops, compare_ops);
+    struct tri_commit commit = {.ops = ops, .count = count, .last_number = number};
+    return tri_store_commit(store, &commit);
+}
+
+/* --- Contents as text. --- */
+
+struct dump {
+    char *text;
+    size_t size;
+    size_t capacity;
+};
+
+static void add_text(struct dump *dump, const char *text, size_t size)
+{
+    if (dump->size + size + 1 > dump->capacity) {
+        dump->capacity = (dump->capacity + size + 1) * 2;
+        dump->text = realloc(dump->text, dump->capacity);
+        assert_non_null(dump->text);
+    }
+    memcpy(dump->text + dump->size, text, size);
+    dump->size += size;
+    dump->text[dump->size] = '\0';
+}
+
+static int add_op(void *self, const char *name, const struct tri_op *op)
+{
+    char line[160];
+    int size = snprintf(line, sizeof line, "%s %llu/%llu %u %llu %u ", name,
+                        (unsigned long long)op->key.group, (unsigned long long)op->key.serial,
+                        op->incarnation, (unsigned long long)op->number, op->type);
+    add_text(self, line, (size_t)size);
+    if (op->data.size > 0) {
+        add_text(self, (const char *)op->data.data, op->data.size);
+    }
+    add_text(self, "\n", 1);
+    return 0;
+}
+
+static int add_counter(void *self, const struct tri_op *op)
+{
+    assert_int_equal(op->kind, TRI_OP_PUT_COUNTER);
+    return add_op(self, "counter", op);
+}
+
+static int add_actor(void *self, const struct tri_op *op)
+{
+    assert_int_equal(op->kind, TRI_OP_PUT_ACTOR);
+    return add_op(self, "actor", op);
+}
+
+static int add_page(void *self, const struct tri_op *op)
+{
+    assert_int_equal(op->kind, TRI_OP_PUT_PAGE);
+    return add_op(self, "page", op);
+}
+
+static int add_message(void *self, const struct tri_op *op)
+{
+    assert_int_equal(op->kind, TRI_OP_PUT_MESSAGE);
+    return add_op(self, "message", op);
+}
+
+char *stand_try_dump(struct tri_store *store, int *error)
+{
+    struct dump dump = {0};
+    struct tri_store_visitor visitor = {.self = &dump,
+                                        .counter = add_counter,
+                                        .actor = add_actor,
+                                        .page = add_page,
+                                        .message = add_message};
+    add_text(&dump, "", 0);
+    *error = tri_store_load(store, &visitor);
+    if (*error != 0) {
+        free(dump.text);
+        return NULL;
+    }
+    return dump.text;
+}
+
+char *stand_dump(struct tri_store *store)
+{
+    int error = 0;
+    char *text = stand_try_dump(store, &error);
+    if (text == NULL) {
+        fail_msg("%s: %s", tr_error_name(error), tri_store_explain(store));
+    }
+    return text;
+}
+
+void stand_expect(struct tri_store *store, const char *text)
+{
+    char *dump = stand_dump(store);
+    assert_string_equal(dump, text);
+    free(dump);
+}
+
+/* --- Runs. --- */
+
+static uint64_t draw(uint64_t *random)
+{
+    *random += 0x9e3779b97f4a7c15ULL;
+    uint64_t value = *random;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111ebULL;
+    return value ^ (value >> 31);
+}
+
+static struct tri_op draw_op(uint64_t *random, uint8_t *bytes)
+{
+    static const enum tri_op_kind kinds[] = {
+        TRI_OP_PUT_COUNTER,  TRI_OP_DELETE_COUNTER, TRI_OP_PUT_ACTOR,  TRI_OP_PUT_ACTOR,
+        TRI_OP_DELETE_ACTOR, TRI_OP_PUT_PAGE,       TRI_OP_PUT_PAGE,   TRI_OP_DELETE_PAGE,
+        TRI_OP_PUT_MESSAGE,  TRI_OP_DELETE_MESSAGE, TRI_OP_PUT_RECORD, TRI_OP_PUT_META};
+    struct tri_op op = {.kind = kinds[draw(random) % TR_COUNT_OF(kinds)]};
+    uint64_t number = draw(random) % 6;
+    if (op.kind == TRI_OP_PUT_RECORD) {
+        return op_grown(2, draw(random), "run", bytes, 1024);
+    }
+    if (op.kind != TRI_OP_PUT_META) {
+        op.key = (struct tr_key){1 + draw(random) % 3, 1 + draw(random) % 12};
+    }
+    op.number = op.kind == TRI_OP_PUT_ACTOR ? 0 : number;
+    op.incarnation = op.kind >= TRI_OP_PUT_MESSAGE && op.kind <= TRI_OP_DELETE_MESSAGE
+                         ? (uint32_t)(draw(random) % 3)
+                         : 0;
+    if (op.kind == TRI_OP_PUT_ACTOR) {
+        op.incarnation = (uint32_t)draw(random);
+    }
+    size_t size = draw(random) % 8 == 0 ? 900 : draw(random) % 40;
+    memset(bytes, 'a' + (int)(draw(random) % 26), size);
+    op.data = (struct tr_bytes){.data = bytes, .size = size};
+    return op;
+}
+
+/* Whether two operations are about the same thing, as a commit may name it but once. */
+static bool is_same_thing(const struct tri_op *a, const struct tri_op *b)
+{
+    bool of_actors = a->kind <= TRI_OP_DELETE_PAGE && b->kind <= TRI_OP_DELETE_PAGE &&
+                     a->kind >= TRI_OP_PUT_ACTOR && b->kind >= TRI_OP_PUT_ACTOR;
+    bool of_messages = a->kind >= TRI_OP_PUT_MESSAGE && a->kind <= TRI_OP_DELETE_MESSAGE &&
+                       b->kind >= TRI_OP_PUT_MESSAGE && b->kind <= TRI_OP_DELETE_MESSAGE;
+    if (of_actors) {
+        return tr_key_equal(a->key, b->key) &&
+               (a->kind <= TRI_OP_DELETE_ACTOR || b->kind <= TRI_OP_DELETE_ACTOR ||
+                a->number == b->number);
+    }
+    bool of_counters = (a->kind == TRI_OP_PUT_COUNTER || a->kind == TRI_OP_DELETE_COUNTER) &&
+                       (b->kind == TRI_OP_PUT_COUNTER || b->kind == TRI_OP_DELETE_COUNTER);
+    if (of_counters) {
+        return tr_key_equal(a->key, b->key);
+    }
+    if (of_messages || (a->kind == TRI_OP_PUT_META && b->kind == TRI_OP_PUT_META)) {
+        return tr_key_equal(a->key, b->key) && a->number == b->number &&
+               a->incarnation == b->incarnation;
+    }
+    return false;
+}
+
+static bool is_new_thing(const struct tri_op *ops, size_t count, const struct tri_op *op)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (is_same_thing(&ops[i], op)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t stand_run_ops(uint64_t run, uint64_t number, struct tri_op *ops, uint8_t *bytes)
+{
+    uint64_t random = run * 1000003 + number;
+    size_t wanted = 1 + draw(&random) % ((STAND_RUN_OPS_MAX - 1) / 2);
+    size_t count = 0;
+    ops[count++] = op_counter(100, 0, number); /* so that no two commits leave the same */
+    for (size_t i = 0; i < wanted; i++) {
+        struct tri_op op = draw_op(&random, bytes + count * 1024);
+        if (!is_new_thing(ops, count, &op)) {
+            continue;
+        }
+        ops[count++] = op;
+        /* A page belongs to an actor, so it comes with one. */
+        if (op.kind == TRI_OP_PUT_PAGE) {
+            ops[count++] = op_actor(op.key.group, op.key.serial, 1, "owner");
+        }
+    }
+    qsort(ops, count, sizeof *ops, compare_ops);
+    return count;
+}

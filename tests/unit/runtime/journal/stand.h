@@ -1,0 +1,140 @@
+/*
+ * What the tests of stores stand on: the three places a store may live in (SQLite in a folder,
+ * SQLite on a simulated disk, the model), operations in few words, and a store's contents as text.
+ */
+#ifndef TR_TESTS_UNIT_RUNTIME_JOURNAL_STAND_H
+#define TR_TESTS_UNIT_RUNTIME_JOURNAL_STAND_H
+
+#include "tests/support/test.h"
+
+#include "runtime/journal/store.h"
+#include "tests/sim/disk.h"
+#include "tests/sim/model_store.h"
+
+enum stand_kind { STAND_FOLDER, STAND_DISK, STAND_MODEL, STAND_COUNT };
+
+struct stand {
+    enum stand_kind kind;
+    char folder[64];
+    struct tri_disk *disk;
+    struct tri_model *model;
+};
+
+/* A place without a store. Closing it removes all that is in it. */
+struct stand *stand_new(enum stand_kind kind);
+void stand_free(struct stand *stand);
+
+/* Durability full, for writing, with the records below at their newest versions. */
+struct tri_store_options stand_options(const struct stand *stand);
+
+/* Opens a store there and says what comes of it; stand_open insists. */
+int stand_try(struct stand *stand, const struct tri_store_options *options, char *explain,
+              struct tri_store **store);
+struct tri_store *stand_open(struct stand *stand);
+struct tri_store *stand_open_reader(struct stand *stand);
+
+/* From now on a second engine gets past the lock, as when somebody removed it. */
+void stand_lose_lock(struct stand *stand);
+
+/* How many records of a type are in the store. */
+size_t stand_count_records(struct stand *stand, const struct tr_schema *schema);
+
+/* A test that runs on every kind; its state points to the kind. */
+struct stand_test {
+    const char *name;
+    CMUnitTestFunction function;
+};
+
+#define STAND_TEST(function) \
+    {                        \
+#function, function  \
+    }
+#define STAND_TESTS_MAX 32
+
+/* Runs each of the tests on each kind and returns how many failed. */
+int stand_run_suite(const char *name, const struct stand_test *tests, size_t count);
+
+/* The path of one of the store's files. */
+void stand_path(const struct stand *stand, const char *name, char *path, size_t size);
+
+/* --- Records: `grown` in two versions under one name, and `wide` with every kind of field. --- */
+
+#define TR_GROWN_OLD_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, number, 1, 0)              \
+    FIELD(text, what, 1, 0)
+
+#define TR_GROWN_FIELDS(FIELD, ARRAY) \
+    TR_GROWN_OLD_FIELDS(FIELD, ARRAY) \
+    FIELD(text, why, 2, 0)            \
+    FIELD(ref, group, 2, 0)           \
+    FIELD(f64, share, 2, 0)
+
+#define TR_WIDE_FIELDS(FIELD, ARRAY)    \
+    FIELD(bool, truth, 1, 0)            \
+    FIELD(u8, tiny, 1, 0)               \
+    FIELD(u16, small, 1, 0)             \
+    FIELD(u32, middling, 1, 0)          \
+    FIELD(u64, large, 1, 0)             \
+    FIELD(i64, below, 1, 0)             \
+    FIELD(f64, real, 1, 0)              \
+    FIELD(key, who, 1, 0)               \
+    FIELD(ref, whom, 1, 0)              \
+    FIELD(text, words, 1, 0)            \
+    FIELD(bytes, blob, 1, 0)            \
+    FIELD(any, tree, 1, 0)              \
+    FIELD(text, secret, 1, TR_REDACTED) \
+    ARRAY(text, label, 24, 1, 0)        \
+    ARRAY(bytes, digest, 32, 1, 0)
+
+#define STAND_SCHEMAS(S)                                    \
+    S(grown_old, 901, TR_RECORD, 1, 0, TR_GROWN_OLD_FIELDS) \
+    S(grown, 901, TR_RECORD, 2, 0, TR_GROWN_FIELDS)         \
+    S(wide, 902, TR_RECORD, 1, 0, TR_WIDE_FIELDS)
+
+STAND_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+/* `grown_old` under the name of `grown`, as an older program knows it. */
+const struct tr_schema *stand_grown_old(void);
+
+/* --- Operations in few words. Text is the data; its bytes are the caller's. --- */
+
+struct tri_op op_counter(uint64_t group, uint64_t worker, uint64_t next);
+struct tri_op op_delete_counter(uint64_t group, uint64_t worker);
+struct tri_op op_actor(uint64_t group, uint64_t serial, uint32_t incarnation, const char *image);
+struct tri_op op_delete_actor(uint64_t group, uint64_t serial);
+struct tri_op op_page(uint64_t group, uint64_t serial, uint64_t page, const char *data);
+struct tri_op op_delete_page(uint64_t group, uint64_t serial, uint64_t page);
+struct tri_op op_message(uint64_t group, uint64_t serial, uint32_t incarnation, uint64_t sequence,
+                         const char *data);
+struct tri_op op_delete_message(uint64_t group, uint64_t serial, uint32_t incarnation,
+                                uint64_t sequence);
+struct tri_op op_meta(uint64_t cell, const char *data);
+
+/* A record `grown` at a version; it is packed into `buffer`. */
+struct tri_op op_grown(uint8_t version, uint64_t number, const char *what, uint8_t *buffer,
+                       size_t size);
+
+/* Sorts the operations and commits them. */
+int stand_commit(struct tri_store *store, uint64_t number, struct tri_op *ops, size_t count);
+
+#define COMMIT(store, number, ...)                                  \
+    stand_commit((store), (number), (struct tri_op[]){__VA_ARGS__}, \
+                 TR_COUNT_OF(((struct tri_op[]){__VA_ARGS__})))
+
+/* Everything that the store tells when it loads, a line for each; the caller frees it. */
+char *stand_dump(struct tri_store *store);
+
+/* The same, or NULL and the error where it cannot be loaded. */
+char *stand_try_dump(struct tri_store *store, int *error);
+
+/* Insists that the store tells exactly this. */
+void stand_expect(struct tri_store *store, const char *text);
+
+/* A commit of a long run: any of all operations, the same for the same run and number. */
+#define STAND_RUN_OPS_MAX 49
+size_t stand_run_ops(uint64_t run, uint64_t number, struct tri_op *ops, uint8_t *bytes);
+
+/* Bytes that stand_run_ops needs. */
+#define STAND_RUN_BYTES (STAND_RUN_OPS_MAX * 1024)
+
+#endif

@@ -1,0 +1,360 @@
+/*
+ * One suite of what runtime/journal/store.h promises, run on SQLite in a folder, on SQLite on a
+ * simulated disk, and on the model that simulations use: here what is kept and how it is told, in
+ * test_store_life.c how stores begin and end. What only SQLite does is in test_sqlite_*.c.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/limits.h"
+#include "tests/unit/runtime/journal/stand.h"
+
+/* A cell of the program's own. */
+#define CELL (TRI_META_USER + 1)
+
+static struct stand *begin(void **state)
+{
+    return stand_new(*(const enum stand_kind *)*state);
+}
+
+static void test_is_empty_at_first(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(store->incarnation, 1);
+    assert_int_equal(store->last_number, 0);
+    stand_expect(store, "");
+    assert_non_null(tri_store_explain(store));
+    assert_int_equal(tri_store_tend(store), 0);
+    tri_store_close(store);
+    tri_store_close(NULL);
+    stand_free(stand);
+}
+
+static void test_loads_in_order(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_message(2, 1, 1, 5, "m5"), op_message(2, 1, 1, 3, "m3"),
+                            op_actor(2, 9, 4, "b"), op_actor(1, 7, 1, "a"), op_page(2, 9, 1, "p1"),
+                            op_counter(1, 1, 3), op_counter(0, 2, 9)),
+                     0);
+    assert_int_equal(COMMIT(store, 2, op_message(1, 8, 2, 1, "m1"), op_message(1, 8, 1, 9, "m9"),
+                            op_actor(1, 300, 1, ""), op_page(1, 7, 0, ""), op_page(2, 9, 0, "p0")),
+                     0);
+    const char *all = "counter 0/2 0 9 0 \n"
+                      "counter 1/1 0 3 0 \n"
+                      "actor 1/7 1 0 77 a\n"
+                      "page 1/7 0 0 0 \n"
+                      "actor 1/300 1 0 77 \n"
+                      "actor 2/9 4 0 77 b\n"
+                      "page 2/9 0 0 0 p0\n"
+                      "page 2/9 0 1 0 p1\n"
+                      "message 1/8 1 9 0 m9\n"
+                      "message 1/8 2 1 0 m1\n"
+                      "message 2/1 1 3 0 m3\n"
+                      "message 2/1 1 5 0 m5\n";
+    stand_expect(store, all);
+    stand_expect(store, all);
+    tri_store_close(store);
+    store = stand_open(stand);
+    stand_expect(store, all);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+static void test_overwrites_and_deletes(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_counter(1, 0, 1), op_actor(1, 1, 1, "old"),
+                            op_actor(1, 2, 1, "gone"), op_page(1, 1, 0, "old"),
+                            op_page(1, 1, 1, "gone"), op_page(1, 2, 0, "gone"),
+                            op_page(1, 2, 7, "gone"), op_message(1, 1, 1, 1, "old"),
+                            op_message(1, 1, 1, 2, "gone"), op_message(1, 1, 2, 2, "stays")),
+                     0);
+    assert_int_equal(COMMIT(store, 2, op_counter(1, 0, 2), op_actor(1, 1, 2, "new"),
+                            op_delete_actor(1, 2), op_page(1, 1, 0, "new"), op_delete_page(1, 1, 1),
+                            op_message(1, 1, 1, 1, "new"), op_delete_message(1, 1, 1, 2)),
+                     0);
+    stand_expect(store, "counter 1/0 0 2 0 \n"
+                        "actor 1/1 2 0 77 new\n"
+                        "page 1/1 0 0 0 new\n"
+                        "message 1/1 1 1 0 new\n"
+                        "message 1/1 2 2 0 stays\n");
+    /* Deleting what is not there is no error; an actor that comes again has no old pages. */
+    assert_int_equal(COMMIT(store, 3, op_delete_actor(5, 5), op_delete_counter(1, 0),
+                            op_delete_counter(5, 5), op_delete_page(5, 5, 5),
+                            op_delete_message(5, 5, 5, 5), op_delete_actor(1, 1)),
+                     0);
+    assert_int_equal(COMMIT(store, 4, op_actor(1, 1, 3, "again")), 0);
+    stand_expect(store, "actor 1/1 3 0 77 again\n"
+                        "message 1/1 1 1 0 new\n"
+                        "message 1/1 2 2 0 stays\n");
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+static void test_keeps_whole_pages(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    size_t size = TR_PAGE_BYTES_MAX;
+    uint8_t *bytes = malloc(size);
+    uint8_t *back = malloc(size);
+    assert_true(bytes != NULL && back != NULL);
+    for (size_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)(i * 7 + i / 256);
+    }
+    struct tri_op page = op_page(1, 1, 3, "");
+    page.data = (struct tr_bytes){.data = bytes, .size = size};
+    struct tri_op meta = op_meta(TRI_META_USER, "");
+    meta.data = (struct tr_bytes){.data = bytes, .size = 8};
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "x"), page, meta), 0);
+    size_t got = 0;
+    struct tr_key key = {1, 1};
+    assert_int_equal(tri_store_read_page(store, key, 3, back, size, &got), 0);
+    assert_int_equal(got, size);
+    assert_memory_equal(back, bytes, got);
+    assert_int_equal(tri_store_read_meta(store, TRI_META_USER, back, 8, &got), 0);
+    assert_int_equal(got, 8);
+    assert_memory_equal(back, bytes, got);
+    tri_store_close(store);
+    free(bytes);
+    free(back);
+    stand_free(stand);
+}
+
+static int check_bytes(void *self, const struct tri_op *op)
+{
+    const struct tr_bytes *expected = self;
+    assert_int_equal(op->data.size, expected->size);
+    assert_memory_equal(op->data.data, expected->data, expected->size);
+    return 0;
+}
+
+static void test_keeps_large_messages_and_numbers(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    struct tr_bytes large = {.size = TR_MESSAGE_BYTES_MAX};
+    uint8_t *bytes = malloc(large.size);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < large.size; i++) {
+        bytes[i] = (uint8_t)(i * 7 + i / 256);
+    }
+    large.data = bytes;
+    uint64_t last_group = INT64_MAX;
+    struct tri_op message = op_message(last_group, 1, UINT32_MAX, UINT64_MAX, "");
+    message.data = large;
+    assert_int_equal(COMMIT(store, UINT64_MAX / 2, message, op_counter(last_group, 15, UINT64_MAX)),
+                     0);
+    struct tri_store_visitor visitor = {.self = &large, .message = check_bytes};
+    assert_int_equal(tri_store_load(store, &visitor), 0);
+    assert_int_equal(
+        COMMIT(store, UINT64_MAX / 2, op_message(last_group, 1, UINT32_MAX, UINT64_MAX, "small")),
+        0);
+    stand_expect(store, "counter 9223372036854775807/15 0 18446744073709551615 0 \n"
+                        "message 9223372036854775807/1 4294967295 18446744073709551615 0 small\n");
+    tri_store_close(store);
+    free(bytes);
+    stand_free(stand);
+}
+
+static void test_reads_pages_and_cells(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_actor(1, 1, 1, "x"), op_page(1, 1, 4, "page"),
+                            op_page(1, 1, 5, ""), op_meta(CELL, "cell")),
+                     0);
+    struct tr_key key = {1, 1};
+    char buffer[8] = "untouch";
+    size_t size = 99;
+    assert_int_equal(tri_store_read_page(store, key, 6, buffer, 8, &size), TR_NOT_FOUND);
+    assert_int_equal(tri_store_read_page(store, key, 4, buffer, 3, &size), TR_LIMIT);
+    assert_int_equal(tri_store_read_meta(store, TRI_META_USER, buffer, 8, &size), TR_NOT_FOUND);
+    assert_int_equal(tri_store_read_meta(store, CELL, buffer, 3, &size), TR_LIMIT);
+    assert_int_equal(size, 99);
+    assert_string_equal(buffer, "untouch");
+    assert_int_equal(tri_store_read_page(store, key, 4, buffer, 4, &size), 0);
+    assert_int_equal(size, 4);
+    assert_memory_equal(buffer, "page", 4);
+    assert_int_equal(tri_store_read_meta(store, CELL, buffer, 8, &size), 0);
+    assert_memory_equal(buffer, "cell", 4);
+    assert_int_equal(tri_store_read_page(store, key, 5, buffer, 0, &size), 0);
+    assert_int_equal(size, 0);
+    assert_int_equal(COMMIT(store, 2, op_meta(CELL, "new")), 0);
+    assert_int_equal(tri_store_read_meta(store, CELL, buffer, 8, &size), 0);
+    assert_int_equal(size, 3);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+static int refuse_second(void *self, const struct tri_op *op)
+{
+    (void)op;
+    int *calls = self;
+    return ++*calls == 2 ? TR_LIMIT : 0;
+}
+
+static int count_calls(void *self, const struct tri_op *op)
+{
+    (void)op;
+    ++*(int *)self;
+    return 0;
+}
+
+static void test_a_visitor_ends_the_loading(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_counter(1, 0, 1), op_actor(1, 1, 1, "x"),
+                            op_page(1, 1, 0, "p"), op_page(1, 1, 1, "p"), op_actor(1, 2, 1, "y"),
+                            op_message(1, 1, 1, 1, "m"), op_message(1, 1, 1, 2, "m"),
+                            op_counter(2, 0, 1)),
+                     0);
+    for (int which = 0; which < 4; which++) {
+        int refusals = 0;
+        int calls = 0;
+        struct tri_store_visitor visitor = {.self = &refusals};
+        int (**callbacks[])(void *, const struct tri_op *) = {&visitor.counter, &visitor.actor,
+                                                              &visitor.page, &visitor.message};
+        *callbacks[which] = refuse_second;
+        assert_int_equal(tri_store_load(store, &visitor), TR_LIMIT);
+        assert_int_equal(refusals, 2);
+        /* What is not wanted is not told, and the store is none the worse for it. */
+        *callbacks[which] = count_calls;
+        visitor.self = &calls;
+        assert_int_equal(tri_store_load(store, &visitor), 0);
+        assert_int_equal(calls, 2);
+    }
+    assert_int_equal(COMMIT(store, 2, op_counter(1, 0, 2)), 0);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+static void test_refuses_what_makes_no_sense(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    uint8_t buffer[256];
+    assert_int_equal(COMMIT(store, 5, op_actor(1, 1, 1, "kept")), 0);
+    struct tri_op unknown = op_actor(1, 2, 1, "x");
+    unknown.kind = (enum tri_op_kind)99;
+    struct tri_op foreign = op_grown(2, 1, "x", buffer, sizeof buffer);
+    foreign.type = 999;
+    struct tri_op cut = op_grown(2, 1, "x", buffer, sizeof buffer);
+    cut.data.size--;
+    struct tri_op newer = op_grown(2, 1, "x", buffer, sizeof buffer);
+    newer.incarnation = 3;
+    struct tri_op much_newer = newer;
+    much_newer.incarnation = 258; /* 2 in eight bits */
+    assert_int_equal(COMMIT(store, 4, op_actor(1, 2, 1, "x")), TR_INVALID);
+    assert_int_equal(COMMIT(store, 6, op_actor(1, 2, 1, "x"), unknown), TR_INVALID);
+    assert_int_equal(COMMIT(store, 6, op_actor(1, 2, 1, "x"), foreign), TR_UNKNOWN_TYPE);
+    assert_int_equal(COMMIT(store, 6, op_actor(1, 2, 1, "x"), cut), TR_TRUNCATED);
+    assert_int_equal(COMMIT(store, 6, op_actor(1, 2, 1, "x"), newer), TR_VERSION);
+    assert_int_equal(COMMIT(store, 6, op_actor(1, 2, 1, "x"), much_newer), TR_VERSION);
+    assert_int_equal(store->last_number, 5);
+    stand_expect(store, "actor 1/1 1 0 77 kept\n");
+    assert_int_equal(stand_count_records(stand, &tr_grown_schema), 0);
+    assert_int_equal(COMMIT(store, 6, op_actor(1, 2, 1, "fine")), 0);
+    struct tri_store *reader = stand_open_reader(stand);
+    assert_int_equal(COMMIT(reader, 7, op_actor(1, 3, 1, "x")), TR_INVALID);
+    stand_expect(reader, "actor 1/1 1 0 77 kept\nactor 1/2 1 0 77 fine\n");
+    tri_store_close(reader);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+/* What a reader's callback does while it hears of the first actor. */
+struct meanwhile {
+    struct tri_store *writer;
+    int commits;
+    int actors;
+};
+
+static int commit_meanwhile(void *self, const struct tri_op *op)
+{
+    (void)op;
+    struct meanwhile *meanwhile = self;
+    meanwhile->actors++;
+    if (meanwhile->commits++ == 0) {
+        assert_int_equal(
+            COMMIT(meanwhile->writer, 2, op_delete_actor(1, 2), op_actor(1, 3, 1, "c")), 0);
+    }
+    return 0;
+}
+
+static void test_a_reader_sees_one_moment(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *writer = stand_open(stand);
+    assert_int_equal(
+        COMMIT(writer, 1, op_actor(1, 1, 1, "a"), op_actor(1, 2, 1, "b"), op_actor(1, 4, 1, "d")),
+        0);
+    struct tri_store *reader = stand_open_reader(stand);
+    struct meanwhile meanwhile = {.writer = writer};
+    struct tri_store_visitor visitor = {.self = &meanwhile, .actor = commit_meanwhile};
+    assert_int_equal(tri_store_load(reader, &visitor), 0);
+    assert_int_equal(meanwhile.actors, 3);
+    assert_int_equal(reader->last_number, 1);
+    stand_expect(reader, "actor 1/1 1 0 77 a\nactor 1/3 1 0 77 c\nactor 1/4 1 0 77 d\n");
+    assert_int_equal(reader->last_number, 2);
+    tri_store_close(reader);
+    assert_int_equal(COMMIT(writer, 3, op_actor(1, 5, 1, "e")), 0);
+    tri_store_close(writer);
+    stand_free(stand);
+}
+
+static void test_equals_the_model_at_every_number(void **state)
+{
+    static struct tri_op ops[STAND_RUN_OPS_MAX];
+    static uint8_t bytes[STAND_RUN_BYTES];
+    struct stand *stand = begin(state);
+    struct stand *other = stand_new(STAND_MODEL);
+    struct tri_store_options options = stand_options(stand);
+    options.durability = TR_DURABILITY_PROCESS; /* a sync for each commit would only take time */
+    struct tri_store *store = NULL;
+    assert_int_equal(stand_try(stand, &options, NULL, &store), 0);
+    struct tri_store *model = stand_open(other);
+    for (uint64_t i = 1; i <= 150; i++) {
+        struct tri_commit commit = {ops, stand_run_ops(11, i, ops, bytes), i};
+        assert_int_equal(tri_store_commit(store, &commit), 0);
+        assert_int_equal(tri_store_commit(model, &commit), 0);
+        char *expected = stand_dump(model);
+        stand_expect(store, expected);
+        free(expected);
+        if (i % 50 == 0) {
+            tri_store_close(store);
+            assert_int_equal(stand_try(stand, &options, NULL, &store), 0);
+        }
+    }
+    assert_int_equal(stand_count_records(stand, &tr_grown_schema),
+                     stand_count_records(other, &tr_grown_schema));
+    assert_true(stand_count_records(stand, &tr_grown_schema) > 10);
+    tri_store_close(store);
+    tri_store_close(model);
+    stand_free(stand);
+    stand_free(other);
+}
+
+static const struct stand_test tests[] = {
+    STAND_TEST(test_is_empty_at_first),
+    STAND_TEST(test_loads_in_order),
+    STAND_TEST(test_overwrites_and_deletes),
+    STAND_TEST(test_keeps_whole_pages),
+    STAND_TEST(test_keeps_large_messages_and_numbers),
+    STAND_TEST(test_reads_pages_and_cells),
+    STAND_TEST(test_a_visitor_ends_the_loading),
+    STAND_TEST(test_refuses_what_makes_no_sense),
+    STAND_TEST(test_a_reader_sees_one_moment),
+    STAND_TEST(test_equals_the_model_at_every_number),
+};
+
+int main(void)
+{
+    return stand_run_suite("store", tests, TR_COUNT_OF(tests));
+}
