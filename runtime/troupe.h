@@ -276,6 +276,12 @@ TR_MUST_USE int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t
 /* Lets a quarantined actor go on; with `drop` without the message that failed twice. */
 TR_MUST_USE int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop);
 
+/*
+ * Why the host cannot go on, in words for a person; empty while it can. A store that fails ends a
+ * host: what was not committed has been seen by nobody, and a restart goes on from the store.
+ */
+const char *tr_host_explain(struct tr_host *host);
+
 /* Commits what there is, ends the threads and leaves actors as they are in the store. */
 void tr_host_stop(struct tr_host *host);
 

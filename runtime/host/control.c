@@ -265,6 +265,17 @@ int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop)
                             : TR_CLOSED;
 }
 
+const char *tr_host_explain(struct tr_host *host)
+{
+    int fatal = atomic_load(&host->fatal);
+    if (fatal == 0) {
+        return "";
+    }
+    /* The journal's thread has written its words before it told of its end. */
+    bool is_journal = host->store != NULL && fatal == host->journal.error;
+    return is_journal ? host->journal.words : tr_error_text(fatal);
+}
+
 void tri_control_fini(struct tr_host *host)
 {
     while (host->ended != NULL) {

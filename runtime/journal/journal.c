@@ -7,6 +7,7 @@
  */
 #include "runtime/journal/journal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/env/env.h"
@@ -43,6 +44,8 @@ static void fail(struct tri_journal *journal, int error)
 {
     journal->state = TRI_JOURNAL_FAILED;
     journal->error = error;
+    snprintf(journal->words, sizeof journal->words, "%s: %s", tr_error_text(error),
+             tri_store_explain(journal->store));
 }
 
 /* Keeps a batch in its place of the order. */
@@ -164,6 +167,12 @@ static void release_group(struct tri_journal *journal)
     }
 }
 
+/* Errors after which nothing was written and the same group may be tried again. */
+static bool may_retry(int error)
+{
+    return error == TR_STORE_FULL || error == TR_BUSY || error == TR_MEMORY;
+}
+
 static void commit_group(struct tri_journal *journal)
 {
     uint64_t last_number;
@@ -180,8 +189,8 @@ static void commit_group(struct tri_journal *journal)
         journal->groups_committed++;
         journal->ops_committed += commit.count;
         release_group(journal);
-    } else if (error == TR_STORE_FULL) {
-        journal->state = TRI_JOURNAL_FULL;
+    } else if (may_retry(error)) {
+        journal->state = TRI_JOURNAL_WAITS;
         journal->error = error;
         journal->retry_ns = tri_monotonic_ns(journal->env) + RETRY_FULL_NS;
     } else {
@@ -212,5 +221,11 @@ bool tri_journal_step(struct tri_journal *journal)
         commit_group(journal);
     }
     tri_outbox_flush(&journal->outbox, journal->link);
+    if (journal->pending == NULL && journal->state == TRI_JOURNAL_WELL) {
+        int error = tri_store_tend(journal->store);
+        if (error != 0) {
+            fail(journal, error);
+        }
+    }
     return did_receive || did_commit;
 }

@@ -18,7 +18,7 @@
 /* How the journal is doing; read by anybody. */
 enum tri_journal_state {
     TRI_JOURNAL_WELL,
-    TRI_JOURNAL_FULL,   /* no room: the group in hand is tried again until there is */
+    TRI_JOURNAL_WAITS,  /* no room: the group in hand is tried again until there is */
     TRI_JOURNAL_FAILED, /* the host must end; what the store holds goes on */
 };
 
@@ -42,7 +42,8 @@ struct tri_journal {
     struct tri_group_commit group;
     uint64_t retry_ns; /* when a full disk is tried again */
     enum tri_journal_state state;
-    int error; /* why it is not well */
+    int error;                           /* why it is not well */
+    char words[TRI_STORE_EXPLAIN_BYTES]; /* the same for a person, once it has failed */
     uint32_t batches_of[TR_WORKERS_MAX];
     struct tri_outbox outbox; /* what the group in hand lets go, and the news for workers */
     uint64_t groups_committed;
