@@ -23,35 +23,12 @@ struct answer {
     struct tr_ref actor;
 };
 
-/* Packs one message from this place into a frame of its own and sends it. */
-static int send(struct tr_host *host, uint32_t place, struct tr_envelope *envelope,
-                const struct tr_schema *schema, const void *body)
+/* Says one thing at once. */
+static int say(struct tr_host *host, uint32_t place, const struct tr_envelope *wanted,
+               const struct tr_schema *schema, const void *body)
 {
-    size_t body_max = schema->size_max(body);
-    if (body_max > TR_MESSAGE_BYTES_MAX - TR_ENVELOPE_BYTES) {
-        return TR_LIMIT;
-    }
-    uint8_t *bytes = tr_alloc(TR_ENVELOPE_BYTES + body_max);
-    if (bytes == NULL) {
-        return TR_MEMORY;
-    }
-    struct tr_writer writer = tr_writer_of(bytes + TR_ENVELOPE_BYTES, body_max);
-    int error = schema->pack(body, &writer);
-    envelope->envelope_version = TR_ENVELOPE_VERSION;
-    envelope->version = schema->version;
-    envelope->type = schema->id;
-    envelope->body_size = (uint32_t)tr_writer_size(&writer);
-    envelope->from_serial = TR_SERVICE_CONTROL;
-    envelope->from_incarnation = host->shared.host_epoch;
-    envelope->sequence = ++host->said;
-    envelope->trace = envelope->sequence;
-    tr_envelope_pack(envelope, bytes);
-    if (error == 0) {
-        size_t size = TR_ENVELOPE_BYTES + envelope->body_size;
-        error = tri_outbox_add(&host->outbox, place, (struct tr_bytes){bytes, size}, false);
-    }
-    tr_free(bytes);
-    tri_outbox_flush(&host->outbox, host->control);
+    int error = tri_voice_say(&host->voice, place, wanted, schema, body);
+    tri_voice_flush(&host->voice);
     return error;
 }
 
@@ -64,7 +41,7 @@ static int tell_worker(struct tr_host *host, uint32_t worker, const struct tr_sc
         .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
         .to_serial = TR_SERVICE_WORKERS + worker,
     };
-    return send(host, worker, &envelope, schema, body);
+    return say(host, worker, &envelope, schema, body);
 }
 
 /* What an actor, or the runtime in its name, is told. */
@@ -78,7 +55,7 @@ static int tell_actor(struct tr_host *host, struct tr_ref to, uint8_t kind,
         .to_serial = to.key.serial,
         .to_incarnation = to.incarnation,
     };
-    return send(host, tri_birth_worker(&host->shared, to.key), &envelope, schema, body);
+    return say(host, tri_birth_worker(&host->shared, to.key), &envelope, schema, body);
 }
 
 static void read_answer(struct tr_bytes bytes, struct answer *answer)
@@ -113,7 +90,7 @@ static bool read_frames(struct tr_host *host, uint64_t wish, struct answer *foun
 {
     struct tri_frame frame;
     bool is_found = false;
-    while (!is_found && tri_link_receive(host->control, &frame) == 0) {
+    while (!is_found && tri_link_receive(host->voice.link, &frame) == 0) {
         struct tr_bytes bytes;
         bool is_stored;
         size_t offset = 0;
@@ -127,7 +104,7 @@ static bool read_frames(struct tr_host *host, uint64_t wish, struct answer *foun
                 is_found = true;
             }
         }
-        tri_link_release(host->control, &frame);
+        tri_link_release(host->voice.link, &frame);
     }
     return is_found;
 }
@@ -140,8 +117,8 @@ static int await_wish(struct tr_host *host, uint64_t wish, struct answer *answer
         if (fatal != 0) {
             return fatal;
         }
-        tri_outbox_flush(&host->outbox, host->control);
-        tri_link_wait(host->control, WAIT_SLICE_NS);
+        tri_voice_flush(&host->voice);
+        tri_link_wait(host->voice.link, WAIT_SLICE_NS);
     }
     return answer->reason;
 }
@@ -221,8 +198,8 @@ int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms,
         if (error == 0 && timeout_ms != 0 && waited_ms >= timeout_ms) {
             error = TR_TIMEOUT;
         }
-        tri_outbox_flush(&host->outbox, host->control);
-        tri_link_wait(host->control, timeout_ms == 0 ? WAIT_SLICE_NS : 1000000);
+        tri_voice_flush(&host->voice);
+        tri_link_wait(host->voice.link, timeout_ms == 0 ? WAIT_SLICE_NS : 1000000);
     }
     return error;
 }

@@ -92,6 +92,7 @@ int tri_host_init(struct tr_host *host, const struct tr_host_options *options, s
     host->store = store;
     host->stuck_handler_ms = options->stuck_handler_ms;
     int error = init_shared(host, options);
+    tri_voice_init(&host->voice, TR_SERVICE_CONTROL, host->shared.host_epoch);
     if (error == 0) {
         error = init_workers(host);
     }
@@ -114,7 +115,7 @@ void tri_host_fini(struct tr_host *host)
     if (host->store != NULL) {
         tri_journal_fini(&host->journal);
     }
-    tri_outbox_fini(&host->outbox);
+    tri_voice_fini(&host->voice);
     tri_control_fini(host);
 }
 
@@ -170,7 +171,7 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
         error = tri_host_load(host);
     }
     if (error == 0) {
-        error = host->env->ops->link_open(host->env, TRI_PLACE_CONTROL, &host->control);
+        error = host->env->ops->link_open(host->env, TRI_PLACE_CONTROL, &host->voice.link);
     }
     return error;
 }
@@ -251,7 +252,7 @@ static void *journal_main(void *argument)
 {
     struct tr_host *host = argument;
     struct tri_journal *journal = &host->journal;
-    int error = host->env->ops->link_open(host->env, TRI_PLACE_JOURNAL, &journal->link);
+    int error = host->env->ops->link_open(host->env, TRI_PLACE_JOURNAL, &journal->voice.link);
     if (error != 0) {
         fail_host(host, error);
         return NULL;
@@ -262,7 +263,7 @@ static void *journal_main(void *argument)
         while (tri_journal_step(journal)) {
         }
         if (!is_draining) {
-            tri_link_wait(journal->link, JOURNAL_WAIT_NS);
+            tri_link_wait(journal->voice.link, JOURNAL_WAIT_NS);
         }
     }
     if (journal->state == TRI_JOURNAL_FAILED) {
@@ -300,7 +301,7 @@ static void nudge(struct tr_host *host, uint32_t place)
     size_t size;
     if (tri_frame_add(&frame, (struct tr_bytes){0}, false) == 0) {
         uint8_t *data = tri_frame_take(&frame, TRI_PLACE_CONTROL, &size);
-        tri_outbox_send(&host->outbox, host->control, place, data, size);
+        tri_outbox_send(&host->voice.outbox, host->voice.link, place, data, size);
     }
 }
 
@@ -329,9 +330,9 @@ static void close_links(struct tr_host *host)
         tri_link_close(host->workers[i].link);
         host->workers[i].link = NULL;
     }
-    tri_link_close(host->journal.link);
-    tri_link_close(host->control);
-    host->control = NULL;
+    tri_link_close(host->journal.voice.link);
+    tri_link_close(host->voice.link);
+    host->voice.link = NULL;
 }
 
 void tr_host_free(struct tr_host *host)

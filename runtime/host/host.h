@@ -9,6 +9,7 @@
 
 #include "runtime/host/worker.h"
 #include "runtime/journal/journal.h"
+#include "runtime/link/voice.h"
 
 /* What a worker's thread is given. */
 struct tri_thread {
@@ -26,10 +27,8 @@ struct tr_host {
     struct tri_worker *workers;
     struct tri_poison *poison;
     /* The program's own place; used by the thread that made the host. */
-    struct tri_link *control;
-    struct tri_outbox outbox;
+    struct tri_voice voice;
     uint64_t wishes;
-    uint64_t said;
     struct tri_ended *ended; /* DOWNs that came while something else was waited for */
     uint32_t next_worker;
     /* Threads. */

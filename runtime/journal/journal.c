@@ -24,9 +24,9 @@ void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tr
     *journal = (struct tri_journal){
         .env = env,
         .store = store,
-        .host_epoch = (uint32_t)store->incarnation,
         .committed_number = store->last_number,
     };
+    tri_voice_init(&journal->voice, TR_SERVICE_JOURNAL, (uint32_t)store->incarnation);
 }
 
 void tri_journal_fini(struct tri_journal *journal)
@@ -36,7 +36,7 @@ void tri_journal_fini(struct tri_journal *journal)
         journal->pending = pending->next;
         tr_free(pending);
     }
-    tri_outbox_fini(&journal->outbox);
+    tri_voice_fini(&journal->voice);
     tri_group_commit_fini(&journal->group);
 }
 
@@ -75,9 +75,9 @@ static bool receive_batches(struct tri_journal *journal)
 {
     struct tri_frame frame;
     uint32_t count = 0;
-    while (count < SLICE_FRAMES && tri_link_receive(journal->link, &frame) == 0) {
+    while (count < SLICE_FRAMES && tri_link_receive(journal->voice.link, &frame) == 0) {
         keep_batch(journal, &frame);
-        tri_link_release(journal->link, &frame);
+        tri_link_release(journal->voice.link, &frame);
         count++;
     }
     return count > 0;
@@ -92,7 +92,7 @@ static int each_op(const struct tri_pending *pending, struct tri_journal *journa
     int error = 0;
     while (error == 0 && tri_batch_next(batch, &offset, &op)) {
         if ((op.kind == TRI_OP_CALL) == calls) {
-            error = calls ? tri_outbox_add(&journal->outbox, op.type, op.data, true)
+            error = calls ? tri_outbox_add(&journal->voice.outbox, op.type, op.data, true)
                           : tri_group_commit_add(&journal->group, &op);
         }
     }
@@ -123,26 +123,12 @@ static int gather(struct tri_journal *journal, uint64_t *last_number)
 static void tell_committed(struct tri_journal *journal, uint32_t worker, uint32_t batches)
 {
     struct tr_committed committed = {.number = journal->committed_number, .batches = batches};
-    uint8_t bytes[TR_ENVELOPE_BYTES + 64];
-    struct tr_writer writer =
-        tr_writer_of(bytes + TR_ENVELOPE_BYTES, sizeof bytes - TR_ENVELOPE_BYTES);
-    int error = tr_committed_pack(&committed, &writer);
-    TR_ASSERT(error == 0);
     struct tr_envelope envelope = {
-        .envelope_version = TR_ENVELOPE_VERSION,
         .kind = TR_KIND_CONTROL,
         .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
-        .version = tr_committed_schema.version,
-        .type = tr_committed_schema.id,
-        .body_size = (uint32_t)tr_writer_size(&writer),
         .to_serial = TR_SERVICE_WORKERS + worker,
-        .from_serial = TR_SERVICE_JOURNAL,
-        .from_incarnation = journal->host_epoch,
-        .sequence = ++journal->said,
     };
-    tr_envelope_pack(&envelope, bytes);
-    size_t size = TR_ENVELOPE_BYTES + tr_writer_size(&writer);
-    error = tri_outbox_add(&journal->outbox, worker, (struct tr_bytes){bytes, size}, false);
+    int error = tri_voice_say(&journal->voice, worker, &envelope, &tr_committed_schema, &committed);
     if (error != 0) {
         fail(journal, error);
     }
@@ -220,7 +206,7 @@ bool tri_journal_step(struct tri_journal *journal)
     if (did_commit) {
         commit_group(journal);
     }
-    tri_outbox_flush(&journal->outbox, journal->link);
+    tri_voice_flush(&journal->voice);
     if (journal->pending == NULL && journal->state == TRI_JOURNAL_WELL) {
         int error = tri_store_tend(journal->store);
         if (error != 0) {

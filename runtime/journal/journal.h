@@ -13,7 +13,7 @@
 #define TR_RUNTIME_JOURNAL_JOURNAL_H
 
 #include "runtime/journal/group.h"
-#include "runtime/link/outbox.h"
+#include "runtime/link/voice.h"
 
 /* How the journal is doing; read by anybody. */
 enum tri_journal_state {
@@ -33,11 +33,9 @@ struct tri_pending {
 
 struct tri_journal {
     struct tr_env *env;
-    struct tri_link *link;
+    struct tri_voice voice; /* with it, what the group in hand lets go */
     struct tri_store *store;
-    uint32_t host_epoch;
     uint64_t committed_number;
-    uint64_t said;
     struct tri_pending *pending; /* by number */
     struct tri_group_commit group;
     uint64_t retry_ns; /* when a full disk is tried again */
@@ -45,7 +43,6 @@ struct tri_journal {
     int error;                           /* why it is not well */
     char words[TRI_STORE_EXPLAIN_BYTES]; /* the same for a person, once it has failed */
     uint32_t batches_of[TR_WORKERS_MAX];
-    struct tri_outbox outbox; /* what the group in hand lets go, and the news for workers */
     uint64_t groups_committed;
     uint64_t ops_committed;
 };

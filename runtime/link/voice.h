@@ -1,0 +1,34 @@
+/*
+ * A voice: how a place that is no worker speaks. The journal, the program and the services make
+ * whole messages with it and send them over their link.
+ */
+#ifndef TR_RUNTIME_LINK_VOICE_H
+#define TR_RUNTIME_LINK_VOICE_H
+
+#include "runtime/link/outbox.h"
+#include "schemas/envelope.h"
+#include "schemas/field.h"
+
+struct tri_voice {
+    struct tri_link *link; /* the speaker's own; belongs to who opened it */
+    struct tri_outbox outbox;
+    struct tr_ref from; /* in group 0 */
+    uint64_t said;
+};
+
+/* A voice for the service `serial` of a host with this epoch; the link comes when it is open. */
+void tri_voice_init(struct tri_voice *voice, uint64_t serial, uint32_t host_epoch);
+void tri_voice_fini(struct tri_voice *voice);
+
+/*
+ * Puts a message into the frame for a place. The caller fills in what it is to its receiver: kind,
+ * flags, to, cause, deadline; the rest is the voice's. Errors: TR_LIMIT, TR_MEMORY, packing's.
+ */
+TR_MUST_USE int tri_voice_say(struct tri_voice *voice, uint32_t place,
+                              const struct tr_envelope *wanted, const struct tr_schema *schema,
+                              const void *body);
+
+/* Sends what was said, as far as the pipes have room. */
+void tri_voice_flush(struct tri_voice *voice);
+
+#endif
