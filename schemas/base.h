@@ -15,7 +15,7 @@
 #define TR_MUST_USE __attribute__((warn_unused_result))
 
 /* printf-like functions are checked by the compiler. */
-#define TR_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define TR_PRINTF(text_place, first_place) __attribute__((format(printf, text_place, first_place)))
 
 #define TR_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define TR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
