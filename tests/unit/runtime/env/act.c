@@ -141,6 +141,9 @@ static int do_tell(char **arguments)
             printf("fd %d\n", fd);
         }
     }
+    if (folder != NULL) {
+        closedir(folder);
+    }
     sigset_t mask;
     sigprocmask(SIG_BLOCK, NULL, &mask);
     int blocked = 0;
@@ -196,14 +199,15 @@ static int do_copy(char **arguments)
 static int do_work(char **arguments)
 {
     enum { BYTES = 32 << 20 };
-    volatile char *memory = malloc(BYTES);
+    char *memory = malloc(BYTES);
     struct rusage usage;
     do {
         for (size_t i = 0; memory != NULL && i < BYTES; i += 4096) {
-            memory[i] = 1;
+            ((volatile char *)memory)[i] = 1;
         }
         getrusage(RUSAGE_SELF, &usage);
     } while (usage.ru_utime.tv_sec * 1000 + usage.ru_utime.tv_usec / 1000 < atoi(arguments[0]));
+    free(memory);
     return 0;
 }
 

@@ -132,7 +132,7 @@ static void ends_are_numbered_in_order(void **state)
     assert_int_equal(tri_key_table_init(&table, 100), 0);
     struct tri_key_entry *entries[10];
     for (int i = 0; i < 10; i++) {
-        char key[8];
+        char key[16];
         snprintf(key, sizeof key, "%d", i);
         entries[i] = ask(&table, key);
     }
