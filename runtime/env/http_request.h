@@ -1,0 +1,42 @@
+/*
+ * Inside http.h: a request once it is the http thread's own, and how it gets there.
+ *
+ * Threads hand tasks over by pushing them onto one list, without a lock; the http thread takes the
+ * whole list at once. Only http.c and http_request.c include this.
+ */
+#ifndef TR_RUNTIME_ENV_HTTP_REQUEST_H
+#define TR_RUNTIME_ENV_HTTP_REQUEST_H
+
+#include <stdatomic.h>
+
+#include "runtime/env/http.h"
+
+/* What is handed over: a request, or the wish that one be cancelled. */
+struct tri_http_task {
+    struct tri_http_task *next;
+    bool is_cancel;
+    uint64_t submitted_us;
+    struct tri_http_request request; /* its texts are views of `bytes`, each with a closing zero */
+    struct tr_text *headers;
+    char bytes[];
+};
+
+/* The list of tasks; any thread pushes, one takes. All zero is empty. */
+struct tri_http_inbox {
+    _Atomic(struct tri_http_task *) newest;
+};
+
+/* Checks and copies a request. TR_INVALID, TR_LIMIT, TR_MEMORY. */
+TR_MUST_USE int tri_http_task_new(const struct tri_http_request *request,
+                                  struct tri_http_task **task);
+
+/* NULL is fine. */
+void tri_http_task_free(struct tri_http_task *task);
+
+/* Hands a task over; whether the list was empty, and its taker is to be woken. */
+bool tri_http_inbox_push(struct tri_http_inbox *inbox, struct tri_http_task *task);
+
+/* Takes all tasks, linked from the oldest to the newest. */
+struct tri_http_task *tri_http_inbox_take(struct tri_http_inbox *inbox);
+
+#endif

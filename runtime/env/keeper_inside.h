@@ -1,0 +1,83 @@
+/*
+ * Inside the keeper: what its three files share. keeper.c begins, waits and ends; keeper_talk.c
+ * speaks with clients; keeper_work.c writes down, launches and tells. Nobody else includes this.
+ */
+#ifndef TR_RUNTIME_ENV_KEEPER_INSIDE_H
+#define TR_RUNTIME_ENV_KEEPER_INSIDE_H
+
+#include "runtime/env/frames.h"
+#include "runtime/env/keeper.h"
+#include "runtime/env/keeper_children.h"
+#include "runtime/env/keeper_file.h"
+#include "runtime/env/keeper_limits.h"
+
+/* Somebody who is connected; a free place has no descriptor. */
+struct tri_keeper_peer {
+    struct tri_frames frames;
+    bool is_greeted; /* its keeper_hello came, and we speak a common version */
+    bool is_following;
+    bool has_more;        /* frames came that wait for room in its output */
+    bool is_lost;         /* to be dropped at the end of the round */
+    uint64_t told_number; /* the last end that it was told as a follower */
+};
+
+/* Children in the order in which they came to some work. */
+struct tri_child_queue {
+    struct tri_child *first;
+    struct tri_child *last;
+};
+
+struct tri_keeper {
+    struct tri_keeper_options options;
+    int folder;
+    int lock;
+    int listener;
+    int signals;
+    char place[TR_KEEPER_PLACE_BYTES_MAX];
+    struct tri_key_table table;
+    struct tri_keeper_file file;
+    struct tri_children children;
+    struct tri_keeper_peer clients[TR_KEEPER_CLIENTS_MAX];
+    struct tri_child_queue asked; /* to be written down and launched */
+    struct tri_child_queue ended; /* to be written down and told */
+    uint64_t retry_ms;            /* the disk was full: no commit before */
+    uint64_t accept_ms;           /* no descriptor was left: nobody is let in before */
+    uint64_t idle_since_ms;       /* 0: there is something to do */
+    uint64_t watch_ms;            /* when to look at the folder again */
+    bool is_leaving;
+    uint64_t leave_ms; /* when it leaves although not all ends could be written down */
+    uint32_t complaint_count;
+};
+
+void tri_child_queue_put(struct tri_child_queue *queue, struct tri_child *child);
+
+/* The first of the queue, taken out of it, or NULL. */
+struct tri_child *tri_child_queue_take(struct tri_child_queue *queue);
+
+/* Writes a line to stderr, up to TR_KEEPER_COMPLAINTS_MAX of them. */
+void tri_keeper_complain(struct tri_keeper *keeper, const char *format, ...) TR_PRINTF(2, 3);
+
+/* Lets in who waits at the listener. */
+void tri_keeper_accept(struct tri_keeper *keeper);
+
+/* Reads what a client sent, when `is_readable`, and does what it asks for. */
+void tri_keeper_listen_to(struct tri_keeper *keeper, struct tri_keeper_peer *client,
+                          bool is_readable);
+
+/* Puts a message for a client; one who takes nothing for too long is lost. NULL is fine. */
+void tri_keeper_tell(struct tri_keeper *keeper, struct tri_keeper_peer *client,
+                     const struct tr_schema *schema, const void *value);
+
+/* Tells followers the ends that they have not been told, sends, and drops who is lost. */
+void tri_keeper_tell_all(struct tri_keeper *keeper);
+
+/* Disconnects. */
+void tri_keeper_drop(struct tri_keeper *keeper, struct tri_keeper_peer *client);
+
+/* Writes down what was asked and what ended, launches, writes that down, one sync for all. */
+void tri_keeper_work(struct tri_keeper *keeper);
+
+/* Ends, as unknown, what a dead keeper left in the log. Errors as tri_keeper_file_commit. */
+TR_MUST_USE int tri_keeper_settle(struct tri_keeper *keeper, bool was_here);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * The definitions behind process.h, and the two arrays inside a process_start: its words (program,
+ * arguments, environment) and its resource limits.
+ *
+ * Words are whatever the operating system takes: any bytes but zero. Most are UTF-8, and are then
+ * packed as text, which people can read in a dump.
+ */
+#include "schemas/process.h"
+
+TR_PROCESS_SCHEMAS(TR_SCHEMA_DEFINE)
+
+const struct tr_schema *const tr_process_schemas[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+
+const size_t tr_process_schema_count = TR_COUNT_OF(tr_process_schemas);
+
+const char *tr_process_outcome_name(uint8_t outcome)
+{
+    static const char *const names[] = {
+#define TRI_NAME(name, number, text) [number] = (text),
+        TR_PROCESS_OUTCOMES(TRI_NAME)
+#undef TRI_NAME
+    };
+    return outcome < TR_COUNT_OF(names) && names[outcome] != NULL ? names[outcome] : "?";
+}
+
+const char *tr_process_stopper_name(uint8_t stopper)
+{
+    static const char *const names[] = {
+#define TRI_NAME(name, number, text) [number] = (text),
+        TR_PROCESS_STOPPERS(TRI_NAME)
+#undef TRI_NAME
+    };
+    return stopper < TR_COUNT_OF(names) ? names[stopper] : "?";
+}
+
+const char *tr_process_phase_name(uint8_t phase)
+{
+    static const char *const names[] = {
+#define TRI_NAME(name, number, text) [number] = (text),
+        TR_PROCESS_PHASES(TRI_NAME)
+#undef TRI_NAME
+    };
+    return phase < TR_COUNT_OF(names) ? names[phase] : "?";
+}
+
+static void write_word(struct tr_writer *writer, const char *word)
+{
+    struct tr_text text = tr_text_of(word);
+    if (tr_utf8_valid(text)) {
+        tr_write_text(writer, text);
+    } else {
+        tr_write_bytes(writer, (struct tr_bytes){.data = (const uint8_t *)word, .size = text.size});
+    }
+}
+
+int tr_process_words_pack(const char *const *words, struct tr_writer *writer)
+{
+    uint32_t count = 0;
+    while (words[count] != NULL) {
+        count++;
+    }
+    tr_write_array(writer, count);
+    for (uint32_t i = 0; i < count; i++) {
+        write_word(writer, words[i]);
+    }
+    return writer->error;
+}
+
+int tr_process_limits_pack(const struct tr_process_limit *limits, size_t count,
+                           struct tr_writer *writer)
+{
+    tr_write_array(writer, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        tr_write_array(writer, 3);
+        tr_write_text(writer, limits[i].name);
+        tr_write_u64(writer, limits[i].soft);
+        tr_write_u64(writer, limits[i].hard);
+    }
+    return writer->error;
+}
+
+uint32_t tr_process_array_begin(struct tr_bytes array, struct tr_cursor *cursor)
+{
+    *cursor = tr_cursor_of(array);
+    if (array.size == 0 || tr_read_nil(cursor)) {
+        return 0;
+    }
+    return tr_read_array(cursor);
+}
+
+struct tr_bytes tr_process_word_next(struct tr_cursor *cursor)
+{
+    bool is_bytes = cursor->at < cursor->end && *cursor->at >= 0xc4 && *cursor->at <= 0xc6;
+    struct tr_bytes word;
+    if (is_bytes) {
+        word = tr_read_bytes(cursor);
+    } else {
+        struct tr_text text = tr_read_text(cursor);
+        word = (struct tr_bytes){.data = (const uint8_t *)text.data, .size = text.size};
+    }
+    if (word.size > 0 && memchr(word.data, 0, word.size) != NULL) {
+        tr_cursor_fail(cursor, TR_MALFORMED);
+        return (struct tr_bytes){.data = NULL, .size = 0};
+    }
+    return word;
+}
+
+struct tr_process_limit tr_process_limit_next(struct tr_cursor *cursor)
+{
+    struct tr_process_limit limit = {.name = {.data = "", .size = 0}};
+    if (tr_read_array(cursor) != 3) {
+        tr_cursor_fail(cursor, TR_MALFORMED);
+        return limit;
+    }
+    limit.name = tr_read_text(cursor);
+    limit.soft = tr_read_u64(cursor);
+    limit.hard = tr_read_u64(cursor);
+    return limit;
+}

@@ -1,0 +1,227 @@
+/*
+ * What an engine and the keeper of processes say to each other, and what the keeper writes down.
+ *
+ * A process has a key, the identity of the attempt it runs for. The keeper starts a key once:
+ * whoever asks for it again hears what became of it. An end is told until it is forgotten on
+ * request, so that an engine that died meanwhile still hears it.
+ *
+ *     engine                          keeper
+ *     keeper_hello{follow}     ->
+ *                              <-     keeper_hello, and process_ended for each end not forgotten
+ *     process_start            ->
+ *                              <-     process_started, or process_refused (try again), or
+ *                                     process_ended (it is over already)
+ *                              <-     process_ended, when it ends
+ *     process_forget           ->     (once the end is safe in the engine's own store)
+ *
+ * process_started, process_ended, process_forget and the log_ messages are the records of the
+ * keeper's log too: what was told is what was written.
+ */
+#ifndef TR_SCHEMAS_PROCESS_H
+#define TR_SCHEMAS_PROCESS_H
+
+#include "schemas/field.h"
+
+/* The version of this conversation, and the oldest one that this program still speaks. */
+#define TR_KEEPER_PROTOCOL 1
+#define TR_KEEPER_PROTOCOL_OLDEST 1
+
+/* A grace_ms that means: as process_start said. */
+#define TR_PROCESS_GRACE_AS_STARTED UINT32_MAX
+
+/* What a process_start with umask 0 gets; no process of ours makes files that all may write. */
+#define TR_PROCESS_UMASK_DEFAULT 0022
+
+/* How a process ended. */
+#define TR_PROCESS_OUTCOMES(O)                                                       \
+    O(EXITED, 1, "exited")           /* `status` is its exit status */               \
+    O(SIGNALLED, 2, "signalled")     /* `status` is the signal that ended it */      \
+    O(NOT_STARTED, 3, "not started") /* `status` is the errno, `reason` the words */ \
+    O(UNKNOWN, 4, "unknown")         /* the keeper died meanwhile; what was left was killed */
+
+enum tr_process_outcome {
+#define TRI_OUTCOME(name, number, text) TR_PROCESS_##name = (number),
+    TR_PROCESS_OUTCOMES(TRI_OUTCOME)
+#undef TRI_OUTCOME
+};
+
+/* Who asked a process to stop. The outcome says what came of it: it may have exited with 0. */
+#define TR_PROCESS_STOPPERS(O)                           \
+    O(NOBODY, 0, "nobody")                               \
+    O(TIMEOUT, 1, "timeout") /* its timeout_ms passed */ \
+    O(REQUEST, 2, "request") /* process_stop */          \
+    O(KEEPER, 3, "keeper")   /* the keeper itself was asked to end */
+
+enum tr_process_stopper {
+#define TRI_STOPPER(name, number, text) TR_PROCESS_STOPPED_BY_##name = (number),
+    TR_PROCESS_STOPPERS(TRI_STOPPER)
+#undef TRI_STOPPER
+};
+
+/* What a keeper knows of a key. */
+#define TR_PROCESS_PHASES(P)                                                       \
+    P(NEW, 0, "new")           /* never asked for, or forgotten since */           \
+    P(STARTING, 1, "starting") /* written down; will run, or end as not started */ \
+    P(RUNNING, 2, "running")                                                       \
+    P(ENDED, 3, "ended")                                                           \
+    P(FORGOTTEN, 4, "forgotten") /* the same as NEW to whoever asks */
+
+enum tr_process_phase {
+#define TRI_PHASE(name, number, text) TR_PROCESS_##name = (number),
+    TR_PROCESS_PHASES(TRI_PHASE)
+#undef TRI_PHASE
+        TR_PROCESS_PHASE_COUNT
+};
+
+/* The words of the numbers above; "?" for what is none of them. */
+const char *tr_process_outcome_name(uint8_t outcome);
+const char *tr_process_stopper_name(uint8_t stopper);
+const char *tr_process_phase_name(uint8_t phase);
+
+/*
+ * The first message in both directions. `follow` asks for every end, past and to come. The keeper
+ * answers with what it is: its process and how much it has in hand.
+ */
+#define TR_KEEPER_HELLO_FIELDS(FIELD, ARRAY) \
+    FIELD(u16, protocol, 1, 0)               \
+    FIELD(u16, protocol_oldest, 1, 0)        \
+    FIELD(bool, follow, 1, 0)                \
+    FIELD(u32, pid, 1, 0)                    \
+    FIELD(u64, start_time, 1, 0)             \
+    FIELD(u32, running, 1, 0)                \
+    FIELD(u32, unforgotten, 1, 0)
+
+/*
+ * Starts argv in an own session with nothing inherited. `argv` is an array of words (see
+ * tr_process_words_pack), `environment` one of NAME=value and all there is; a program without a
+ * slash is looked for in the PATH given there. The folder must exist. The files of stdin, stdout
+ * and stderr count from the folder, empty means /dev/null, the outputs are made or emptied, and
+ * equal names for both are one file. `limits` is an array of [name, soft, hard], with UINT64_MAX
+ * for none; keeper_limits.h has the names. timeout_ms 0 means none.
+ */
+#define TR_PROCESS_START_FIELDS(FIELD, ARRAY) \
+    FIELD(text, key, 1, 0)                    \
+    FIELD(any, argv, 1, 0)                    \
+    FIELD(any, environment, 1, TR_REDACTED)   \
+    FIELD(text, folder, 1, 0)                 \
+    FIELD(text, stdin_path, 1, 0)             \
+    FIELD(text, stdout_path, 1, 0)            \
+    FIELD(text, stderr_path, 1, 0)            \
+    FIELD(u32, grace_ms, 1, 0)                \
+    FIELD(u64, timeout_ms, 1, 0)              \
+    FIELD(any, limits, 1, 0)                  \
+    FIELD(u16, umask, 1, 0)
+
+/* It runs. `start_time` is in the system's ticks since boot (field 22 of /proc/PID/stat). */
+#define TR_PROCESS_STARTED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, key, 1, 0)                      \
+    FIELD(u32, pid, 1, 0)                       \
+    FIELD(u64, start_time, 1, 0)                \
+    FIELD(u64, started_ms, 1, 0)
+
+/* It was not started and nothing is known of the key: `error` is an enum tr_error. */
+#define TR_PROCESS_REFUSED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, key, 1, 0)                      \
+    FIELD(i64, error, 1, 0)                     \
+    FIELD(text, reason, 1, 0)
+
+/*
+ * It ended: times on the wall clock, elapsed_us on the monotonic one, cpu and memory of the process
+ * and of those descendants that it waited for.
+ */
+#define TR_PROCESS_ENDED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, key, 1, 0)                    \
+    FIELD(u8, outcome, 1, 0)                  \
+    FIELD(u32, status, 1, 0)                  \
+    FIELD(bool, core_dumped, 1, 0)            \
+    FIELD(u8, stopped_by, 1, 0)               \
+    FIELD(u32, pid, 1, 0)                     \
+    FIELD(u64, started_ms, 1, 0)              \
+    FIELD(u64, ended_ms, 1, 0)                \
+    FIELD(u64, elapsed_us, 1, 0)              \
+    FIELD(u64, cpu_user_us, 1, 0)             \
+    FIELD(u64, cpu_system_us, 1, 0)           \
+    FIELD(u64, memory_bytes_max, 1, 0)        \
+    FIELD(text, reason, 1, 0)
+
+/* What became of a key? Answered by process_state, and by process_ended behind it when it ended. */
+#define TR_PROCESS_QUERY_FIELDS(FIELD, ARRAY) FIELD(text, key, 1, 0)
+
+#define TR_PROCESS_STATE_FIELDS(FIELD, ARRAY) \
+    FIELD(text, key, 1, 0)                    \
+    FIELD(u8, phase, 1, 0)                    \
+    FIELD(u32, pid, 1, 0)                     \
+    FIELD(u64, start_time, 1, 0)              \
+    FIELD(u64, started_ms, 1, 0)
+
+/*
+ * SIGTERM to the process group, SIGKILL after the grace (0: at once). A key that does not run is
+ * answered by process_state; otherwise the end is the answer.
+ */
+#define TR_PROCESS_STOP_FIELDS(FIELD, ARRAY) \
+    FIELD(text, key, 1, 0)                   \
+    FIELD(u32, grace_ms, 1, 0)
+
+/* The end of this key need not be kept any more. A key that has not ended: process_state. */
+#define TR_PROCESS_FORGET_FIELDS(FIELD, ARRAY) FIELD(text, key, 1, 0)
+
+/*
+ * The log only: a keeper took the log over. `place` names boot, process namespace and folder, so
+ * that pids of another boot, machine or copy of the folder are never taken for living ones.
+ * `store` is a random number made with the log; with the key it marks processes as ours.
+ */
+#define TR_LOG_OPENED_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, store, 1, 0)                \
+    FIELD(text, place, 1, 0)               \
+    FIELD(u32, pid, 1, 0)                  \
+    FIELD(u64, opened_ms, 1, 0)
+
+/* The log only: synced before the process exists. */
+#define TR_LOG_STARTING_FIELDS(FIELD, ARRAY) \
+    FIELD(text, key, 1, 0)                   \
+    FIELD(u64, asked_ms, 1, 0)
+
+#define TR_PROCESS_SCHEMAS(S)                                                      \
+    S(keeper_hello, 300, TR_MESSAGE, 1, TR_HINT, TR_KEEPER_HELLO_FIELDS)           \
+    S(process_start, 301, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_START_FIELDS)      \
+    S(process_started, 302, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_STARTED_FIELDS)  \
+    S(process_refused, 303, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_REFUSED_FIELDS) \
+    S(process_ended, 304, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_ENDED_FIELDS)     \
+    S(process_query, 305, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_QUERY_FIELDS)      \
+    S(process_state, 306, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_STATE_FIELDS)     \
+    S(process_stop, 307, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_STOP_FIELDS)       \
+    S(process_forget, 308, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_FORGET_FIELDS)    \
+    S(log_opened, 320, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_OPENED_FIELDS)            \
+    S(log_starting, 321, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_STARTING_FIELDS)
+
+TR_PROCESS_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+/* All of them, for tables of schemas; the order is that of the list. */
+extern const struct tr_schema *const tr_process_schemas[];
+extern const size_t tr_process_schema_count;
+
+/*
+ * Packs words as an array: valid UTF-8 as text, anything else as bytes. Use the writer's bytes as
+ * an `any` field. A buffer too small is TR_LIMIT. `words` ends with NULL.
+ */
+TR_MUST_USE int tr_process_words_pack(const char *const *words, struct tr_writer *writer);
+
+/* One row of process_start's `limits`. */
+struct tr_process_limit {
+    struct tr_text name;
+    uint64_t soft;
+    uint64_t hard;
+};
+
+TR_MUST_USE int tr_process_limits_pack(const struct tr_process_limit *limits, size_t count,
+                                       struct tr_writer *writer);
+
+/*
+ * Reading them: begin gives the number of elements (0 for no bytes or nil), and next is called that
+ * often. A word holds no zero byte. Faults stay in the cursor, as everywhere.
+ */
+uint32_t tr_process_array_begin(struct tr_bytes array, struct tr_cursor *cursor);
+struct tr_bytes tr_process_word_next(struct tr_cursor *cursor);
+struct tr_process_limit tr_process_limit_next(struct tr_cursor *cursor);
+
+#endif

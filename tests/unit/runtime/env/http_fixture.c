@@ -1,0 +1,211 @@
+/*
+ * Gathering what the http thread delivers, behind a lock: the test's thread waits for it.
+ */
+#include "tests/unit/runtime/env/http_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/test.h"
+
+#define SUPPORT TROUPE_SOURCE_DIR "/tests/support/"
+
+/* ---- The server. ---------------------------------------------------------------------------- */
+
+static void become_server(const char *tls, const char *client_ca)
+{
+    static char python[] = "python3";
+    static char script[] = SUPPORT "http_server.py";
+    static char tls_option[] = "--tls";
+    static char ca_option[] = "--client-ca";
+    char certificate[512];
+    char authority[512];
+    snprintf(certificate, sizeof certificate, SUPPORT "tls/%s", tls != NULL ? tls : "");
+    snprintf(authority, sizeof authority, SUPPORT "tls/%s", client_ca != NULL ? client_ca : "");
+    char *argv[] = {python,
+                    script,
+                    tls != NULL ? tls_option : NULL,
+                    certificate,
+                    client_ca != NULL ? ca_option : NULL,
+                    authority,
+                    NULL};
+    execvp("python3", argv);
+    _exit(127);
+}
+
+void http_server_start(struct http_server *server, const char *tls, const char *client_ca)
+{
+    int input[2];
+    int output[2];
+    assert_int_equal(pipe2(input, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(output, O_CLOEXEC), 0);
+    server->pid = fork();
+    if (server->pid == 0) {
+        dup2(input[0], STDIN_FILENO);
+        dup2(output[1], STDOUT_FILENO);
+        become_server(tls, client_ca);
+    }
+    close(input[0]);
+    close(output[1]);
+    server->input = input[1];
+    FILE *lines = fdopen(output[0], "r");
+    assert_int_equal(fscanf(lines, "%d", &server->port), 1);
+    fclose(lines);
+}
+
+void http_server_stop(struct http_server *server)
+{
+    close(server->input);
+    kill(server->pid, SIGKILL);
+    assert_int_equal(waitpid(server->pid, NULL, 0), server->pid);
+}
+
+/* ---- Gathering. ----------------------------------------------------------------------------- */
+
+static struct answer *answer_of(struct http_fixture *fixture, uint64_t id)
+{
+    for (size_t i = 0; i < fixture->answer_count; i++) {
+        if (fixture->answers[i].id == id) {
+            return &fixture->answers[i];
+        }
+    }
+    if (fixture->answer_count == ANSWERS_MAX) {
+        abort();
+    }
+    struct answer *answer = &fixture->answers[fixture->answer_count++];
+    answer->id = id;
+    return answer;
+}
+
+static void add_body(struct answer *answer, struct tr_bytes body)
+{
+    size_t room = sizeof answer->body - 1;
+    size_t at = answer->body_size < room ? answer->body_size : room;
+    size_t taken = body.size < room - at ? body.size : room - at;
+    if (taken > 0) {
+        memcpy(answer->body + at, body.data, taken);
+    }
+    answer->body_size += body.size;
+}
+
+static void gather(struct answer *answer, const struct tri_http_event *event)
+{
+    if (answer->has_ended) {
+        abort(); /* an END is the last */
+    }
+    if (answer->chunk_count + answer->line_count == 0) {
+        answer->first_us = event->elapsed_us;
+    }
+    add_body(answer, event->body);
+    if (event->kind == TRI_HTTP_LINE) {
+        add_body(answer, (struct tr_bytes){.data = (const uint8_t *)"|", .size = 1});
+    }
+    answer->chunk_count += event->kind == TRI_HTTP_CHUNK ? 1 : 0;
+    answer->line_count += event->kind == TRI_HTTP_LINE ? 1 : 0;
+    answer->has_ended = event->kind == TRI_HTTP_END;
+    answer->status = event->status;
+    answer->fault = event->fault;
+    answer->elapsed_us = event->elapsed_us;
+    snprintf(answer->words, sizeof answer->words, "%s", event->words);
+    snprintf(answer->headers, sizeof answer->headers, "%.*s", (int)event->headers.size,
+             event->headers.size > 0 ? event->headers.data : "");
+}
+
+static void take(void *self, const struct tri_http_event *event)
+{
+    struct http_fixture *fixture = self;
+    pthread_mutex_lock(&fixture->mutex);
+    gather(answer_of(fixture, event->id), event);
+    void (*on_event)(struct http_fixture *, const struct tri_http_event *) = fixture->on_event;
+    pthread_cond_broadcast(&fixture->changed);
+    pthread_mutex_unlock(&fixture->mutex);
+    if (on_event != NULL) {
+        on_event(fixture, event);
+    }
+}
+
+struct http_fixture *http_fixture_new(struct tri_http_options options)
+{
+    struct http_fixture *fixture = calloc(1, sizeof *fixture);
+    assert_non_null(fixture);
+    pthread_mutex_init(&fixture->mutex, NULL);
+    pthread_cond_init(&fixture->changed, NULL);
+    if (options.deliver == NULL) {
+        options.deliver = take;
+        options.self = fixture;
+    }
+    assert_int_equal(tri_http_start(&options, &fixture->http), 0);
+    return fixture;
+}
+
+void http_fixture_free(struct http_fixture *fixture)
+{
+    tri_http_stop(fixture->http);
+    pthread_mutex_destroy(&fixture->mutex);
+    pthread_cond_destroy(&fixture->changed);
+    free(fixture);
+}
+
+/* ---- Asking. -------------------------------------------------------------------------------- */
+
+const char *http_url(const struct http_fixture *fixture, const char *path)
+{
+    static char urls[16][512];
+    static size_t next;
+    char *url = urls[next++ % 16];
+    snprintf(url, sizeof urls[0], "http://127.0.0.1:%d%s", fixture->server.port, path);
+    return url;
+}
+
+struct tri_http_request http_get(const struct http_fixture *fixture, const char *path)
+{
+    static uint64_t id;
+    return (struct tri_http_request){
+        .id = ++id, .method = tr_text_of("GET"), .url = tr_text_of(http_url(fixture, path))};
+}
+
+void http_submit(struct http_fixture *fixture, const struct tri_http_request *request)
+{
+    assert_int_equal(tri_http_submit(fixture->http, request), 0);
+}
+
+const struct answer *http_await(struct http_fixture *fixture, uint64_t id)
+{
+    struct timespec end;
+    int error = 0;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += HTTP_WAIT_MS_MAX / 1000;
+    pthread_mutex_lock(&fixture->mutex);
+    const struct answer *answer = answer_of(fixture, id);
+    while (!answer->has_ended && error == 0) {
+        error = pthread_cond_timedwait(&fixture->changed, &fixture->mutex, &end);
+    }
+    bool has_ended = answer->has_ended;
+    pthread_mutex_unlock(&fixture->mutex);
+    assert_true(has_ended);
+    return answer;
+}
+
+const struct answer *http_run(struct http_fixture *fixture, const struct tri_http_request *request)
+{
+    http_submit(fixture, request);
+    return http_await(fixture, request->id);
+}
+
+size_t http_ended(struct http_fixture *fixture)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&fixture->mutex);
+    for (size_t i = 0; i < fixture->answer_count; i++) {
+        count += fixture->answers[i].has_ended ? 1 : 0;
+    }
+    pthread_mutex_unlock(&fixture->mutex);
+    return count;
+}

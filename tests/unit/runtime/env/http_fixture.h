@@ -1,0 +1,73 @@
+/*
+ * The http thread beside tests/support/http_server.py, for tests: requests in one line, and what
+ * was delivered, gathered by request.
+ */
+#ifndef TR_TESTS_UNIT_RUNTIME_ENV_HTTP_FIXTURE_H
+#define TR_TESTS_UNIT_RUNTIME_ENV_HTTP_FIXTURE_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "runtime/env/http.h"
+
+enum { ANSWERS_MAX = 512, HTTP_WAIT_MS_MAX = 20000 };
+
+/* A server in a process of its own. */
+struct http_server {
+    pid_t pid;
+    int input; /* it ends when this is closed */
+    int port;
+};
+
+/* `tls` and `client_ca` are names in tests/support/tls, or NULL. */
+void http_server_start(struct http_server *server, const char *tls, const char *client_ca);
+void http_server_stop(struct http_server *server);
+
+/* What was delivered for one request. */
+struct answer {
+    uint64_t id;
+    bool has_ended;
+    uint32_t status;
+    enum tri_http_fault fault;
+    char words[512];
+    char headers[4096];
+    char body[65536]; /* its beginning; chunks and lines one behind the other */
+    size_t body_size;
+    size_t chunk_count;
+    size_t line_count;
+    uint64_t first_us; /* when the first piece came, since the request */
+    uint64_t elapsed_us;
+};
+
+struct http_fixture {
+    struct http_server server;
+    struct tri_http *http;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t answer_count;
+    struct answer answers[ANSWERS_MAX];
+    void (*on_event)(struct http_fixture *fixture, const struct tri_http_event *event);
+};
+
+/* Options without a function to deliver to get the fixture's. */
+struct http_fixture *http_fixture_new(struct tri_http_options options);
+void http_fixture_free(struct http_fixture *fixture);
+
+/* The URL of a path of the server; a few at once. */
+const char *http_url(const struct http_fixture *fixture, const char *path);
+
+/* A request with an id that was not used before. */
+struct tri_http_request http_get(const struct http_fixture *fixture, const char *path);
+
+void http_submit(struct http_fixture *fixture, const struct tri_http_request *request);
+
+/* Waits for the END; fails the test when none comes. The answer stays where it is. */
+const struct answer *http_await(struct http_fixture *fixture, uint64_t id);
+
+/* Submits and waits. */
+const struct answer *http_run(struct http_fixture *fixture, const struct tri_http_request *request);
+
+/* How many requests have ended. */
+size_t http_ended(struct http_fixture *fixture);
+
+#endif
