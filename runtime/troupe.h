@@ -42,7 +42,8 @@ enum tr_service {
     TR_SERVICE_CONTROL = 1,
     TR_SERVICE_HTTP = 2,
     TR_SERVICE_PROCESSES = 3,
-    TR_SERVICE_JOURNAL = 4,
+    TR_SERVICE_JOURNAL = 4,      /* calls nobody, and is not called */
+    TR_SERVICE_HTTP_ANSWERS = 5, /* the voice of http */
     TR_SERVICE_COUNT = 8,
     TR_SERVICE_WORKERS = 64, /* + the worker's number: the sender of what no actor says */
 };
@@ -237,7 +238,10 @@ struct tr_host_options {
     size_t behaviour_count;
     const struct tr_schema *const *records; /* that tr_record writes */
     size_t record_count;
-    uint64_t seed;             /* of randomness; 0: from the system */
+    uint64_t seed; /* of randomness; 0: from the system */
+    bool has_http; /* TR_SERVICE_HTTP is there to be called */
+    /* argv of the keeper of processes, ended by NULL; NULL: TR_SERVICE_PROCESSES is not there */
+    const char *const *keeper_command;
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
 };

@@ -141,7 +141,7 @@ static void remember(struct tri_worker *worker, const struct tri_message *messag
 void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int reason)
 {
     uint8_t kind = tr_envelope_get(message->bytes, 8, kind);
-    if (kind == TR_KIND_ASK) {
+    if (kind == TR_KIND_ASK || kind == TR_KIND_CALL) {
         answer_failed(worker, message, reason);
     }
     if (kind == TR_KIND_CONTROL) {
@@ -248,9 +248,10 @@ static uint32_t service_place(uint64_t serial)
 /* A message that leaves the journal's protection waits there for its cause. */
 static void deliver_service(struct tri_worker *worker, struct tri_message *message)
 {
-    uint32_t place = service_place(tr_envelope_get(message->bytes, 64, to_serial));
-    if (place == 0) {
-        tri_dead_letter(worker, message, TR_NO_ACTOR);
+    uint64_t serial = tr_envelope_get(message->bytes, 64, to_serial);
+    uint32_t place = service_place(serial);
+    if (place == 0 || (worker->shared->services & 1U << serial) == 0) {
+        tri_dead_letter(worker, message, place == 0 ? TR_NO_ACTOR : TR_NO_CONNECTION);
         return;
     }
     if (!worker->is_journaled || !tri_message_is_durable(message)) {

@@ -36,6 +36,7 @@ struct tri_shared {
     uint32_t worker_count;
     enum tr_durability durability;
     uint32_t host_epoch; /* the store's incarnation: what this host's messages carry */
+    uint32_t services;   /* bits by enum tr_service: who is there to be called */
     bool is_balanced;    /* actors move from busy workers to idle ones */
     uint64_t seed;
     uint64_t start_ns; /* when the host was made, on both clocks */

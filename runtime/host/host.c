@@ -44,6 +44,9 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     shared->worker_count = workers_wanted(options);
     shared->durability = options->durability;
     shared->host_epoch = host->store == NULL ? 1 : (uint32_t)host->store->incarnation;
+    shared->services = 1U << TR_SERVICE_CONTROL;
+    shared->services |= options->has_http ? 1U << TR_SERVICE_HTTP : 0;
+    shared->services |= options->keeper_command != NULL ? 1U << TR_SERVICE_PROCESSES : 0;
     shared->is_balanced = options->is_balanced;
     shared->seed = options->seed != 0 ? options->seed : tri_entropy(host->env);
     shared->start_ns = tri_monotonic_ns(host->env);

@@ -18,6 +18,7 @@ enum tri_place {
     TRI_PLACE_JOURNAL = TR_WORKERS_MAX,
     TRI_PLACE_CONTROL, /* the thread that made the host */
     TRI_PLACE_HTTP,
+    TRI_PLACE_HTTP_ANSWERS, /* only speaks */
     TRI_PLACE_PROCESSES,
     TRI_PLACE_BORDER, /* towards other hosts */
     TRI_PLACE_COUNT,
@@ -37,6 +38,8 @@ struct tri_link_ops {
     int (*receive)(struct tri_link *link, struct tri_frame *frame);
     void (*release)(struct tri_link *link, struct tri_frame *frame);
     void (*wait)(struct tri_link *link, uint64_t timeout_ns);
+    /* As wait, and also until a descriptor is readable; NULL where nobody needs it. */
+    void (*wait_also)(struct tri_link *link, int descriptor, uint64_t timeout_ns);
     void (*close)(struct tri_link *link);
 };
 
@@ -71,6 +74,12 @@ static inline void tri_link_release(struct tri_link *link, struct tri_frame *fra
 static inline void tri_link_wait(struct tri_link *link, uint64_t timeout_ns)
 {
     link->ops->wait(link, timeout_ns);
+}
+
+/* The same, and also until this file descriptor is readable. */
+static inline void tri_link_wait_also(struct tri_link *link, int descriptor, uint64_t timeout_ns)
+{
+    link->ops->wait_also(link, descriptor, timeout_ns);
 }
 
 static inline void tri_link_close(struct tri_link *link)

@@ -162,6 +162,15 @@ static void zmq_link_wait(struct tri_link *base, uint64_t timeout_ns)
     (void)zmq_poll(&item, 1, timeout_ms); /* early is fine: the caller looks again */
 }
 
+static void zmq_link_wait_also(struct tri_link *base, int descriptor, uint64_t timeout_ns)
+{
+    struct zmq_link *link = (struct zmq_link *)base;
+    zmq_pollitem_t items[] = {{.socket = link->pull, .events = ZMQ_POLLIN},
+                              {.fd = descriptor, .events = ZMQ_POLLIN}};
+    long timeout_ms = (long)((timeout_ns + 999999) / 1000000);
+    (void)zmq_poll(items, TR_COUNT_OF(items), timeout_ms);
+}
+
 static void zmq_link_close(struct tri_link *base)
 {
     struct zmq_link *link = (struct zmq_link *)base;
@@ -179,6 +188,7 @@ static const struct tri_link_ops zmq_link_ops = {
     .receive = zmq_link_receive,
     .release = zmq_link_release,
     .wait = zmq_link_wait,
+    .wait_also = zmq_link_wait_also,
     .close = zmq_link_close,
 };
 

@@ -1,0 +1,227 @@
+/*
+ * The http service: calls come in on one thread and are handed to libcurl's; what comes of them is
+ * told from there.
+ *
+ * The two threads share nothing: who called travels with the request, as its id, and belongs to
+ * the http thread from then on. So the answers are spoken with a second link.
+ */
+#include "runtime/env/http.h"
+#include "runtime/host/service.h"
+#include "runtime/memory.h"
+#include "schemas/http.h"
+
+#define WAIT_NS 200000000
+#define HEADERS_MAX 64
+
+/* What fits into one message, envelope and headers included. */
+#define RESPONSE_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 131072)
+
+struct tri_http_service {
+    struct tri_service calls;   /* hears */
+    struct tri_service answers; /* speaks; used by the http thread alone */
+    struct tri_http *http;
+};
+
+/* ------------------------------------------------------------------------ the http thread's side */
+
+/* The link of this thread, opened by it at its first word. */
+static int open_voice(struct tri_http_service *service)
+{
+    if (service->answers.voice.link != NULL) {
+        return 0;
+    }
+    return service->answers.env->ops->link_open(service->answers.env, TRI_PLACE_HTTP_ANSWERS,
+                                                &service->answers.voice.link);
+}
+
+static int tell_end(struct tri_http_service *service, const struct tri_caller *caller,
+                    const struct tri_http_event *event)
+{
+    struct tr_http_response response = {
+        .status = event->status,
+        .fault = tr_text_of(tri_http_fault_name(event->fault)),
+        .words = tr_text_of(event->words),
+        .headers = {.data = (const uint8_t *)event->headers.data, .size = event->headers.size},
+        .body = event->body,
+        .elapsed_us = event->elapsed_us,
+    };
+    return tri_service_reply(&service->answers, caller, &tr_http_response_schema, &response);
+}
+
+static int tell_part(struct tri_http_service *service, const struct tri_caller *caller,
+                     const struct tri_http_event *event)
+{
+    struct tr_http_part part = {.ask = caller->ask, .bytes = event->body};
+    return tri_service_tell(&service->answers, caller, &tr_http_part_schema, &part);
+}
+
+static void deliver(void *self, const struct tri_http_event *event)
+{
+    struct tri_http_service *service = self;
+    struct tri_caller *caller = (struct tri_caller *)(uintptr_t)event->id;
+    int error = open_voice(service);
+    if (error == 0) {
+        error = event->kind == TRI_HTTP_END ? tell_end(service, caller, event)
+                                            : tell_part(service, caller, event);
+        if (error == TR_LIMIT) {
+            tri_service_refuse(&service->answers, caller, error);
+            error = 0;
+        }
+        tri_voice_flush(&service->answers.voice);
+    }
+    if (error != 0) {
+        atomic_store(&service->answers.fatal, error);
+    }
+    if (event->kind == TRI_HTTP_END) {
+        tr_free(caller);
+    }
+}
+
+/* ------------------------------------------------------------------------ the calls' side */
+
+/* The headers of a request, as views into the message. */
+static int read_headers(struct tr_bytes packed, struct tr_text *headers, size_t *count)
+{
+    struct tr_cursor cursor = tr_cursor_of(packed);
+    if (tr_read_nil(&cursor)) {
+        *count = 0;
+        return 0;
+    }
+    uint32_t wanted = tr_read_array(&cursor);
+    if (wanted > HEADERS_MAX) {
+        return TR_LIMIT;
+    }
+    for (uint32_t i = 0; i < wanted; i++) {
+        headers[i] = tr_read_text(&cursor);
+    }
+    *count = wanted;
+    return cursor.error;
+}
+
+static int submit(struct tri_http_service *service, const struct tr_http_request *wanted,
+                  const struct tri_caller *caller)
+{
+    struct tr_text headers[HEADERS_MAX];
+    size_t header_count;
+    int error = read_headers(wanted->headers, headers, &header_count);
+    struct tri_caller *kept = error != 0 ? NULL : tr_alloc(sizeof *kept);
+    if (kept == NULL) {
+        return error != 0 ? error : TR_MEMORY;
+    }
+    *kept = *caller;
+    uint64_t most = wanted->response_bytes_max;
+    struct tri_http_request request = {
+        .id = (uint64_t)(uintptr_t)kept,
+        .method = wanted->method,
+        .url = wanted->url,
+        .headers = headers,
+        .header_count = header_count,
+        .body = wanted->body,
+        .timeout_ms = wanted->timeout_ms,
+        .connect_timeout_ms = wanted->connect_timeout_ms,
+        .idle_timeout_ms = wanted->idle_timeout_ms,
+        .response_bytes_max = most == 0 || most > RESPONSE_BYTES_MAX ? RESPONSE_BYTES_MAX : most,
+        .delivery = (enum tri_http_delivery)wanted->delivery,
+        .ca_file = wanted->ca_file,
+        .client_certificate = wanted->client_certificate,
+        .client_key = wanted->client_key,
+        .is_insecure = wanted->is_insecure,
+        .redirects_max = wanted->redirects_max,
+    };
+    error = tri_http_submit(service->http, &request);
+    if (error != 0) {
+        tr_free(kept);
+    }
+    return error;
+}
+
+static void take_call(struct tri_http_service *service, const uint8_t *envelope)
+{
+    struct tri_caller caller = tri_caller_of(envelope);
+    struct tr_http_request request;
+    int error = TR_UNKNOWN_TYPE;
+    if (tr_envelope_get(envelope, 16, type) == tr_http_request_schema.id) {
+        error = tr_http_request_unpack(tr_envelope_body(envelope),
+                                       tr_envelope_get(envelope, 8, version), &request);
+    }
+    if (error == 0 && request.delivery > TR_HTTP_LINES) {
+        error = TR_INVALID;
+    }
+    if (error == 0) {
+        error = submit(service, &request, &caller);
+    }
+    if (error != 0) {
+        tri_service_refuse(&service->calls, &caller, error);
+    }
+}
+
+static void take_frame(struct tri_http_service *service, const struct tri_frame *frame)
+{
+    struct tr_bytes bytes;
+    bool is_stored;
+    size_t size;
+    size_t offset = 0;
+    while (tri_frame_next(frame, &offset, &bytes, &is_stored)) {
+        if (tr_envelope_check(bytes, &size) == 0) {
+            take_call(service, bytes.data);
+        }
+    }
+}
+
+static void *calls_main(void *argument)
+{
+    struct tri_http_service *service = argument;
+    struct tri_service *calls = &service->calls;
+    int error = calls->env->ops->link_open(calls->env, TRI_PLACE_HTTP, &calls->voice.link);
+    if (error != 0) {
+        atomic_store(&calls->fatal, error);
+        return NULL;
+    }
+    while (!atomic_load(&calls->is_stopping)) {
+        struct tri_frame frame;
+        while (tri_link_receive(calls->voice.link, &frame) == 0) {
+            take_frame(service, &frame);
+            tri_link_release(calls->voice.link, &frame);
+        }
+        tri_voice_flush(&calls->voice);
+        tri_link_wait(calls->voice.link, WAIT_NS);
+    }
+    return NULL;
+}
+
+int tri_http_service_start(struct tr_env *env, uint32_t worker_count, uint32_t host_epoch,
+                           struct tri_http_service **out)
+{
+    struct tri_http_service *service = tr_alloc_zero(1, sizeof *service);
+    if (service == NULL) {
+        return TR_MEMORY;
+    }
+    tri_service_init(&service->calls, env, worker_count, host_epoch, TR_SERVICE_HTTP);
+    tri_service_init(&service->answers, env, worker_count, host_epoch, TR_SERVICE_HTTP_ANSWERS);
+    struct tri_http_options options = {.deliver = deliver, .self = service};
+    int error = tri_http_start(&options, &service->http);
+    if (error == 0 && pthread_create(&service->calls.thread, NULL, calls_main, service) != 0) {
+        error = TR_SYSTEM;
+    }
+    if (error != 0) {
+        tri_http_stop(service->http);
+        tr_free(service);
+        return error;
+    }
+    service->calls.is_started = true;
+    *out = service;
+    return 0;
+}
+
+void tri_http_service_stop(struct tri_http_service *service)
+{
+    if (service == NULL) {
+        return;
+    }
+    atomic_store(&service->calls.is_stopping, true);
+    pthread_join(service->calls.thread, NULL);
+    tri_http_stop(service->http);
+    tri_service_fini(&service->calls);
+    tri_service_fini(&service->answers);
+    tr_free(service);
+}

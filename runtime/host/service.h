@@ -1,0 +1,66 @@
+/*
+ * The services of a host: threads that talk to the outside for actors.
+ *
+ * An actor's tr_call arrives here once everything that led to it is committed. A service answers
+ * with a REPLY that names the call, or with tr_ask_failed; its own state is nobody's business, and
+ * after a crash of the host nothing of it is left (law 5: the actor asks the outside again).
+ */
+#ifndef TR_RUNTIME_HOST_SERVICE_H
+#define TR_RUNTIME_HOST_SERVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "runtime/env/env.h"
+#include "runtime/link/voice.h"
+#include "runtime/troupe.h"
+
+/* Whoever called: where an answer goes. */
+struct tri_caller {
+    struct tr_ref ref;
+    uint64_t ask;
+    uint64_t trace;
+};
+
+/* A service's thread and what it needs to hear and to speak. */
+struct tri_service {
+    struct tr_env *env;
+    uint32_t worker_count;
+    uint32_t host_epoch;
+    struct tri_voice voice;
+    pthread_t thread;
+    bool is_started;
+    atomic_bool is_stopping;
+    atomic_int fatal; /* why it could not go on; 0 while it can */
+};
+
+void tri_service_init(struct tri_service *service, struct tr_env *env, uint32_t worker_count,
+                      uint32_t host_epoch, uint64_t serial);
+void tri_service_fini(struct tri_service *service);
+
+/* The caller that a call's envelope names. */
+struct tri_caller tri_caller_of(const uint8_t *envelope);
+
+/* Answers a call. Errors as tri_voice_say. */
+TR_MUST_USE int tri_service_reply(struct tri_service *service, const struct tri_caller *caller,
+                                  const struct tr_schema *schema, const void *body);
+
+/* Tells the caller something before the answer. */
+TR_MUST_USE int tri_service_tell(struct tri_service *service, const struct tri_caller *caller,
+                                 const struct tr_schema *schema, const void *body);
+
+/* Answers a call with its failure; an error that is TR_MEMORY itself ends the service. */
+void tri_service_refuse(struct tri_service *service, const struct tri_caller *caller, int reason);
+
+/* ---------------------------------------------------------- http_service.c */
+
+struct tri_http_service;
+
+/* Starts the http service of a host. TR_MEMORY, TR_SYSTEM. */
+TR_MUST_USE int tri_http_service_start(struct tr_env *env, uint32_t worker_count,
+                                       uint32_t host_epoch, struct tri_http_service **service);
+
+/* Ends it: what is under way is answered as closed, as far as somebody listens. NULL is fine. */
+void tri_http_service_stop(struct tri_http_service *service);
+
+#endif
