@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/host/poison.h"
+#include "runtime/host/process_service.h"
 
 /* ------------------------------------------------------------- making it */
 
@@ -155,6 +156,17 @@ static int attach_poison(struct tr_host *host, const struct tr_host_options *opt
     return error;
 }
 
+/* Where the keeper of this store's processes lives. */
+static int keep_folder(struct tr_host *host, const struct tr_host_options *options)
+{
+    if (options->folder == NULL) {
+        return options->keeper_command != NULL ? TR_INVALID : 0;
+    }
+    host->keeper_command = options->keeper_command;
+    host->folder = tr_text_copy(tr_text_of(options->folder));
+    return host->folder == NULL ? TR_MEMORY : 0;
+}
+
 static int assemble(struct tr_host *host, const struct tr_host_options *options, char *explain)
 {
     int error = tri_env_real_new(&host->env);
@@ -169,6 +181,9 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
     }
     if (error == 0) {
         error = attach_poison(host, options);
+    }
+    if (error == 0) {
+        error = keep_folder(host, options);
     }
     if (error == 0 && store != NULL) {
         error = tri_host_load(host);
@@ -275,10 +290,35 @@ static void *journal_main(void *argument)
     return NULL;
 }
 
+static int start_services(struct tr_host *host)
+{
+    struct tri_shared *shared = &host->shared;
+    int error = 0;
+    if ((shared->services & 1U << TR_SERVICE_HTTP) != 0) {
+        error = tri_http_service_start(host->env, shared->worker_count, shared->host_epoch,
+                                       &host->http);
+    }
+    if (error == 0 && (shared->services & 1U << TR_SERVICE_PROCESSES) != 0) {
+        struct tri_process_service_options options = {
+            .env = host->env,
+            .worker_count = shared->worker_count,
+            .host_epoch = shared->host_epoch,
+            .folder = host->folder,
+            .keeper_command = host->keeper_command,
+        };
+        error = tri_process_service_start(&options, &host->processes);
+    }
+    return error;
+}
+
 int tr_host_start(struct tr_host *host)
 {
     if (host->is_started) {
         return TR_EXISTS;
+    }
+    int error = start_services(host);
+    if (error != 0) {
+        return error;
     }
     host->is_started = true;
     if (host->store != NULL &&
@@ -324,6 +364,10 @@ void tr_host_stop(struct tr_host *host)
     if (host->store != NULL) {
         pthread_join(host->journal_thread, NULL);
     }
+    tri_process_service_stop(host->processes);
+    tri_http_service_stop(host->http);
+    host->processes = NULL;
+    host->http = NULL;
     host->is_started = false;
 }
 
@@ -349,6 +393,7 @@ void tr_host_free(struct tr_host *host)
     tri_host_fini(host);
     tri_poison_close(host->poison);
     tri_store_close(store);
+    tr_free(host->folder);
     if (host->owns_env) {
         tri_env_real_free(host->env);
     }

@@ -26,6 +26,11 @@ struct tr_host {
     struct tri_journal journal;
     struct tri_worker *workers;
     struct tri_poison *poison;
+    /* Services that the options ask for; NULL: not there, or not started. */
+    struct tri_http_service *http;
+    struct tri_process_service *processes;
+    char *folder; /* of the store; NULL without durability */
+    const char *const *keeper_command;
     /* The program's own place; used by the thread that made the host. */
     struct tri_voice voice;
     uint64_t wishes;

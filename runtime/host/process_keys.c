@@ -143,8 +143,7 @@ void tri_process_keys_each(struct tri_process_keys *keys, void *self,
                            void (*visit)(void *self, struct tri_process_key *entry))
 {
     for (uint32_t i = 0; i <= keys->mask; i++) {
-        for (struct tri_process_key *entry = keys->buckets[i]; entry != NULL;
-             entry = entry->next) {
+        for (struct tri_process_key *entry = keys->buckets[i]; entry != NULL; entry = entry->next) {
             visit(self, entry);
         }
     }

@@ -169,7 +169,7 @@ static void take_event(struct tri_process_service *service, const struct tri_kee
         tri_process_keys_each(&service->keys, service, refuse_open);
         service->has_failed = true;
         return;
-    case TRI_KEEPER_FRAME:
+    case TRI_KEEPER_PACKET:
         take_news(service, &event->packet);
         return;
     }
@@ -232,14 +232,13 @@ static void *service_main(void *argument)
 static int start(struct tri_process_service *service,
                  const struct tri_process_service_options *options)
 {
-    struct tri_keeper_client_options client = {
-        .store_folder = options->folder, .command = options->keeper_command};
+    struct tri_keeper_client_options client = {.store_folder = options->folder,
+                                               .command = options->keeper_command};
     int error = tri_process_keys_init(&service->keys);
     if (error == 0) {
         error = tri_keeper_client_new(&client, &service->client);
     }
-    if (error == 0 &&
-        pthread_create(&service->base.thread, NULL, service_main, service) != 0) {
+    if (error == 0 && pthread_create(&service->base.thread, NULL, service_main, service) != 0) {
         error = TR_SYSTEM;
     }
     return error;

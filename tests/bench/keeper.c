@@ -109,7 +109,7 @@ static void start_kept(struct tri_keeper_client *client, const struct place *pla
 }
 
 /* Forgets a process that ended well. */
-static void take_end(struct tri_keeper_client *client, const struct tri_frame *frame)
+static void take_end(struct tri_keeper_client *client, const struct tri_packet *frame)
 {
     struct tr_process_ended ended;
     if (tr_process_ended_unpack(frame->body, frame->version, &ended) != 0 ||
@@ -142,11 +142,11 @@ static double run_kept(struct tri_keeper_client *client, const struct place *pla
         }
         await(client);
         while (tri_keeper_client_next(client, &event) == 0) {
-            if (event.kind != TRI_KEEPER_FRAME) {
+            if (event.kind != TRI_KEEPER_PACKET) {
                 fail("the keeper is gone");
             }
-            if (event.frame.type == tr_process_ended_schema.id) {
-                take_end(client, &event.frame);
+            if (event.packet.type == tr_process_ended_schema.id) {
+                take_end(client, &event.packet);
                 ended++;
             }
         }

@@ -7,13 +7,19 @@
 #include <stdlib.h>
 
 #include "schemas/control.h"
+#include "schemas/http.h"
+#include "schemas/process.h"
 #include "tests/support/sample.h"
 
 static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const http[] = {TR_HTTP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const sample[] = {TR_SAMPLE_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 
 static const struct tr_schema_list lists[] = {
     {control, TR_COUNT_OF(control)},
+    {process, TR_COUNT_OF(process)},
+    {http, TR_COUNT_OF(http)},
     {sample, TR_COUNT_OF(sample)},
 };
 

@@ -6,22 +6,11 @@
 #define TR_TESTS_UNIT_RUNTIME_ENV_HTTP_FIXTURE_H
 
 #include <pthread.h>
-#include <sys/types.h>
 
 #include "runtime/env/http.h"
+#include "tests/support/http_server.h"
 
 enum { ANSWERS_MAX = 512, HTTP_WAIT_MS_MAX = 20000 };
-
-/* A server in a process of its own. */
-struct http_server {
-    pid_t pid;
-    int input; /* it ends when this is closed */
-    int port;
-};
-
-/* `tls` and `client_ca` are names in tests/support/tls, or NULL. */
-void http_server_start(struct http_server *server, const char *tls, const char *client_ca);
-void http_server_stop(struct http_server *server);
 
 /* What was delivered for one request. */
 struct answer {
