@@ -7,13 +7,16 @@
 #include <stdlib.h>
 
 #include "schemas/control.h"
+#include "schemas/tap.h"
 #include "tests/support/sample.h"
 
 static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const sample[] = {TR_SAMPLE_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 
 static const struct tr_schema_list lists[] = {
     {control, TR_COUNT_OF(control)},
+    {tap, TR_COUNT_OF(tap)},
     {sample, TR_COUNT_OF(sample)},
 };
 
