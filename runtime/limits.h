@@ -96,7 +96,7 @@
 /* Moves asked for while one is under way. */
 #define TR_MOVES_WAITING_MAX 1024
 
-/* Events of one flight recorder (40 bytes each, one recorder per worker). */
+/* Events of one flight recorder (32 bytes each, one recorder per worker). */
 #define TR_RECORDER_EVENTS 16384
 
 /* Files with dumped recorders that a store's folder keeps: a start removes older ones. */

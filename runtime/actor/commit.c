@@ -77,7 +77,7 @@ static void apply_spawn(struct tri_worker *worker, uint32_t slot)
         .to_group = (uint32_t)child->key.group,
         .from_serial = child->parent.serial,
         .at_ms = (uint32_t)worker->now_ms,
-        .point = TRI_TAP_SPAWN,
+        .point = TR_TAP_SPAWN,
     };
 }
 

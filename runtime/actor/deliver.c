@@ -135,7 +135,7 @@ static void remember(struct tri_worker *worker, const struct tri_message *messag
     tr_envelope_unpack(message->bytes, &letter->envelope);
     letter->at_ms = worker->now_ms;
     letter->reason = reason;
-    tri_record(worker, TRI_TAP_DROPPED, message, reason);
+    tri_record(worker, TR_TAP_DROPPED, message, reason);
 }
 
 void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int reason)

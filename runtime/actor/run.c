@@ -165,7 +165,7 @@ static void finish_message(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_message *message = tri_mailbox_pop(worker, actor);
     bool is_unexpected = worker->context.is_unexpected;
-    tri_record(worker, TRI_TAP_HANDLED, message, 0);
+    tri_record(worker, TR_TAP_HANDLED, message, 0);
     actor->flags &= (uint16_t)~TRI_ACTOR_RETRIED;
     worker->metrics.messages_handled++;
     worker->handled_since_cut++;
@@ -203,7 +203,7 @@ static bool handle_one(struct tri_worker *worker, struct tri_actor *actor)
     int error = call_handler(worker, actor, &message);
     tri_in_hand_clear(worker->in_hand);
     if (TR_UNLIKELY(error != 0)) {
-        tri_record(worker, TRI_TAP_FAILED, raw, error);
+        tri_record(worker, TR_TAP_FAILED, raw, error);
         tri_fail(worker, actor, error);
         return false;
     }

@@ -238,7 +238,7 @@ static void end_one(struct tri_worker *worker, struct tri_actor *actor, int reas
         .to_serial = actor->key.serial,
         .to_group = (uint32_t)actor->key.group,
         .at_ms = (uint32_t)worker->now_ms,
-        .point = TRI_TAP_DIED,
+        .point = TR_TAP_DIED,
         .reason = (int8_t)reason,
     };
     worker->metrics.actors_ended++;

@@ -24,17 +24,6 @@ void tri_recorder_fini(struct tri_recorder *recorder)
     *recorder = (struct tri_recorder){0};
 }
 
-const char *tri_tap_point_name(uint8_t point)
-{
-    static const char *const names[] = {
-#define TRI_NAME(name, number, text) [number] = (text),
-        TRI_TAP_POINTS(TRI_NAME)
-#undef TRI_NAME
-    };
-    bool is_known = point < TR_COUNT_OF(names) && names[point] != NULL;
-    return is_known ? names[point] : "unknown";
-}
-
 /* Appends text to a line, as far as it fits. */
 static size_t put_text(char *line, size_t at, const char *text)
 {
@@ -66,7 +55,7 @@ static void dump_event(const struct tri_event *event, uint32_t worker, int descr
     size_t at = put_number(line, 0, "worker=", worker);
     at = put_number(line, at, " ms=", event->at_ms);
     at = put_text(line, at, " point=");
-    at = put_text(line, at, tri_tap_point_name(event->point));
+    at = put_text(line, at, tr_tap_point_name(event->point));
     at = put_number(line, at, " type=", event->type);
     at = put_number(line, at, " group=", event->to_group);
     at = put_number(line, at, " to=", event->to_serial);

@@ -9,27 +9,8 @@
 #define TR_RUNTIME_TAP_RECORDER_H
 
 #include "runtime/limits.h"
-#include "schemas/base.h"
+#include "runtime/tap/point.h"
 #include "schemas/error.h"
-
-/* (NAME, number, what people read). */
-#define TRI_TAP_POINTS(P)    \
-    P(SPAWN, 1, "spawn")     \
-    P(SEND, 2, "send")       \
-    P(RECEIVE, 3, "receive") \
-    P(HANDLED, 4, "handled") \
-    P(DROPPED, 5, "dropped") \
-    P(TIMER, 6, "timer")     \
-    P(MOVED, 7, "moved")     \
-    P(DIED, 8, "died")       \
-    P(FAILED, 9, "failed")   \
-    P(MUTED, 10, "muted")
-
-enum tri_tap_point {
-#define TRI_POINT(name, number, text) TRI_TAP_##name = (number),
-    TRI_TAP_POINTS(TRI_POINT)
-#undef TRI_POINT
-};
 
 /* One event, condensed. */
 struct tri_event {
@@ -58,9 +39,6 @@ static inline struct tri_event *tri_recorder_next(struct tri_recorder *recorder)
 {
     return &recorder->events[recorder->next++ & (TR_RECORDER_EVENTS - 1)];
 }
-
-/* The name of a point, or "unknown". */
-const char *tri_tap_point_name(uint8_t point);
 
 /*
  * Writes the ring to a file descriptor, oldest first, one line an event. Uses nothing that a
