@@ -40,6 +40,12 @@ static inline struct tri_event *tri_recorder_next(struct tri_recorder *recorder)
     return &recorder->events[recorder->next++ & (TR_RECORDER_EVENTS - 1)];
 }
 
+/* Copies what is there to `events`, room for TR_RECORDER_EVENTS, oldest first; how many. */
+size_t tri_recorder_copy(const struct tri_recorder *recorder, struct tri_event *events);
+
+/* Writes one event as a line; as tri_recorder_dump. */
+void tri_event_dump(const struct tri_event *event, uint32_t worker, int descriptor);
+
 /*
  * Writes the ring to a file descriptor, oldest first, one line an event. Uses nothing that a
  * signal handler may not: plain write(2), no memory, no locks.

@@ -2,8 +2,8 @@
  * A ring of bytes between two threads: one puts records in, the other takes them out.
  *
  * It loses rather than waits: a record that has no room is not written, since the writer must never
- * be held back. Records are whole and in one piece;
- * one of up to half the ring has room whenever the ring is empty.
+ * be held back. Records are whole and in one piece; one of up to half the ring has room whenever
+ * the ring is empty.
  */
 #ifndef TR_RUNTIME_TAP_RING_H
 #define TR_RUNTIME_TAP_RING_H
@@ -18,11 +18,11 @@
 struct tri_ring {
     uint32_t capacity; /* a power of two */
     uint8_t *bytes;
-    /* The writer's line of memory, and the reader's: they do not slow each other down. */
-    _Alignas(64) atomic_uint_fast64_t written; /* bytes that were ever put in */
-    uint64_t claimed;                          /* end of the record that is being written */
-    uint64_t read_seen;                        /* what the writer knows of `read` */
-    _Alignas(64) atomic_uint_fast64_t read;    /* bytes that were ever taken out */
+    atomic_uint_fast64_t written; /* bytes that were ever put in */
+    uint64_t claimed;             /* end of the record that is being written */
+    uint64_t read_seen;           /* what the writer knows of `read` */
+    uint8_t apart[64];            /* writer and reader do not slow each other down */
+    atomic_uint_fast64_t read;    /* bytes that were ever taken out */
 };
 
 /* Makes a ring of `capacity` bytes, a power of two. TR_MEMORY. */
