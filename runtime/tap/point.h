@@ -1,6 +1,6 @@
 /*
- * Where the runtime can be watched (law 12): what the flight recorder notes in a few bytes, and what
- * a tap shows in full.
+ * Where the runtime can be watched (law 12): what the flight recorder notes in a few bytes, and
+ * what a tap shows in full.
  */
 #ifndef TR_RUNTIME_TAP_POINT_H
 #define TR_RUNTIME_TAP_POINT_H
