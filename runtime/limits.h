@@ -96,13 +96,37 @@
 /* Moves asked for while one is under way. */
 #define TR_MOVES_WAITING_MAX 1024
 
-/* Events of one flight recorder (64 bytes each, one recorder per worker). */
+/* Events of one flight recorder (32 bytes each, one recorder per worker). */
 #define TR_RECORDER_EVENTS 16384
 
-/* Taps at once, and what a filter without a better one is bounded by. */
+/* Files with dumped recorders that a store's folder keeps: a start removes older ones. */
+#define TR_CRASH_FILES_KEPT 8
+
+/* Hosts of one process whose recorders a crash dumps. */
+#define TR_CRASH_HOSTS_MAX 16
+
+/* Taps at once, and the most that the filter of one may ask for. */
 #define TR_TAPS_MAX 16
 #define TR_TAP_EVENTS_MAX 100000000ULL
-#define TR_TAP_RING_EVENTS 8192
+#define TR_TAP_TYPES_MAX 16
+#define TR_TAP_GLOB_BYTES_MAX 255
+#define TR_TAP_PAYLOAD_BYTES_MAX 65536
+#define TR_TAP_SECONDS_MAX 604800
+
+/* What one worker keeps of one tap while the reader is busy; what has no room is counted. */
+#define TR_TAP_RING_BYTES (1U << 20)
+
+/* How long a reader of a tap lies down between two looks. */
+#define TR_TAP_LOOK_MS 2
+
+/* How long the program waits for a worker to show what it knows. */
+#define TR_OBSERVE_MS 1000
+
+/* Figures that a host can show. */
+#define TR_METRICS_MAX 64
+
+/* Slices in which each run is timed, after one in which some handler may have been slow. */
+#define TR_TIMED_SLICES 64
 
 /* Groups that one border actor exchanges numbered messages with, and what waits for an answer. */
 #define TR_BORDER_PEERS_MAX 4096

@@ -27,6 +27,8 @@
 #define TR_RUNTIME_TROUPE_H
 
 #include "runtime/journal/store.h"
+#include "runtime/limits.h"
+#include "runtime/tap/tap.h"
 #include "schemas/control.h"
 #include "schemas/envelope.h"
 #include "schemas/field.h"
@@ -285,6 +287,44 @@ TR_MUST_USE int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool d
  * host: what was not committed has been seen by nobody, and a restart goes on from the store.
  */
 const char *tr_host_explain(struct tr_host *host);
+
+/* ------------------------------------------------------------ looking at a host */
+
+/* A figure of a host: a total since its start. */
+struct tr_metric {
+    const char *name;
+    const char *text; /* what it counts */
+    uint64_t value;
+};
+
+/*
+ * The figures of all workers, summed up; `count` is how many there are. By the thread that made the
+ * host; nothing is stopped. Errors: TR_CLOSED (it does not run), TR_TIMEOUT (a worker's handler is
+ * stuck), TR_MEMORY.
+ */
+TR_MUST_USE int tr_host_metrics(struct tr_host *host, struct tr_metric metrics[TR_METRICS_MAX],
+                                size_t *count);
+
+/* A message that nobody took, and why not. */
+struct tr_dead_letter {
+    struct tr_envelope envelope;
+    uint64_t at_ms;
+    int reason;
+    uint32_t worker;
+};
+
+/*
+ * The newest dead letters that are kept (TR_DEAD_LETTERS_KEPT of each worker), at most `capacity`,
+ * oldest first. Thread and errors as tr_host_metrics.
+ */
+TR_MUST_USE int tr_host_dead_letters(struct tr_host *host, struct tr_dead_letter *letters,
+                                     size_t capacity, size_t *count);
+
+/*
+ * Writes the flight recorders of all workers to a file descriptor, one event a line. Thread and
+ * errors as tr_host_metrics, but a worker that is stuck is written too, as it is.
+ */
+TR_MUST_USE int tr_host_dump(struct tr_host *host, int descriptor);
 
 /* Commits what there is, ends the threads and leaves actors as they are in the store. */
 void tr_host_stop(struct tr_host *host);

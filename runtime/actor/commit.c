@@ -6,6 +6,8 @@
  */
 #include "runtime/actor/deliver.h"
 
+#include "runtime/tap/port.h"
+
 /* Takes what an effect will need; undone by cutting back. */
 static int prepare(struct tri_worker *worker, struct tri_actor *actor, struct tri_effect *effect)
 {
@@ -71,14 +73,10 @@ static void apply_spawn(struct tri_worker *worker, uint32_t slot)
         tri_deliver_unborn(worker, child->key);
     }
     tri_actor_touch(worker, child);
-    struct tri_event *event = tri_recorder_next(&worker->recorder);
-    *event = (struct tri_event){
-        .to_serial = child->key.serial,
-        .to_group = (uint32_t)child->key.group,
-        .from_serial = child->parent.serial,
-        .at_ms = (uint32_t)worker->now_ms,
-        .point = TRI_TAP_SPAWN,
-    };
+    tri_record_actor(worker, TR_TAP_SPAWN, child, 0);
+    if (tri_is_tapped(worker, TR_TAP_SPAWN)) {
+        tri_tap_spawn(worker, child, worker->context.trace);
+    }
 }
 
 static void apply(struct tri_worker *worker, struct tri_actor *actor,
@@ -173,6 +171,9 @@ void tri_effects_commit(struct tri_worker *worker)
         struct tri_message *next = message->next;
         uint32_t hint = message->from_hint;
         message->from_hint = self;
+        if (tri_is_tapped(worker, TR_TAP_SEND)) {
+            tri_tap_message(worker, TR_TAP_SEND, context->actor, message, 0);
+        }
         tri_deliver(worker, message, hint);
         message = next;
     }

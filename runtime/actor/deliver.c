@@ -8,6 +8,8 @@
  */
 #include "runtime/actor/deliver.h"
 
+#include "runtime/tap/port.h"
+
 /* Supervision goes first: an actor that is told of an end is put into the other queue. */
 #define DOWN_TYPE 1
 
@@ -75,6 +77,10 @@ static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
     }
     actor->flags |= TRI_ACTOR_OVERLOADED;
     worker->metrics.mutes++;
+    tri_record(worker, TR_TAP_MUTED, message, 0);
+    if (tri_is_tapped(worker, TR_TAP_MUTED)) {
+        tri_tap_message(worker, TR_TAP_MUTED, actor, message, 0);
+    }
     struct tri_heading heading = tri_worker_heading(worker, sender, NULL);
     heading.kind = TR_KIND_CONTROL;
     tri_say(worker, &heading, &tr_mute_schema, &(struct tr_mute){.sender = sender.key});
@@ -135,7 +141,11 @@ static void remember(struct tri_worker *worker, const struct tri_message *messag
     tr_envelope_unpack(message->bytes, &letter->envelope);
     letter->at_ms = worker->now_ms;
     letter->reason = reason;
-    tri_record(worker, TRI_TAP_DROPPED, message, reason);
+    tri_record(worker, TR_TAP_DROPPED, message, reason);
+    if (tri_is_tapped(worker, TR_TAP_DROPPED)) {
+        struct tri_actor *actor = tri_actor_find(worker, tri_message_to(message), 0);
+        tri_tap_message(worker, TR_TAP_DROPPED, actor, message, reason);
+    }
 }
 
 void tri_dead_letter(struct tri_worker *worker, struct tri_message *message, int reason)
@@ -178,6 +188,9 @@ void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_m
     }
     tri_actor_touch(worker, actor);
     tri_mailbox_push(actor, message);
+    if (tri_is_tapped(worker, TR_TAP_RECEIVE)) {
+        tri_tap_message(worker, TR_TAP_RECEIVE, actor, message, 0);
+    }
     if (TR_UNLIKELY(tr_envelope_get(message->bytes, 16, type) == DOWN_TYPE)) {
         actor->flags |= TRI_ACTOR_URGENT;
     }
@@ -311,7 +324,11 @@ static struct tri_message *make_signal(struct tri_worker *worker, const struct t
 void tri_say(struct tri_worker *worker, const struct tri_heading *heading,
              const struct tr_schema *schema, const void *body)
 {
-    tri_deliver(worker, make_signal(worker, heading, schema, body), 0);
+    struct tri_message *message = make_signal(worker, heading, schema, body);
+    if (tri_is_tapped(worker, TR_TAP_SEND)) {
+        tri_tap_message(worker, TR_TAP_SEND, NULL, message, 0);
+    }
+    tri_deliver(worker, message, 0);
 }
 
 /* What one worker, or a service, is told by another. */

@@ -230,3 +230,16 @@ void tri_record(struct tri_worker *worker, uint8_t point, const struct tri_messa
         .reason = (int8_t)reason,
     };
 }
+
+void tri_record_actor(struct tri_worker *worker, uint8_t point, const struct tri_actor *actor,
+                      int reason)
+{
+    *tri_recorder_next(&worker->recorder) = (struct tri_event){
+        .to_serial = actor->key.serial,
+        .from_serial = actor->parent.serial,
+        .to_group = (uint32_t)actor->key.group,
+        .at_ms = (uint32_t)worker->now_ms,
+        .point = point,
+        .reason = (int8_t)reason,
+    };
+}

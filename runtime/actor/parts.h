@@ -205,6 +205,10 @@ void tri_record(struct tri_worker *worker, uint8_t point, const struct tri_messa
  * the process ends: the store goes on from its last commit. */
 void tri_dirty_grow(struct tri_worker *worker);
 
+/* The same about an actor and no message. */
+void tri_record_actor(struct tri_worker *worker, uint8_t point, const struct tri_actor *actor,
+                      int reason);
+
 /* Marks the actor as changed since the last cut. */
 static inline void tri_actor_touch(struct tri_worker *worker, struct tri_actor *actor)
 {

@@ -6,6 +6,8 @@
  */
 #include "runtime/actor/deliver.h"
 
+#include "runtime/tap/port.h"
+
 #define SMALL_STATE_BYTES 128
 
 /* The edge that a message answers; absent for messages that answer none. */
@@ -165,7 +167,10 @@ static void finish_message(struct tri_worker *worker, struct tri_actor *actor)
 {
     struct tri_message *message = tri_mailbox_pop(worker, actor);
     bool is_unexpected = worker->context.is_unexpected;
-    tri_record(worker, TRI_TAP_HANDLED, message, 0);
+    tri_record(worker, TR_TAP_HANDLED, message, 0);
+    if (tri_is_tapped(worker, TR_TAP_HANDLED)) {
+        tri_tap_message(worker, TR_TAP_HANDLED, actor, message, 0);
+    }
     actor->flags &= (uint16_t)~TRI_ACTOR_RETRIED;
     worker->metrics.messages_handled++;
     worker->handled_since_cut++;
@@ -199,11 +204,17 @@ static bool handle_one(struct tri_worker *worker, struct tri_actor *actor)
         drop_late(worker, tri_mailbox_pop(worker, actor), message.type);
         return true;
     }
+    if (TR_UNLIKELY(worker->tap_mask != 0)) {
+        tri_tap_handler_begins(worker);
+    }
     tri_in_hand_set(worker->in_hand, raw->bytes);
     int error = call_handler(worker, actor, &message);
     tri_in_hand_clear(worker->in_hand);
     if (TR_UNLIKELY(error != 0)) {
-        tri_record(worker, TRI_TAP_FAILED, raw, error);
+        tri_record(worker, TR_TAP_FAILED, raw, error);
+        if (tri_is_tapped(worker, TR_TAP_FAILED)) {
+            tri_tap_message(worker, TR_TAP_FAILED, actor, raw, error);
+        }
         tri_fail(worker, actor, error);
         return false;
     }
@@ -278,9 +289,24 @@ static void say_to_self(struct tri_worker *worker, struct tri_edge *edge, uint64
     tri_say(worker, &heading, schema, body);
 }
 
+/* The recorder and taps see timers and deadlines; restarts are seen by their failures. */
+static void note_due(struct tri_worker *worker, const struct tri_edge *edge)
+{
+    struct tri_actor *actor = tri_actor_at(worker, edge->actor);
+    int reason = edge->kind == TRI_EDGE_TIMER ? 0 : TR_TIMEOUT;
+    if (edge->kind == TRI_EDGE_BACKOFF) {
+        return;
+    }
+    tri_record_actor(worker, TR_TAP_TIMER, actor, reason);
+    if (tri_is_tapped(worker, TR_TAP_TIMER)) {
+        tri_tap_actor(worker, TR_TAP_TIMER, actor, reason);
+    }
+}
+
 void tri_edge_due(struct tri_worker *worker, struct tri_edge *edge)
 {
     worker->metrics.timers_fired++;
+    note_due(worker, edge);
     if (edge->kind == TRI_EDGE_TIMER) {
         struct tr_timer timer = {.id = edge->id, .generation = edge->peer.serial};
         say_to_self(worker, edge, 0, &tr_timer_schema, &timer);

@@ -8,6 +8,8 @@
  */
 #include "runtime/actor/deliver.h"
 
+#include "runtime/tap/port.h"
+
 #define BACKOFF_FIRST_MS 10
 #define BACKOFF_MAX_MS 10000
 #define RESTARTS_MAX 10
@@ -53,6 +55,10 @@ void tri_quarantine(struct tri_worker *worker, struct tri_actor *actor)
 {
     actor->phase = TRI_QUARANTINED;
     worker->metrics.quarantines++;
+    tri_record_actor(worker, TR_TAP_FAILED, actor, TR_QUARANTINED);
+    if (tri_is_tapped(worker, TR_TAP_FAILED)) {
+        tri_tap_actor(worker, TR_TAP_FAILED, actor, TR_QUARANTINED);
+    }
     tri_actor_touch(worker, actor);
 }
 
@@ -234,13 +240,10 @@ static void end_route(struct tri_worker *worker, struct tr_key key)
 /* Ends one actor that has no children here. */
 static void end_one(struct tri_worker *worker, struct tri_actor *actor, int reason)
 {
-    *tri_recorder_next(&worker->recorder) = (struct tri_event){
-        .to_serial = actor->key.serial,
-        .to_group = (uint32_t)actor->key.group,
-        .at_ms = (uint32_t)worker->now_ms,
-        .point = TRI_TAP_DIED,
-        .reason = (int8_t)reason,
-    };
+    tri_record_actor(worker, TR_TAP_DIED, actor, reason);
+    if (tri_is_tapped(worker, TR_TAP_DIED)) {
+        tri_tap_actor(worker, TR_TAP_DIED, actor, reason);
+    }
     worker->metrics.actors_ended++;
     end_mailbox(worker, actor);
     end_edges(worker, actor, reason);

@@ -30,8 +30,8 @@ struct tri_keeper_client_options {
 };
 
 enum tri_keeper_event_kind {
-    TRI_KEEPER_UP,    /* connected; `hello` is what the keeper says of itself */
-    TRI_KEEPER_DOWN,  /* not, or no more, or not to be started: `error` and `words` say why */
+    TRI_KEEPER_UP,     /* connected; `hello` is what the keeper says of itself */
+    TRI_KEEPER_DOWN,   /* not, or no more, or not to be started: `error` and `words` say why */
     TRI_KEEPER_PACKET, /* `packet` came */
 };
 

@@ -4,7 +4,7 @@
  * The thread that made the host speaks from here, with frames like everybody else, and waits for
  * answers that carry the number of its wish. Nothing is shared with the workers.
  */
-#include "runtime/host/host.h"
+#include "runtime/host/control.h"
 
 #define WAIT_SLICE_NS 50000000
 
@@ -58,6 +58,29 @@ static int tell_actor(struct tr_host *host, struct tr_ref to, uint8_t kind,
     return say(host, tri_birth_worker(&host->shared, to.key), &envelope, schema, body);
 }
 
+/* Hands a worker's answer to whoever gathers them; whether it was one. */
+static bool take_observed(struct tr_host *host, struct tr_bytes bytes)
+{
+    struct tri_gathering *gathering = host->gathering;
+    struct tr_observed observed;
+    if (tr_envelope_get(bytes.data, 16, type) != tr_observed_schema.id) {
+        return false;
+    }
+    uint8_t version = tr_envelope_get(bytes.data, 8, version);
+    int error = tr_observed_unpack(tr_envelope_body(bytes.data), version, &observed);
+    bool is_awaited = error == 0 && gathering != NULL && observed.wish == gathering->wish;
+    if (is_awaited) {
+        gathering->answers++;
+        if (observed.reason != 0 && gathering->reason == 0) {
+            gathering->reason = -(int)observed.reason;
+        }
+        if (observed.reason == 0 && gathering->visit != NULL) {
+            gathering->visit(gathering->self, &observed);
+        }
+    }
+    return true;
+}
+
 static void read_answer(struct tr_bytes bytes, struct answer *answer)
 {
     uint16_t type = tr_envelope_get(bytes.data, 16, type);
@@ -96,6 +119,9 @@ static bool read_frames(struct tr_host *host, uint64_t wish, struct answer *foun
         size_t offset = 0;
         while (tri_frame_next(&frame, &offset, &bytes, &is_stored)) {
             struct answer answer = {0};
+            if (take_observed(host, bytes)) {
+                continue;
+            }
             read_answer(bytes, &answer);
             if (answer.monitor != 0) {
                 keep_ended(host, &answer);
@@ -251,6 +277,38 @@ const char *tr_host_explain(struct tr_host *host)
     /* The journal's thread has written its words before it told of its end. */
     bool is_journal = host->store != NULL && fatal == host->journal.error;
     return is_journal ? host->journal.words : tr_error_text(fatal);
+}
+
+void tri_control_rest(struct tr_host *host, uint64_t timeout_ns)
+{
+    struct answer unused;
+    tri_voice_flush(&host->voice);
+    tri_link_wait(host->voice.link, timeout_ns);
+    (void)read_frames(host, 0, &unused); /* nothing is wished for: ends and answers are kept */
+}
+
+int tri_control_gather(struct tr_host *host, struct tri_gathering *gathering,
+                       const struct tr_schema *schema, const void *body)
+{
+    if (!host->is_started) {
+        return TR_CLOSED;
+    }
+    int error = 0;
+    for (uint32_t i = 0; i < host->shared.worker_count && error == 0; i++) {
+        error = tell_worker(host, i, schema, body);
+    }
+    host->gathering = gathering;
+    uint64_t begin_ns = tri_monotonic_ns(host->env);
+    while (error == 0 && gathering->answers < host->shared.worker_count) {
+        tri_control_rest(host, 1000000);
+        error = atomic_load(&host->fatal);
+        bool is_late = tri_monotonic_ns(host->env) - begin_ns > TR_OBSERVE_MS * 1000000ULL;
+        if (error == 0 && is_late && gathering->answers < host->shared.worker_count) {
+            error = TR_TIMEOUT;
+        }
+    }
+    host->gathering = NULL;
+    return error != 0 ? error : gathering->reason;
 }
 
 void tri_control_fini(struct tr_host *host)

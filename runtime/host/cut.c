@@ -8,6 +8,7 @@
 #include "runtime/host/worker.h"
 
 #include "runtime/actor/image.h"
+#include "runtime/tap/port.h"
 
 /* ----------------------------------------------------------- the journal */
 
@@ -117,6 +118,7 @@ void tri_cut(struct tri_worker *worker)
     worker->cuts_outstanding++;
     worker->handled_since_cut = 0;
     worker->metrics.cuts++;
+    tri_tap_note_batches(worker);
     tri_outbox_send(&worker->outbox, worker->link, TRI_PLACE_JOURNAL, data, size);
 }
 
@@ -131,6 +133,7 @@ void tri_outbound_add(struct tri_worker *worker, uint32_t place, struct tri_mess
     int error = tri_outbox_add(&worker->outbox, place, bytes, message->is_stored != 0);
     TR_ASSERT(error == 0); /* a message that was accepted must not be lost */
     worker->metrics.messages_sent++;
+    tri_record(worker, TR_TAP_SEND, message, 0);
     tri_message_free(worker, message);
 }
 

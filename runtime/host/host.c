@@ -1,13 +1,14 @@
 /*
  * Making, starting and stopping a host: workers, journal and store, and the threads that turn them.
  */
-#include "runtime/host/host.h"
+#include "runtime/host/control.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include "runtime/host/poison.h"
 #include "runtime/host/process_service.h"
+#include "runtime/tap/port.h"
 
 /* ------------------------------------------------------------- making it */
 
@@ -389,6 +390,7 @@ void tr_host_free(struct tr_host *host)
     }
     tr_host_stop(host);
     close_links(host);
+    tri_taps_fini(host);
     struct tri_store *store = host->store;
     tri_host_fini(host);
     tri_poison_close(host->poison);

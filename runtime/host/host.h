@@ -34,7 +34,9 @@ struct tr_host {
     /* The program's own place; used by the thread that made the host. */
     struct tri_voice voice;
     uint64_t wishes;
-    struct tri_ended *ended; /* DOWNs that came while something else was waited for */
+    struct tri_ended *ended;          /* DOWNs that came while something else was waited for */
+    struct tri_gathering *gathering;  /* answers that are waited for */
+    struct tr_tap *taps[TR_TAPS_MAX]; /* open, or not let go of by every worker */
     uint32_t next_worker;
     /* Threads. */
     struct tri_thread threads[TR_WORKERS_MAX];
@@ -56,8 +58,5 @@ void tri_host_fini(struct tr_host *host);
 /* Fills the workers with what the store holds. Errors: the store's, and what images may be wrong
  * with. */
 TR_MUST_USE int tri_host_load(struct tr_host *host);
-
-/* Forgets what nobody asked for. */
-void tri_control_fini(struct tr_host *host);
 
 #endif

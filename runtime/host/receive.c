@@ -4,8 +4,10 @@
  */
 #include "runtime/host/worker.h"
 
+#include "runtime/host/observe.h"
 #include "runtime/move/balance.h"
 #include "runtime/move/move.h"
+#include "runtime/tap/port.h"
 
 /* Answers a wish of the program; over the boundary, so what it hears is committed. */
 static void grant(struct tri_worker *worker, uint64_t wish, int reason, struct tr_ref actor)
@@ -55,6 +57,10 @@ static int bear(struct tri_worker *worker, const struct tr_birth *wish, struct t
     actor->phase = TRI_IDLE;
     actor->flags |= TRI_ACTOR_IS_ROOT;
     worker->metrics.actors_born++;
+    tri_record_actor(worker, TR_TAP_SPAWN, actor, 0);
+    if (tri_is_tapped(worker, TR_TAP_SPAWN)) {
+        tri_tap_spawn(worker, actor, 0);
+    }
     tri_actor_touch(worker, actor);
     *born = tri_actor_ref(actor);
     return 0;
@@ -78,6 +84,7 @@ static void on_committed(struct tri_worker *worker, const struct tr_message *mes
         worker->committed_number = committed.number;
         TR_ASSERT(worker->cuts_outstanding >= committed.batches);
         worker->cuts_outstanding -= committed.batches;
+        tri_tap_note_batches(worker);
     }
 }
 
@@ -127,6 +134,9 @@ static const struct {
     {&tr_move_flush_schema, tri_move_on_flush},
     {&tr_move_done_schema, tri_move_on_done},
     {&tr_move_forget_schema, tri_move_on_forget},
+    {&tr_tap_open_schema, tri_tap_on_open},
+    {&tr_tap_close_schema, tri_tap_on_close},
+    {&tr_observe_schema, tri_observe_on_ask},
 };
 
 static void worker_control(struct tri_worker *worker, struct tri_message *raw)
@@ -157,11 +167,27 @@ static void receive_one(struct tri_worker *worker, struct tr_bytes bytes, bool i
     TR_ASSERT(message != NULL); /* what another place has sent must not be lost */
     message->is_stored = is_stored;
     merge_clock(worker, message);
+    tri_record(worker, TR_TAP_RECEIVE, message, 0);
     struct tr_key to = tri_message_to(message);
     if (to.group == 0 && to.serial == TR_SERVICE_WORKERS + worker->index) {
         worker_control(worker, message);
     } else {
         tri_deliver(worker, message, 0);
+    }
+}
+
+/* Bytes without an envelope: there is nothing to keep but that they came. */
+static void drop_undecodable(struct tri_worker *worker, int reason)
+{
+    worker->metrics.dead_letters++;
+    worker->metrics.undecodable++;
+    *tri_recorder_next(&worker->recorder) = (struct tri_event){
+        .at_ms = (uint32_t)worker->now_ms,
+        .point = TR_TAP_DROPPED,
+        .reason = (int8_t)reason,
+    };
+    if (tri_is_tapped(worker, TR_TAP_DROPPED)) {
+        tri_tap_actor(worker, TR_TAP_DROPPED, NULL, reason);
     }
 }
 
@@ -178,8 +204,7 @@ void tri_receive(struct tri_worker *worker, const struct tri_frame *frame)
         size_t size;
         int error = tr_envelope_check(bytes, &size);
         if (error != 0 || size != bytes.size) {
-            worker->metrics.dead_letters++;
-            worker->metrics.undecodable++;
+            drop_undecodable(worker, error != 0 ? error : TR_MALFORMED);
             continue;
         }
         worker->metrics.messages_received++;

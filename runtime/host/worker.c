@@ -8,6 +8,7 @@
 
 #include "runtime/move/balance.h"
 #include "runtime/move/move.h"
+#include "runtime/tap/port.h"
 
 /* Actors that one slice runs, frames that it reads, timers that it lets fire, and its time. */
 #define SLICE_ACTORS 128
@@ -36,7 +37,8 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
                    tri_table_init(&worker->table, &worker->directory) == 0 &&
                    tri_group_map_init(&worker->groups) == 0 &&
                    tri_key_map_init(&worker->families) == 0 &&
-                   tri_key_map_init(&worker->routes) == 0 && tri_moves_init(worker) == 0;
+                   tri_key_map_init(&worker->routes) == 0 && tri_moves_init(worker) == 0 &&
+                   tri_tap_port_init(worker) == 0;
     if (!is_made) {
         tri_worker_fini(worker);
         return TR_MEMORY;
@@ -90,6 +92,7 @@ void tri_worker_fini(struct tri_worker *worker)
     tri_outbox_fini(&worker->outbox);
     tri_batch_fini(&worker->batch);
     tri_moves_fini(worker);
+    tri_tap_port_fini(worker);
     tri_key_map_fini(&worker->routes);
     tri_key_map_fini(&worker->families);
     tri_group_map_fini(&worker->groups);

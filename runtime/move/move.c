@@ -7,6 +7,7 @@
 #include "runtime/actor/image.h"
 #include "runtime/host/worker.h"
 #include "runtime/move/luggage.h"
+#include "runtime/tap/port.h"
 
 /* A move that somebody wants. */
 struct wanted {
@@ -123,6 +124,14 @@ static void tell_done(struct tri_worker *worker, struct tr_key actor, int reason
 
 /* --------------------------------------------------------- A: who has it */
 
+static void note_moved(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
+{
+    tri_record_actor(worker, TR_TAP_MOVED, actor, 0);
+    if (tri_is_tapped(worker, TR_TAP_MOVED)) {
+        tri_tap_moved(worker, actor, to_worker);
+    }
+}
+
 /* Takes the actor out of this worker without anybody hearing of an end. */
 static void leave(struct tri_worker *worker, struct tri_actor *actor)
 {
@@ -162,6 +171,7 @@ static int send_image(struct tri_worker *worker, struct tri_actor *actor, uint32
         tri_key_map_remove(&worker->routes, key);
         return error;
     }
+    note_moved(worker, actor, to_worker);
     leave(worker, actor);
     return 0;
 }
@@ -273,6 +283,7 @@ static void open_actor(struct tri_worker *worker)
         actor = tri_actor_find(worker, key, 0);
     }
     if (actor != NULL) {
+        note_moved(worker, actor, worker->index);
         tri_image_open(worker, actor);
     }
     tell_done(worker, key, 0);

@@ -24,15 +24,19 @@ void tri_recorder_fini(struct tri_recorder *recorder)
     *recorder = (struct tri_recorder){0};
 }
 
-const char *tri_tap_point_name(uint8_t point)
+/* The number of the oldest event that is still there. */
+static uint64_t oldest_of(const struct tri_recorder *recorder)
 {
-    static const char *const names[] = {
-#define TRI_NAME(name, number, text) [number] = (text),
-        TRI_TAP_POINTS(TRI_NAME)
-#undef TRI_NAME
-    };
-    bool is_known = point < TR_COUNT_OF(names) && names[point] != NULL;
-    return is_known ? names[point] : "unknown";
+    return recorder->next > TR_RECORDER_EVENTS ? recorder->next - TR_RECORDER_EVENTS : 0;
+}
+
+size_t tri_recorder_copy(const struct tri_recorder *recorder, struct tri_event *events)
+{
+    uint64_t oldest = oldest_of(recorder);
+    for (uint64_t i = oldest; i < recorder->next; i++) {
+        events[i - oldest] = recorder->events[i & (TR_RECORDER_EVENTS - 1)];
+    }
+    return (size_t)(recorder->next - oldest);
 }
 
 /* Appends text to a line, as far as it fits. */
@@ -60,13 +64,13 @@ static size_t put_number(char *line, size_t at, const char *label, uint64_t numb
     return at;
 }
 
-static void dump_event(const struct tri_event *event, uint32_t worker, int descriptor)
+void tri_event_dump(const struct tri_event *event, uint32_t worker, int descriptor)
 {
     char line[LINE_BYTES];
     size_t at = put_number(line, 0, "worker=", worker);
     at = put_number(line, at, " ms=", event->at_ms);
     at = put_text(line, at, " point=");
-    at = put_text(line, at, tri_tap_point_name(event->point));
+    at = put_text(line, at, tr_tap_point_name(event->point));
     at = put_number(line, at, " type=", event->type);
     at = put_number(line, at, " group=", event->to_group);
     at = put_number(line, at, " to=", event->to_serial);
@@ -83,8 +87,7 @@ void tri_recorder_dump(const struct tri_recorder *recorder, uint32_t worker, int
     if (recorder->events == NULL) {
         return;
     }
-    uint64_t begin = recorder->next > TR_RECORDER_EVENTS ? recorder->next - TR_RECORDER_EVENTS : 0;
-    for (uint64_t i = begin; i < recorder->next; i++) {
-        dump_event(&recorder->events[i & (TR_RECORDER_EVENTS - 1)], worker, descriptor);
+    for (uint64_t i = oldest_of(recorder); i < recorder->next; i++) {
+        tri_event_dump(&recorder->events[i & (TR_RECORDER_EVENTS - 1)], worker, descriptor);
     }
 }

@@ -3,33 +3,16 @@
  * process crashes. Writing one is a few stores and no clock: the time is the slice's.
  *
  * The points are those of the tap too (tap/tap.h): what a tap shows in full, the recorder keeps in
- * thirty-two bytes.
+ * thirty-two bytes. A message within a worker is written once, when it is handled: that it was sent
+ * and received follows, and two more writes would cost a tell 5 of its 60 ns. One that crosses
+ * between workers is written at both ends.
  */
 #ifndef TR_RUNTIME_TAP_RECORDER_H
 #define TR_RUNTIME_TAP_RECORDER_H
 
 #include "runtime/limits.h"
-#include "schemas/base.h"
+#include "runtime/tap/point.h"
 #include "schemas/error.h"
-
-/* (NAME, number, what people read). */
-#define TRI_TAP_POINTS(P)    \
-    P(SPAWN, 1, "spawn")     \
-    P(SEND, 2, "send")       \
-    P(RECEIVE, 3, "receive") \
-    P(HANDLED, 4, "handled") \
-    P(DROPPED, 5, "dropped") \
-    P(TIMER, 6, "timer")     \
-    P(MOVED, 7, "moved")     \
-    P(DIED, 8, "died")       \
-    P(FAILED, 9, "failed")   \
-    P(MUTED, 10, "muted")
-
-enum tri_tap_point {
-#define TRI_POINT(name, number, text) TRI_TAP_##name = (number),
-    TRI_TAP_POINTS(TRI_POINT)
-#undef TRI_POINT
-};
 
 /* One event, condensed. */
 struct tri_event {
@@ -59,8 +42,11 @@ static inline struct tri_event *tri_recorder_next(struct tri_recorder *recorder)
     return &recorder->events[recorder->next++ & (TR_RECORDER_EVENTS - 1)];
 }
 
-/* The name of a point, or "unknown". */
-const char *tri_tap_point_name(uint8_t point);
+/* Copies what is there to `events`, room for TR_RECORDER_EVENTS, oldest first; how many. */
+size_t tri_recorder_copy(const struct tri_recorder *recorder, struct tri_event *events);
+
+/* Writes one event as a line; as tri_recorder_dump. */
+void tri_event_dump(const struct tri_event *event, uint32_t worker, int descriptor);
 
 /*
  * Writes the ring to a file descriptor, oldest first, one line an event. Uses nothing that a

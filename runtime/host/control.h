@@ -1,0 +1,41 @@
+/*
+ * The program's own place, for the files that give it more to say: asking all workers something,
+ * and waiting without losing what else comes in. Called by the thread that made the host.
+ */
+#ifndef TR_RUNTIME_HOST_CONTROL_H
+#define TR_RUNTIME_HOST_CONTROL_H
+
+#include "runtime/host/host.h"
+#include "schemas/tap.h"
+
+/* Answers to one wish, one from each worker. */
+struct tri_gathering {
+    uint64_t wish; /* in the message that asks */
+    uint32_t answers;
+    int reason; /* the first that is not 0 */
+    /* What comes with an answer; its views live until this returns. NULL: nothing is wanted. */
+    void (*visit)(void *self, const struct tr_observed *observed);
+    void *self;
+};
+
+/* A number for a wish. */
+static inline uint64_t tri_control_wish(struct tr_host *host)
+{
+    return ++host->wishes;
+}
+
+/*
+ * Tells every worker the same and waits for all answers. TR_CLOSED (no worker runs), TR_TIMEOUT
+ * (one does not answer within TR_OBSERVE_MS: its handler is stuck), the first answer's reason, and why
+ * the host cannot go on.
+ */
+TR_MUST_USE int tri_control_gather(struct tr_host *host, struct tri_gathering *gathering,
+                                   const struct tr_schema *schema, const void *body);
+
+/* Lies down until something comes, or the time is over, and takes it in. */
+void tri_control_rest(struct tr_host *host, uint64_t timeout_ns);
+
+/* Forgets what nobody asked for. */
+void tri_control_fini(struct tr_host *host);
+
+#endif

@@ -1,0 +1,271 @@
+/*
+ * The town: one behaviour that does what it is told, good and bad.
+ */
+#include "tests/unit/runtime/tap/town.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/tap/tap.h"
+#include "schemas/tap.h"
+#include "tests/support/test.h"
+
+TR_TOWN_SCHEMAS(TR_SCHEMA_DEFINE)
+
+#define WORDS_MAX 16
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* ------------------------------------------------------------- good townsmen */
+
+static int tell(struct tr_context *context, const struct tr_town_do *what)
+{
+    int error = 0;
+    for (uint64_t i = 0; i < what->count && error == 0; i++) {
+        struct tr_town_tick tick = {.number = i, .secret = tr_text_of("hush")};
+        error = tr_tell(context, what->peer, &tr_town_tick_schema, &tick);
+    }
+    return error;
+}
+
+static int spawn(struct tr_context *context, const struct tr_town_do *what)
+{
+    int error = 0;
+    for (uint64_t i = 0; i < what->count && error == 0; i++) {
+        struct tr_spawn_options options = {.is_element = true, .element = i};
+        struct tr_ref child;
+        error = tr_spawn(context, &town_behaviour, &options, &child);
+    }
+    return error;
+}
+
+static int ask(struct tr_context *context, const struct tr_town_do *what)
+{
+    struct tr_town_tick tick = {0};
+    return tr_ask(context, what->peer, &tr_town_tick_schema, &tick, what->count, NULL);
+}
+
+/* -------------------------------------------------------------- bad townsmen */
+
+static void spin(uint64_t duration_ms)
+{
+    uint64_t end_ms = now_ms() + duration_ms;
+    while (now_ms() < end_ms) {
+    }
+}
+
+static int *volatile nowhere;
+
+static int overrun(uint64_t depth, volatile char *before)
+{
+    volatile char room[4096];
+    room[0] = before == NULL ? 0 : before[0];
+    return depth == 0 ? 0 : overrun(depth - 1, room) + room[0];
+}
+
+static int do_verb(struct tr_context *context, struct tr_town_state *state,
+                   const struct tr_town_do *what)
+{
+    switch ((enum town_verb)what->verb) {
+    case TOWN_TELL:
+        return tell(context, what);
+    case TOWN_SPAWN:
+        return spawn(context, what);
+    case TOWN_TIMER:
+        return tr_timer_start(context, 1, what->count);
+    case TOWN_FAIL:
+        return TR_FAILED;
+    case TOWN_STOP:
+        return tr_stop(context);
+    case TOWN_ASK:
+        return ask(context, what);
+    case TOWN_SPIN:
+        spin(what->count);
+        return 0;
+    case TOWN_LOOP:
+        spin(UINT32_MAX);
+        return 0;
+    case TOWN_CRASH:
+        return *nowhere;
+    case TOWN_ABSURD:
+        TR_ASSERT(what->verb != TOWN_ABSURD);
+        return 0;
+    case TOWN_OVERRUN:
+        return overrun(UINT64_MAX, NULL);
+    case TOWN_LATER:
+        state->then = what->then;
+        return tr_timer_start(context, 2, what->count);
+    }
+    return TR_INVALID;
+}
+
+static int handle(struct tr_context *context, void *value, const struct tr_message *message)
+{
+    struct tr_town_state *state = value;
+    struct tr_town_do what;
+    struct tr_timer timer;
+    if (tr_message_is(message, &tr_town_tick_schema)) {
+        state->ticks++;
+        return 0;
+    }
+    if (tr_message_is(message, &tr_ask_failed_schema)) {
+        return 0;
+    }
+    if (tr_message_is(message, &tr_timer_schema)) {
+        int error = tr_message_read(message, timer, &timer);
+        state->timers++;
+        what = (struct tr_town_do){.verb = state->then};
+        return error != 0 || timer.id != 2 ? error : do_verb(context, state, &what);
+    }
+    if (tr_message_is(message, &tr_town_do_schema)) {
+        int error = tr_message_read(message, town_do, &what);
+        return error != 0 ? error : do_verb(context, state, &what);
+    }
+    return tr_unexpected(context, message);
+}
+
+const struct tr_behaviour town_behaviour = {
+    .name = "townsman",
+    .id = 900,
+    .state = &tr_town_state_schema,
+    .supervision = {.backoff_first_ms = 1},
+    .handle = handle,
+};
+
+/* --------------------------------------------------------------------- tools */
+
+const struct tr_registry *town_registry(void)
+{
+    static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+    static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+    static const struct tr_schema *const town[] = {TR_TOWN_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+    static const struct tr_schema_list lists[] = {
+        {control, TR_COUNT_OF(control)},
+        {tap, TR_COUNT_OF(tap)},
+        {town, TR_COUNT_OF(town)},
+    };
+    static struct tr_registry registry;
+    char explain[TR_REGISTRY_EXPLAIN_BYTES] = "";
+    if (registry.count == 0) {
+        int error = tr_registry_init(&registry, lists, TR_COUNT_OF(lists), explain);
+        assert_string_equal(explain, "");
+        assert_int_equal(error, 0);
+    }
+    return &registry;
+}
+
+struct tr_host *town_open(uint32_t workers, const char *folder, uint32_t stuck_handler_ms)
+{
+    static const struct tr_behaviour *const behaviours[] = {&town_behaviour};
+    struct tr_host_options options = {
+        .worker_count = workers,
+        .durability = folder == NULL ? TR_DURABILITY_NONE : TR_DURABILITY_PROCESS,
+        .folder = folder,
+        .behaviours = behaviours,
+        .behaviour_count = TR_COUNT_OF(behaviours),
+        .stuck_handler_ms = stuck_handler_ms,
+    };
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct tr_host *host = NULL;
+    int error = tr_host_new(&options, explain, &host);
+    if (error == 0) {
+        error = tr_host_start(host);
+    }
+    if (error != 0) {
+        fprintf(stderr, "town: %s: %s\n", tr_error_name(error), explain);
+        abort();
+    }
+    return host;
+}
+
+struct tr_ref town_spawn(struct tr_host *host, const char *name)
+{
+    struct tr_spawn_options options = {.name = tr_text_of(name)};
+    struct tr_ref actor = {0};
+    int error = tr_host_spawn(host, &town_behaviour, &options, &actor);
+    TR_ASSERT(error == 0);
+    return actor;
+}
+
+void town_do(struct tr_host *host, struct tr_ref who, struct tr_town_do what)
+{
+    int error = tr_host_tell(host, who, &tr_town_do_schema, &what);
+    TR_ASSERT(error == 0);
+}
+
+uint64_t town_metric(struct tr_host *host, const char *name)
+{
+    struct tr_metric metrics[TR_METRICS_MAX];
+    size_t count = 0;
+    int error = tr_host_metrics(host, metrics, &count);
+    TR_ASSERT(error == 0);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(metrics[i].name, name) == 0) {
+            return metrics[i].value;
+        }
+    }
+    fprintf(stderr, "town: there is no figure %s\n", name);
+    abort();
+}
+
+void town_await(struct tr_host *host, const char *name, uint64_t value)
+{
+    uint64_t end_ms = now_ms() + 20000;
+    uint64_t seen = 0;
+    while ((seen = town_metric(host, name)) < value) {
+        if (now_ms() > end_ms) {
+            fprintf(stderr, "town: %s is %llu and does not become %llu\n", name,
+                    (unsigned long long)seen, (unsigned long long)value);
+            abort();
+        }
+    }
+}
+
+struct tr_tap_filter town_filter(const char *line)
+{
+    struct tr_text words[WORDS_MAX];
+    size_t count = 0;
+    while (*line != '\0') {
+        size_t size = strcspn(line, " ");
+        words[count++] = (struct tr_text){.data = line, .size = size};
+        line += size + (line[size] == ' ');
+    }
+    char explain[TR_TAP_EXPLAIN_BYTES] = "";
+    struct tr_tap_filter filter;
+    int error = tr_tap_filter_parse(words, count, town_registry(), explain, &filter);
+    assert_string_equal(explain, "");
+    assert_int_equal(error, 0);
+    return filter;
+}
+
+struct tr_tap *town_tap(struct tr_host *host, const char *line)
+{
+    struct tr_tap_filter filter = town_filter(line);
+    struct tr_tap *tap = NULL;
+    assert_int_equal(tr_tap_open(host, &filter, &tap), 0);
+    return tap;
+}
+
+void town_folder(char folder[TOWN_PATH_BYTES])
+{
+    snprintf(folder, TOWN_PATH_BYTES, "/tmp/troupe-town-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        perror("town: mkdtemp");
+        abort();
+    }
+}
+
+void town_folder_remove(const char *folder)
+{
+    char command[TOWN_PATH_BYTES + 16];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    assert_int_equal(system(command), 0);
+}
