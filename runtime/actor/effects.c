@@ -220,9 +220,10 @@ int tr_reply(struct tr_context *context, const struct tr_message *message,
 int tr_reply_debt(struct tr_context *context, struct tr_debt debt, const struct tr_schema *schema,
                   const void *body)
 {
-    const struct tri_edge *edge =
-        tri_edge_find(context->worker, context->actor, TRI_EDGE_OWED, debt.ask);
-    if (edge == NULL || !tr_key_equal(edge->peer, debt.asker.key)) {
+    /* Askers count their questions each for themselves: only both together name one. */
+    const struct tri_edge *edge = tri_edge_find_exact(context->worker, context->actor,
+                                                      TRI_EDGE_OWED, debt.asker.key, debt.ask);
+    if (edge == NULL) {
         return TR_NOT_FOUND;
     }
     int error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE,
