@@ -145,8 +145,11 @@ static void deliver_loaded(struct tr_host *host, struct tri_message *message)
     struct tr_key to = tri_message_to(message);
     struct tri_worker *worker = home_of(host, to);
     struct tri_actor *actor = tri_actor_find(worker, to, 0);
+    uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
     if (actor == NULL) {
         tri_deliver(worker, message, 0); /* it waits for a birth, or is a dead letter */
+    } else if (incarnation != 0 && incarnation != actor->incarnation) {
+        tri_dead_letter(worker, message, TR_STALE_INCARNATION);
     } else if (tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL) {
         tri_accept(worker, actor, message);
     } else {

@@ -13,11 +13,10 @@ static void each_actor(struct sim_host *host, visit_actor *visit)
 {
     for (uint32_t i = 0; host->host != NULL && i < host->host->shared.worker_count; i++) {
         struct tri_worker *worker = &host->host->workers[i];
-        for (uint32_t j = 0; j <= worker->table.mask; j++) {
-            uint32_t slot = worker->table.entries[j].slot;
-            if (slot != 0) {
-                visit(host, worker, tri_actor_at(worker, slot));
-            }
+        uint64_t cursor = 0;
+        uint32_t slot;
+        while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+            visit(host, worker, tri_actor_at(worker, slot));
         }
     }
 }

@@ -135,13 +135,14 @@ static int open_links(struct sim_host *host)
         error = sim_net_open(&host->net, i, &made->workers[i].link);
     }
     if (error == 0 && host->store != NULL) {
-        error = sim_net_open(&host->net, TRI_PLACE_JOURNAL, &made->journal.link);
+        error = sim_net_open(&host->net, TRI_PLACE_JOURNAL, &made->journal.voice.link);
     }
     if (error == 0) {
-        error = sim_net_open(&host->net, TRI_PLACE_CONTROL, &made->control);
+        error = sim_net_open(&host->net, TRI_PLACE_CONTROL, &made->voice.link);
     }
     if (error == 0) {
-        error = sim_net_open(&host->net, TRI_PLACE_HTTP, &host->outside);
+        tri_voice_init(&host->outside, TR_SERVICE_HTTP, made->shared.host_epoch);
+        error = sim_net_open(&host->net, TRI_PLACE_HTTP, &host->outside.link);
     }
     return error;
 }
@@ -177,6 +178,8 @@ static void unmake(struct sim_host *host)
         free(host->host);
         host->host = NULL;
     }
+    tri_voice_fini(&host->outside);
+    host->outside = (struct tri_voice){0};
     sim_net_drop(&host->net);
     tri_store_close(host->store);
     host->store = NULL;
@@ -321,6 +324,7 @@ bool sim_host_is_idle(const struct sim_host *host)
         }
     }
     return !tri_journal_is_busy(&host->host->journal) &&
-           tri_outbox_is_empty(&host->host->journal.outbox) &&
-           tri_outbox_is_empty(&host->host->outbox);
+           tri_outbox_is_empty(&host->host->journal.voice.outbox) &&
+           tri_outbox_is_empty(&host->outside.outbox) &&
+           tri_outbox_is_empty(&host->host->voice.outbox);
 }

@@ -90,43 +90,23 @@ void sim_outside_hear(struct sim_host *host, struct tr_bytes message)
     host->outside_box = reply;
 }
 
-/* Sends one answer to the worker of birth of whoever waits for it; whether the pipe took it. */
-static bool send_reply(struct sim_host *host, const struct sim_outbox *reply)
+/* Sends one answer to the worker of birth of whoever waits for it. */
+static void send_reply(struct sim_host *host, const struct sim_outbox *reply)
 {
-    uint8_t bytes[TR_ENVELOPE_BYTES + 64];
-    struct tr_writer writer =
-        tr_writer_of(bytes + TR_ENVELOPE_BYTES, sizeof bytes - TR_ENVELOPE_BYTES);
-    int error = tr_sim_outcome_pack(&reply->outcome, &writer);
-    TR_ASSERT(error == 0);
     struct tr_envelope envelope = {
-        .envelope_version = TR_ENVELOPE_VERSION,
         .kind = TR_KIND_REPLY,
-        .version = tr_sim_outcome_schema.version,
-        .type = tr_sim_outcome_schema.id,
-        .body_size = (uint32_t)tr_writer_size(&writer),
         .to_group = reply->to.key.group,
         .to_serial = reply->to.key.serial,
         .to_incarnation = reply->to.incarnation,
-        .from_serial = TR_SERVICE_HTTP,
-        .from_incarnation = host->host->shared.host_epoch,
-        .sequence = ++host->program.said,
         .cause_group = reply->to.key.group,
         .cause_serial = reply->to.key.serial,
         .cause_incarnation = reply->to.incarnation,
         .cause_sequence = reply->ask,
     };
-    tr_envelope_pack(&envelope, bytes);
-    struct tri_frame_builder frame = {0};
-    size_t size = TR_ENVELOPE_BYTES + tr_writer_size(&writer);
-    error = tri_frame_add(&frame, (struct tr_bytes){bytes, size}, false);
-    TR_ASSERT(error == 0);
-    uint8_t *data = tri_frame_take(&frame, TRI_PLACE_HTTP, &size);
     uint32_t worker = tri_birth_worker(&host->host->shared, reply->to.key);
-    error = tri_link_send(host->outside, worker, data, size);
-    if (error != 0) {
-        tr_free(data);
-    }
-    return error == 0;
+    int error = tri_voice_say(&host->outside, worker, &envelope, &tr_sim_outcome_schema,
+                              &reply->outcome);
+    TR_ASSERT(error == 0);
 }
 
 static bool send_replies(struct sim_host *host)
@@ -135,7 +115,8 @@ static bool send_replies(struct sim_host *host)
     struct sim_outbox **link = &host->outside_box;
     while (*link != NULL) {
         struct sim_outbox *reply = *link;
-        if (reply->due_ns <= host->world->now_ns && send_reply(host, reply)) {
+        if (reply->due_ns <= host->world->now_ns) {
+            send_reply(host, reply);
             *link = reply->next;
             free(reply);
             did_send = true;
@@ -143,6 +124,7 @@ static bool send_replies(struct sim_host *host)
             link = &reply->next;
         }
     }
+    tri_voice_flush(&host->outside);
     return did_send;
 }
 
@@ -150,14 +132,14 @@ bool sim_outside_step(struct sim_host *host)
 {
     struct tri_frame frame;
     bool did_read = false;
-    while (tri_link_receive(host->outside, &frame) == 0) {
+    while (tri_link_receive(host->outside.link, &frame) == 0) {
         struct tr_bytes bytes;
         bool is_stored;
         size_t offset = 0;
         while (tri_frame_next(&frame, &offset, &bytes, &is_stored)) {
             sim_outside_hear(host, bytes);
         }
-        tri_link_release(host->outside, &frame);
+        tri_link_release(host->outside.link, &frame);
         did_read = true;
     }
     return send_replies(host) || did_read;

@@ -79,11 +79,9 @@ struct sim_picture *sim_picture_take(struct tri_worker *worker)
 {
     struct sim_picture *picture = sim_must(calloc(1, sizeof *picture));
     picture->worker = worker->index;
-    for (uint32_t i = 0; i <= worker->table.mask; i++) {
-        uint32_t slot = worker->table.entries[i].slot;
-        if (slot == 0) {
-            continue;
-        }
+    uint64_t cursor = 0;
+    uint32_t slot;
+    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
         struct tri_actor *actor = tri_actor_at(worker, slot);
         struct page_visit visit = {.picture = picture, .key = actor->key};
         add_image(picture, worker, actor);

@@ -109,11 +109,12 @@ static int hear_answer(struct tr_context *context, struct asking *asking,
 }
 
 /* Whether a question may have ended for this reason. */
-static bool is_plausible(const struct question *question, int reason, uint64_t now_ms)
+static bool is_plausible(const struct tr_context *context, const struct question *question,
+                         int reason)
 {
     switch (reason) {
     case TR_TIMEOUT:
-        return question->due_ms != 0 && now_ms >= question->due_ms;
+        return question->due_ms != 0 && !sim_is_early(context, question->due_ms);
     case TR_UNKNOWN_TYPE:
         return question->manner == MANNER_UNEXPECTED;
     case TR_STALE_INCARNATION:
@@ -136,7 +137,7 @@ static int hear_no_answer(struct tr_context *context, struct asking *asking,
         return sim_wrong(context, message, "the failure of no question");
     }
     int reason = -(int)failed.reason;
-    if (!is_plausible(question, reason, tr_now_ms(context))) {
+    if (!is_plausible(context, question, reason)) {
         return sim_wrong(context, message, "question %llu (manner %u, due %llu) failed with %s",
                          (unsigned long long)question->number, question->manner,
                          (unsigned long long)question->due_ms, tr_error_name(reason));

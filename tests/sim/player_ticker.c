@@ -49,7 +49,7 @@ static int hear_timer(struct tr_context *context, struct ticking *ticking,
         return sim_wrong(context, message, "timer %llu comes though it is not running",
                          (unsigned long long)fired.id);
     }
-    if (now_ms < timer->due_ms) {
+    if (sim_is_early(context, timer->due_ms)) {
         return sim_wrong(context, message, "timer %llu comes %llu ms early",
                          (unsigned long long)fired.id,
                          (unsigned long long)(timer->due_ms - now_ms));

@@ -132,6 +132,12 @@ SIM_BEHAVIOURS(SIM_PLAY_DECLARE)
 /* A number of the player's plan: the same whenever it is asked for. */
 uint64_t sim_planned(const struct tr_sim_player *state, uint64_t place, uint64_t limit);
 
+/*
+ * Whether a time lies ahead. What was due before a crash may be heard after it, and people may have
+ * set the clock back in between: by so much nobody is too early.
+ */
+bool sim_is_early(const struct tr_context *context, uint64_t due_ms);
+
 /* Something that must never be; always 0, so that the run goes on to its end. */
 TR_PRINTF(3, 4)
 int sim_wrong(const struct tr_context *context, const struct tr_message *message,

@@ -17,31 +17,18 @@
 static void say(struct sim_host *host, uint32_t place, uint8_t kind, struct tr_ref to,
                 const struct tr_schema *schema, const void *body)
 {
-    uint8_t bytes[TR_ENVELOPE_BYTES + 4096];
-    struct tr_writer writer =
-        tr_writer_of(bytes + TR_ENVELOPE_BYTES, sizeof bytes - TR_ENVELOPE_BYTES);
-    int error = schema->pack(body, &writer);
-    TR_ASSERT(error == 0);
+    struct tri_voice *voice = &host->host->voice;
     struct tr_envelope envelope = {
-        .envelope_version = TR_ENVELOPE_VERSION,
         .kind = kind,
         .flags = (uint8_t)(((schema->marks & TR_HINT) != 0 ? TR_FLAG_HINT : 0) |
                            ((schema->marks & TR_PRIORITY) != 0 ? TR_FLAG_PRIORITY : 0)),
-        .version = schema->version,
-        .type = schema->id,
-        .body_size = (uint32_t)tr_writer_size(&writer),
         .to_group = to.key.group,
         .to_serial = to.key.serial,
         .to_incarnation = to.incarnation,
-        .from_serial = TR_SERVICE_CONTROL,
-        .from_incarnation = host->host->shared.host_epoch,
-        .sequence = ++host->host->said,
     };
-    tr_envelope_pack(&envelope, bytes);
-    size_t size = TR_ENVELOPE_BYTES + tr_writer_size(&writer);
-    error = tri_outbox_add(&host->host->outbox, place, (struct tr_bytes){bytes, size}, false);
+    int error = tri_voice_say(voice, place, &envelope, schema, body);
     TR_ASSERT(error == 0);
-    tri_outbox_flush(&host->host->outbox, host->host->control);
+    tri_voice_flush(voice);
 }
 
 static void say_to_worker(struct sim_host *host, uint32_t worker, const struct tr_schema *schema,
@@ -96,7 +83,7 @@ static bool hear(struct sim_host *host)
 {
     struct tri_frame frame;
     bool did_read = false;
-    while (tri_link_receive(host->host->control, &frame) == 0) {
+    while (tri_link_receive(host->host->voice.link, &frame) == 0) {
         struct tr_bytes bytes;
         bool is_stored;
         size_t offset = 0;
@@ -108,7 +95,7 @@ static bool hear(struct sim_host *host)
                 hear_granted(host, &granted);
             }
         }
-        tri_link_release(host->host->control, &frame);
+        tri_link_release(host->host->voice.link, &frame);
         did_read = true;
     }
     return did_read;
@@ -205,9 +192,10 @@ static bool look(struct sim_host *host)
     bool did_find = false;
     for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
         struct tri_worker *worker = &host->host->workers[i];
-        for (uint32_t j = 0; j <= worker->table.mask; j++) {
-            uint32_t slot = worker->table.entries[j].slot;
-            if (slot != 0 && look_at(host, worker, tri_actor_at(worker, slot))) {
+        uint64_t cursor = 0;
+        uint32_t slot;
+        while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+            if (look_at(host, worker, tri_actor_at(worker, slot))) {
                 did_find = true;
             }
         }
@@ -228,7 +216,7 @@ bool sim_program_step(struct sim_host *host)
         ask_for_birth(host);
     }
     bool did_look = look(host);
-    tri_outbox_flush(&host->host->outbox, host->host->control);
+    tri_voice_flush(&host->host->voice);
     return did_hear || must_ask || did_look;
 }
 
@@ -246,9 +234,10 @@ static const struct tri_actor *actor_number(const struct sim_host *host, uint32_
 {
     for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
         const struct tri_worker *worker = &host->host->workers[i];
-        for (uint32_t j = 0; j <= worker->table.mask; j++) {
-            uint32_t slot = worker->table.entries[j].slot;
-            if (slot != 0 && number-- == 0) {
+        uint64_t cursor = 0;
+        uint32_t slot;
+        while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+            if (number-- == 0) {
                 return tri_actor_at(worker, slot);
             }
         }
@@ -279,5 +268,5 @@ void sim_program_move(struct sim_host *host)
 void sim_program_forget(struct sim_host *host)
 {
     struct sim_program *program = &host->program;
-    *program = (struct sim_program){.granted = program->granted, .said = program->said};
+    *program = (struct sim_program){.granted = program->granted};
 }

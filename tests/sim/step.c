@@ -69,7 +69,7 @@ static bool step_journal(struct sim_host *host)
 {
     struct tri_journal *journal = &host->host->journal;
     struct sim_world *world = host->world;
-    bool may_fail = journal->outbox.backlog_count == 0;
+    bool may_fail = journal->voice.outbox.backlog_count == 0;
     if (may_fail) {
         host->net.is_never_full = !world->is_calm && world->plan.memory > 0;
         sim_memory_arm(world, FAILING_ALLOCATION_WITHIN);
@@ -94,7 +94,7 @@ static bool step(struct sim_host *host, const struct sim_party *party, uint64_t 
     case SIM_PROGRAM: {
         bool did = sim_program_step(host);
         uint64_t look_ns = host->program.look_ns;
-        bool is_behind = !tri_outbox_is_empty(&host->host->outbox);
+        bool is_behind = !tri_outbox_is_empty(&host->host->voice.outbox);
         *sleep_ns = is_behind ? 1000000 : look_ns - host->world->now_ns;
         return did;
     }
@@ -102,7 +102,10 @@ static bool step(struct sim_host *host, const struct sim_party *party, uint64_t 
         bool did = sim_outside_step(host);
         uint64_t due_ns = sim_outside_due_ns(host);
         uint64_t now_ns = host->world->now_ns;
-        *sleep_ns = due_ns == UINT64_MAX ? UINT64_MAX : due_ns > now_ns ? due_ns - now_ns : 1000000;
+        *sleep_ns = due_ns == UINT64_MAX ? UINT64_MAX : due_ns > now_ns ? due_ns - now_ns : 0;
+        if (!tri_outbox_is_empty(&host->outside.outbox)) {
+            *sleep_ns = 1000000;
+        }
         return did;
     }
     }

@@ -62,7 +62,6 @@ struct sim_program {
     uint64_t look_ns; /* when it looks for actors that need it next */
     uint64_t look_pause_ns;
     uint32_t moves; /* asked for and not answered */
-    uint64_t said;
     struct sim_wish wishes[SIM_WISHES_MAX];
 };
 
@@ -76,7 +75,7 @@ struct sim_host {
     struct tri_disk *disk;
     struct sim_net net;
     struct sim_shadow *shadow;
-    struct tri_link *outside;
+    struct tri_voice outside;
     struct sim_outbox *outside_box; /* replies that are not sent yet */
     struct sim_program program;
     struct sim_party parties[SIM_PARTIES_MAX];
