@@ -247,7 +247,9 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
     /* The actor is in no other place any more; the store goes on with it after a restart. */
     TR_ASSERT(error == 0);
     /* The journal has what the actor was when it left: nothing of it is written again. */
-    actor->flags |= TRI_ACTOR_STORED;
+    if (worker->is_journaled) {
+        actor->flags |= TRI_ACTOR_STORED;
+    }
     tri_page_mark_clean(actor);
     worker->metrics.actors_moved_in++;
     moves->coming = image.actor;
