@@ -20,7 +20,6 @@ enum tri_actor_phase {
     TRI_RUNNING,     /* its handler is on the stack */
     TRI_BACKING_OFF, /* failed, waits for its restart */
     TRI_QUARANTINED, /* failed twice with one message, waits for a person */
-    TRI_HELD,        /* arrived by a move, not open yet */
     TRI_EMBRYO,      /* spawned by a handler that has not returned */
     TRI_DEAD,
 };
@@ -36,6 +35,7 @@ enum tri_actor_flag {
     TRI_ACTOR_STOPPING = 1 << 7,   /* asked to end while its children end */
     TRI_ACTOR_ELEMENT = 1 << 8,    /* `name` is an element's number */
     TRI_ACTOR_OVERLOADED = 1 << 9, /* mutes who sends to it, until its mailbox is half empty */
+    TRI_ACTOR_HELD = 1 << 10,      /* arrived by a move, not open yet: does not run */
 };
 
 /* A message in a mailbox: links and marks in front of the bytes that travel. */

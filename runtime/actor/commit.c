@@ -37,14 +37,24 @@ static void apply_edge_add(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
-/* Links are found by peer, everything else by its number. */
+/* Links are found by peer, debts by both, everything else by a number of the actor's own. */
+static struct tri_edge *find_removed(const struct tri_worker *worker, const struct tri_actor *actor,
+                                     const struct tri_effect *effect)
+{
+    enum tri_edge_kind kind = (enum tri_edge_kind)effect->edge;
+    if (kind == TRI_EDGE_LINK) {
+        return tri_edge_find_peer(worker, actor, kind, effect->peer.key);
+    }
+    if (kind == TRI_EDGE_OWED) {
+        return tri_edge_find_exact(worker, actor, kind, effect->peer.key, effect->id);
+    }
+    return tri_edge_find(worker, actor, kind, effect->id);
+}
+
 static void apply_edge_remove(struct tri_worker *worker, struct tri_actor *actor,
                               const struct tri_effect *effect)
 {
-    enum tri_edge_kind kind = (enum tri_edge_kind)effect->edge;
-    struct tri_edge *edge = kind == TRI_EDGE_LINK
-                                ? tri_edge_find_peer(worker, actor, kind, effect->peer.key)
-                                : tri_edge_find(worker, actor, kind, effect->id);
+    struct tri_edge *edge = find_removed(worker, actor, effect);
     if (edge != NULL) {
         tri_edge_remove(worker, actor, edge);
     }

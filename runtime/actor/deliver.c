@@ -170,7 +170,8 @@ void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_m
         tri_dead_letter(worker, message, TR_STALE_INCARNATION);
         return;
     }
-    if (TR_UNLIKELY(actor->phase == TRI_HELD) && worker->receiving_from != worker->held_from) {
+    if (TR_UNLIKELY((actor->flags & TRI_ACTOR_HELD) != 0) &&
+        worker->receiving_from != worker->held_from) {
         tri_hold(worker, actor, message);
         return;
     }

@@ -84,3 +84,14 @@ struct tri_edge *tri_edge_find_peer(const struct tri_worker *worker, const struc
     }
     return edge;
 }
+
+struct tri_edge *tri_edge_find_exact(const struct tri_worker *worker, const struct tri_actor *actor,
+                                     enum tri_edge_kind kind, struct tr_key peer, uint64_t id)
+{
+    struct tri_edge *edge = tri_edge_first(worker, actor);
+    while (edge != NULL &&
+           (edge->kind != kind || edge->id != id || !tr_key_equal(edge->peer, peer))) {
+        edge = tri_edge_next(worker, actor, edge);
+    }
+    return edge;
+}

@@ -220,9 +220,10 @@ int tr_reply(struct tr_context *context, const struct tr_message *message,
 int tr_reply_debt(struct tr_context *context, struct tr_debt debt, const struct tr_schema *schema,
                   const void *body)
 {
-    const struct tri_edge *edge =
-        tri_edge_find(context->worker, context->actor, TRI_EDGE_OWED, debt.ask);
-    if (edge == NULL || !tr_key_equal(edge->peer, debt.asker.key)) {
+    /* Askers count their questions each for themselves: only both together name one. */
+    const struct tri_edge *edge = tri_edge_find_exact(context->worker, context->actor,
+                                                      TRI_EDGE_OWED, debt.asker.key, debt.ask);
+    if (edge == NULL) {
         return TR_NOT_FOUND;
     }
     int error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE,
@@ -325,14 +326,32 @@ int tr_monitor(struct tr_context *context, struct tr_ref actor, uint64_t *monito
     return error;
 }
 
-int tr_demonitor(struct tr_context *context, uint64_t monitor)
+/* Whom a monitor of this actor watches, also one that this very handler has asked for. */
+static bool find_monitored(const struct tr_context *context, uint64_t monitor, struct tr_ref *peer)
 {
     const struct tri_edge *edge =
         tri_edge_find(context->worker, context->actor, TRI_EDGE_MONITORING, monitor);
-    if (edge == NULL) {
+    if (edge != NULL) {
+        *peer = (struct tr_ref){edge->peer, edge->peer_incarnation};
+        return true;
+    }
+    for (uint32_t i = 0; i < context->effect_count; i++) {
+        const struct tri_effect *effect = &context->effects[i];
+        if (effect->kind == TRI_EFFECT_EDGE_ADD && effect->edge == TRI_EDGE_MONITORING &&
+            effect->id == monitor) {
+            *peer = effect->peer;
+            return true;
+        }
+    }
+    return false;
+}
+
+int tr_demonitor(struct tr_context *context, uint64_t monitor)
+{
+    struct tr_ref peer;
+    if (!find_monitored(context, monitor, &peer)) {
         return 0;
     }
-    struct tr_ref peer = {edge->peer, edge->peer_incarnation};
     int error = send_control(context, peer, &tr_demonitor_schema, &(struct tr_demonitor){monitor});
     if (error != 0) {
         return error;

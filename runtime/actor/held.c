@@ -24,6 +24,10 @@ void tri_hold(struct tri_worker *worker, struct tri_actor *actor, struct tri_mes
     }
     struct tri_held *held = *link;
     message->next = NULL;
+    /* It lies in no mailbox, so no cut would find it. */
+    if (worker->is_journaled && message->is_stored == 0) {
+        tri_message_put(worker, message);
+    }
     if (held->tail != NULL) {
         held->tail->next = message;
     } else {

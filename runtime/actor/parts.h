@@ -95,6 +95,10 @@ struct tri_edge *tri_edge_find(const struct tri_worker *worker, const struct tri
 struct tri_edge *tri_edge_find_peer(const struct tri_worker *worker, const struct tri_actor *actor,
                                     enum tri_edge_kind kind, struct tr_key peer);
 
+/* The oldest edge of this kind, peer and id, or NULL: for ids that the peer has given. */
+struct tri_edge *tri_edge_find_exact(const struct tri_worker *worker, const struct tri_actor *actor,
+                                     enum tri_edge_kind kind, struct tr_key peer, uint64_t id);
+
 /* The first edge of an actor and the one after; NULL at the end. Stand still while removing. */
 struct tri_edge *tri_edge_first(const struct tri_worker *worker, const struct tri_actor *actor);
 struct tri_edge *tri_edge_next(const struct tri_worker *worker, const struct tri_actor *actor,
@@ -237,7 +241,8 @@ struct tri_actor *tri_next_ready(struct tri_worker *worker);
 static inline bool tri_may_run(const struct tri_actor *actor)
 {
     bool is_held_back = actor->muted_by > 0 && (actor->flags & TRI_ACTOR_OVERLOADED) == 0;
-    return actor->phase == TRI_IDLE && actor->mailbox_count > 0 && !is_held_back;
+    bool is_held = (actor->flags & TRI_ACTOR_HELD) != 0;
+    return actor->phase == TRI_IDLE && actor->mailbox_count > 0 && !is_held_back && !is_held;
 }
 
 #endif

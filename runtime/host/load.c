@@ -6,6 +6,8 @@
  * TR_NO_CONNECTION, so that its actor asks the outside what became of it (law 5). And children
  * whose parent is gone end, as they would have.
  */
+#include <stdlib.h>
+
 #include "runtime/actor/image.h"
 #include "runtime/host/host.h"
 #include "runtime/host/poison.h"
@@ -13,7 +15,12 @@
 struct loading {
     struct tr_host *host;
     struct tri_actor *actor; /* the last one, to which pages belong */
+    struct tri_message **messages;
+    size_t count;
+    size_t capacity;
 };
+
+#define MESSAGES_FIRST 256
 
 static struct tri_worker *home_of(struct tr_host *host, struct tr_key key)
 {
@@ -65,6 +72,22 @@ static int load_page(void *self, const struct tri_op *op)
     return 0;
 }
 
+static int reserve_message(struct loading *loading)
+{
+    if (loading->count < loading->capacity) {
+        return 0;
+    }
+    size_t capacity = loading->capacity == 0 ? MESSAGES_FIRST : loading->capacity * 2;
+    struct tri_message **messages =
+        tr_realloc(loading->messages, capacity * sizeof loading->messages[0]);
+    if (messages == NULL) {
+        return TR_MEMORY;
+    }
+    loading->messages = messages;
+    loading->capacity = capacity;
+    return 0;
+}
+
 static int load_message(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
@@ -75,21 +98,106 @@ static int load_message(void *self, const struct tri_op *op)
     }
     struct tr_key to = {tr_envelope_get(op->data.data, 64, to_group),
                         tr_envelope_get(op->data.data, 64, to_serial)};
-    struct tri_worker *worker = home_of(loading->host, to);
-    struct tri_message *message = tri_message_copy(worker, op->data);
+    error = reserve_message(loading);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_message *message = tri_message_copy(home_of(loading->host, to), op->data);
     if (message == NULL) {
         return TR_MEMORY;
     }
     message->is_stored = 1;
+    loading->messages[loading->count++] = message;
+    return 0;
+}
+
+/*
+ * The store tells messages by sender. A mailbox had them in the order of their coming, in which one
+ * promise lies: a DOWN comes after the last message of whoever has ended, though another one says
+ * it. The hybrid clock of their envelopes knows: what was said later, by the same one or by
+ * somebody who had heard of it, has a later time. Equal times keep the order of the store.
+ */
+static int compare_messages(const void *a, const void *b)
+{
+    const struct tri_message *one = *(struct tri_message *const *)a;
+    const struct tri_message *other = *(struct tri_message *const *)b;
+    uint64_t clock = tr_envelope_get(one->bytes, 64, clock);
+    uint64_t other_clock = tr_envelope_get(other->bytes, 64, clock);
+    if (clock != other_clock) {
+        return clock < other_clock ? -1 : 1;
+    }
+    struct tri_op op = tri_message_op(one, TRI_OP_PUT_MESSAGE);
+    struct tri_op other_op = tri_message_op(other, TRI_OP_PUT_MESSAGE);
+    return tri_op_compare(&op, &other_op);
+}
+
+/* No clock of this start may be behind one of an earlier one, even where people set it back. */
+static void advance_clocks(struct tr_host *host, uint64_t clock)
+{
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        struct tri_worker *worker = &host->workers[i];
+        worker->clock = clock > worker->clock ? clock : worker->clock;
+    }
+}
+
+static void deliver_loaded(struct tr_host *host, struct tri_message *message)
+{
+    struct tr_key to = tri_message_to(message);
+    struct tri_worker *worker = home_of(host, to);
     struct tri_actor *actor = tri_actor_find(worker, to, 0);
+    uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
     if (actor == NULL) {
         tri_deliver(worker, message, 0); /* it waits for a birth, or is a dead letter */
+    } else if (incarnation != 0 && incarnation != actor->incarnation) {
+        tri_dead_letter(worker, message, TR_STALE_INCARNATION);
     } else if (tr_envelope_get(message->bytes, 8, kind) == TR_KIND_CONTROL) {
         tri_accept(worker, actor, message);
     } else {
         tri_mailbox_push(actor, message);
     }
-    return 0;
+}
+
+/* A start brings actors to the workers of their births, so parents may have far children who had
+ * none, and the image says nothing of that. */
+static void note_far_kin(struct tr_host *host, const struct tri_actor *actor)
+{
+    struct tri_worker *home = home_of(host, actor->parent);
+    struct tri_actor *parent = tri_actor_find(home, actor->parent, 0);
+    if (parent != NULL && home != home_of(host, actor->key)) {
+        parent->flags |= TRI_ACTOR_FAR_KIN;
+    }
+}
+
+/* Before anybody ends or runs: who has children on other workers. */
+static void note_families(struct tr_host *host, struct tri_worker *worker)
+{
+    uint64_t cursor = 0;
+    uint32_t slot;
+    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+        note_far_kin(host, tri_actor_at(worker, slot));
+    }
+}
+
+/* Brings the messages to where they were on their way, in the order in which they were said. */
+static void deliver_messages(struct loading *loading)
+{
+    if (loading->count > 0) {
+        qsort(loading->messages, loading->count, sizeof loading->messages[0], compare_messages);
+        const struct tri_message *last = loading->messages[loading->count - 1];
+        advance_clocks(loading->host, tr_envelope_get(last->bytes, 64, clock));
+    }
+    for (size_t i = 0; i < loading->count; i++) {
+        deliver_loaded(loading->host, loading->messages[i]);
+    }
+}
+
+/* Gives back what was loaded before something failed. */
+static void discard_messages(struct loading *loading)
+{
+    for (size_t i = 0; i < loading->count; i++) {
+        struct tri_message *message = loading->messages[i];
+        tri_message_free(home_of(loading->host, tri_message_to(message)), message);
+    }
 }
 
 /* The answer to a call that the crash has cut off. */
@@ -136,7 +244,7 @@ static bool is_orphan(struct tr_host *host, const struct tri_actor *actor)
            tri_actor_find(home_of(host, actor->parent), actor->parent, 0) == NULL;
 }
 
-/* What every loaded actor needs; ends may take others along, so it begins again after one. */
+/* Ends may take others along, so looking begins again after one. */
 static bool end_an_orphan(struct tr_host *host, struct tri_worker *worker)
 {
     uint64_t cursor = 0;
@@ -152,8 +260,6 @@ static bool end_an_orphan(struct tr_host *host, struct tri_worker *worker)
 
 static void open_actors(struct tr_host *host, struct tri_worker *worker)
 {
-    while (end_an_orphan(host, worker)) {
-    }
     uint64_t cursor = 0;
     uint32_t slot;
     while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
@@ -181,8 +287,21 @@ int tri_host_load(struct tr_host *host)
         .message = load_message,
     };
     int error = tri_store_load(host->store, &visitor);
+    if (error == 0) {
+        for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+            note_families(host, &host->workers[i]);
+        }
+        deliver_messages(&loading);
+    } else {
+        discard_messages(&loading);
+    }
+    tr_free(loading.messages);
     if (error != 0) {
         return error;
+    }
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        while (end_an_orphan(host, &host->workers[i])) {
+        }
     }
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
         open_actors(host, &host->workers[i]);

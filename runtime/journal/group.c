@@ -93,8 +93,11 @@ static int group_reserve(struct tri_group_commit *group)
         return TR_MEMORY;
     }
     group->ops = ops;
-    group->capacity = capacity;
-    return rebuild_places(group, capacity);
+    int error = rebuild_places(group, capacity);
+    if (error == 0) {
+        group->capacity = capacity; /* only now: without its index the room is none */
+    }
+    return error;
 }
 
 /* What stands in `before` when `op` comes after it. A cancelled operation stays in its place, so

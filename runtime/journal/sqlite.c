@@ -51,6 +51,7 @@ static int log_grew(void *context, sqlite3 *database, const char *name, int page
     (void)name;
     struct tri_sqlite *self = context;
     self->log_bytes = (uint64_t)pages * TRI_SQLITE_PAGE_BYTES;
+    self->log_is_known = true;
     if (self->log_bytes < self->log_copied_bytes) {
         self->log_copied_bytes = 0; /* it has begun anew */
     }

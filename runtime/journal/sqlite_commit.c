@@ -15,6 +15,7 @@
 
 /* What a frame of the log has beside its page. */
 #define FRAME_BYTES (TRI_SQLITE_PAGE_BYTES + 24)
+#define LOG_HEADER_BYTES 32
 
 /* How each kind of operation is written: at once through the batch, or one by one. */
 static const struct {
@@ -34,9 +35,34 @@ static const struct {
     [TRI_OP_DELETE_COUNTER] = {TRI_SQL_DELETE_COUNTER, false, false},
 };
 
+/*
+ * Cuts the log off behind the last commit that was acknowledged. A kernel that could not write
+ * pages forgets that they are dirty, but still shows them: the next engine would find the failed
+ * commit in the log, write its own ones behind it, and sync only those, and after a loss of power
+ * the log would end at the hole. A cut log shows everybody what the disk has.
+ */
+static void cut_log(struct tri_sqlite *self)
+{
+    sqlite3_file *file = NULL;
+    int code = sqlite3_file_control(self->database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+    if (!self->log_is_known || self->durability != TR_DURABILITY_FULL || code != SQLITE_OK ||
+        file == NULL || file->pMethods == NULL) {
+        return;
+    }
+    uint64_t frames = self->log_bytes / TRI_SQLITE_PAGE_BYTES;
+    uint64_t size = frames == 0 ? 0 : LOG_HEADER_BYTES + frames * FRAME_BYTES;
+    sqlite3_int64 size_now = 0;
+    if (file->pMethods->xFileSize(file, &size_now) == SQLITE_OK && (uint64_t)size_now > size) {
+        (void)file->pMethods->xTruncate(file, (sqlite3_int64)size); /* the process ends anyhow */
+    }
+}
+
 /* After some errors nothing may be written any more, not even by closing. */
 static int judge(struct tri_sqlite *self, int error)
 {
+    if (error == TR_STORE_FAILED) {
+        cut_log(self);
+    }
     if (error == TR_STORE_FAILED || error == TR_STORE_DAMAGED || error == TR_FENCED) {
         self->broken = error;
         (void)sqlite3_db_config(self->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);

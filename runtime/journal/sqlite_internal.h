@@ -106,6 +106,7 @@ struct tri_sqlite {
     int broken;                /* the error after which nothing is written any more, or 0 */
     int lock_descriptor;       /* -1: none */
     uint64_t log_bytes;        /* of the write-ahead log, as of the last commit */
+    bool log_is_known;         /* a commit of this engine has told how large it is */
     uint64_t log_copied_bytes; /* of these, what the last checkpoint copied to the database */
     char path[TRI_SQLITE_PATH_BYTES];
     char words[TRI_STORE_EXPLAIN_BYTES];

@@ -129,7 +129,7 @@ static void discard(struct tri_worker *worker, struct tri_actor *actor)
 }
 
 int tri_luggage_unpack(struct tri_worker *worker, struct tr_key key, struct tr_bytes bytes,
-                       uint8_t *phase, struct tri_actor **out)
+                       struct tri_actor **out)
 {
     struct tr_luggage luggage;
     int error = tr_luggage_unpack(bytes, tr_luggage_schema.version, &luggage);
@@ -148,8 +148,7 @@ int tri_luggage_unpack(struct tri_worker *worker, struct tr_key key, struct tr_b
         discard(worker, actor);
         return error;
     }
-    *phase = actor->phase;
-    actor->phase = TRI_HELD;
+    actor->flags |= TRI_ACTOR_HELD;
     *out = actor;
     return 0;
 }

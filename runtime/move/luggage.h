@@ -11,10 +11,10 @@ TR_MUST_USE int tri_luggage_pack(struct tri_worker *worker, struct tri_actor *ac
                                  uint8_t **bytes, size_t *size);
 
 /*
- * Makes the actor from such bytes, in phase HELD; `phase` is what its image says. Errors as
+ * Makes the actor from such bytes, held: it does not run until the move is over. Errors as
  * tri_image_read.
  */
 TR_MUST_USE int tri_luggage_unpack(struct tri_worker *worker, struct tr_key key,
-                                   struct tr_bytes bytes, uint8_t *phase, struct tri_actor **actor);
+                                   struct tr_bytes bytes, struct tri_actor **actor);
 
 #endif

@@ -25,7 +25,6 @@ struct tri_moves {
     /* The worker that gets an actor. */
     struct tr_key coming;
     uint32_t flushes_left;
-    uint8_t coming_phase;
 };
 
 int tri_moves_init(struct tri_worker *worker)
@@ -251,15 +250,16 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
     struct tri_moves *moves = worker->moves;
     TR_ASSERT(tr_key_is_none(moves->coming));
     struct tri_actor *actor;
-    int error =
-        tri_luggage_unpack(worker, image.actor, image.luggage, &moves->coming_phase, &actor);
+    int error = tri_luggage_unpack(worker, image.actor, image.luggage, &actor);
     if (error == 0) {
         error = tri_key_map_set(&worker->routes, image.actor, worker->index + 1);
     }
     /* The actor is in no other place any more; the store goes on with it after a restart. */
     TR_ASSERT(error == 0);
     /* The journal has what the actor was when it left: nothing of it is written again. */
-    actor->flags |= TRI_ACTOR_STORED;
+    if (worker->is_journaled) {
+        actor->flags |= TRI_ACTOR_STORED;
+    }
     tri_page_mark_clean(actor);
     worker->metrics.actors_moved_in++;
     moves->coming = image.actor;
@@ -278,7 +278,7 @@ static void open_actor(struct tri_worker *worker)
     worker->held_from = UINT32_MAX;
     struct tri_actor *actor = tri_actor_find(worker, key, 0);
     if (actor != NULL) {
-        actor->phase = moves->coming_phase;
+        actor->flags &= (uint16_t)~TRI_ACTOR_HELD;
         tri_hold_release(worker, actor);
         actor = tri_actor_find(worker, key, 0);
     }

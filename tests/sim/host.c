@@ -1,0 +1,330 @@
+/*
+ * The life of a simulated host: it starts from its store, crashes, stops, and starts again.
+ *
+ * A host is made of the same parts as in production (runtime/host/host.h); only its threads are
+ * missing. All memory that it takes is counted, so that after a crash nothing of it may be left.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/plant.h"
+#include "tests/sim/players.h"
+#include "tests/sim/world.h"
+
+#define MS 1000000ULL
+#define WALL_BEGIN_MS 1700000000000ULL
+
+/* ------------------------------------------------------------------------------ environment */
+
+static struct sim_host *host_of(struct tr_env *env)
+{
+    return ((struct sim_env *)env)->host;
+}
+
+/* Looking at the clock takes a little time, so that long runs of handlers are cut somewhere. */
+static uint64_t env_monotonic_ns(struct tr_env *env)
+{
+    struct sim_host *host = host_of(env);
+    host->world->now_ns += 50;
+    return host->world->now_ns - host->born_ns;
+}
+
+static uint64_t env_wall_ms(struct tr_env *env)
+{
+    const struct sim_host *host = host_of(env);
+    uint64_t now_ms = WALL_BEGIN_MS + host->world->now_ns / MS;
+    return now_ms + (uint64_t)host->wall_offset_ms;
+}
+
+static uint64_t env_entropy(struct tr_env *env)
+{
+    return sim_draw(&host_of(env)->world->chance.order);
+}
+
+static int env_link_open(struct tr_env *env, uint32_t place, struct tri_link **link)
+{
+    return sim_net_open(&host_of(env)->net, place, link);
+}
+
+static const struct tr_env_ops env_ops = {
+    .monotonic_ns = env_monotonic_ns,
+    .wall_ms = env_wall_ms,
+    .entropy = env_entropy,
+    .link_open = env_link_open,
+};
+
+/* ----------------------------------------------------------------------------------- parties */
+
+static void add_party(struct sim_host *host, enum sim_party_kind kind, uint32_t index)
+{
+    host->parties[host->party_count++] =
+        (struct sim_party){.kind = (uint8_t)kind, .index = (uint8_t)index};
+}
+
+static void make_parties(struct sim_host *host)
+{
+    host->party_count = 0;
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        add_party(host, SIM_WORKER, i);
+    }
+    if (host->store != NULL) {
+        add_party(host, SIM_JOURNAL, 0);
+    }
+    add_party(host, SIM_PROGRAM, 0);
+    add_party(host, SIM_OUTSIDE, 0);
+}
+
+/* ------------------------------------------------------------------------------------- starts */
+
+static int open_inner(struct sim_host *host, struct tri_store **inner)
+{
+    const struct sim_plan *plan = &host->world->plan;
+    char words[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tri_store_options options = {
+        .folder = "simulated",
+        .durability = plan->durability,
+        .records = sim_records,
+        .record_count = sim_record_count,
+    };
+    int error;
+    if (plan->uses_sqlite) {
+        options.vfs = tri_disk_name(host->disk);
+        error = tri_sqlite_open(&options, words, inner);
+    } else {
+        error = tri_model_open(host->model, &options, words, inner);
+    }
+    if (error != 0 && error != TR_STORE_FAILED && error != TR_STORE_FULL) {
+        sim_fail("host %u: the store cannot be opened: %s (%s)", host->index,
+                 tr_error_name(error), words);
+    }
+    return error;
+}
+
+static int open_store(struct sim_host *host)
+{
+    host->store = NULL;
+    if (host->world->plan.durability == TR_DURABILITY_NONE) {
+        return 0;
+    }
+    struct tri_store *inner = NULL;
+    int error = open_inner(host, &inner);
+    if (error == 0) {
+        host->store = sim_store_around(host, inner);
+        sim_shadow_reopen(host->shadow, inner->last_number);
+        if (!host->world->has_failed) {
+            sim_shadow_compare(host->shadow, inner);
+        }
+    }
+    return error;
+}
+
+static uint32_t draw_worker_count(const struct sim_host *host)
+{
+    struct sim_world *world = host->world;
+    if (host->starts == 1 || !world->plan.has_new_worker_counts) {
+        return world->plan.worker_count;
+    }
+    return (uint32_t)sim_between(&world->chance.faults, 1, SIM_WORKERS_MAX);
+}
+
+static int open_links(struct sim_host *host)
+{
+    struct tr_host *made = host->host;
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < made->shared.worker_count; i++) {
+        error = sim_net_open(&host->net, i, &made->workers[i].link);
+    }
+    if (error == 0 && host->store != NULL) {
+        error = sim_net_open(&host->net, TRI_PLACE_JOURNAL, &made->journal.voice.link);
+    }
+    if (error == 0) {
+        error = sim_net_open(&host->net, TRI_PLACE_CONTROL, &made->voice.link);
+    }
+    if (error == 0) {
+        tri_voice_init(&host->outside, TR_SERVICE_HTTP, made->shared.host_epoch);
+        error = sim_net_open(&host->net, TRI_PLACE_HTTP, &host->outside.link);
+    }
+    return error;
+}
+
+static int make(struct sim_host *host)
+{
+    struct tr_host_options options = {
+        .worker_count = draw_worker_count(host),
+        .durability = host->world->plan.durability,
+        .behaviours = sim_behaviours,
+        .behaviour_count = sim_behaviour_count,
+        .records = sim_records,
+        .record_count = sim_record_count,
+        .seed = host->world->plan.seed + 1,
+    };
+    int error = open_store(host);
+    if (error == 0) {
+        host->host = sim_must(calloc(1, sizeof *host->host));
+        error = tri_host_init(host->host, &options, &host->env.base, host->store);
+    }
+    if (error == 0 && host->store != NULL) {
+        error = tri_host_load(host->host);
+    }
+    return error != 0 ? error : open_links(host);
+}
+
+/* Gives everything back that a host has in memory, and looks that it is everything. */
+static void unmake(struct sim_host *host)
+{
+    int64_t before = (int64_t)tr_memory_used();
+    if (host->host != NULL) {
+        tri_host_fini(host->host);
+        free(host->host);
+        host->host = NULL;
+    }
+    tri_voice_fini(&host->outside);
+    host->outside = (struct tri_voice){0};
+    sim_net_drop(&host->net);
+    tri_store_close(host->store);
+    host->store = NULL;
+    host->party_count = 0;
+    host->memory_bytes += (int64_t)tr_memory_used() - before;
+    if (host->memory_bytes != 0) {
+        sim_fail("host %u: %lld bytes are left after its end", host->index,
+                 (long long)host->memory_bytes);
+    }
+}
+
+/* People may have set the clock while the host was down. */
+static void set_clocks(struct sim_host *host)
+{
+    struct sim_world *world = host->world;
+    host->born_ns = world->now_ns - sim_below(&world->chance.faults, world->now_ns + 1);
+    uint64_t most = world->plan.clock_jump_ms;
+    if (most > 0 && host->starts > 1) {
+        host->wall_offset_ms = (int64_t)sim_below(&world->chance.faults, 2 * most) - (int64_t)most;
+    }
+}
+
+void sim_host_start(struct sim_host *host)
+{
+    struct sim_world *world = host->world;
+    host->env = (struct sim_env){.base = {.ops = &env_ops}, .host = host};
+    host->net.host = host;
+    host->starts++;
+    memset(host->events_seen, 0, sizeof host->events_seen);
+    set_clocks(host);
+    int64_t before = (int64_t)tr_memory_used();
+    uint64_t failed_before = world->counts.failed_allocations;
+    world->host_in_step = host;
+    int error = make(host);
+    host->memory_bytes += (int64_t)tr_memory_used() - before;
+    if (error == 0) {
+        make_parties(host);
+        sim_say("host %u starts at number %llu", host->index,
+                host->store == NULL ? 0ULL : (unsigned long long)host->store->last_number);
+        sim_check_loaded(host);
+        return;
+    }
+    bool is_excused = (error == TR_MEMORY && world->counts.failed_allocations != failed_before) ||
+                      error == TR_STORE_FAILED || error == TR_STORE_FULL;
+    if (!is_excused) {
+        sim_fail("host %u cannot start: %s", host->index, tr_error_name(error));
+    }
+    sim_say("host %u cannot start: %s", host->index, tr_error_name(error));
+    sim_host_crash(host, false);
+}
+
+/* --------------------------------------------------------------------------------------- ends */
+
+static void cut_power(struct sim_host *host, bool power)
+{
+    struct sim_world *world = host->world;
+    uint64_t seed = sim_draw(&world->chance.faults);
+    /* What a level does not promise is not asked of it. */
+    bool loses = power && world->plan.durability == TR_DURABILITY_FULL;
+    if (host->disk != NULL && loses) {
+        tri_disk_crash(host->disk);
+    } else if (host->disk != NULL) {
+        tri_disk_kill(host->disk);
+    } else if (host->model != NULL && loses) {
+        tri_model_crash(host->model, seed);
+    } else if (host->model != NULL) {
+        tri_model_kill(host->model, seed);
+    }
+}
+
+static void go_down(struct sim_host *host)
+{
+    struct sim_world *world = host->world;
+    sim_program_forget(host);
+    sim_outside_forget(host, false);
+    host->room_until_ns = 0;
+    host->up_at_ns = world->now_ns + 1 + sim_below(&world->chance.faults, 40 * MS);
+}
+
+void sim_host_crash(struct sim_host *host, bool power)
+{
+    sim_say("host %u crashes%s", host->index, power ? " with the power" : "");
+    host->world->counts.crashes++;
+    host->world->host_in_step = host;
+    cut_power(host, power);
+    unmake(host);
+    go_down(host);
+}
+
+/* What tr_host_stop does with threads: the workers' last batches, then all commits. */
+static void drain(struct sim_host *host)
+{
+    struct tr_host *made = host->host;
+    host->net.is_never_full = true;
+    for (uint32_t i = 0; i < made->shared.worker_count; i++) {
+        tri_flush(&made->workers[i]);
+    }
+    sim_net_hurry(&host->net);
+    while (host->store != NULL && tri_journal_step(&made->journal)) {
+    }
+    host->net.is_never_full = false;
+}
+
+void sim_host_stop(struct sim_host *host)
+{
+    int64_t before = (int64_t)tr_memory_used();
+    sim_say("host %u stops", host->index);
+    host->world->counts.stops++;
+    host->world->host_in_step = host;
+    drain(host);
+    host->memory_bytes += (int64_t)tr_memory_used() - before;
+    if (host->host->journal.state == TRI_JOURNAL_FAILED) {
+        sim_host_crash(host, false);
+        return;
+    }
+    unmake(host);
+    go_down(host);
+}
+
+void sim_host_free(struct sim_host *host)
+{
+    sim_shadow_free(host->shadow);
+    sim_outside_forget(host, true);
+    if (host->disk != NULL) {
+        tri_disk_free(host->disk);
+    }
+    if (host->model != NULL) {
+        tri_model_free(host->model);
+    }
+}
+
+bool sim_host_is_idle(const struct sim_host *host)
+{
+    if (host->host == NULL || host->net.in_flight > 0 || host->outside_box != NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        const struct tri_worker *worker = &host->host->workers[i];
+        if (worker->actor_count > 0 || worker->cuts_outstanding > 0 ||
+            !tri_batch_is_empty(&worker->batch) || !tri_outbox_is_empty(&worker->outbox)) {
+            return false;
+        }
+    }
+    return !tri_journal_is_busy(&host->host->journal) &&
+           tri_outbox_is_empty(&host->host->journal.voice.outbox) &&
+           tri_outbox_is_empty(&host->outside.outbox) &&
+           tri_outbox_is_empty(&host->host->voice.outbox);
+}

@@ -1,0 +1,171 @@
+/*
+ * A picture is a list of the operations that would write the worker as it is.
+ *
+ * What the runtime did not mark as changed it would not write, so the picture differs from the
+ * shadow where a mark was forgotten.
+ */
+#include "tests/sim/picture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/actor/image.h"
+#include "tests/sim/world.h"
+
+struct part {
+    struct part *next;
+    struct tri_op op; /* of a message without its bytes */
+    uint8_t bytes[];
+};
+
+struct sim_picture {
+    uint32_t worker;
+    struct part *first;
+};
+
+static void add(struct sim_picture *picture, const struct tri_op *op)
+{
+    struct part *part = sim_must(malloc(sizeof *part + op->data.size));
+    part->next = picture->first;
+    part->op = *op;
+    if (op->data.size > 0) {
+        memcpy(part->bytes, op->data.data, op->data.size);
+    }
+    part->op.data.data = part->bytes;
+    picture->first = part;
+}
+
+static void add_image(struct sim_picture *picture, struct tri_worker *worker,
+                      struct tri_actor *actor)
+{
+    uint8_t bytes[2 * TR_STATE_BYTES_MAX + TR_NAME_BYTES_MAX + 16384];
+    struct tr_writer writer = tr_writer_of(bytes, sizeof bytes);
+    int error = tri_image_write(worker, actor, &writer);
+    TR_ASSERT(error == 0);
+    struct tri_op op = {
+        .kind = TRI_OP_PUT_ACTOR,
+        .key = actor->key,
+        .incarnation = actor->incarnation,
+        .data = {.data = bytes, .size = tr_writer_size(&writer)},
+    };
+    add(picture, &op);
+}
+
+struct page_visit {
+    struct sim_picture *picture;
+    struct tr_key key;
+};
+
+static void add_page(void *self, uint32_t page, struct tr_bytes bytes)
+{
+    const struct page_visit *visit = self;
+    struct tri_op op = {
+        .kind = TRI_OP_PUT_PAGE, .key = visit->key, .number = page, .data = bytes};
+    add(visit->picture, &op);
+}
+
+static void add_mailbox(struct sim_picture *picture, const struct tri_actor *actor)
+{
+    for (const struct tri_message *message = actor->mailbox_head; message != NULL;
+         message = message->next) {
+        if (tri_message_is_durable(message)) {
+            struct tri_op op = tri_message_op(message, TRI_OP_PUT_MESSAGE);
+            add(picture, &op);
+        }
+    }
+}
+
+struct sim_picture *sim_picture_take(struct tri_worker *worker)
+{
+    struct sim_picture *picture = sim_must(calloc(1, sizeof *picture));
+    picture->worker = worker->index;
+    uint64_t cursor = 0;
+    uint32_t slot;
+    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+        struct tri_actor *actor = tri_actor_at(worker, slot);
+        struct page_visit visit = {.picture = picture, .key = actor->key};
+        add_image(picture, worker, actor);
+        tri_page_each(actor, &visit, add_page);
+        add_mailbox(picture, actor);
+    }
+    return picture;
+}
+
+void sim_picture_free(struct sim_picture *picture)
+{
+    while (picture != NULL && picture->first != NULL) {
+        struct part *part = picture->first;
+        picture->first = part->next;
+        free(part);
+    }
+    free(picture);
+}
+
+static struct tr_text text_of(struct tr_bytes bytes)
+{
+    return (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
+}
+
+/* How two images differ, or NULL. Where an actor's kin lives is worked out anew at each start. */
+static const char *difference(struct tr_bytes a, struct tr_bytes b)
+{
+    struct tr_image mine;
+    struct tr_image its;
+    if (tr_image_unpack(a, tr_image_schema.version, &mine) != 0 ||
+        tr_image_unpack(b, tr_image_schema.version, &its) != 0) {
+        return "image that cannot be read";
+    }
+    if (((mine.flags ^ its.flags) & (uint16_t)~TRI_ACTOR_FAR_KIN) != 0) {
+        return "flags";
+    }
+    if (mine.phase != its.phase) {
+        return "phase";
+    }
+    if (mine.sequence != its.sequence) {
+        return "sequence";
+    }
+    if (mine.muted_by != its.muted_by) {
+        return "count of mutes";
+    }
+    if (!tr_text_equal(text_of(mine.edges), text_of(its.edges))) {
+        return "edges";
+    }
+    if (!tr_text_equal(text_of(mine.state), text_of(its.state))) {
+        return "state";
+    }
+    bool is_same = mine.behaviour == its.behaviour && mine.incarnation == its.incarnation &&
+                   mine.state_version == its.state_version &&
+                   tr_key_equal(mine.parent.key, its.parent.key) &&
+                   tr_text_equal(text_of(mine.name), text_of(its.name));
+    return is_same ? NULL : "name or parent";
+}
+
+/* What of a part is not as the shadow has it, or NULL. */
+static const char *part_difference(const struct part *part, bool is_there, struct tr_bytes bytes)
+{
+    if (part->op.kind == TRI_OP_PUT_ACTOR) {
+        return is_there ? difference(part->op.data, bytes) : "image";
+    }
+    if (part->op.kind == TRI_OP_PUT_PAGE) {
+        return is_there && tr_text_equal(text_of(part->op.data), text_of(bytes)) ? NULL : "page";
+    }
+    return is_there ? NULL : "message";
+}
+
+void sim_picture_compare(const struct sim_picture *picture, const struct sim_shadow *shadow,
+                         uint64_t number)
+{
+    for (const struct part *part = picture->first; part != NULL; part = part->next) {
+        struct tr_bytes bytes = {0};
+        bool is_there = sim_shadow_find(shadow, &part->op, &bytes);
+        const char *what = part_difference(part, is_there, bytes);
+        if (what != NULL) {
+            sim_fail("what is committed is what was: at number %llu worker %u had the %s of "
+                     "%llu/%llu (number %llu) in memory, and the batches up to there have %s",
+                     (unsigned long long)number, picture->worker, what,
+                     (unsigned long long)part->op.key.group,
+                     (unsigned long long)part->op.key.serial, (unsigned long long)part->op.number,
+                     is_there ? "something else" : "nothing");
+        }
+    }
+}

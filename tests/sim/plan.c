@@ -1,0 +1,59 @@
+/*
+ * Drawing plans. The numbers are chosen so that a world lives some thousand steps, sees a handful
+ * of faults, and ends within milliseconds of real time.
+ */
+#include "tests/sim/plan.h"
+
+#define MS 1000000ULL
+
+/* A chance that is zero in half of all worlds. */
+static uint32_t sometimes(struct sim_random *random, uint32_t most)
+{
+    return sim_below(random, 2) == 0 ? 0 : (uint32_t)sim_between(random, 1, most);
+}
+
+static void draw_world(struct sim_plan *plan, struct sim_random *random)
+{
+    plan->host_count = sim_below(random, 4) == 0 ? (uint32_t)sim_between(random, 2, 3) : 1;
+    plan->worker_count = (uint32_t)sim_between(random, 1, SIM_WORKERS_MAX);
+    plan->has_new_worker_counts = sim_below(random, 4) == 0;
+    plan->troupe_count = (uint32_t)sim_between(random, 1, 2);
+    plan->cast_count = (uint32_t)sim_between(random, 2, 14);
+    plan->size = (uint32_t)sim_between(random, 2, 20);
+    plan->burst = sim_below(random, 100) == 0 ? 6000 : 0;
+    plan->uses_sqlite = plan->seed % 10 == 9;
+    plan->durability = TR_DURABILITY_FULL;
+    if (sim_below(random, 4) == 0) {
+        plan->durability = TR_DURABILITY_PROCESS;
+    } else if (sim_below(random, 16) == 0 && !plan->uses_sqlite) {
+        plan->durability = TR_DURABILITY_NONE;
+    }
+}
+
+static void draw_faults(struct sim_plan *plan, struct sim_random *random)
+{
+    plan->faults_ns = sim_between(random, 20, 600) * MS;
+    plan->delay_ns_max = sim_below(random, 3) == 0 ? 0 : sim_between(random, 1, 5000) * 1000;
+    plan->pipe_frames_max = (uint32_t)(sim_below(random, 3) == 0 ? sim_between(random, 1, 4) : 1024);
+    plan->clog = sometimes(random, 200000);
+    plan->move = sometimes(random, 60000);
+    plan->failure = sometimes(random, 30000);
+    plan->pause = sometimes(random, 6000);
+    if (plan->durability != TR_DURABILITY_NONE) {
+        plan->crash = sometimes(random, 4000);
+        plan->stop = sometimes(random, 1500);
+        plan->disk_full = sometimes(random, 2000);
+        plan->disk_fails = sometimes(random, 1000);
+        plan->memory = sometimes(random, 4000);
+        plan->clock_jump_ms = sim_below(random, 3) == 0 ? sim_between(random, 1, 600000) : 0;
+    }
+}
+
+struct sim_plan sim_plan_of(uint64_t seed)
+{
+    struct sim_plan plan = {.seed = seed, .snapshot_every = 4, .compare_every = 8};
+    struct sim_random random = sim_random_of(seed, 1);
+    draw_world(&plan, &random);
+    draw_faults(&plan, &random);
+    return plan;
+}

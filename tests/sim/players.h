@@ -1,0 +1,194 @@
+/*
+ * The players: actors whose every message can be checked.
+ *
+ * A troupe is a director (an actor without a parent) and its cast. Each player follows a plan drawn
+ * from its own seed, checks in its own durable state that what it hears is what it must hear, and
+ * ends when its plan is done; the director ends when all of its cast have. So a message that is
+ * lost leaves somebody waiting for ever, and one that is doubled, reordered or forgotten is noticed
+ * by who hears it.
+ */
+#ifndef TR_TESTS_SIM_PLAYERS_H
+#define TR_TESTS_SIM_PLAYERS_H
+
+#include "runtime/troupe.h"
+
+/* What players say. */
+#define SIM_CAST_FIELDS(FIELD, ARRAY) \
+    FIELD(u32, index, 1, 0)           \
+    FIELD(u32, count, 1, 0)           \
+    FIELD(bytes, refs, 1, 0)
+#define SIM_GO_FIELDS(FIELD, ARRAY) FIELD(u64, number, 1, 0)
+#define SIM_NOTE_FIELDS(FIELD, ARRAY) \
+    FIELD(u32, index, 1, 0)           \
+    FIELD(u64, number, 1, 0)          \
+    FIELD(bytes, filling, 1, 0)
+#define SIM_QUESTION_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, number, 1, 0)              \
+    FIELD(u32, manner, 1, 0)
+#define SIM_ANSWER_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, number, 1, 0)            \
+    FIELD(u64, value, 1, 0)
+#define SIM_POISON_FIELDS(FIELD, ARRAY) FIELD(u64, number, 1, 0)
+#define SIM_DONE_FIELDS(FIELD, ARRAY) \
+    FIELD(u32, index, 1, 0)           \
+    FIELD(u64, value, 1, 0)
+#define SIM_RUMOUR_FIELDS(FIELD, ARRAY) FIELD(u64, number, 1, 0)
+#define SIM_ERRAND_FIELDS(FIELD, ARRAY) \
+    FIELD(key, caller, 1, 0)            \
+    FIELD(u64, number, 1, 0)            \
+    FIELD(u32, manner, 1, 0)            \
+    FIELD(u64, total, 1, 0)
+#define SIM_OUTCOME_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, number, 1, 0)             \
+    FIELD(bool, is_known, 1, 0)
+
+/* What players are. `table` is the rest of a state, as each keeps it in a struct of its own. */
+#define SIM_PLAYER_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, seed, 1, 0)              \
+    FIELD(u64, seen, 1, 0)              \
+    FIELD(u64, size, 1, 0)              \
+    FIELD(u32, manner, 1, 0)            \
+    ARRAY(bytes, table, 1400, 1, 0)
+
+/* What they write down. */
+#define SIM_PAGE_ENTRY_FIELDS(FIELD, ARRAY) \
+    FIELD(key, writer, 1, 0)                \
+    FIELD(u64, number, 1, 0)                \
+    FIELD(u64, digest, 1, 0)                \
+    FIELD(text, words, 1, 0)
+
+#define SIM_PLAYER_SCHEMAS(S)                                               \
+    S(sim_cast, 900, TR_MESSAGE, 1, TR_DURABLE, SIM_CAST_FIELDS)            \
+    S(sim_go, 901, TR_MESSAGE, 1, TR_DURABLE, SIM_GO_FIELDS)                \
+    S(sim_note, 902, TR_MESSAGE, 1, TR_DURABLE, SIM_NOTE_FIELDS)            \
+    S(sim_question, 903, TR_MESSAGE, 1, TR_DURABLE, SIM_QUESTION_FIELDS)    \
+    S(sim_answer, 904, TR_MESSAGE, 1, TR_DURABLE, SIM_ANSWER_FIELDS)        \
+    S(sim_poison, 905, TR_MESSAGE, 1, TR_DURABLE, SIM_POISON_FIELDS)        \
+    S(sim_done, 906, TR_MESSAGE, 1, TR_DURABLE, SIM_DONE_FIELDS)            \
+    S(sim_rumour, 907, TR_MESSAGE, 1, TR_HINT, SIM_RUMOUR_FIELDS)           \
+    S(sim_errand, 908, TR_MESSAGE, 1, TR_DURABLE, SIM_ERRAND_FIELDS)        \
+    S(sim_outcome, 909, TR_MESSAGE, 1, TR_DURABLE, SIM_OUTCOME_FIELDS)      \
+    S(sim_player, 910, TR_STATE, 1, TR_DURABLE, SIM_PLAYER_FIELDS)          \
+    S(sim_page_entry, 911, TR_RECORD, 1, TR_DURABLE, SIM_PAGE_ENTRY_FIELDS)
+
+SIM_PLAYER_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+/* What an errand to the outside is. */
+enum sim_errand_manner {
+    SIM_ERRAND_DO = 1, /* must come once */
+    SIM_ERRAND_ASK,    /* has it come? */
+    SIM_ERRAND_FINAL,  /* the caller has nothing more to do; may come again */
+};
+
+/* The behaviours: (name, id, restarts before it is exhausted, what then). */
+#define SIM_BEHAVIOURS(B)                             \
+    B(director, 900, 0, TR_EXHAUSTED_QUARANTINE)      \
+    B(teller, 901, 0, TR_EXHAUSTED_QUARANTINE)        \
+    B(asker, 902, 0, TR_EXHAUSTED_QUARANTINE)         \
+    B(answerer, 903, 0, TR_EXHAUSTED_QUARANTINE)      \
+    B(branch, 904, 0, TR_EXHAUSTED_QUARANTINE)        \
+    B(mortal, 905, 1, TR_EXHAUSTED_STOP)              \
+    B(ticker, 906, 0, TR_EXHAUSTED_QUARANTINE)        \
+    B(scribe, 907, 0, TR_EXHAUSTED_QUARANTINE)        \
+    B(caller, 908, 0, TR_EXHAUSTED_QUARANTINE)        \
+    B(array, 909, 0, TR_EXHAUSTED_QUARANTINE)         \
+    B(element, 910, 0, TR_EXHAUSTED_QUARANTINE)       \
+    B(pair, 911, 0, TR_EXHAUSTED_QUARANTINE)          \
+    B(witness, 912, 0, TR_EXHAUSTED_QUARANTINE)
+
+#define SIM_BEHAVIOUR_DECLARE(name, id, restarts, exhausted) \
+    extern const struct tr_behaviour sim_##name##_behaviour;
+SIM_BEHAVIOURS(SIM_BEHAVIOUR_DECLARE)
+#undef SIM_BEHAVIOUR_DECLARE
+
+extern const struct tr_behaviour *const sim_behaviours[];
+extern const size_t sim_behaviour_count;
+extern const struct tr_schema *const sim_records[];
+extern const size_t sim_record_count;
+
+/* ------------------------------------------------------------------------------- for players */
+
+/* A player's turn: what the behaviour of its name does with a message. */
+#define SIM_PLAY(name)                                                           \
+    int sim_play_##name(struct tr_context *context, struct tr_sim_player *state, \
+                        const struct tr_message *message)
+#define SIM_PLAY_DECLARE(name, id, restarts, exhausted) SIM_PLAY(name);
+SIM_BEHAVIOURS(SIM_PLAY_DECLARE)
+#undef SIM_PLAY_DECLARE
+
+/* The part of a state that is a player's own: read before, written after. */
+#define SIM_TABLE(type, own, state)                                                      \
+    type own = {0};                                                                      \
+    _Static_assert(sizeof(type) <= sizeof((state)->table.data), "a table fits a state"); \
+    if ((state)->table.size == sizeof own) {                                             \
+        memcpy(&own, (state)->table.data, sizeof own);                                   \
+    }
+#define SIM_KEEP(own, state)                                \
+    do {                                                    \
+        memcpy((state)->table.data, &(own), sizeof(own));   \
+        (state)->table.size = (uint16_t)sizeof(own);        \
+    } while (false)
+
+/* A number of the player's plan: the same whenever it is asked for. */
+uint64_t sim_planned(const struct tr_sim_player *state, uint64_t place, uint64_t limit);
+
+/*
+ * Whether a time lies ahead. What was due before a crash may be heard after it, and people may have
+ * set the clock back in between: by so much nobody is too early.
+ */
+bool sim_is_early(const struct tr_context *context, uint64_t due_ms);
+
+/* Something that must never be; always 0, so that the run goes on to its end. */
+TR_PRINTF(3, 4)
+int sim_wrong(const struct tr_context *context, const struct tr_message *message,
+              const char *format, ...);
+
+/* Tells itself to go on: at once or, by chance, with a timer of this id. */
+#define SIM_TIMER_GO 1000
+TR_MUST_USE int sim_go_on(struct tr_context *context);
+
+/* Whether the message says to go on. */
+bool sim_is_go(const struct tr_message *message);
+
+/* What a DOWN says. */
+TR_MUST_USE int sim_down(const struct tr_message *message, struct tr_down *down);
+
+/* Whether a message is a signal of this schema. */
+static inline bool sim_is_signal(const struct tr_message *message, const struct tr_schema *schema)
+{
+    return message->kind == TR_KIND_SIGNAL && tr_message_is(message, schema);
+}
+
+/* References as they stand in a cast. */
+#define SIM_CAST_MAX 24
+struct sim_refs {
+    uint32_t count;
+    struct tr_ref refs[SIM_CAST_MAX];
+};
+TR_MUST_USE int sim_read_cast(const struct tr_message *message, struct tr_sim_cast *cast,
+                              struct sim_refs *refs);
+
+/* One errand after another, each known to have been done once: a part of a table. */
+#define SIM_ERRANDS_MAX 48
+struct sim_errands {
+    uint32_t planned;
+    uint32_t begun;
+    uint32_t done;
+    bool is_final_begun;
+    bool is_final_done;
+    uint64_t ask;    /* of the errand under way; 0: none */
+    uint32_t manner; /* enum sim_errand_manner of it */
+    uint32_t number;
+    uint64_t total;
+};
+
+/* Begins the next errand when none is under way; the last one is final and names the total. */
+TR_MUST_USE int sim_errand_next(struct tr_context *context, struct tr_sim_player *state,
+                                struct sim_errands *errands);
+
+/* Whether the message was about an errand; if so it is dealt with. */
+TR_MUST_USE int sim_errand_hear(struct tr_context *context, struct tr_sim_player *state,
+                                struct sim_errands *errands, const struct tr_message *message,
+                                bool *is_mine);
+
+#endif

@@ -1,0 +1,272 @@
+/*
+ * The program that started a host, and the people before it: asks for troupes until it was told of
+ * all of them, moves actors about, and resumes those that are quarantined.
+ *
+ * It speaks from the control place with frames, as host/control.c does, but never waits. To find
+ * its actors it simply looks into the workers.
+ */
+#include "tests/sim/players.h"
+#include "tests/sim/world.h"
+
+#define MS 1000000ULL
+#define LOOK_FIRST_NS (20 * MS)
+#define LOOK_MOST_NS (2000 * MS)
+#define LOOK_AGAIN_NS (2000 * MS) /* a resume that has had no effect is lost */
+#define MOVES_MAX 8
+
+static void say(struct sim_host *host, uint32_t place, uint8_t kind, struct tr_ref to,
+                const struct tr_schema *schema, const void *body)
+{
+    struct tri_voice *voice = &host->host->voice;
+    struct tr_envelope envelope = {
+        .kind = kind,
+        .flags = (uint8_t)(((schema->marks & TR_HINT) != 0 ? TR_FLAG_HINT : 0) |
+                           ((schema->marks & TR_PRIORITY) != 0 ? TR_FLAG_PRIORITY : 0)),
+        .to_group = to.key.group,
+        .to_serial = to.key.serial,
+        .to_incarnation = to.incarnation,
+    };
+    int error = tri_voice_say(voice, place, &envelope, schema, body);
+    TR_ASSERT(error == 0);
+    tri_voice_flush(voice);
+}
+
+static void say_to_worker(struct sim_host *host, uint32_t worker, const struct tr_schema *schema,
+                          const void *body)
+{
+    struct tr_ref to = {{0, TR_SERVICE_WORKERS + worker}, 0};
+    say(host, worker, TR_KIND_CONTROL, to, schema, body);
+}
+
+static void ask_for_birth(struct sim_host *host)
+{
+    const struct sim_plan *plan = &host->world->plan;
+    uint32_t number = host->program.granted;
+    uint8_t packed[4096];
+    struct tr_writer writer = tr_writer_of(packed, sizeof packed);
+    struct tr_sim_player first = {
+        .seed = sim_mix(plan->seed * 16 + host->index * 4 + number),
+        .size = plan->size,
+        .manner = plan->cast_count | (number == 0 ? plan->burst << 16 : 0),
+    };
+    int error = tr_sim_player_pack(&first, &writer);
+    TR_ASSERT(error == 0);
+    host->program.wish = ++host->host->wishes;
+    struct tr_birth birth = {
+        .wish = host->program.wish,
+        .behaviour = sim_director_behaviour.id,
+        .name = tr_text_of("troupe"),
+        .state = {.data = packed, .size = tr_writer_size(&writer)},
+    };
+    uint32_t worker =
+        (uint32_t)sim_below(&host->world->chance.order, host->host->shared.worker_count);
+    say_to_worker(host, worker, &tr_birth_schema, &birth);
+}
+
+static void hear_granted(struct sim_host *host, const struct tr_granted *granted)
+{
+    if (granted->wish == 0 || granted->wish != host->program.wish) {
+        host->program.moves -= host->program.moves > 0 ? 1 : 0;
+        return;
+    }
+    host->program.wish = 0;
+    if (granted->reason != 0) {
+        return; /* asked again */
+    }
+    host->program.granted++;
+    struct sim_entry *entry =
+        sim_ledger_entry(&host->world->ledger, host->index, granted->actor.key);
+    entry->was_granted = true;
+}
+
+static bool hear(struct sim_host *host)
+{
+    struct tri_frame frame;
+    bool did_read = false;
+    while (tri_link_receive(host->host->voice.link, &frame) == 0) {
+        struct tr_bytes bytes;
+        bool is_stored;
+        size_t offset = 0;
+        while (tri_frame_next(&frame, &offset, &bytes, &is_stored)) {
+            struct tr_granted granted;
+            uint8_t version = tr_envelope_get(bytes.data, 8, version);
+            if (tr_envelope_get(bytes.data, 16, type) == tr_granted_schema.id &&
+                tr_granted_unpack(tr_envelope_body(bytes.data), version, &granted) == 0) {
+                hear_granted(host, &granted);
+            }
+        }
+        tri_link_release(host->host->voice.link, &frame);
+        did_read = true;
+    }
+    return did_read;
+}
+
+/* A message to an actor goes to the worker of its birth, which knows where it is. */
+static void say_to_actor(struct sim_host *host, const struct tri_actor *actor, uint8_t kind,
+                         const struct tr_schema *schema, const void *body)
+{
+    uint32_t worker = tri_birth_worker(&host->host->shared, actor->key);
+    say(host, worker, kind, tri_actor_ref(actor), schema, body);
+}
+
+/* What was asked of an actor and has had no effect yet, or NULL. */
+static struct sim_wish *find_wish(struct sim_host *host, struct tr_key key)
+{
+    for (uint32_t i = 0; i < SIM_WISHES_MAX; i++) {
+        if (tr_key_equal(host->program.wishes[i].key, key)) {
+            return &host->program.wishes[i];
+        }
+    }
+    return NULL;
+}
+
+/* Whether to ask something of an actor: not while the last time may still have an effect. */
+static bool may_wish(struct sim_host *host, struct tr_key key)
+{
+    uint64_t now_ns = host->world->now_ns;
+    struct sim_wish *wish = find_wish(host, key);
+    if (wish != NULL && now_ns - wish->at_ns < LOOK_AGAIN_NS) {
+        return false;
+    }
+    if (wish == NULL) {
+        wish = find_wish(host, (struct tr_key){0});
+    }
+    if (wish == NULL) {
+        return false;
+    }
+    *wish = (struct sim_wish){.key = key, .at_ns = now_ns};
+    return true;
+}
+
+/* It had its effect. */
+static void forget_wish(struct sim_host *host, struct tr_key key)
+{
+    struct sim_wish *wish = find_wish(host, key);
+    if (wish != NULL) {
+        *wish = (struct sim_wish){0};
+    }
+}
+
+/* A poisoned message is dropped; any other was only unlucky twice. */
+static void resume(struct sim_host *host, const struct tri_actor *actor)
+{
+    const struct tri_message *first = actor->mailbox_head;
+    struct tr_resume resume = {
+        .drop = first != NULL &&
+                tr_envelope_get(first->bytes, 16, type) == tr_sim_poison_schema.id};
+    host->world->counts.resumes++;
+    say_to_actor(host, actor, TR_KIND_CONTROL, &tr_resume_schema, &resume);
+}
+
+/* Looks at one actor; whether something was done about it. */
+static bool look_at(struct sim_host *host, const struct tri_worker *worker,
+                    struct tri_actor *actor)
+{
+    if (actor->phase == TRI_QUARANTINED) {
+        if (!may_wish(host, actor->key)) {
+            return false;
+        }
+        resume(host, actor);
+        return true;
+    }
+    const struct tr_sim_player *state = tri_actor_state(actor);
+    bool is_new = tri_actor_behaviour(worker, actor) == &sim_director_behaviour &&
+                  state->table.size == 0 && actor->mailbox_count == 0;
+    if (is_new && may_wish(host, actor->key)) {
+        say_to_actor(host, actor, TR_KIND_TELL, &tr_sim_go_schema, &(struct tr_sim_go){0});
+        return true;
+    }
+    if (!is_new) {
+        forget_wish(host, actor->key);
+    }
+    return false;
+}
+
+static bool look(struct sim_host *host)
+{
+    struct sim_program *program = &host->program;
+    uint64_t now_ns = host->world->now_ns;
+    if (now_ns < program->look_ns) {
+        return false;
+    }
+    bool did_find = false;
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        struct tri_worker *worker = &host->host->workers[i];
+        uint64_t cursor = 0;
+        uint32_t slot;
+        while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+            if (look_at(host, worker, tri_actor_at(worker, slot))) {
+                did_find = true;
+            }
+        }
+    }
+    uint64_t pause = did_find || program->look_pause_ns == 0 ? LOOK_FIRST_NS
+                                                             : program->look_pause_ns * 2;
+    program->look_pause_ns = pause < LOOK_MOST_NS ? pause : LOOK_MOST_NS;
+    program->look_ns = now_ns + program->look_pause_ns;
+    return did_find;
+}
+
+bool sim_program_step(struct sim_host *host)
+{
+    bool did_hear = hear(host);
+    bool must_ask =
+        host->program.wish == 0 && host->program.granted < host->world->plan.troupe_count;
+    if (must_ask) {
+        ask_for_birth(host);
+    }
+    bool did_look = look(host);
+    tri_voice_flush(&host->host->voice);
+    return did_hear || must_ask || did_look;
+}
+
+static uint32_t count_actors(const struct sim_host *host)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        count += host->host->workers[i].actor_count;
+    }
+    return count;
+}
+
+/* The n-th live actor of a host, over all workers. */
+static const struct tri_actor *actor_number(const struct sim_host *host, uint32_t number)
+{
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        const struct tri_worker *worker = &host->host->workers[i];
+        uint64_t cursor = 0;
+        uint32_t slot;
+        while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+            if (number-- == 0) {
+                return tri_actor_at(worker, slot);
+            }
+        }
+    }
+    return NULL;
+}
+
+void sim_program_move(struct sim_host *host)
+{
+    struct sim_random *chance = &host->world->chance.faults;
+    uint32_t count = count_actors(host);
+    uint32_t workers = host->host->shared.worker_count;
+    if (count == 0 || workers < 2 || host->program.moves >= MOVES_MAX) {
+        return;
+    }
+    const struct tri_actor *actor = actor_number(host, (uint32_t)sim_below(chance, count));
+    TR_ASSERT(actor != NULL);
+    struct tr_move_ask ask = {
+        .wish = ++host->host->wishes,
+        .actor = actor->key,
+        .to_worker = (uint32_t)sim_below(chance, workers),
+    };
+    host->program.moves++;
+    host->world->counts.moves++;
+    say_to_worker(host, 0, &tr_move_ask_schema, &ask);
+}
+
+void sim_program_forget(struct sim_host *host)
+{
+    struct sim_program *program = &host->program;
+    *program = (struct sim_program){.granted = program->granted};
+}

@@ -1,0 +1,463 @@
+/*
+ * The shadow: sorted rows, changed by one operation at a time.
+ *
+ * Rows sort as a store tells them: counters, actors with their pages behind them, messages. Records
+ * are only counted, by writer, in the order in which they must come.
+ */
+#include "tests/sim/shadow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/picture.h"
+#include "tests/sim/players.h"
+#include "tests/sim/world.h"
+
+#define WRITERS_MAX 256
+
+/* A row: what it is known by, and its bytes. */
+struct row {
+    uint8_t class; /* 1 counter, 2 actor or page, 3 message, 4 cell */
+    struct tr_key key;
+    uint64_t detail; /* of an actor 0, of a page its number + 1, of a message its sequence */
+    uint32_t incarnation;
+    uint64_t number; /* of a counter: its value */
+    uint8_t *bytes;
+    size_t size;
+};
+
+/* A batch that was caught and is not acknowledged. */
+struct caught {
+    struct caught *next;
+    uint64_t number;
+    struct sim_picture *picture; /* may be NULL */
+    size_t size;
+    uint8_t bytes[];
+};
+
+struct writer {
+    struct tr_key key;
+    uint64_t records;
+};
+
+struct sim_shadow {
+    struct sim_host *host;
+    struct row *rows;
+    size_t count;
+    size_t capacity;
+    struct caught *caught; /* by number */
+    uint64_t last_number;
+    struct writer writers[WRITERS_MAX];
+    uint32_t writer_count;
+};
+
+struct sim_shadow *sim_shadow_new(struct sim_host *host)
+{
+    struct sim_shadow *shadow = sim_must(calloc(1, sizeof *shadow));
+    shadow->host = host;
+    return shadow;
+}
+
+static void free_caught(struct caught *caught)
+{
+    sim_picture_free(caught->picture);
+    free(caught);
+}
+
+void sim_shadow_free(struct sim_shadow *shadow)
+{
+    if (shadow == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < shadow->count; i++) {
+        free(shadow->rows[i].bytes);
+    }
+    while (shadow->caught != NULL) {
+        struct caught *caught = shadow->caught;
+        shadow->caught = caught->next;
+        free_caught(caught);
+    }
+    free(shadow->rows);
+    free(shadow);
+}
+
+uint64_t sim_shadow_number(const struct sim_shadow *shadow)
+{
+    return shadow->last_number;
+}
+
+/* ------------------------------------------------------------------------------------- rows */
+
+static int compare_rows(const struct row *a, const struct row *b)
+{
+    if (a->class != b->class) {
+        return a->class < b->class ? -1 : 1;
+    }
+    int order = tr_key_compare(a->key, b->key);
+    if (order == 0 && a->incarnation != b->incarnation) {
+        order = a->incarnation < b->incarnation ? -1 : 1;
+    }
+    if (order == 0 && a->detail != b->detail) {
+        order = a->detail < b->detail ? -1 : 1;
+    }
+    return order;
+}
+
+/* What an operation is about; class 0: nothing that is kept as a row. */
+static struct row row_of(const struct tri_op *op)
+{
+    struct row row = {.key = op->key};
+    switch (op->kind) {
+    case TRI_OP_PUT_COUNTER:
+    case TRI_OP_DELETE_COUNTER:
+        row.class = 1;
+        row.number = op->number;
+        return row;
+    case TRI_OP_PUT_ACTOR:
+    case TRI_OP_DELETE_ACTOR:
+        row.class = 2;
+        row.number = op->incarnation;
+        return row;
+    case TRI_OP_PUT_PAGE:
+    case TRI_OP_DELETE_PAGE:
+        row.class = 2;
+        row.detail = op->number + 1;
+        return row;
+    case TRI_OP_PUT_MESSAGE:
+    case TRI_OP_DELETE_MESSAGE:
+        row.class = 3;
+        row.detail = op->number;
+        row.incarnation = op->incarnation;
+        return row;
+    case TRI_OP_PUT_META:
+        row.class = 4;
+        row.detail = op->number;
+        return row;
+    case TRI_OP_PUT_RECORD:
+        break;
+    }
+    return row;
+}
+
+/* The first place whose row is not before this one. */
+static size_t place_of(const struct sim_shadow *shadow, const struct row *row)
+{
+    size_t low = 0;
+    size_t high = shadow->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (compare_rows(&shadow->rows[middle], row) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool is_at(const struct sim_shadow *shadow, size_t place, const struct row *row)
+{
+    return place < shadow->count && compare_rows(&shadow->rows[place], row) == 0;
+}
+
+static void remove_rows(struct sim_shadow *shadow, size_t place, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(shadow->rows[place + i].bytes);
+    }
+    memmove(&shadow->rows[place], &shadow->rows[place + count],
+            (shadow->count - place - count) * sizeof shadow->rows[0]);
+    shadow->count -= count;
+}
+
+static void put_row(struct sim_shadow *shadow, struct row row, struct tr_bytes bytes)
+{
+    size_t place = place_of(shadow, &row);
+    if (is_at(shadow, place, &row)) {
+        free(shadow->rows[place].bytes);
+    } else {
+        if (shadow->count == shadow->capacity) {
+            shadow->capacity = shadow->capacity * 2 + 64;
+            shadow->rows =
+                sim_must(realloc(shadow->rows, shadow->capacity * sizeof shadow->rows[0]));
+        }
+        memmove(&shadow->rows[place + 1], &shadow->rows[place],
+                (shadow->count - place) * sizeof shadow->rows[0]);
+        shadow->count++;
+    }
+    row.bytes = sim_must(malloc(bytes.size + 1));
+    row.size = bytes.size;
+    if (bytes.size > 0) {
+        memcpy(row.bytes, bytes.data, bytes.size);
+    }
+    shadow->rows[place] = row;
+}
+
+static void delete_row(struct sim_shadow *shadow, const struct row *row, bool with_pages)
+{
+    size_t place = place_of(shadow, row);
+    size_t end = place;
+    while (end < shadow->count && shadow->rows[end].class == row->class &&
+           tr_key_equal(shadow->rows[end].key, row->key) &&
+           (with_pages || is_at(shadow, end, row))) {
+        end++;
+    }
+    if (end > place) {
+        remove_rows(shadow, place, end - place);
+    }
+}
+
+/* --------------------------------------------------------------------------------- batches */
+
+static struct writer *writer_of(struct sim_shadow *shadow, struct tr_key key)
+{
+    for (uint32_t i = 0; i < shadow->writer_count; i++) {
+        if (tr_key_equal(shadow->writers[i].key, key)) {
+            return &shadow->writers[i];
+        }
+    }
+    TR_ASSERT(shadow->writer_count < WRITERS_MAX);
+    struct writer *writer = &shadow->writers[shadow->writer_count++];
+    *writer = (struct writer){.key = key};
+    return writer;
+}
+
+uint64_t sim_shadow_records(const struct sim_shadow *shadow, struct tr_key key)
+{
+    for (uint32_t i = 0; i < shadow->writer_count; i++) {
+        if (tr_key_equal(shadow->writers[i].key, key)) {
+            return shadow->writers[i].records;
+        }
+    }
+    return 0;
+}
+
+/* The records of one writer are numbered, and none is missing. */
+static void note_record(struct sim_shadow *shadow, const struct tri_op *op)
+{
+    struct tr_sim_page_entry entry;
+    if (op->type != tr_sim_page_entry_schema.id ||
+        tr_sim_page_entry_unpack(op->data, (uint8_t)op->incarnation, &entry) != 0) {
+        sim_fail("shadow: a record of type %u that nobody wrote", op->type);
+        return;
+    }
+    struct writer *writer = writer_of(shadow, entry.writer);
+    if (entry.number != ++writer->records) {
+        sim_fail("shadow: record %llu of a writer stands where %llu belongs",
+                 (unsigned long long)entry.number, (unsigned long long)writer->records);
+    }
+}
+
+static void apply(struct sim_shadow *shadow, const struct tri_op *op)
+{
+    struct row row = row_of(op);
+    switch (op->kind) {
+    case TRI_OP_PUT_COUNTER:
+    case TRI_OP_PUT_ACTOR:
+    case TRI_OP_PUT_PAGE:
+    case TRI_OP_PUT_MESSAGE:
+    case TRI_OP_PUT_META:
+        put_row(shadow, row, op->kind == TRI_OP_PUT_COUNTER ? (struct tr_bytes){0} : op->data);
+        return;
+    case TRI_OP_DELETE_COUNTER:
+    case TRI_OP_DELETE_PAGE:
+    case TRI_OP_DELETE_MESSAGE:
+        delete_row(shadow, &row, false);
+        return;
+    case TRI_OP_DELETE_ACTOR:
+        delete_row(shadow, &row, true);
+        return;
+    case TRI_OP_PUT_RECORD:
+        note_record(shadow, op);
+        return;
+    }
+}
+
+void sim_shadow_capture(struct sim_host *host, uint32_t worker, const uint8_t *data, size_t size)
+{
+    struct sim_shadow *shadow = host->shadow;
+    struct sim_world *world = host->world;
+    struct tri_batch_header header;
+    memcpy(&header, data, sizeof header);
+    struct caught *caught = sim_must(malloc(sizeof *caught + size));
+    *caught = (struct caught){.number = header.number, .size = size};
+    memcpy(caught->bytes, data, size);
+    /* A picture is of this batch only while nothing has changed since it was cut. */
+    struct tri_worker *from = &host->host->workers[worker];
+    if (from->cut_number == header.number && from->handled_since_cut == 0 &&
+        sim_below(&world->chance.checks, world->plan.snapshot_every) == 0) {
+        caught->picture = sim_picture_take(from);
+        world->counts.snapshots++;
+    }
+    struct caught **link = &shadow->caught;
+    while (*link != NULL && (*link)->number < header.number) {
+        link = &(*link)->next;
+    }
+    if (*link != NULL && (*link)->number == header.number) {
+        sim_fail("shadow: two batches have the number %llu", (unsigned long long)header.number);
+    }
+    caught->next = *link;
+    *link = caught;
+}
+
+/* Does the next batch to the shadow, and compares its picture. */
+static void apply_first(struct sim_shadow *shadow)
+{
+    struct caught *caught = shadow->caught;
+    shadow->caught = caught->next;
+    struct tr_bytes batch = {.data = caught->bytes, .size = caught->size};
+    struct tri_op op;
+    size_t offset = 0;
+    while (tri_batch_next(batch, &offset, &op)) {
+        if (op.kind != TRI_OP_CALL) {
+            apply(shadow, &op);
+        }
+    }
+    if (caught->number != shadow->last_number + 1) {
+        sim_fail("shadow: batch %llu follows batch %llu", (unsigned long long)caught->number,
+                 (unsigned long long)shadow->last_number);
+    }
+    shadow->last_number = caught->number;
+    if (caught->picture != NULL) {
+        sim_picture_compare(caught->picture, shadow, caught->number);
+    }
+    free_caught(caught);
+}
+
+static void advance(struct sim_shadow *shadow, uint64_t last_number)
+{
+    while (shadow->caught != NULL && shadow->caught->number <= last_number) {
+        apply_first(shadow);
+    }
+    if (shadow->last_number != last_number) {
+        sim_fail("shadow: the store says %llu and was given only up to %llu",
+                 (unsigned long long)last_number, (unsigned long long)shadow->last_number);
+    }
+}
+
+void sim_shadow_commit(struct sim_shadow *shadow, uint64_t last_number)
+{
+    advance(shadow, last_number);
+}
+
+void sim_shadow_reopen(struct sim_shadow *shadow, uint64_t last_number)
+{
+    if (last_number < shadow->last_number) {
+        sim_fail("committed means present: %llu was acknowledged, the store holds only up to %llu",
+                 (unsigned long long)shadow->last_number, (unsigned long long)last_number);
+        return;
+    }
+    advance(shadow, last_number);
+    while (shadow->caught != NULL) {
+        struct caught *caught = shadow->caught;
+        shadow->caught = caught->next;
+        free_caught(caught);
+    }
+}
+
+/* ------------------------------------------------------------------------------ comparisons */
+
+struct comparison {
+    struct sim_shadow *shadow;
+    size_t at;
+};
+
+static const char *class_name(uint8_t class, uint64_t detail)
+{
+    static const char *const names[] = {"nothing", "counter", "actor", "message", "cell"};
+    return class == 2 && detail > 0 ? "page" : names[class];
+}
+
+static int told(void *self, const struct tri_op *op)
+{
+    struct comparison *comparison = self;
+    const struct sim_shadow *shadow = comparison->shadow;
+    struct row row = row_of(op);
+    const struct row *mine = &shadow->rows[comparison->at];
+    if (comparison->at >= shadow->count || compare_rows(mine, &row) != 0) {
+        bool is_extra = comparison->at >= shadow->count || compare_rows(mine, &row) > 0;
+        const struct row *named = is_extra ? &row : mine;
+        sim_fail("at number %llu the store %s the %s %llu/%llu detail %llu",
+                 (unsigned long long)shadow->last_number,
+                 is_extra ? "still holds" : "does not hold",
+                 class_name(named->class, named->detail), (unsigned long long)named->key.group,
+                 (unsigned long long)named->key.serial, (unsigned long long)named->detail);
+        return TR_STORE_DAMAGED;
+    }
+    bool is_same = mine->number == row.number;
+    if (row.class != 1) {
+        is_same = is_same && mine->size == op->data.size &&
+                  (mine->size == 0 || memcmp(mine->bytes, op->data.data, mine->size) == 0);
+    }
+    if (!is_same) {
+        sim_fail("at number %llu the store holds something else for the %s %llu/%llu detail %llu",
+                 (unsigned long long)shadow->last_number, class_name(row.class, row.detail),
+                 (unsigned long long)row.key.group, (unsigned long long)row.key.serial,
+                 (unsigned long long)row.detail);
+        return TR_STORE_DAMAGED;
+    }
+    comparison->at++;
+    return 0;
+}
+
+void sim_shadow_compare(struct sim_shadow *shadow, struct tri_store *store)
+{
+    struct comparison comparison = {.shadow = shadow};
+    struct tri_store_visitor visitor = {
+        .self = &comparison, .counter = told, .actor = told, .page = told, .message = told};
+    int error = tri_store_load(store, &visitor);
+    if (shadow->host->world->has_failed) {
+        return;
+    }
+    if (error != 0) {
+        sim_fail("the store cannot be read: %s (%s)", tr_error_name(error),
+                 tri_store_explain(store));
+        return;
+    }
+    size_t at = comparison.at;
+    for (; at < shadow->count && shadow->rows[at].class != 4; at++) {
+        const struct row *row = &shadow->rows[at];
+        sim_fail("at number %llu the store does not hold the last %s %llu/%llu",
+                 (unsigned long long)shadow->last_number, class_name(row->class, row->detail),
+                 (unsigned long long)row->key.group, (unsigned long long)row->key.serial);
+    }
+    for (; at < shadow->count; at++) {
+        uint8_t cell[64];
+        size_t size = 0;
+        error = tri_store_read_meta(store, shadow->rows[at].detail, cell, sizeof cell, &size);
+        if (error != 0 || size != shadow->rows[at].size ||
+            memcmp(cell, shadow->rows[at].bytes, size) != 0) {
+            sim_fail("at number %llu the store has lost cell %llu",
+                     (unsigned long long)shadow->last_number,
+                     (unsigned long long)shadow->rows[at].detail);
+        }
+    }
+    shadow->host->world->counts.compares++;
+}
+
+bool sim_shadow_find(const struct sim_shadow *shadow, const struct tri_op *op,
+                     struct tr_bytes *bytes)
+{
+    struct row row = row_of(op);
+    size_t place = place_of(shadow, &row);
+    if (!is_at(shadow, place, &row)) {
+        return false;
+    }
+    *bytes = (struct tr_bytes){.data = shadow->rows[place].bytes, .size = shadow->rows[place].size};
+    return true;
+}
+
+bool sim_shadow_is_empty(const struct sim_shadow *shadow, char *text, size_t size)
+{
+    for (size_t i = 0; i < shadow->count; i++) {
+        const struct row *row = &shadow->rows[i];
+        if (row->class != 4) {
+            (void)snprintf(text, size, "%s %llu/%llu detail %llu",
+                           class_name(row->class, row->detail), (unsigned long long)row->key.group,
+                           (unsigned long long)row->key.serial, (unsigned long long)row->detail);
+            return false;
+        }
+    }
+    return true;
+}

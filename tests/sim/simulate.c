@@ -1,0 +1,210 @@
+/*
+ * The simulator's program: runs seeds until one of them shows a fault, and says how to see it again.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/sim/plant.h"
+#include "tests/sim/world.h"
+
+/* One in so many seeds runs twice: its two signatures must be equal. */
+#define TWICE_EVERY 16
+
+struct options {
+    uint64_t first;
+    uint64_t count;
+    const struct sim_plant *plant;
+    bool is_one;
+    bool is_verbose;
+};
+
+static const char *program_name;
+static uint64_t running_seed;
+static const struct sim_plant *running_plant;
+
+static void print_replay(void)
+{
+    fprintf(stderr, "replay: %s%s%s --seed %llu\n", program_name,
+            running_plant == NULL ? "" : " --plant ",
+            running_plant == NULL ? "" : running_plant->name, (unsigned long long)running_seed);
+}
+
+static void on_signal(int number)
+{
+    print_replay();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void usage(void)
+{
+    fputs("Usage: simulate [--seeds N] [--first S] [--seed S] [--plant NAME] [--list-plants]\n"
+          "\n"
+          "  --seeds N      run N seeds (default 300)\n"
+          "  --first S      the first of them (default 1)\n"
+          "  --seed S       run this seed only, and say what happens in it\n"
+          "  --quiet        with --seed: say only how it ended\n"
+          "  --plant NAME   plant a fault, and end well when a seed finds it\n"
+          "  --list-plants  name the faults that can be planted\n",
+          stderr);
+}
+
+static uint64_t number_of(const char *text)
+{
+    char *end;
+    uint64_t number = strtoull(text, &end, 10);
+    if (*text == '\0' || *end != '\0') {
+        fprintf(stderr, "simulate: '%s' is no number\n", text);
+        exit(2);
+    }
+    return number;
+}
+
+static void list_plants(void)
+{
+    for (size_t i = 0; i < sim_plant_count; i++) {
+        printf("%-24s %6llu  %s\n", sim_plants[i].name,
+               (unsigned long long)sim_plants[i].first_seed, sim_plants[i].text);
+    }
+}
+
+static const struct sim_plant *plant_of(const char *name)
+{
+    const struct sim_plant *plant = sim_plant_find(name);
+    if (plant == NULL) {
+        fprintf(stderr, "simulate: nobody knows the fault '%s' (--list-plants)\n", name);
+        exit(2);
+    }
+    return plant;
+}
+
+static struct options read_options(int count, char **arguments)
+{
+    struct options options = {.first = 1, .count = 300, .is_verbose = true};
+    for (int i = 1; i < count; i++) {
+        const char *name = arguments[i];
+        const char *value = i + 1 < count ? arguments[i + 1] : "";
+        if (strcmp(name, "--list-plants") == 0) {
+            list_plants();
+            exit(0);
+        } else if (strcmp(name, "--quiet") == 0) {
+            options.is_verbose = false;
+            continue;
+        } else if (strcmp(name, "--seeds") == 0) {
+            options.count = number_of(value);
+        } else if (strcmp(name, "--first") == 0) {
+            options.first = number_of(value);
+        } else if (strcmp(name, "--seed") == 0) {
+            options.first = number_of(value);
+            options.is_one = true;
+        } else if (strcmp(name, "--plant") == 0) {
+            options.plant = plant_of(value);
+        } else {
+            usage();
+            exit(2);
+        }
+        i++;
+    }
+    return options;
+}
+
+static void print_counts(const struct sim_counts *counts)
+{
+#define PRINT_COUNT(name) fprintf(stderr, " " #name " %llu", (unsigned long long)counts->name);
+    SIM_COUNTS(PRINT_COUNT)
+#undef PRINT_COUNT
+    fputc('\n', stderr);
+}
+
+static void add_counts(struct sim_counts *total, const struct sim_counts *counts)
+{
+#define ADD_COUNT(name) total->name += counts->name;
+    SIM_COUNTS(ADD_COUNT)
+#undef ADD_COUNT
+}
+
+/* Runs a seed, some twice. */
+static struct sim_result run_seed(uint64_t seed, const struct options *options, bool is_verbose)
+{
+    running_seed = seed;
+    struct sim_result result = sim_run(seed, options->plant, is_verbose);
+    if (!result.has_failed && seed % TWICE_EVERY == 0) {
+        struct sim_result again = sim_run(seed, options->plant, false);
+        if (again.signature != result.signature) {
+            result.has_failed = true;
+            (void)snprintf(result.failure, sizeof result.failure,
+                           "the same seed took another way: signature %016llx, then %016llx",
+                           (unsigned long long)result.signature,
+                           (unsigned long long)again.signature);
+        }
+    }
+    return result;
+}
+
+/* What broke, and how to see it again. The process ends at once: a failed run keeps its memory. */
+static _Noreturn void end_failed(const struct options *options, const struct sim_result *result)
+{
+    fprintf(stderr, "seed %llu: %s\n", (unsigned long long)running_seed, result->failure);
+    print_replay();
+    fflush(stderr);
+    _exit(options->plant != NULL ? 0 : 1);
+}
+
+static void run_all(const struct options *options)
+{
+    struct sim_counts total = {0};
+    uint64_t signatures = 0;
+    uint64_t last = 0;
+    time_t begin = time(NULL);
+    for (uint64_t i = 0; i < options->count; i++) {
+        struct sim_result result = run_seed(options->first + i, options, false);
+        if (result.has_failed) {
+            end_failed(options, &result);
+        }
+        add_counts(&total, &result.counts);
+        signatures += result.signature != last ? 1 : 0;
+        last = result.signature;
+        if ((i + 1) % 1000 == 0) {
+            fprintf(stderr, "%llu seeds, %lld s\n", (unsigned long long)i + 1,
+                    (long long)(time(NULL) - begin));
+        }
+    }
+    fprintf(stderr, "%llu seeds without a finding in %lld s, %llu ways:",
+            (unsigned long long)options->count, (long long)(time(NULL) - begin),
+            (unsigned long long)signatures);
+    print_counts(&total);
+    if (signatures != options->count) {
+        fputs("two seeds took the same way\n", stderr);
+        exit(1);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    struct options options = read_options(count, arguments);
+    program_name = arguments[0];
+    running_plant = options.plant;
+    signal(SIGSEGV, on_signal);
+    signal(SIGABRT, on_signal);
+    if (!options.is_one) {
+        run_all(&options);
+    } else {
+        struct sim_result result = run_seed(options.first, &options, options.is_verbose);
+        if (result.has_failed) {
+            end_failed(&options, &result);
+        }
+        fprintf(stderr, "seed %llu: well, signature %016llx, %.3f virtual seconds:",
+                (unsigned long long)options.first, (unsigned long long)result.signature,
+                (double)result.virtual_ns / 1e9);
+        print_counts(&result.counts);
+    }
+    if (options.plant != NULL) {
+        fputs("the planted fault was not found\n", stderr);
+        return 1;
+    }
+    return 0;
+}

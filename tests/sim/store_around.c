@@ -1,0 +1,183 @@
+/*
+ * The store as a host sees it: the real one or its model, with a shadow that is told of every
+ * commit, and, where something is planted, with a spoiler in between.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/plant.h"
+#include "tests/sim/world.h"
+
+/* Edges of a spoiled image never make it longer than this. */
+#define IMAGE_BYTES_MAX 65536
+
+struct around {
+    struct tri_store base;
+    struct tri_store *inner;
+    struct sim_host *host;
+};
+
+static struct around *around_of(struct tri_store *store)
+{
+    return (struct around *)store;
+}
+
+static void copy_head(struct around *around)
+{
+    around->base.incarnation = around->inner->incarnation;
+    around->base.last_number = around->inner->last_number;
+}
+
+/* The commit that the inner store gets: without what the plant takes away. */
+static int commit_kept(struct around *around, const struct tri_commit *commit)
+{
+    const struct sim_plant *plant = around->host->world->plant;
+    if (plant == NULL || plant->keep == NULL) {
+        return tri_store_commit(around->inner, commit);
+    }
+    struct tri_op *ops = sim_must(malloc((commit->count + 1) * sizeof *ops));
+    struct tri_commit kept = {.ops = ops, .last_number = commit->last_number};
+    for (size_t i = 0; i < commit->count; i++) {
+        if (plant->keep(around->host, &commit->ops[i])) {
+            ops[kept.count++] = commit->ops[i];
+        }
+    }
+    int error = tri_store_commit(around->inner, &kept);
+    free(ops);
+    return error;
+}
+
+static int around_commit(struct tri_store *store, const struct tri_commit *commit)
+{
+    struct around *around = around_of(store);
+    struct sim_host *host = around->host;
+    struct sim_world *world = host->world;
+    const struct sim_plant *plant = world->plant;
+    if (plant != NULL && plant->skips_commit != NULL && plant->skips_commit(host)) {
+        store->last_number = commit->last_number;
+        sim_shadow_commit(host->shadow, commit->last_number);
+        return 0;
+    }
+    int error = commit_kept(around, commit);
+    if (error != 0) {
+        return error;
+    }
+    copy_head(around);
+    world->counts.commits++;
+    sim_shadow_commit(host->shadow, commit->last_number);
+    if (sim_below(&world->chance.checks, world->plan.compare_every) == 0) {
+        sim_shadow_compare(host->shadow, around->inner);
+    }
+    return 0;
+}
+
+/* What the loading host is told, by way of the plant; memory may fail where that is an answer. */
+struct loading {
+    struct around *around;
+    const struct tri_store_visitor *visitor;
+};
+
+/* Allocations within which one fails while an image is read. */
+#define FAILING_ALLOCATION_WITHIN 12
+
+static int load_counter(void *self, const struct tri_op *op)
+{
+    const struct loading *loading = self;
+    return loading->visitor->counter(loading->visitor->self, op);
+}
+
+static int load_actor(void *self, const struct tri_op *op)
+{
+    const struct loading *loading = self;
+    struct sim_host *host = loading->around->host;
+    const struct sim_plant *plant = host->world->plant;
+    struct tri_op spoiled = *op;
+    uint8_t *image = NULL;
+    if (plant != NULL && plant->load != NULL) {
+        image = sim_must(malloc(IMAGE_BYTES_MAX));
+        TR_ASSERT(op->data.size <= IMAGE_BYTES_MAX);
+        memcpy(image, op->data.data, op->data.size);
+        size_t size = plant->load(host, image, op->data.size, IMAGE_BYTES_MAX);
+        spoiled.data = (struct tr_bytes){.data = image, .size = size};
+    }
+    sim_memory_arm(host->world, FAILING_ALLOCATION_WITHIN);
+    int error = loading->visitor->actor(loading->visitor->self, &spoiled);
+    sim_memory_disarm(host->world);
+    free(image);
+    return error;
+}
+
+static int load_page(void *self, const struct tri_op *op)
+{
+    const struct loading *loading = self;
+    return loading->visitor->page(loading->visitor->self, op);
+}
+
+static int load_message(void *self, const struct tri_op *op)
+{
+    const struct loading *loading = self;
+    return loading->visitor->message(loading->visitor->self, op);
+}
+
+static int around_load(struct tri_store *store, const struct tri_store_visitor *visitor)
+{
+    struct loading loading = {.around = around_of(store), .visitor = visitor};
+    struct tri_store_visitor told = {
+        .self = &loading,
+        .counter = load_counter,
+        .actor = load_actor,
+        .page = load_page,
+        .message = load_message,
+    };
+    return tri_store_load(loading.around->inner, &told);
+}
+
+static int around_read_page(struct tri_store *store, struct tr_key key, uint64_t number,
+                            void *buffer, size_t capacity, size_t *size)
+{
+    return tri_store_read_page(around_of(store)->inner, key, number, buffer, capacity, size);
+}
+
+static int around_read_meta(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
+                            size_t *size)
+{
+    return tri_store_read_meta(around_of(store)->inner, cell, buffer, capacity, size);
+}
+
+static int around_tend(struct tri_store *store)
+{
+    return tri_store_tend(around_of(store)->inner);
+}
+
+static const char *around_explain(struct tri_store *store)
+{
+    return tri_store_explain(around_of(store)->inner);
+}
+
+static void around_close(struct tri_store *store)
+{
+    struct around *around = around_of(store);
+    tri_store_close(around->inner);
+    free(around);
+}
+
+static const struct tri_store_ops around_ops = {
+    .name = "simulated",
+    .commit = around_commit,
+    .load = around_load,
+    .read_page = around_read_page,
+    .read_meta = around_read_meta,
+    .tend = around_tend,
+    .explain = around_explain,
+    .close = around_close,
+};
+
+struct tri_store *sim_store_around(struct sim_host *host, struct tri_store *inner)
+{
+    struct around *around = sim_must(calloc(1, sizeof *around));
+    around->base.ops = &around_ops;
+    around->inner = inner;
+    around->host = host;
+    copy_head(around);
+    return &around->base;
+}

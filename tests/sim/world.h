@@ -1,0 +1,229 @@
+/*
+ * A world: several hosts, each with several workers, a journal, a program and an outside, in one
+ * thread and from one seed.
+ *
+ * Nothing happens here but what world.c steps: time is a number that jumps to the next thing due,
+ * links are queues (net.h), stores are models or files in memory, and everything that is left to
+ * chance is drawn from the seed. So a seed is a run, and a run can be had again.
+ *
+ * There is one world at a time; players (players.h) reach it by sim_world().
+ */
+#ifndef TR_TESTS_SIM_WORLD_H
+#define TR_TESTS_SIM_WORLD_H
+
+#include "runtime/host/host.h"
+#include "tests/sim/disk.h"
+#include "tests/sim/ledger.h"
+#include "tests/sim/model_store.h"
+#include "tests/sim/net.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/shadow.h"
+
+#define SIM_FAILURE_BYTES 1024
+
+struct sim_plant;
+
+/* Who takes turns in a host. */
+enum sim_party_kind {
+    SIM_WORKER,
+    SIM_JOURNAL,
+    SIM_PROGRAM, /* who started the host: asks for births, moves and resumes */
+    SIM_OUTSIDE, /* the services that calls reach */
+};
+
+#define SIM_PARTIES_MAX (SIM_WORKERS_MAX + 3)
+
+struct sim_party {
+    uint8_t kind;
+    uint8_t index; /* of a worker */
+    bool is_asleep;
+    uint64_t wake_ns;
+    uint64_t paused_until_ns;
+};
+
+/* The head of what a host's environment is. */
+struct sim_env {
+    struct tr_env base;
+    struct sim_host *host;
+};
+
+/* What was asked of an actor, so that it is not asked again at once. */
+struct sim_wish {
+    struct tr_key key;
+    uint64_t at_ns;
+};
+
+#define SIM_WISHES_MAX 64
+
+/* What the program of a host knows of it. */
+struct sim_program {
+    uint64_t wish;    /* the birth that is under way, 0: none */
+    uint32_t granted; /* troupes of which it was told that they live */
+    uint64_t look_ns; /* when it looks for actors that need it next */
+    uint64_t look_pause_ns;
+    uint32_t moves; /* asked for and not answered */
+    struct sim_wish wishes[SIM_WISHES_MAX];
+};
+
+struct sim_host {
+    struct sim_world *world;
+    uint32_t index;
+    struct sim_env env;
+    struct tr_host *host; /* NULL while it is down */
+    struct tri_store *store;
+    struct tri_model *model;
+    struct tri_disk *disk;
+    struct sim_net net;
+    struct sim_shadow *shadow;
+    struct tri_voice outside;
+    struct sim_outbox *outside_box; /* replies that are not sent yet */
+    struct sim_program program;
+    struct sim_party parties[SIM_PARTIES_MAX];
+    uint32_t party_count;
+    uint64_t born_ns; /* where its monotonic clock began */
+    int64_t wall_offset_ms;
+    uint64_t up_at_ns; /* when it starts again */
+    uint64_t room_until_ns; /* when a full disk has room again; 0: it has */
+    int64_t memory_bytes; /* in use by this host */
+    uint64_t events_seen[TR_WORKERS_MAX];
+    uint32_t starts;
+};
+
+/* Streams of chance, one for each part. */
+struct sim_chances {
+    struct sim_random net;
+    struct sim_random order;
+    struct sim_random faults;
+    struct sim_random memory;
+    struct sim_random failure;
+    struct sim_random outside;
+    struct sim_random checks;
+    struct sim_random plant;
+};
+
+/* Totals of a run, for people and for tests that want to see that something happened. */
+#define SIM_COUNTS(C) \
+    C(steps)          \
+    C(handled)        \
+    C(commits)        \
+    C(crashes)        \
+    C(stops)          \
+    C(pauses)         \
+    C(moves)          \
+    C(full_disks)     \
+    C(failed_disks)   \
+    C(failed_handlers) \
+    C(failed_allocations) \
+    C(resumes)        \
+    C(outside_calls)  \
+    C(snapshots)      \
+    C(compares)       \
+    C(jumps)
+
+struct sim_counts {
+#define SIM_COUNT_MEMBER(name) uint64_t name;
+    SIM_COUNTS(SIM_COUNT_MEMBER)
+#undef SIM_COUNT_MEMBER
+};
+
+struct sim_world {
+    struct sim_plan plan;
+    struct sim_chances chance;
+    struct sim_host hosts[SIM_HOSTS_MAX];
+    struct sim_ledger ledger;
+    struct sim_counts counts;
+    const struct sim_plant *plant; /* NULL: nothing is planted */
+    uint64_t plant_state[4];
+    bool was_planted; /* the planted fault has struck */
+    uint64_t now_ns;
+    uint64_t signature;
+    bool is_calm;     /* faults are over: from now on everything must reach its end */
+    bool is_stopping; /* an orderly stop is under way */
+    bool is_verbose;
+    bool has_failed;
+    char failure[SIM_FAILURE_BYTES];
+    struct sim_host *host_in_step;
+};
+
+/* How a run ended. */
+struct sim_result {
+    bool has_failed;
+    char failure[SIM_FAILURE_BYTES];
+    uint64_t signature;
+    uint64_t virtual_ns;
+    struct sim_counts counts;
+    bool was_planted;
+};
+
+/* Runs one seed from its beginning to its end. `plant` may be NULL. */
+struct sim_result sim_run(uint64_t seed, const struct sim_plant *plant, bool is_verbose);
+
+/* The world of this run. */
+struct sim_world *sim_world(void);
+
+/* Something is wrong: the first time counts, and the run ends after the step. */
+TR_PRINTF(1, 2) void sim_fail(const char *format, ...);
+
+/* Says something when the run is verbose. */
+TR_PRINTF(1, 2) void sim_say(const char *format, ...);
+
+/* Memory of the simulator itself, or the end of the process. */
+void *sim_must(void *block);
+
+/* ------------------------------------------------------------------------------------ host.c */
+
+/* Starts a host from its store. When that fails for want of memory it is started again later. */
+void sim_host_start(struct sim_host *host);
+
+/* Ends it as a crash does: whatever is in memory is gone. With `power` so is the disk's cache. */
+void sim_host_crash(struct sim_host *host, bool power);
+
+/* Ends it in order: what there is gets committed first. */
+void sim_host_stop(struct sim_host *host);
+
+/* Frees what outlives crashes: the disk. */
+void sim_host_free(struct sim_host *host);
+
+/* Whether a live actor or anything on its way is left. */
+bool sim_host_is_idle(const struct sim_host *host);
+
+/* ------------------------------------------------------------------------------------ step.c */
+
+/* One turn of a party. */
+void sim_step(struct sim_host *host, struct sim_party *party);
+
+/* When a party that sleeps has something to do. */
+uint64_t sim_party_due_ns(const struct sim_host *host, const struct sim_party *party);
+
+/* --------------------------------------------------------------------------------- program.c */
+
+/* One turn of the program; whether it did anything. */
+bool sim_program_step(struct sim_host *host);
+
+/* Asks for a move of any live actor. */
+void sim_program_move(struct sim_host *host);
+
+/* The crash of a host, as its program sees it. */
+void sim_program_forget(struct sim_host *host);
+
+/* ---------------------------------------------------------------------------------- check.c */
+
+/* Every actor has one owner, and lives where nobody else does. */
+void sim_check_owners(struct sim_host *host);
+
+/* What the outside has seen is in what was loaded. */
+void sim_check_loaded(struct sim_host *host);
+
+/* After the end: nothing is left, in memory and in the store. */
+void sim_check_end(struct sim_host *host);
+
+/* Prints who is alive and what each waits for. */
+void sim_explain(const struct sim_host *host);
+
+/* -------------------------------------------------------------------------------- memory.c */
+
+/* From now on, with the plan's chance, an allocation fails: the k-th one from here. */
+void sim_memory_arm(struct sim_world *world, uint32_t within);
+void sim_memory_disarm(struct sim_world *world);
+
+#endif
