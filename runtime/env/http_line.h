@@ -56,7 +56,7 @@ struct tri_http_place *tri_http_line_any(const struct tri_http_line *line);
 void tri_http_line_set_due(struct tri_http_line *line, struct tri_http_place *place,
                            uint64_t due_ms);
 
-/* A place that is due, active or waiting, or NULL; then line->due_ms is when the next one may be. */
+/* A place that is due, active or waiting, or NULL: then line->due_ms is when one may be. */
 struct tri_http_place *tri_http_line_expired(struct tri_http_line *line, uint64_t now_ms);
 
 #endif

@@ -26,8 +26,8 @@ static inline uint64_t tri_control_wish(struct tr_host *host)
 
 /*
  * Tells every worker the same and waits for all answers. TR_CLOSED (no worker runs), TR_TIMEOUT
- * (one does not answer within TR_OBSERVE_MS: its handler is stuck), the first answer's reason, and why
- * the host cannot go on.
+ * (one does not answer within TR_OBSERVE_MS: its handler is stuck), the first answer's reason, and
+ * why the host cannot go on.
  */
 TR_MUST_USE int tri_control_gather(struct tr_host *host, struct tri_gathering *gathering,
                                    const struct tr_schema *schema, const void *body);

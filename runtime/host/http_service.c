@@ -22,7 +22,7 @@ struct tri_http_service {
     struct tri_http *http;
 };
 
-/* ------------------------------------------------------------------------ the http thread's side */
+/* -------------------------------------------------- the http thread's side */
 
 /* The link of this thread, opened by it at its first word. */
 static int open_voice(struct tri_http_service *service)
@@ -77,7 +77,7 @@ static void deliver(void *self, const struct tri_http_event *event)
     }
 }
 
-/* ------------------------------------------------------------------------ the calls' side */
+/* -------------------------------------------------------- the calls' side */
 
 /* The headers of a request, as views into the message. */
 static int read_headers(struct tr_bytes packed, struct tr_text *headers, size_t *count)

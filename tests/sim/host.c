@@ -150,6 +150,7 @@ static int open_links(struct sim_host *host)
 static int make(struct sim_host *host)
 {
     struct tr_host_options options = {
+        .has_http = true, /* tri_host_init starts nothing: the place is the ledger's */
         .worker_count = draw_worker_count(host),
         .durability = host->world->plan.durability,
         .behaviours = sim_behaviours,

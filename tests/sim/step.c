@@ -15,7 +15,7 @@ static void fold(struct sim_world *world, uint64_t value)
 static void fold_event(struct sim_host *host, uint32_t worker, const struct tri_event *event)
 {
     struct sim_world *world = host->world;
-    world->counts.handled += event->point == TRI_TAP_HANDLED ? 1 : 0;
+    world->counts.handled += event->point == TR_TAP_HANDLED ? 1 : 0;
     fold(world, world->now_ns);
     fold(world, (uint64_t)host->index << 32 | worker);
     fold(world, event->to_serial);
@@ -23,7 +23,7 @@ static void fold_event(struct sim_host *host, uint32_t worker, const struct tri_
     fold(world, (uint64_t)event->to_group << 32 | event->sequence);
     fold(world, (uint64_t)event->type << 16 | (uint64_t)event->point << 8 | (uint8_t)event->reason);
     sim_say("host %u worker %u %s type %u to %u/%llu from %llu sequence %u reason %d",
-            host->index, worker, tri_tap_point_name(event->point), event->type, event->to_group,
+            host->index, worker, tr_tap_point_name(event->point), event->type, event->to_group,
             (unsigned long long)event->to_serial, (unsigned long long)event->from_serial,
             event->sequence, event->reason);
 }
