@@ -16,6 +16,7 @@ packages_to_build=(
     "libczmq-dev|certificates and service threads for ZeroMQ"
     "libmsgpack-dev|the encoding of messages"
     "libcurl4-openssl-dev|http to task back ends and object stores"
+    "libsodium-dev|names graphs by their SHA-256"
     "libjansson-dev|reads JSON"
     "libyaml-dev|reads YAML"
     "libsqlite3-dev|the embedded store"
