@@ -27,6 +27,8 @@ packages_to_test=(
     "clang|the second compiler"
     "clang-format|checks the format of the code"
     "shellcheck|checks the scripts"
+    "python3-jsonschema|holds the language's schema against the compiler"
+    "python3-yaml|reads definitions for that"
 )
 
 packages_to_sanitize=(
