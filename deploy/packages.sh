@@ -16,6 +16,7 @@ packages_to_build=(
     "libczmq-dev|certificates and service threads for ZeroMQ"
     "libmsgpack-dev|the encoding of messages"
     "libcurl4-openssl-dev|http to task back ends and object stores"
+    "libsodium-dev|names graphs by their SHA-256"
     "libjansson-dev|reads JSON"
     "libyaml-dev|reads YAML"
     "libsqlite3-dev|the embedded store"
@@ -26,6 +27,8 @@ packages_to_test=(
     "clang|the second compiler"
     "clang-format|checks the format of the code"
     "shellcheck|checks the scripts"
+    "python3-jsonschema|holds the language's schema against the compiler"
+    "python3-yaml|reads definitions for that"
 )
 
 packages_to_sanitize=(

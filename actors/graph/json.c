@@ -1,0 +1,136 @@
+/*
+ * jansson parses, and its values become a tree. The walk is recursive, no deeper than
+ * TR_TREE_DEPTH_MAX, which is checked before each step down.
+ */
+#include "actors/graph/json.h"
+
+#include <jansson.h>
+
+#include "actors/graph/limits.h"
+
+struct reader {
+    struct tr_arena *arena;
+    struct tr_report *report;
+    struct tri_place place;
+    uint64_t values;
+};
+
+static struct tr_tree *convert(struct reader *reader, json_t *value, uint32_t depth);
+
+static struct tr_tree *refuse(struct reader *reader, const char *what, unsigned limit)
+{
+    tri_report_add(reader->report, reader->place, NULL, "%s %u\nkeep larger data in files", what,
+                   limit);
+    return NULL;
+}
+
+static struct tr_tree *convert_text(struct reader *reader, const char *data, size_t size)
+{
+    struct tr_tree *tree = tri_tree_new(reader->arena, TR_TREE_STRING, reader->place);
+    if (tree != NULL) {
+        tree->text = tr_arena_text(reader->arena, (struct tr_text){.data = data, .size = size});
+        tree->has_dollar = size > 0 && data[0] == '$';
+    }
+    return tree;
+}
+
+static struct tr_tree *convert_list(struct reader *reader, json_t *value, uint32_t depth)
+{
+    struct tr_tree *list = tri_tree_new(reader->arena, TR_TREE_LIST, reader->place);
+    size_t count = json_array_size(value);
+    struct tr_tree **items = tr_arena_array(reader->arena, count, sizeof *items);
+    if (list == NULL || items == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        items[i] = convert(reader, json_array_get(value, i), depth + 1);
+        if (items[i] == NULL) {
+            return NULL;
+        }
+    }
+    struct tri_vector vector = {.items = items, .count = (uint32_t)count};
+    tri_tree_close_list(list, &vector);
+    return list;
+}
+
+static struct tr_tree *convert_map(struct reader *reader, json_t *value, uint32_t depth)
+{
+    struct tr_tree *map = tri_tree_new(reader->arena, TR_TREE_MAP, reader->place);
+    struct tr_pair *pairs = tr_arena_array(reader->arena, json_object_size(value), sizeof *pairs);
+    if (map == NULL || pairs == NULL) {
+        return NULL;
+    }
+    struct tri_vector vector = {.items = pairs};
+    for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
+        const char *key = json_object_iter_key(at);
+        struct tr_pair *pair = &pairs[vector.count++];
+        pair->key = convert_text(reader, key, strlen(key));
+        pair->value = convert(reader, json_object_iter_value(at), depth + 1);
+        if (pair->key == NULL || pair->value == NULL) {
+            return NULL;
+        }
+    }
+    return tri_tree_close_map(reader->arena, reader->report, map, &vector) ? map : NULL;
+}
+
+static struct tr_tree *convert_scalar(struct reader *reader, const json_t *value)
+{
+    if (json_is_string(value)) {
+        return convert_text(reader, json_string_value(value), json_string_length(value));
+    }
+    struct tr_tree *tree = tri_tree_new(reader->arena, TR_TREE_NULL, reader->place);
+    if (tree == NULL || json_is_null(value)) {
+        return tree;
+    }
+    if (json_is_integer(value)) {
+        tree->kind = TR_TREE_INT;
+        tree->integer = json_integer_value(value);
+    } else if (json_is_real(value)) {
+        tree->kind = TR_TREE_FLOAT;
+        tree->number = json_real_value(value);
+    } else {
+        tree->kind = TR_TREE_BOOL;
+        tree->boolean = json_is_true(value);
+    }
+    return tree;
+}
+
+static struct tr_tree *convert(struct reader *reader, json_t *value, uint32_t depth)
+{
+    if (++reader->values > TR_TREE_NODES_MAX) {
+        return refuse(reader, "the document has more values than", TR_TREE_NODES_MAX);
+    }
+    if (depth > TR_TREE_DEPTH_MAX) {
+        return refuse(reader, "the document nests deeper than", TR_TREE_DEPTH_MAX);
+    }
+    if (json_is_array(value)) {
+        return convert_list(reader, value, depth);
+    }
+    if (json_is_object(value)) {
+        return convert_map(reader, value, depth);
+    }
+    return convert_scalar(reader, value);
+}
+
+const struct tr_tree *tr_json_read(struct tr_arena *arena, struct tr_report *report,
+                                   uint32_t source, struct tr_text text)
+{
+    struct reader reader = {.arena = arena, .report = report, .place = {.source = source}};
+    if (text.size > TR_FILE_BYTES_MAX) {
+        return refuse(&reader, "the document has more bytes than", TR_FILE_BYTES_MAX);
+    }
+    json_error_t error;
+    json_t *value = json_loadb(text.data, text.size,
+                               JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+    if (value == NULL) {
+        struct tri_place place = {.source = source,
+                                  .line = error.line > 0 ? (uint32_t)error.line : 0,
+                                  .column = error.column > 0 ? (uint32_t)error.column : 1};
+        tri_report_add(report, place, "SyntaxError", "this is no JSON: %s\nwrite one JSON value",
+                       error.text);
+        return NULL;
+    }
+    struct tr_tree *tree = convert(&reader, value, 0);
+    json_decref(value);
+    return tree;
+}

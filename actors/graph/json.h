@@ -1,0 +1,19 @@
+/*
+ * JSON into the same tree as YAML: inputs files, and what tasks write.
+ *
+ * The library that parses keeps no places but those of its own errors, so that messages about
+ * values name them by their path. Repeated keys are errors; integers have 64 bits.
+ */
+#ifndef TR_ACTORS_GRAPH_JSON_H
+#define TR_ACTORS_GRAPH_JSON_H
+
+#include "actors/graph/tree.h"
+
+/*
+ * Reads one value of `text` into `arena`; NULL when something is wrong, which is then in the
+ * report under `source`, or when memory ended (arena->error).
+ */
+TR_MUST_USE const struct tr_tree *tr_json_read(struct tr_arena *arena, struct tr_report *report,
+                                               uint32_t source, struct tr_text text);
+
+#endif

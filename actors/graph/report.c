@@ -1,0 +1,182 @@
+/*
+ * Collects errors while a definition is read in whatever order suits the reader, and gives them
+ * sorted by their places, so that people can go through their file from top to bottom.
+ */
+#include "actors/graph/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "actors/graph/limits.h"
+
+#define PROBLEM_TEXT_BYTES_MAX 2048
+
+void tr_report_init(struct tr_report *report)
+{
+    *report = (struct tr_report){0};
+    tr_arena_init(&report->arena);
+    report->subject = tr_text_of("");
+}
+
+void tr_report_fini(struct tr_report *report)
+{
+    tr_arena_fini(&report->arena);
+    tr_report_init(report);
+}
+
+uint32_t tri_report_source(struct tr_report *report, struct tr_text name)
+{
+    struct tr_text *names = report->sources.items;
+    for (uint32_t i = 0; i < report->sources.count; i++) {
+        if (tr_text_equal(names[i], name)) {
+            return i;
+        }
+    }
+    struct tr_text *added = tri_vector_add(&report->arena, &report->sources, sizeof *added);
+    if (added == NULL) {
+        return 0;
+    }
+    *added = tr_arena_text(&report->arena, name);
+    return report->sources.count - 1;
+}
+
+struct tr_text tri_report_subject(struct tr_report *report, struct tr_text subject)
+{
+    struct tr_text before = report->subject;
+    report->subject = subject;
+    return before;
+}
+
+void tri_report_mute(struct tr_report *report)
+{
+    report->muted++;
+}
+
+void tri_report_unmute(struct tr_report *report)
+{
+    TR_ASSERT(report->muted > 0);
+    report->muted--;
+}
+
+int tri_shown_size(struct tr_text text)
+{
+    if (text.size <= TR_SHOWN_BYTES_MAX) {
+        return (int)text.size;
+    }
+    size_t size = TR_SHOWN_BYTES_MAX;
+    while (size > 0 && ((uint8_t)text.data[size] & 0xc0) == 0x80) {
+        size--;
+    }
+    return (int)size;
+}
+
+/* Splits "rule\nremedy" at the last line feed: a value that is shown may hold others. */
+static void split(struct tr_problem *problem, struct tr_text text)
+{
+    const char *feed = memrchr(text.data, '\n', text.size);
+    size_t size = feed == NULL ? text.size : (size_t)(feed - text.data);
+    problem->rule = (struct tr_text){.data = text.data, .size = size};
+    problem->remedy = tr_text_of("");
+    if (feed != NULL) {
+        problem->remedy = (struct tr_text){.data = feed + 1, .size = text.size - size - 1};
+    }
+}
+
+void tri_report_add(struct tr_report *report, struct tri_place place, const char *code,
+                    const char *format, ...)
+{
+    if (report->muted > 0) {
+        return;
+    }
+    if (report->kept.count >= TR_PROBLEMS_MAX) {
+        report->more++;
+        return;
+    }
+    char text[PROBLEM_TEXT_BYTES_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    size_t shown = size < 0 ? 0 : (size_t)size < sizeof text ? (size_t)size : sizeof text - 1;
+    struct tr_problem *problem = tri_vector_add(&report->arena, &report->kept, sizeof *problem);
+    if (problem == NULL) {
+        report->more++;
+        return;
+    }
+    struct tr_text view = {.data = text, .size = shown};
+    split(problem, tr_arena_text(&report->arena, view));
+    struct tr_text *names = report->sources.items;
+    bool is_known = place.source < report->sources.count;
+    problem->file = is_known ? names[place.source] : tr_text_of("");
+    problem->source = place.source;
+    problem->line = place.line;
+    problem->column = place.column;
+    problem->subject = tr_arena_text(&report->arena, report->subject);
+    problem->code = code;
+}
+
+static int compare_problems(const void *left, const void *right)
+{
+    const struct tr_problem *a = left;
+    const struct tr_problem *b = right;
+    if (a->source != b->source) {
+        return a->source < b->source ? -1 : 1;
+    }
+    if (a->line != b->line) {
+        return a->line < b->line ? -1 : 1;
+    }
+    if (a->column != b->column) {
+        return a->column < b->column ? -1 : 1;
+    }
+    size_t size = a->rule.size < b->rule.size ? a->rule.size : b->rule.size;
+    int order = memcmp(a->rule.data, b->rule.data, size);
+    return order != 0 ? order : (a->rule.size > b->rule.size) - (a->rule.size < b->rule.size);
+}
+
+void tr_report_finish(struct tr_report *report)
+{
+    if (report->kept.count > 0) {
+        qsort(report->kept.items, report->kept.count, sizeof(struct tr_problem), compare_problems);
+    }
+    report->problems = report->kept.items;
+    report->count = report->kept.count;
+}
+
+/* Adds text of unknown origin so that it cannot steer a terminal. */
+static void add_plain(struct tr_buffer *buffer, struct tr_text text)
+{
+    size_t begin = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t byte = (uint8_t)text.data[i];
+        if (byte < 0x20 || byte == 0x7f) {
+            tr_buffer_add(buffer, text.data + begin, i - begin);
+            tr_buffer_add(buffer, "?", 1);
+            begin = i + 1;
+        }
+    }
+    tr_buffer_add(buffer, text.data + begin, text.size - begin);
+}
+
+void tr_problem_print(const struct tr_problem *problem, struct tr_buffer *buffer)
+{
+    if (problem->file.size > 0) {
+        add_plain(buffer, problem->file);
+        if (problem->line > 0) {
+            tr_buffer_print(buffer, ":%u:%u", problem->line, problem->column);
+        }
+        tr_buffer_add_string(buffer, ": ");
+    }
+    if (problem->subject.size > 0) {
+        add_plain(buffer, problem->subject);
+        tr_buffer_add_string(buffer, ": ");
+    }
+    add_plain(buffer, problem->rule);
+    if (problem->remedy.size > 0) {
+        tr_buffer_add_string(buffer, "; ");
+        add_plain(buffer, problem->remedy);
+    }
+    if (problem->code != NULL) {
+        tr_buffer_print(buffer, " [%s]", problem->code);
+    }
+}

@@ -1,0 +1,49 @@
+/*
+ * Any bytes as a condition and as a reference. Parts of a condition come before those that hold
+ * them, each held once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/graph/expression.h"
+#include "actors/graph/limits.h"
+#include "tests/fuzz/fuzz.h"
+
+static void check_parts(const struct tri_condition *condition)
+{
+    static uint8_t held[TR_CONDITION_PARTS_MAX];
+    memset(held, 0, sizeof held);
+    for (uint32_t i = 0; i < condition->count; i++) {
+        const struct tri_part *part = &condition->parts[i];
+        bool is_value = part->kind == TR_CONDITION_INPUT || part->kind == TR_CONDITION_LITERAL;
+        bool is_single = part->kind == TR_CONDITION_NOT;
+        if (is_value) {
+            continue;
+        }
+        if (part->left >= i || held[part->left]++ != 0 ||
+            (!is_single && (part->right >= i || held[part->right]++ != 0))) {
+            abort();
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct tr_arena arena;
+    struct tr_types types;
+    struct tri_condition condition;
+    struct tri_reference reference;
+    struct tr_text problem;
+    size_t offset;
+    struct tr_text text = {.data = (const char *)data, .size = size};
+    tr_arena_init(&arena);
+    tr_types_init(&types, &arena);
+    if (tri_condition_parse(&types, &arena, text, &condition, &problem, &offset)) {
+        check_parts(&condition);
+    } else if (offset > size) {
+        abort();
+    }
+    (void)!tri_reference_parse(&arena, text, &reference, &problem);
+    tr_arena_fini(&arena);
+    return 0;
+}

@@ -1,0 +1,94 @@
+/*
+ * Any bytes as a packed graph: refused, or a graph whose every index holds, as a walk over all of
+ * it shows, and which packs and unpacks again.
+ */
+#include <stdlib.h>
+
+#include "actors/graph/pack.h"
+#include "tests/fuzz/fuzz.h"
+
+static volatile uint64_t sum;
+
+/* Touches a binding and all its parts. */
+static void walk_binding(const struct tr_workflow *workflow, uint32_t index)
+{
+    const struct tr_binding *binding = &workflow->bindings[index];
+    sum += binding->kind + binding->key.size;
+    if (binding->kind == TR_BINDING_REFERENCE) {
+        sum += workflow->nodes[binding->node].outputs.items[binding->output].name.size;
+    }
+    for (uint32_t i = 0; i < binding->count; i++) {
+        bool has_parts = binding->kind == TR_BINDING_LIST || binding->kind == TR_BINDING_MAP;
+        if (has_parts) {
+            walk_binding(workflow, binding->first + i);
+        } else if (binding->kind != TR_BINDING_LITERAL) {
+            sum += workflow->steps[binding->first + i].index;
+        }
+    }
+}
+
+static void walk_branch(const struct tr_workflow *workflow, const struct tr_node *node)
+{
+    struct tr_bytes inputs[64] = {0};
+    for (uint32_t i = 0; i < node->arm_count; i++) {
+        const struct tr_arm *arm = &workflow->arms[node->arm_first + i];
+        bool result = false;
+        if (arm->condition != TR_GRAPH_NONE && node->input_count <= 64) {
+            (void)!tr_condition_evaluate(workflow, node, arm->condition, inputs, &result);
+        }
+        sum += arm->kind == TR_ARM_NODE ? workflow->nodes[arm->node].kind : 0;
+    }
+}
+
+static void walk_node(const struct tr_workflow *workflow, const struct tr_node *node)
+{
+    for (uint32_t i = 0; i < node->upstream_count; i++) {
+        sum += workflow->nodes[workflow->upstream[node->upstream_first + i]].kind;
+    }
+    for (uint32_t i = 0; i < node->downstream_count; i++) {
+        sum += workflow->nodes[workflow->downstream[node->downstream_first + i]].kind;
+    }
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        walk_binding(workflow, node->input_first + i);
+    }
+    if (node->kind == TR_NODE_BRANCH) {
+        walk_branch(workflow, node);
+    }
+    if (node->target_kind == TR_TARGET_TASK) {
+        sum += node->settings->retries;
+    }
+}
+
+static void walk(const struct tr_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->workflow_count; i++) {
+        const struct tr_workflow *workflow = &graph->workflows[i];
+        for (uint32_t k = 0; k < workflow->node_count; k++) {
+            walk_node(workflow, &workflow->nodes[k]);
+        }
+    }
+    for (uint32_t i = 0; i < graph->plan_count; i++) {
+        sum += graph->workflows[graph->plans[i].workflow].node_count;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct tr_bytes bytes = {.data = data, .size = size};
+    struct tr_graph *graph = NULL;
+    struct tr_graph *again = NULL;
+    if (tr_graph_unpack(bytes, &graph) != 0) {
+        return 0;
+    }
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
+    walk(graph);
+    if (tr_graph_pack(graph, &buffer) != 0 ||
+        tr_graph_unpack(tr_buffer_bytes(&buffer), &again) != 0) {
+        abort();
+    }
+    tr_graph_free(again);
+    tr_buffer_fini(&buffer);
+    tr_graph_free(graph);
+    return 0;
+}

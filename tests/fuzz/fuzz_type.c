@@ -1,0 +1,39 @@
+/*
+ * Any bytes as a type: what is read prints as a text that reads as the same type. Halves of the
+ * bytes are two types, and a value that may be cast from one into the other is one.
+ */
+#include <stdlib.h>
+
+#include "actors/graph/literal.h"
+#include "tests/fuzz/fuzz.h"
+
+static const struct tr_type *parse(struct tr_types *types, struct tr_text text)
+{
+    struct tr_text problem;
+    const struct tr_type *type = tr_type_parse(types, text, &problem);
+    if (type != NULL) {
+        struct tr_text printed = tr_type_text(types->arena, type);
+        if (tr_type_parse(types, printed, &problem) != type) {
+            abort();
+        }
+    }
+    return type;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct tr_arena arena;
+    struct tr_types types;
+    tr_arena_init(&arena);
+    tr_types_init(&types, &arena);
+    struct tr_text left = {.data = (const char *)data, .size = size / 2};
+    struct tr_text right = {.data = (const char *)data + size / 2, .size = size - size / 2};
+    const struct tr_type *from = parse(&types, left);
+    const struct tr_type *to = parse(&types, right);
+    (void)parse(&types, (struct tr_text){.data = (const char *)data, .size = size});
+    if (from != NULL && to != NULL) {
+        (void)tr_type_castable(from, to);
+    }
+    tr_arena_fini(&arena);
+    return 0;
+}
