@@ -107,7 +107,7 @@ struct tr_spawn_options {
     struct tr_text name; /* within the parent; empty: its serial */
     uint64_t element;    /* with is_element: the name is [element] */
     bool is_element;
-    bool is_watched;      /* the parent hears tr_down when the child ends */
+    bool is_watched;      /* the parent, or tr_host_wait, hears of the end for sure */
     bool is_group;        /* begins a group of its own: an execution */
     uint32_t incarnation; /* 0: the first; a successor under the same name gives one more */
     const void *state;    /* the first state, copied; NULL: zeros */
@@ -231,6 +231,10 @@ TR_MUST_USE int tr_call(struct tr_context *context, uint16_t service,
 
 /* ---------------------------------------------------------------- a host */
 
+/*
+ * A host belongs to the thread that made it: all functions with a tr_host are for that thread.
+ */
+
 /* How a host is made; zeros are sensible. */
 struct tr_host_options {
     uint32_t worker_count; /* 0: one per core, at most TR_WORKERS_MAX */
@@ -259,17 +263,21 @@ TR_MUST_USE int tr_host_new(const struct tr_host_options *options, char *explain
 TR_MUST_USE int tr_host_start(struct tr_host *host);
 
 /*
- * Gives birth to an actor without a parent, in a group of its own, from any thread; returns when
- * it is born. TR_BUSY when a worker's memory is at its limit.
+ * Gives birth to an actor without a parent, in a group of its own; returns when it is born, and that
+ * is committed. TR_BUSY when a worker's memory is at its limit.
  */
 TR_MUST_USE int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
                               const struct tr_spawn_options *options, struct tr_ref *actor);
 
-/* Sends a message from outside, from any thread. */
+/* Sends a message from outside. */
 TR_MUST_USE int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
                              const void *body);
 
-/* Waits until the actor has ended and gives its reason; from any thread but the host's. */
+/*
+ * Waits until the actor has ended and gives its reason: 0 or a tr_error. Of an actor that had ended
+ * before nothing is known any more, and the reason is TR_NO_ACTOR, unless it was spawned with
+ * is_watched. `timeout_ms` 0 waits for ever; TR_TIMEOUT leaves the actor as it is.
+ */
 TR_MUST_USE int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms,
                              int *reason);
 

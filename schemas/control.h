@@ -56,6 +56,7 @@
     FIELD(text, name, 1, 0)           \
     FIELD(u32, incarnation, 1, 0)     \
     FIELD(u64, group, 1, 0)           \
+    FIELD(bool, is_watched, 1, 0)     \
     FIELD(any, state, 1, TR_REDACTED)
 
 /* From outside: looks for an actor by its address. */

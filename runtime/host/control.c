@@ -11,6 +11,7 @@
 /* A DOWN that came while something else was waited for. */
 struct tri_ended {
     struct tri_ended *next;
+    struct tr_key actor;
     uint64_t monitor;
     int reason;
 };
@@ -94,6 +95,7 @@ static void read_answer(struct tr_bytes bytes, struct answer *answer)
         answer->actor = granted.actor;
     } else if (type == tr_down_schema.id && tr_down_unpack(body, version, &down) == 0) {
         answer->monitor = down.monitor;
+        answer->actor = down.actor;
         answer->reason = -(int)down.reason;
     }
 }
@@ -104,7 +106,11 @@ static void keep_ended(struct tr_host *host, const struct answer *answer)
     struct tri_ended *ended = tr_alloc(sizeof *ended);
     TR_ASSERT(ended != NULL); /* whoever waits for it would wait for ever */
     *ended = (struct tri_ended){
-        .next = host->ended, .monitor = answer->monitor, .reason = answer->reason};
+        .next = host->ended,
+        .actor = answer->actor.key,
+        .monitor = answer->monitor,
+        .reason = answer->reason,
+    };
     host->ended = ended;
 }
 
@@ -170,6 +176,7 @@ int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
         .behaviour = behaviour->id,
         .name = wanted->name,
         .incarnation = wanted->incarnation,
+        .is_watched = wanted->is_watched,
         .state = {.data = state, .size = tr_writer_size(&writer)},
     };
     uint32_t worker = host->next_worker++ % host->shared.worker_count;
@@ -190,12 +197,14 @@ int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema 
     return host->is_started ? tell_actor(host, to, TR_KIND_TELL, schema, body) : TR_CLOSED;
 }
 
-/* Takes the end that a monitor waited for, if it came. */
-static bool take_ended(struct tr_host *host, uint64_t monitor, int *reason)
+/* Takes an end that has come: of this monitor, or of this actor (monitor 0). */
+static bool take_ended(struct tr_host *host, uint64_t monitor, struct tr_key actor, int *reason)
 {
     for (struct tri_ended **link = &host->ended; *link != NULL; link = &(*link)->next) {
         struct tri_ended *ended = *link;
-        if (ended->monitor == monitor) {
+        bool is_wanted =
+            monitor != 0 ? ended->monitor == monitor : tr_key_equal(ended->actor, actor);
+        if (is_wanted) {
             *reason = ended->reason;
             *link = ended->next;
             tr_free(ended);
@@ -205,27 +214,46 @@ static bool take_ended(struct tr_host *host, uint64_t monitor, int *reason)
     return false;
 }
 
-int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms, int *reason)
+/* Waits for the DOWN of a monitor; the host's end and the time are answers too. */
+static int await_down(struct tr_host *host, uint64_t monitor, struct tr_key actor,
+                      uint64_t timeout_ms, int *reason)
 {
-    struct tr_monitor monitor = {.monitor = ++host->wishes};
-    struct answer unused;
-    if (!host->is_started) {
-        return TR_CLOSED;
-    }
-    int error = tell_actor(host, actor, TR_KIND_CONTROL, &tr_monitor_schema, &monitor);
     uint64_t begin_ns = tri_monotonic_ns(host->env);
-    while (error == 0) {
+    struct answer unused;
+    while (true) {
         (void)read_frames(host, 0, &unused); /* nothing is wished for: ends are what matters */
-        if (take_ended(host, monitor.monitor, reason)) {
+        if (take_ended(host, 0, actor, reason) || take_ended(host, monitor, actor, reason)) {
             return 0;
         }
         uint64_t waited_ms = (tri_monotonic_ns(host->env) - begin_ns) / 1000000;
-        error = atomic_load(&host->fatal);
+        int error = atomic_load(&host->fatal);
         if (error == 0 && timeout_ms != 0 && waited_ms >= timeout_ms) {
             error = TR_TIMEOUT;
         }
-        tri_voice_flush(&host->voice);
-        tri_link_wait(host->voice.link, timeout_ms == 0 ? WAIT_SLICE_NS : 1000000);
+        if (error != 0) {
+            return error;
+        }
+        tri_control_rest(host, timeout_ms == 0 ? WAIT_SLICE_NS : 1000000);
+    }
+}
+
+int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms, int *reason)
+{
+    struct tr_monitor monitor = {.monitor = ++host->wishes};
+    if (!host->is_started) {
+        return TR_CLOSED;
+    }
+    if (take_ended(host, 0, actor.key, reason)) {
+        return 0;
+    }
+    int error = tell_actor(host, actor, TR_KIND_CONTROL, &tr_monitor_schema, &monitor);
+    if (error == 0) {
+        error = await_down(host, monitor.monitor, actor.key, timeout_ms, reason);
+    }
+    if (error == TR_TIMEOUT) {
+        struct tr_demonitor demonitor = {.monitor = monitor.monitor};
+        int told = tell_actor(host, actor, TR_KIND_CONTROL, &tr_demonitor_schema, &demonitor);
+        error = told != 0 ? told : error;
     }
     return error;
 }

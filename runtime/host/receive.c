@@ -54,6 +54,14 @@ static int bear(struct tri_worker *worker, const struct tr_birth *wish, struct t
     if (error != 0) {
         return error;
     }
+    if (wish->is_watched) {
+        /* The program hears of the end, however soon it comes. */
+        struct tr_ref control = {{0, TR_SERVICE_CONTROL}, 0};
+        if (tri_edge_add(worker, actor, TRI_EDGE_MONITORED, control, wish->wish) == NULL) {
+            tri_actor_free(worker, actor);
+            return TR_MEMORY;
+        }
+    }
     actor->phase = TRI_IDLE;
     actor->flags |= TRI_ACTOR_IS_ROOT;
     worker->metrics.actors_born++;

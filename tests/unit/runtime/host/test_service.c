@@ -203,7 +203,8 @@ static void run(struct world *world, enum errand kind, const char *words)
     struct tr_ref runner;
     int reason = TR_INVALID;
     struct tr_errand errand = {.kind = (uint8_t)kind, .words = tr_text_of(words)};
-    assert_int_equal(tr_host_spawn(world->host, &runner_behaviour, NULL, &runner), 0);
+    struct tr_spawn_options options = {.is_watched = true};
+    assert_int_equal(tr_host_spawn(world->host, &runner_behaviour, &options, &runner), 0);
     assert_int_equal(tr_host_tell(world->host, runner, &tr_errand_schema, &errand), 0);
     assert_int_equal(tr_host_wait(world->host, runner, 30000, &reason), 0);
     assert_int_equal(reason, 0);
