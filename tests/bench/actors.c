@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "runtime/memory.h"
+#include "runtime/tap/tap.h"
 #include "runtime/troupe.h"
 
 #define PASSES_MAX 64
@@ -252,7 +253,8 @@ struct run {
     enum workload workload;
     uint64_t size;
     uint32_t workers;
-    bool is_far; /* the peer lives on the other worker */
+    bool is_far;    /* the peer lives on the other worker */
+    bool is_tapped; /* somebody looks at the headers of one message in a thousand */
     enum tr_durability durability;
     uint64_t milliseconds;
 };
@@ -348,11 +350,45 @@ static void print(const char *figure, const struct run *run, double value, const
     fflush(stdout);
 }
 
+/* Headers of all messages that are handled go past the filter; one in a thousand is shown. */
+static struct tr_tap *tap_for(struct tr_host *host, const struct run *run)
+{
+    struct tr_tap_filter filter = {
+        .points = 1U << TR_TAP_HANDLED, .sample = 1000, .limit = TR_TAP_EVENTS_MAX};
+    struct tr_tap *tap = NULL;
+    if (run->is_tapped) {
+        must(tr_tap_open(host, &filter, &tap), "tap");
+    }
+    return tap;
+}
+
+/* Sends an actor with a mailbox full of messages to and fro, and gives the time of one way. */
+static void measure_move(const struct run *run)
+{
+    struct tr_host *host = host_for(run, NULL);
+    struct tr_ref actor;
+    double values[PASSES_MAX];
+    must(tr_host_spawn(host, &peer_behaviour, NULL, &actor), "spawn");
+    for (size_t i = 0; i < PASSES_MAX; i++) {
+        for (uint64_t k = 1; k <= 100; k++) {
+            must(tr_host_tell(host, actor, &tr_bench_work_schema, &(struct tr_bench_work){k}),
+                 "tell");
+        }
+        double begin = now_ns();
+        must(tr_host_move(host, actor, (uint32_t)i % 2), "move");
+        values[i] = now_ns() - begin;
+    }
+    tr_host_free(host);
+    qsort(values, PASSES_MAX, sizeof values[0], compare);
+    print("move_actor_ns", run, values[PASSES_MAX / 2], "ns");
+}
+
 static void measure(const char *figure, struct run run)
 {
     char folder[] = "/tmp/troupe-bench-XXXXXX";
     must(mkdtemp(folder) == NULL ? TR_SYSTEM : 0, "mkdtemp");
     struct tr_host *host = host_for(&run, folder);
+    struct tr_tap *tap = tap_for(host, &run);
     double values[PASSES_MAX];
     size_t count = 0;
     (void)pass(host, &run); /* the first one warms up */
@@ -360,6 +396,7 @@ static void measure(const char *figure, struct run run)
     do {
         values[count++] = pass(host, &run);
     } while (count < PASSES_MAX && now_ns() - begin < (double)run.milliseconds * 1e6);
+    tr_tap_close(tap);
     tr_host_free(host);
     qsort(values, count, sizeof values[0], compare);
     print(figure, &run, values[count / 2], "ns");
@@ -399,15 +436,17 @@ static const struct figure {
     bool is_far;
     enum tr_durability durability;
     uint64_t size_max; /* 0: any */
+    bool is_tapped;
 } figures[] = {
-    {"live_actor_ns", LIVE, false, TR_DURABILITY_NONE, 0},
-    {"fan_actor_ns", FAN, false, TR_DURABILITY_NONE, 0},
-    {"tell_same_worker_ns", TELL, false, TR_DURABILITY_NONE, 0},
-    {"tell_other_worker_ns", TELL, true, TR_DURABILITY_NONE, 0},
-    {"ask_same_worker_ns", ASK, false, TR_DURABILITY_NONE, 100000},
-    {"ask_other_worker_ns", ASK, true, TR_DURABILITY_NONE, 100000},
-    {"fan_actor_process_ns", FAN, false, TR_DURABILITY_PROCESS, 0},
-    {"fan_actor_full_ns", FAN, false, TR_DURABILITY_FULL, 0},
+    {"live_actor_ns", LIVE, false, TR_DURABILITY_NONE, 0, false},
+    {"fan_actor_ns", FAN, false, TR_DURABILITY_NONE, 0, false},
+    {"tell_same_worker_ns", TELL, false, TR_DURABILITY_NONE, 0, false},
+    {"tell_other_worker_ns", TELL, true, TR_DURABILITY_NONE, 0, false},
+    {"tell_tapped_ns", TELL, false, TR_DURABILITY_NONE, 0, true},
+    {"ask_same_worker_ns", ASK, false, TR_DURABILITY_NONE, 100000, false},
+    {"ask_other_worker_ns", ASK, true, TR_DURABILITY_NONE, 100000, false},
+    {"fan_actor_process_ns", FAN, false, TR_DURABILITY_PROCESS, 0, false},
+    {"fan_actor_full_ns", FAN, false, TR_DURABILITY_FULL, 0, false},
 };
 
 static void measure_all(uint64_t size, uint64_t milliseconds, const char *only)
@@ -424,12 +463,17 @@ static void measure_all(uint64_t size, uint64_t milliseconds, const char *only)
             .size = is_small ? size : figure->size_max,
             .workers = figure->is_far ? 2 : 1,
             .is_far = figure->is_far,
+            .is_tapped = figure->is_tapped,
             .durability = figure->durability,
             .milliseconds = milliseconds,
         };
         if (only == NULL || strcmp(only, figure->name) == 0) {
             measure(figure->name, run);
         }
+    }
+    struct run move = {.workload = HOLD, .size = 100, .workers = 2, .milliseconds = milliseconds};
+    if (only == NULL || strcmp(only, "move_actor_ns") == 0) {
+        measure_move(&move);
     }
 }
 
