@@ -240,3 +240,8 @@ void tr_print_message(struct tr_sink *sink, enum tr_print_form form,
     print_body_of(sink, form, registry, &envelope, tr_envelope_body(message.data));
     tr_sink_put_string(sink, form == TR_PRINT_JSON ? "}" : "");
 }
+
+void tr_print_json_text(struct tr_sink *sink, struct tr_text text)
+{
+    tri_print_text(sink, text);
+}

@@ -51,4 +51,7 @@ void tr_print_envelope(struct tr_sink *sink, enum tr_print_form form,
 void tr_print_message(struct tr_sink *sink, enum tr_print_form form,
                       const struct tr_registry *registry, struct tr_bytes message);
 
+/* Text in quotes, escaped as JSON wants it; bytes that are no UTF-8 become U+FFFD. */
+void tr_print_json_text(struct tr_sink *sink, struct tr_text text);
+
 #endif
