@@ -91,7 +91,7 @@ enum tri_edge_kind {
     TRI_EDGE_MONITORING, /* this actor waits for peer's end */
     TRI_EDGE_MONITORED,  /* peer waits for this actor's end */
     TRI_EDGE_LINK,
-    TRI_EDGE_MUTING,  /* peer waits for this actor's mailbox; not written */
+    TRI_EDGE_MUTING,  /* peer waits for this actor's mailbox; moves with it, ends with the host */
     TRI_EDGE_BACKOFF, /* the restart of a failed actor: id = restarts so far, due_ms */
 };
 

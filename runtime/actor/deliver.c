@@ -172,6 +172,10 @@ void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_m
     }
     if (TR_UNLIKELY((actor->flags & TRI_ACTOR_HELD) != 0) &&
         worker->receiving_from != worker->held_from) {
+        uint32_t waiting = actor->mailbox_count + tri_held_count(worker, actor->key);
+        if (waiting >= TR_MAILBOX_SOFT_MAX && !passes_limits(message)) {
+            mute_sender(worker, actor, message);
+        }
         tri_hold(worker, actor, message);
         return;
     }

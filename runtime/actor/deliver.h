@@ -79,6 +79,9 @@ void tri_effects_cut_back(struct tri_worker *worker);
 /* Keeps a message that came the new way to an actor whose old way is not empty yet (law 9). */
 void tri_hold(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message);
 
+/* How many messages are kept so for this actor. */
+uint32_t tri_held_count(struct tri_worker *worker, struct tr_key key);
+
 /* Puts what was held behind the mailbox: the old way is empty. The actor may run. */
 void tri_hold_release(struct tri_worker *worker, struct tri_actor *actor);
 

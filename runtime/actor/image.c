@@ -11,17 +11,11 @@
 /* What of an actor's flags and phase is true elsewhere too. */
 #define FLAGS_KEPT                                                                   \
     (TRI_ACTOR_WATCHED | TRI_ACTOR_IS_ROOT | TRI_ACTOR_RETRIED | TRI_ACTOR_FAR_KIN | \
-     TRI_ACTOR_ELEMENT)
+     TRI_ACTOR_ELEMENT | TRI_ACTOR_OVERLOADED)
 
 static uint8_t phase_kept(uint8_t phase)
 {
     return phase == TRI_QUARANTINED || phase == TRI_BACKING_OFF ? phase : TRI_IDLE;
-}
-
-/* Edges that only this worker's memory knows are not written. */
-static bool is_kept(const struct tri_edge *edge)
-{
-    return edge->kind != TRI_EDGE_MUTING;
 }
 
 static uint32_t edge_count(const struct tri_worker *worker, const struct tri_actor *actor)
@@ -29,7 +23,7 @@ static uint32_t edge_count(const struct tri_worker *worker, const struct tri_act
     uint32_t count = 0;
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
-        count += is_kept(edge) ? 1 : 0;
+        count++;
     }
     return count;
 }
@@ -59,15 +53,13 @@ static void write_edges(const struct tri_worker *worker, const struct tri_actor 
     tr_write_array(writer, edge_count(worker, actor));
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
-        if (is_kept(edge)) {
-            tr_write_array(writer, EDGE_FIELDS);
-            tr_write_u8(writer, edge->kind);
-            tr_write_u64(writer, edge->peer.group);
-            tr_write_u64(writer, edge->peer.serial);
-            tr_write_u32(writer, edge->peer_incarnation);
-            tr_write_u64(writer, edge->id);
-            tr_write_u64(writer, edge->due_ms);
-        }
+        tr_write_array(writer, EDGE_FIELDS);
+        tr_write_u8(writer, edge->kind);
+        tr_write_u64(writer, edge->peer.group);
+        tr_write_u64(writer, edge->peer.serial);
+        tr_write_u32(writer, edge->peer_incarnation);
+        tr_write_u64(writer, edge->id);
+        tr_write_u64(writer, edge->due_ms);
     }
 }
 

@@ -174,6 +174,7 @@ struct tri_held {
     struct tr_key actor;
     struct tri_message *head;
     struct tri_message *tail;
+    uint32_t count;
 };
 
 struct tri_worker {

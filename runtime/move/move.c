@@ -139,6 +139,8 @@ static void leave(struct tri_worker *worker, struct tri_actor *actor)
         parent->flags |= TRI_ACTOR_FAR_KIN;
         tri_actor_touch(worker, parent);
     }
+    /* Who waits for its mailbox goes on waiting: that moves with it. */
+    actor->flags &= (uint16_t)~TRI_ACTOR_OVERLOADED;
     while (actor->mailbox_head != NULL) {
         tri_message_free(worker, tri_mailbox_pop(worker, actor));
     }
@@ -150,7 +152,6 @@ static void leave(struct tri_worker *worker, struct tri_actor *actor)
 static int send_image(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
 {
     struct tr_key key = actor->key;
-    tri_unmute_senders(worker, actor);
     if (tri_family_first(worker, key) != NULL) {
         actor->flags |= TRI_ACTOR_FAR_KIN;
     }
