@@ -29,7 +29,7 @@
 SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 SCHEMAS(TR_SCHEMA_DEFINE)
 
-/* ---- The kettle: answers when its time has come. ------------------------------------------------ */
+/* ---- The kettle: answers when its time has come. ------------------------------------------ */
 
 static int kettle_handle(struct tr_context *context, void *state, const struct tr_message *message)
 {
@@ -51,7 +51,7 @@ static int kettle_handle(struct tr_context *context, void *state, const struct t
 static const struct tr_behaviour kettle_behaviour = {
     .name = "kettle", .id = 60011, .state = &tr_kettle_schema, .handle = kettle_handle};
 
-/* ---- The cook: either the answer comes, or the news that it does not; never both. --------------- */
+/* ---- The cook: either the answer comes, or the news that it does not; never both. --------- */
 
 static int ask_for_tea(struct tr_context *context, const struct tr_cook *cook, uint64_t patience_ms)
 {

@@ -9,7 +9,7 @@
 
 #define ROUNDS 3
 
-/* ---- What is said, and what is remembered: one definition gives struct, pack and unpack. -------- */
+/* ---- What is said, and what is remembered: one definition gives struct, pack and unpack. ---- */
 
 #define START_FIELDS(FIELD, ARRAY)
 #define BALL_FIELDS(FIELD, ARRAY) FIELD(u32, round, 1, 0)
@@ -25,7 +25,7 @@
 SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 SCHEMAS(TR_SCHEMA_DEFINE)
 
-/* ---- The two behaviours. ------------------------------------------------------------------------ */
+/* ---- The two behaviours. ------------------------------------------------------------------ */
 
 static int serve(struct tr_context *context, const struct tr_ping *ping, uint32_t round)
 {
@@ -71,7 +71,7 @@ static const struct tr_behaviour ping_behaviour = {
 static const struct tr_behaviour pong_behaviour = {
     .name = "pong", .id = 60001, .state = &tr_pong_schema, .handle = pong_handle};
 
-/* ---- A host for them. ----------------------------------------------------------------------------- */
+/* ---- A host for them. --------------------------------------------------------------------- */
 
 int main(void)
 {
