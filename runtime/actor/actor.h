@@ -74,7 +74,7 @@ struct tri_actor {
     uint32_t sibling_next;
     uint32_t sibling_previous;
     uint32_t edges; /* the first of a ring, 0: none */
-    uint32_t padding;
+    uint32_t edge_count;
     uint64_t name; /* an element's number, or a pointer to text; 0: none */
     struct tri_page_table *pages;
 };

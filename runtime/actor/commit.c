@@ -155,8 +155,12 @@ void tri_effects_cut_back(struct tri_worker *worker)
 int tri_effects_prepare(struct tri_worker *worker)
 {
     struct tr_context *context = &worker->context;
+    uint32_t edge_count = context->actor->edge_count;
     for (uint32_t i = 0; i < context->effect_count; i++) {
-        int error = prepare(worker, context->actor, &context->effects[i]);
+        edge_count += context->effects[i].kind == TRI_EFFECT_EDGE_ADD ? 1 : 0;
+        int error = edge_count > TR_EDGES_MAX
+                        ? TR_LIMIT
+                        : prepare(worker, context->actor, &context->effects[i]);
         if (error != 0) {
             cut_back(worker, i);
             return error;

@@ -72,7 +72,8 @@ static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
         is_muted_last(worker, actor, sender.key)) {
         return;
     }
-    if (tri_edge_add(worker, actor, TRI_EDGE_MUTING, sender, 0) == NULL) {
+    if (!tri_edge_has_room(actor) ||
+        tri_edge_add(worker, actor, TRI_EDGE_MUTING, sender, 0) == NULL) {
         return;
     }
     actor->flags |= TRI_ACTOR_OVERLOADED;

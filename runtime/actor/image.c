@@ -18,22 +18,12 @@ static uint8_t phase_kept(uint8_t phase)
     return phase == TRI_QUARANTINED || phase == TRI_BACKING_OFF ? phase : TRI_IDLE;
 }
 
-static uint32_t edge_count(const struct tri_worker *worker, const struct tri_actor *actor)
-{
-    uint32_t count = 0;
-    const struct tri_edge *edge = tri_edge_first(worker, actor);
-    for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
-        count++;
-    }
-    return count;
-}
-
 size_t tri_image_size_max(const struct tri_worker *worker, const struct tri_actor *actor)
 {
     const struct tr_schema *state = tri_actor_behaviour(worker, actor)->state;
     const void *value = actor + 1;
-    size_t edges = actor->edges == 0 ? 0 : edge_count(worker, actor);
-    return HEAD_BYTES_MAX + TR_NAME_BYTES_MAX + edges * EDGE_BYTES_MAX + state->size_max(value);
+    return HEAD_BYTES_MAX + TR_NAME_BYTES_MAX + actor->edge_count * (size_t)EDGE_BYTES_MAX +
+           state->size_max(value);
 }
 
 static void write_name(const struct tri_actor *actor, struct tr_writer *writer)
@@ -50,7 +40,7 @@ static void write_name(const struct tri_actor *actor, struct tr_writer *writer)
 static void write_edges(const struct tri_worker *worker, const struct tri_actor *actor,
                         struct tr_writer *writer)
 {
-    tr_write_array(writer, edge_count(worker, actor));
+    tr_write_array(writer, actor->edge_count);
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
         tr_write_array(writer, EDGE_FIELDS);
@@ -125,7 +115,7 @@ static int read_edges(struct tri_worker *worker, struct tri_actor *actor, struct
 {
     struct tr_cursor cursor = tr_cursor_of(bytes);
     uint32_t count = tr_read_array(&cursor);
-    if (count > TR_EDGES_MAX) {
+    if (count > TR_EDGES_MAX + 1) { /* and the one that counts restarts */
         return TR_LIMIT;
     }
     for (uint32_t i = 0; i < count; i++) {

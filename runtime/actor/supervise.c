@@ -289,12 +289,20 @@ static void control_monitor(struct tri_worker *worker, struct tri_actor *actor,
                             const struct tr_message *message)
 {
     struct tr_monitor monitor;
-    if (tr_message_read(message, monitor, &monitor) == 0) {
-        /* Without this edge a DOWN would be lost: better the process ends than a promise. */
-        struct tri_edge *edge =
-            tri_edge_add(worker, actor, TRI_EDGE_MONITORED, message->from, monitor.monitor);
-        TR_ASSERT(edge != NULL);
+    if (tr_message_read(message, monitor, &monitor) != 0) {
+        return;
     }
+    if (!tri_edge_has_room(actor)) {
+        struct tri_heading heading = tri_worker_heading(worker, message->from, NULL);
+        struct tr_down down = {
+            .actor = tri_actor_ref(actor), .monitor = monitor.monitor, .reason = -TR_LIMIT};
+        tri_say(worker, &heading, &tr_down_schema, &down);
+        return;
+    }
+    /* Without this edge a DOWN would be lost: better the process ends than a promise. */
+    struct tri_edge *edge =
+        tri_edge_add(worker, actor, TRI_EDGE_MONITORED, message->from, monitor.monitor);
+    TR_ASSERT(edge != NULL);
 }
 
 static void control_demonitor(struct tri_worker *worker, struct tri_actor *actor,
@@ -318,10 +326,17 @@ static void control_demonitor(struct tri_worker *worker, struct tri_actor *actor
 static void control_link(struct tri_worker *worker, struct tri_actor *actor,
                          const struct tr_message *message)
 {
-    if (tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, message->from.key) == NULL) {
-        struct tri_edge *edge = tri_edge_add(worker, actor, TRI_EDGE_LINK, message->from, 0);
-        TR_ASSERT(edge != NULL);
+    if (tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, message->from.key) != NULL) {
+        return;
     }
+    if (!tri_edge_has_room(actor)) {
+        struct tri_heading heading = tri_worker_heading(worker, message->from, NULL);
+        heading.kind = TR_KIND_CONTROL;
+        tri_say(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = -TR_LIMIT});
+        return;
+    }
+    struct tri_edge *edge = tri_edge_add(worker, actor, TRI_EDGE_LINK, message->from, 0);
+    TR_ASSERT(edge != NULL);
 }
 
 static void control_unlink(struct tri_worker *worker, struct tri_actor *actor,

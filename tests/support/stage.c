@@ -225,6 +225,17 @@ void stage_close(struct stage *stage)
 
 /* ----------------------------------------------------------------- turns */
 
+/* Whether somebody who is awake has something to read. */
+static bool has_mail(const struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->host.shared.worker_count; i++) {
+        if (!stage->worker_sleeps[i] && stage->inboxes[i].count > 0) {
+            return true;
+        }
+    }
+    return !stage->journal_sleeps && stage->inboxes[TRI_PLACE_JOURNAL].count > 0;
+}
+
 bool stage_step(struct stage *stage)
 {
     struct tr_host *host = &stage->host;
@@ -235,7 +246,7 @@ bool stage_step(struct stage *stage)
     if (host->store != NULL && !stage->journal_sleeps) {
         did |= tri_journal_step(&host->journal);
     }
-    return did;
+    return did || has_mail(stage);
 }
 
 void stage_run(struct stage *stage)
