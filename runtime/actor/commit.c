@@ -29,6 +29,12 @@ static int prepare(struct tri_worker *worker, struct tri_actor *actor, struct tr
 static void apply_edge_add(struct tri_worker *worker, struct tri_actor *actor,
                            const struct tri_effect *effect)
 {
+    bool is_linked = effect->edge == TRI_EDGE_LINK &&
+                     tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, effect->peer.key) != NULL;
+    if (is_linked) {
+        tri_slab_give(&worker->edge_slab, effect->slot); /* linking twice is one link */
+        return;
+    }
     struct tri_edge *edge = tri_edge_place(
         worker, actor, effect->slot, (enum tri_edge_kind)effect->edge, effect->peer, effect->id);
     edge->due_ms = effect->due_ms;
