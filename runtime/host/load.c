@@ -39,6 +39,7 @@ static int load_counter(void *self, const struct tri_op *op)
         return TR_MEMORY;
     }
     group->next_birth = op->number;
+    group->is_spread = true; /* other workers' counters are not looked at */
     return 0;
 }
 
