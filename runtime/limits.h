@@ -41,7 +41,8 @@
 /* Effects of one kind that one handler may return for one message. */
 #define TR_EFFECTS_MAX 65536
 
-/* Timers, monitors, links and open asks of one actor. */
+/* Timers, monitors, links, open questions and debts of one actor. A handler that wants more fails;
+ * a monitor or a link from somebody else that finds no room is answered as an end, TR_LIMIT. */
 #define TR_EDGES_MAX 65536
 
 /* Memory of one worker's actors and messages; above it new root actors are refused. */

@@ -74,7 +74,7 @@ struct tri_actor {
     uint32_t sibling_next;
     uint32_t sibling_previous;
     uint32_t edges; /* the first of a ring, 0: none */
-    uint32_t padding;
+    uint32_t edge_count;
     uint64_t name; /* an element's number, or a pointer to text; 0: none */
     struct tri_page_table *pages;
 };
@@ -91,7 +91,7 @@ enum tri_edge_kind {
     TRI_EDGE_MONITORING, /* this actor waits for peer's end */
     TRI_EDGE_MONITORED,  /* peer waits for this actor's end */
     TRI_EDGE_LINK,
-    TRI_EDGE_MUTING,  /* peer waits for this actor's mailbox; not written */
+    TRI_EDGE_MUTING,  /* peer waits for this actor's mailbox; moves with it, ends with the host */
     TRI_EDGE_BACKOFF, /* the restart of a failed actor: id = restarts so far, due_ms */
 };
 

@@ -29,6 +29,12 @@ static int prepare(struct tri_worker *worker, struct tri_actor *actor, struct tr
 static void apply_edge_add(struct tri_worker *worker, struct tri_actor *actor,
                            const struct tri_effect *effect)
 {
+    bool is_linked = effect->edge == TRI_EDGE_LINK &&
+                     tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, effect->peer.key) != NULL;
+    if (is_linked) {
+        tri_slab_give(&worker->edge_slab, effect->slot); /* linking twice is one link */
+        return;
+    }
     struct tri_edge *edge = tri_edge_place(
         worker, actor, effect->slot, (enum tri_edge_kind)effect->edge, effect->peer, effect->id);
     edge->due_ms = effect->due_ms;
@@ -155,8 +161,12 @@ void tri_effects_cut_back(struct tri_worker *worker)
 int tri_effects_prepare(struct tri_worker *worker)
 {
     struct tr_context *context = &worker->context;
+    uint32_t edge_count = context->actor->edge_count;
     for (uint32_t i = 0; i < context->effect_count; i++) {
-        int error = prepare(worker, context->actor, &context->effects[i]);
+        edge_count += context->effects[i].kind == TRI_EFFECT_EDGE_ADD ? 1 : 0;
+        int error = edge_count > TR_EDGES_MAX
+                        ? TR_LIMIT
+                        : prepare(worker, context->actor, &context->effects[i]);
         if (error != 0) {
             cut_back(worker, i);
             return error;

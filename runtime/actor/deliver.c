@@ -72,7 +72,8 @@ static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
         is_muted_last(worker, actor, sender.key)) {
         return;
     }
-    if (tri_edge_add(worker, actor, TRI_EDGE_MUTING, sender, 0) == NULL) {
+    if (!tri_edge_has_room(actor) ||
+        tri_edge_add(worker, actor, TRI_EDGE_MUTING, sender, 0) == NULL) {
         return;
     }
     actor->flags |= TRI_ACTOR_OVERLOADED;
@@ -129,7 +130,7 @@ static void answer_gone(struct tri_worker *worker, const struct tri_message *mes
             &(struct tr_down){.actor = gone, .monitor = monitor.monitor, .reason = -TR_NO_ACTOR});
     } else if (type == tr_link_schema.id) {
         heading.kind = TR_KIND_CONTROL;
-        tri_say(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = -TR_NO_ACTOR});
+        tri_say_last(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = -TR_NO_ACTOR});
     }
 }
 
@@ -172,6 +173,10 @@ void tri_accept(struct tri_worker *worker, struct tri_actor *actor, struct tri_m
     }
     if (TR_UNLIKELY((actor->flags & TRI_ACTOR_HELD) != 0) &&
         worker->receiving_from != worker->held_from) {
+        uint32_t waiting = actor->mailbox_count + tri_held_count(worker, actor->key);
+        if (waiting >= TR_MAILBOX_SOFT_MAX && !passes_limits(message)) {
+            mute_sender(worker, actor, message);
+        }
         tri_hold(worker, actor, message);
         return;
     }
@@ -330,6 +335,33 @@ void tri_say(struct tri_worker *worker, const struct tri_heading *heading,
         tri_tap_message(worker, TR_TAP_SEND, NULL, message, 0);
     }
     tri_deliver(worker, message, 0);
+}
+
+void tri_say_last(struct tri_worker *worker, const struct tri_heading *heading,
+                  const struct tr_schema *schema, const void *body)
+{
+    struct tri_message *message = make_signal(worker, heading, schema, body);
+    if (!worker->is_ending) {
+        tri_deliver(worker, message, 0);
+        return;
+    }
+    message->next = NULL;
+    if (worker->last_tail != NULL) {
+        worker->last_tail->next = message;
+    } else {
+        worker->last_head = message;
+    }
+    worker->last_tail = message;
+}
+
+void tri_deliver_last(struct tri_worker *worker)
+{
+    while (worker->last_head != NULL) {
+        struct tri_message *message = worker->last_head;
+        worker->last_head = message->next;
+        worker->last_tail = worker->last_head == NULL ? NULL : worker->last_tail;
+        tri_deliver(worker, message, 0);
+    }
 }
 
 /* What one worker, or a service, is told by another. */

@@ -22,6 +22,16 @@ void tri_deliver_unborn(struct tri_worker *worker, struct tr_key born);
 void tri_say(struct tri_worker *worker, const struct tri_heading *heading,
              const struct tr_schema *schema, const void *body);
 
+/*
+ * The same for news that may end its receiver. While an end is under way it waits until that end is
+ * done, so that no chain of ends is a recursion, and nobody ends twice.
+ */
+void tri_say_last(struct tri_worker *worker, const struct tri_heading *heading,
+                  const struct tr_schema *schema, const void *body);
+
+/* Delivers all that was said so. */
+void tri_deliver_last(struct tri_worker *worker);
+
 /* Tells another worker, or a service of this host, something that is meant for no actor. */
 void tri_tell_worker(struct tri_worker *worker, uint32_t place, const struct tr_schema *schema,
                      const void *body);
@@ -79,6 +89,9 @@ void tri_effects_cut_back(struct tri_worker *worker);
 /* Keeps a message that came the new way to an actor whose old way is not empty yet (law 9). */
 void tri_hold(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *message);
 
+/* How many messages are kept so for this actor. */
+uint32_t tri_held_count(struct tri_worker *worker, struct tr_key key);
+
 /* Puts what was held behind the mailbox: the old way is empty. The actor may run. */
 void tri_hold_release(struct tri_worker *worker, struct tri_actor *actor);
 
@@ -96,8 +109,11 @@ void tri_fail(struct tri_worker *worker, struct tri_actor *actor, int reason);
 /* Ends an actor and all its children; `reason` is 0 or a tr_error. */
 void tri_end(struct tri_worker *worker, struct tri_actor *actor, int reason);
 
-/* Ends what this worker knows of a group that has no actors here, and will have none. */
+/* Ends what this worker knows of a group that will have no actors here, with the last of them. */
 void tri_end_group(struct tri_worker *worker, uint64_t number);
+
+/* Forgets the way to an actor that has moved and is nowhere any more, here and everywhere. */
+void tri_forget_route(struct tri_worker *worker, struct tr_key key);
 
 /* Puts an actor aside, with its mailbox, until tr_host_resume. */
 void tri_quarantine(struct tri_worker *worker, struct tri_actor *actor);

@@ -24,6 +24,7 @@ struct tri_edge *tri_edge_place(struct tri_worker *worker, struct tri_actor *act
         .next = slot,
         .previous = slot,
     };
+    actor->edge_count++;
     if (actor->edges == 0) {
         actor->edges = slot;
         return edge;
@@ -42,6 +43,7 @@ void tri_edge_remove(struct tri_worker *worker, struct tri_actor *actor, struct 
     if (edge->wheel_place != 0) {
         tri_wheel_remove(worker, edge);
     }
+    actor->edge_count--;
     if (edge->next == edge->slot) {
         actor->edges = 0;
     } else {

@@ -34,6 +34,13 @@ void tri_hold(struct tri_worker *worker, struct tri_actor *actor, struct tri_mes
         held->head = message;
     }
     held->tail = message;
+    held->count++;
+}
+
+uint32_t tri_held_count(struct tri_worker *worker, struct tr_key key)
+{
+    const struct tri_held *held = *find_held(worker, key);
+    return held == NULL ? 0 : held->count;
 }
 
 /* Takes what is held for a key out of the worker's list. */

@@ -11,35 +11,19 @@
 /* What of an actor's flags and phase is true elsewhere too. */
 #define FLAGS_KEPT                                                                   \
     (TRI_ACTOR_WATCHED | TRI_ACTOR_IS_ROOT | TRI_ACTOR_RETRIED | TRI_ACTOR_FAR_KIN | \
-     TRI_ACTOR_ELEMENT)
+     TRI_ACTOR_ELEMENT | TRI_ACTOR_OVERLOADED)
 
 static uint8_t phase_kept(uint8_t phase)
 {
     return phase == TRI_QUARANTINED || phase == TRI_BACKING_OFF ? phase : TRI_IDLE;
 }
 
-/* Edges that only this worker's memory knows are not written. */
-static bool is_kept(const struct tri_edge *edge)
-{
-    return edge->kind != TRI_EDGE_MUTING;
-}
-
-static uint32_t edge_count(const struct tri_worker *worker, const struct tri_actor *actor)
-{
-    uint32_t count = 0;
-    const struct tri_edge *edge = tri_edge_first(worker, actor);
-    for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
-        count += is_kept(edge) ? 1 : 0;
-    }
-    return count;
-}
-
 size_t tri_image_size_max(const struct tri_worker *worker, const struct tri_actor *actor)
 {
     const struct tr_schema *state = tri_actor_behaviour(worker, actor)->state;
     const void *value = actor + 1;
-    size_t edges = actor->edges == 0 ? 0 : edge_count(worker, actor);
-    return HEAD_BYTES_MAX + TR_NAME_BYTES_MAX + edges * EDGE_BYTES_MAX + state->size_max(value);
+    return HEAD_BYTES_MAX + TR_NAME_BYTES_MAX + actor->edge_count * (size_t)EDGE_BYTES_MAX +
+           state->size_max(value);
 }
 
 static void write_name(const struct tri_actor *actor, struct tr_writer *writer)
@@ -56,18 +40,16 @@ static void write_name(const struct tri_actor *actor, struct tr_writer *writer)
 static void write_edges(const struct tri_worker *worker, const struct tri_actor *actor,
                         struct tr_writer *writer)
 {
-    tr_write_array(writer, edge_count(worker, actor));
+    tr_write_array(writer, actor->edge_count);
     const struct tri_edge *edge = tri_edge_first(worker, actor);
     for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
-        if (is_kept(edge)) {
-            tr_write_array(writer, EDGE_FIELDS);
-            tr_write_u8(writer, edge->kind);
-            tr_write_u64(writer, edge->peer.group);
-            tr_write_u64(writer, edge->peer.serial);
-            tr_write_u32(writer, edge->peer_incarnation);
-            tr_write_u64(writer, edge->id);
-            tr_write_u64(writer, edge->due_ms);
-        }
+        tr_write_array(writer, EDGE_FIELDS);
+        tr_write_u8(writer, edge->kind);
+        tr_write_u64(writer, edge->peer.group);
+        tr_write_u64(writer, edge->peer.serial);
+        tr_write_u32(writer, edge->peer_incarnation);
+        tr_write_u64(writer, edge->id);
+        tr_write_u64(writer, edge->due_ms);
     }
 }
 
@@ -133,7 +115,7 @@ static int read_edges(struct tri_worker *worker, struct tri_actor *actor, struct
 {
     struct tr_cursor cursor = tr_cursor_of(bytes);
     uint32_t count = tr_read_array(&cursor);
-    if (count > TR_EDGES_MAX) {
+    if (count > TR_EDGES_MAX + 1) { /* and the one that counts restarts */
         return TR_LIMIT;
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -76,6 +76,13 @@ void tri_message_settle(struct tri_worker *worker, const struct tri_message *mes
 
 /* ---------------------------------------------------------------- edge.c */
 
+/* Whether one more edge may hang on an actor: more than the limit would be an image that nobody can
+ * read again. The one that counts its restarts is beside the limit. */
+static inline bool tri_edge_has_room(const struct tri_actor *actor)
+{
+    return actor->edge_count < TR_EDGES_MAX;
+}
+
 /* Puts an edge whose slot was taken before at the end of an actor's ring. */
 struct tri_edge *tri_edge_place(struct tri_worker *worker, struct tri_actor *actor, uint32_t slot,
                                 enum tri_edge_kind kind, struct tr_ref peer, uint64_t id);

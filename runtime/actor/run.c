@@ -115,6 +115,9 @@ static int note_debt(struct tri_worker *worker, struct tri_actor *actor,
     struct tr_debt debt = tr_message_debt(message);
     bool is_owed = message->kind == TR_KIND_ASK && !worker->context.is_answered &&
                    !worker->context.is_unexpected;
+    if (is_owed && !tri_edge_has_room(actor)) {
+        return TR_LIMIT;
+    }
     if (is_owed && tri_edge_add(worker, actor, TRI_EDGE_OWED, debt.asker, debt.ask) == NULL) {
         return TR_MEMORY;
     }

@@ -141,7 +141,7 @@ static void end_edge(struct tri_worker *worker, struct tri_actor *actor,
         heading.kind = TR_KIND_CONTROL;
         heading.from = tri_actor_ref(actor);
         heading.sequence = ++actor->sequence;
-        tri_say(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = told});
+        tri_say_last(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = told});
         return;
     case TRI_EDGE_OWED:
         heading.cause = peer;
@@ -194,14 +194,16 @@ static void tell_parent(struct tri_worker *worker, const struct tri_actor *actor
             &(struct tr_down){.actor = tri_actor_ref(actor), .reason = (uint32_t)-reason});
 }
 
-/* Children that live on other workers hear of it from their own. */
+/* Children that live on other workers hear of it from their own; so does whoever knows the group
+ * when its first actor ends. */
 static void end_far_kin(struct tri_worker *worker, const struct tri_actor *actor)
 {
-    if ((actor->flags & TRI_ACTOR_FAR_KIN) == 0) {
+    bool is_root = (actor->flags & TRI_ACTOR_IS_ROOT) != 0;
+    bool is_spread = is_root && tri_group_find(worker, actor->key.group)->is_spread;
+    if ((actor->flags & TRI_ACTOR_FAR_KIN) == 0 && !is_spread) {
         return;
     }
-    struct tr_orphans orphans = {.parent = actor->key,
-                                 .is_root = (actor->flags & TRI_ACTOR_IS_ROOT) != 0};
+    struct tr_orphans orphans = {.parent = actor->key, .is_root = is_root};
     for (uint32_t place = 0; place < worker->shared->worker_count; place++) {
         if (place != worker->index) {
             tri_tell_worker(worker, place, &tr_orphans_schema, &orphans);
@@ -212,8 +214,12 @@ static void end_far_kin(struct tri_worker *worker, const struct tri_actor *actor
 /* The group goes with its first actor: all others were its children. */
 void tri_end_group(struct tri_worker *worker, uint64_t number)
 {
-    const struct tri_group *group = tri_group_find(worker, number);
-    if (group == NULL || group->actor_count > 0) {
+    struct tri_group *group = tri_group_find(worker, number);
+    if (group == NULL) {
+        return;
+    }
+    if (group->actor_count > 0) {
+        group->is_ended = true;
         return;
     }
     if (worker->is_journaled) {
@@ -226,9 +232,13 @@ void tri_end_group(struct tri_worker *worker, uint64_t number)
 /* Everybody learns that an actor which had moved is nowhere any more. */
 static void end_route(struct tri_worker *worker, struct tr_key key)
 {
-    if (worker->routes.count == 0 || tri_key_map_get(&worker->routes, key) == 0) {
-        return;
+    if (worker->routes.count > 0 && tri_key_map_get(&worker->routes, key) != 0) {
+        tri_forget_route(worker, key);
     }
+}
+
+void tri_forget_route(struct tri_worker *worker, struct tr_key key)
+{
     tri_key_map_remove(&worker->routes, key);
     for (uint32_t place = 0; place < worker->shared->worker_count; place++) {
         if (place != worker->index) {
@@ -258,12 +268,14 @@ static void end_one(struct tri_worker *worker, struct tri_actor *actor, int reas
     tri_actor_free(worker, actor);
     tri_hold_forget(worker, key);
     end_route(worker, key);
-    if (is_root) {
+    const struct tri_group *group = tri_group_find(worker, key.group);
+    if (is_root || group->is_ended) {
         tri_end_group(worker, key.group);
     }
 }
 
-void tri_end(struct tri_worker *worker, struct tri_actor *actor, int reason)
+/* Ends an actor and all its children here. */
+static void end_family(struct tri_worker *worker, struct tri_actor *actor, int reason)
 {
     /* Down to a leaf, end it, and up again: no recursion, whatever the depth. */
     struct tri_actor *at = actor;
@@ -283,18 +295,37 @@ void tri_end(struct tri_worker *worker, struct tri_actor *actor, int reason)
     }
 }
 
+void tri_end(struct tri_worker *worker, struct tri_actor *actor, int reason)
+{
+    bool is_first = !worker->is_ending;
+    worker->is_ending = true;
+    end_family(worker, actor, reason);
+    if (is_first) {
+        tri_deliver_last(worker);
+        worker->is_ending = false;
+    }
+}
+
 /* -------------------------------------------------------------- controls */
 
 static void control_monitor(struct tri_worker *worker, struct tri_actor *actor,
                             const struct tr_message *message)
 {
     struct tr_monitor monitor;
-    if (tr_message_read(message, monitor, &monitor) == 0) {
-        /* Without this edge a DOWN would be lost: better the process ends than a promise. */
-        struct tri_edge *edge =
-            tri_edge_add(worker, actor, TRI_EDGE_MONITORED, message->from, monitor.monitor);
-        TR_ASSERT(edge != NULL);
+    if (tr_message_read(message, monitor, &monitor) != 0) {
+        return;
     }
+    if (!tri_edge_has_room(actor)) {
+        struct tri_heading heading = tri_worker_heading(worker, message->from, NULL);
+        struct tr_down down = {
+            .actor = tri_actor_ref(actor), .monitor = monitor.monitor, .reason = -TR_LIMIT};
+        tri_say(worker, &heading, &tr_down_schema, &down);
+        return;
+    }
+    /* Without this edge a DOWN would be lost: better the process ends than a promise. */
+    struct tri_edge *edge =
+        tri_edge_add(worker, actor, TRI_EDGE_MONITORED, message->from, monitor.monitor);
+    TR_ASSERT(edge != NULL);
 }
 
 static void control_demonitor(struct tri_worker *worker, struct tri_actor *actor,
@@ -318,10 +349,17 @@ static void control_demonitor(struct tri_worker *worker, struct tri_actor *actor
 static void control_link(struct tri_worker *worker, struct tri_actor *actor,
                          const struct tr_message *message)
 {
-    if (tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, message->from.key) == NULL) {
-        struct tri_edge *edge = tri_edge_add(worker, actor, TRI_EDGE_LINK, message->from, 0);
-        TR_ASSERT(edge != NULL);
+    if (tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, message->from.key) != NULL) {
+        return;
     }
+    if (!tri_edge_has_room(actor)) {
+        struct tri_heading heading = tri_worker_heading(worker, message->from, NULL);
+        heading.kind = TR_KIND_CONTROL;
+        tri_say(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = -TR_LIMIT});
+        return;
+    }
+    struct tri_edge *edge = tri_edge_add(worker, actor, TRI_EDGE_LINK, message->from, 0);
+    TR_ASSERT(edge != NULL);
 }
 
 static void control_unlink(struct tri_worker *worker, struct tri_actor *actor,
@@ -344,10 +382,11 @@ static void control_exit(struct tri_worker *worker, struct tri_actor *actor,
     }
     int reason = -(int)exit.reason;
     struct tri_edge *link = tri_edge_find_peer(worker, actor, TRI_EDGE_LINK, message->from.key);
-    if (link != NULL) {
-        tri_edge_remove(worker, actor, link);
+    bool is_from_parent = tr_key_equal(message->from.key, actor->parent);
+    if (link != NULL && !is_from_parent) {
+        tri_edge_remove(worker, actor, link); /* whoever says so has ended; a parent may live on */
     }
-    bool is_order = tr_key_equal(message->from.key, actor->parent) || exit.is_escalated;
+    bool is_order = is_from_parent || exit.is_escalated;
     if (is_order || (reason != 0 && (link != NULL || message->from.key.group == 0))) {
         tri_end(worker, actor, exit.is_escalated ? TR_FAILED : reason);
     }

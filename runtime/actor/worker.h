@@ -62,6 +62,8 @@ struct tri_group {
     uint32_t epoch;
     uint32_t actor_count; /* alive here */
     bool is_counter_dirty;
+    bool is_spread; /* other workers may know it too: actors have moved */
+    bool is_ended;  /* its first actor has ended: it goes with the last one here */
 };
 
 /* Groups by number: open addressing. */
@@ -174,6 +176,7 @@ struct tri_held {
     struct tr_key actor;
     struct tri_message *head;
     struct tri_message *tail;
+    uint32_t count;
 };
 
 struct tri_worker {
@@ -228,6 +231,10 @@ struct tri_worker {
     uint32_t unborn_count;
     /* The place whose batch is being read, or this worker's own. */
     uint32_t receiving_from;
+    /* What ends have said that may end others (tri_say_last). */
+    bool is_ending;
+    struct tri_message *last_head;
+    struct tri_message *last_tail;
     /* Moves (move/move.h): messages that wait for the end of one, and the place it comes from. */
     struct tri_held *held;
     uint32_t held_from;

@@ -39,6 +39,7 @@ static int load_counter(void *self, const struct tri_op *op)
         return TR_MEMORY;
     }
     group->next_birth = op->number;
+    group->is_spread = true; /* other workers' counters are not looked at */
     return 0;
 }
 
@@ -258,6 +259,21 @@ static bool end_an_orphan(struct tr_host *host, struct tri_worker *worker)
     return false;
 }
 
+/* Who held whom back was between memories that are gone. */
+static void forget_muting(struct tri_worker *worker, struct tri_actor *actor)
+{
+    actor->muted_by = 0;
+    actor->flags &= (uint16_t)~TRI_ACTOR_OVERLOADED;
+    struct tri_edge *edge = tri_edge_first(worker, actor);
+    while (edge != NULL) {
+        struct tri_edge *next = tri_edge_next(worker, actor, edge);
+        if (edge->kind == TRI_EDGE_MUTING) {
+            tri_edge_remove(worker, actor, edge);
+        }
+        edge = next;
+    }
+}
+
 static void open_actors(struct tr_host *host, struct tri_worker *worker)
 {
     uint64_t cursor = 0;
@@ -265,8 +281,7 @@ static void open_actors(struct tr_host *host, struct tri_worker *worker)
     while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
         struct tri_actor *actor = tri_actor_at(worker, slot);
         tri_page_mark_clean(actor);
-        /* Muting was between memories that are gone. */
-        actor->muted_by = 0;
+        forget_muting(worker, actor);
         fail_calls(worker, actor);
         tri_poison_apply(host->poison, worker, actor);
         /* A message to itself may have put it into the queue. */

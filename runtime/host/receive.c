@@ -110,6 +110,7 @@ static void on_orphans(struct tri_worker *worker, const struct tr_message *messa
     if (orphans.is_root) {
         tri_end_group(worker, orphans.parent.group);
     }
+    tri_move_pass_on_orphans(worker, &orphans);
 }
 
 static void on_find(struct tri_worker *worker, const struct tr_message *message)

@@ -10,9 +10,11 @@
 #include "runtime/move/move.h"
 #include "runtime/tap/port.h"
 
-/* Actors that one slice runs, frames that it reads, timers that it lets fire, and its time. */
+/* Actors that one slice runs, frames and messages that it reads, timers that it lets fire, and its
+ * time. */
 #define SLICE_ACTORS 128
 #define SLICE_FRAMES 256
+#define SLICE_MESSAGES 4096
 #define SLICE_TIMERS 1024
 #define SLICE_NS_MAX 500000
 
@@ -118,11 +120,15 @@ void tri_worker_tell_time(struct tri_worker *worker)
     worker->clock = clock > worker->clock ? clock : worker->clock;
 }
 
+/* Reading ends early when much came: what it makes this worker say, such as a sender to hold back,
+ * leaves only at the end of the slice. */
 static bool receive_frames(struct tri_worker *worker)
 {
     struct tri_frame frame;
+    uint64_t enough = worker->metrics.messages_received + SLICE_MESSAGES;
     uint32_t count = 0;
-    while (count < SLICE_FRAMES && tri_link_receive(worker->link, &frame) == 0) {
+    while (count < SLICE_FRAMES && worker->metrics.messages_received < enough &&
+           tri_link_receive(worker->link, &frame) == 0) {
         tri_receive(worker, &frame);
         tri_link_release(worker->link, &frame);
         count++;

@@ -25,6 +25,9 @@ struct tri_moves {
     /* The worker that gets an actor. */
     struct tr_key coming;
     uint32_t flushes_left;
+    /* The worker that an actor leaves: what it says of the dead follows the actor meanwhile. */
+    uint32_t leaving_to;
+    uint32_t passes_left;
 };
 
 int tri_moves_init(struct tri_worker *worker)
@@ -139,20 +142,43 @@ static void leave(struct tri_worker *worker, struct tri_actor *actor)
         parent->flags |= TRI_ACTOR_FAR_KIN;
         tri_actor_touch(worker, parent);
     }
+    /* Who waits for its mailbox goes on waiting: that moves with it. */
+    actor->flags &= (uint16_t)~TRI_ACTOR_OVERLOADED;
     while (actor->mailbox_head != NULL) {
         tri_message_free(worker, tri_mailbox_pop(worker, actor));
     }
     worker->metrics.actors_moved_out++;
+    struct tr_key key = actor->key;
     tri_actor_free(worker, actor);
+    struct tri_group *group = tri_group_find(worker, key.group);
+    group->is_spread = true;
+    if (group->is_ended) {
+        tri_end_group(worker, key.group);
+    }
+}
+
+/* The actor stays: whoever has a route to here must still be told when it ends. */
+static void restore_route(struct tri_worker *worker, struct tr_key key, uint64_t before)
+{
+    if (before == 0) {
+        tri_key_map_remove(&worker->routes, key);
+        return;
+    }
+    /* The key is there, or there is no memory for it and it was not before either. */
+    int error = tri_key_map_set(&worker->routes, key, before);
+    TR_ASSERT(error == 0);
 }
 
 /* Packs and sends the actor. From here on this worker only forwards. */
 static int send_image(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
 {
     struct tr_key key = actor->key;
-    tri_unmute_senders(worker, actor);
     if (tri_family_first(worker, key) != NULL) {
         actor->flags |= TRI_ACTOR_FAR_KIN;
+    }
+    uint64_t before = tri_key_map_get(&worker->routes, key);
+    if (before == 0 && worker->routes.count >= TR_MOVED_ACTORS_MAX) {
+        return TR_LIMIT;
     }
     int error = tri_key_map_set(&worker->routes, key, to_worker + 1);
     uint8_t *bytes = NULL;
@@ -167,12 +193,21 @@ static int send_image(struct tri_worker *worker, struct tri_actor *actor, uint32
     }
     tr_free(bytes);
     if (error != 0) {
-        tri_key_map_remove(&worker->routes, key);
+        restore_route(worker, key, before);
         return error;
     }
     note_moved(worker, actor, to_worker);
     leave(worker, actor);
+    worker->moves->leaving_to = to_worker;
+    worker->moves->passes_left = worker->shared->worker_count - 1;
     return 0;
+}
+
+void tri_move_pass_on_orphans(struct tri_worker *worker, const struct tr_orphans *orphans)
+{
+    if (worker->moves->passes_left > 0) {
+        tell(worker, worker->moves->leaving_to, &tr_orphans_schema, orphans);
+    }
 }
 
 void tri_move_on_freeze(struct tri_worker *worker, const struct tr_message *message)
@@ -262,6 +297,7 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
     }
     tri_page_mark_clean(actor);
     worker->metrics.actors_moved_in++;
+    tri_group_find(worker, image.actor.group)->is_spread = true;
     moves->coming = image.actor;
     moves->flushes_left = worker->shared->worker_count - 1;
     worker->held_from = image.from_worker;
@@ -285,6 +321,9 @@ static void open_actor(struct tri_worker *worker)
     if (actor != NULL) {
         note_moved(worker, actor, worker->index);
         tri_image_open(worker, actor);
+    } else {
+        /* It ended before it opened, and some have learned the new route after they forgot it. */
+        tri_forget_route(worker, key);
     }
     tell_done(worker, key, 0);
 }
@@ -298,6 +337,7 @@ void tri_move_on_flush(struct tri_worker *worker, const struct tr_message *messa
     if (flush.to_worker != worker->index) {
         /* A: it came down an old way, and goes on behind everything that was forwarded. */
         tell(worker, flush.to_worker, &tr_move_flush_schema, &flush);
+        worker->moves->passes_left--;
         return;
     }
     TR_ASSERT(worker->receiving_from == worker->held_from && worker->moves->flushes_left > 0);

@@ -33,4 +33,11 @@ void tri_move_on_flush(struct tri_worker *worker, const struct tr_message *messa
 void tri_move_on_done(struct tri_worker *worker, const struct tr_message *message);
 void tri_move_on_forget(struct tri_worker *worker, const struct tr_message *message);
 
+/*
+ * This worker has heard that a parent ended elsewhere. An actor that has just left it may be a
+ * child of that one, and the worker it goes to may have heard the same before it came: so until the
+ * last flush has passed through here, such news follow the actor.
+ */
+void tri_move_pass_on_orphans(struct tri_worker *worker, const struct tr_orphans *orphans);
+
 #endif

@@ -1,0 +1,382 @@
+/*
+ * What a handler asks for happens as a whole or not at all; what it may ask for has limits; and
+ * what it reads is the same whenever the message is handled again.
+ */
+#include "tests/sim/model_store.h"
+#include "tests/support/puppet.h"
+#include "tests/support/stage.h"
+
+static struct stage stage;
+static const struct tr_ref nobody;
+
+#define SCRIPT(name)                                                      \
+    static int name(struct tr_context *context, struct tr_puppet *puppet, \
+                    const struct tr_act *act, const struct tr_message *message)
+#define UNUSED(...) (void)((const void *[]){__VA_ARGS__})
+#define TRY(call)           \
+    do {                    \
+        int error = (call); \
+        if (error != 0) {   \
+            return error;   \
+        }                   \
+    } while (false)
+
+static void open_stage(uint32_t workers)
+{
+    puppet_forget();
+    stage_open(&stage, &(struct stage_options){.worker_count = workers});
+}
+
+static struct tr_ref puppet(void)
+{
+    return stage_spawn(&stage, &puppet_behaviour, NULL);
+}
+
+/* ------------------------------------------------------------ all or nothing */
+
+/* One of everything; the number says what it returns. */
+SCRIPT(do_everything)
+{
+    void *bytes;
+    struct tr_ref child;
+    puppet->number = 99;
+    TRY(tr_tell(context, act->peer, &tr_note_schema, &(struct tr_note){1}));
+    TRY(tr_ask(context, act->peer, &tr_question_schema, &(struct tr_question){2}, 50, NULL));
+    TRY(tr_spawn(context, &puppet_behaviour, NULL, &child));
+    TRY(tr_tell(context, child, &tr_note_schema, &(struct tr_note){3}));
+    TRY(tr_timer_start(context, 1, 20));
+    TRY(tr_timer_stop(context, 5));
+    TRY(tr_monitor(context, act->peer, &puppet->monitor));
+    TRY(tr_link(context, child));
+    TRY(tr_page_edit(context, 0, 100, &bytes));
+    memset(bytes, 'n', 100);
+    TRY(tr_page_drop(context, 1));
+    TRY(tr_record(context, &tr_ledger_schema, &(struct tr_ledger){.number = 4}));
+    TRY(tr_reply(context, message, &tr_answer_schema, &(struct tr_answer){5}));
+    return act->number == 0 ? 0 : TR_FAILED;
+}
+
+/* Two pages and a timer, from which a failing handler starts. */
+SCRIPT(set_up)
+{
+    UNUSED(message);
+    void *bytes;
+    puppet->number = act->number;
+    for (uint32_t page = 0; page < 2; page++) {
+        TRY(tr_page_edit(context, page, 10, &bytes));
+        memset(bytes, 'o', 10);
+    }
+    return tr_timer_start(context, 5, 1000);
+}
+
+static void expect_untouched(struct tr_ref actor, struct tr_ref peer, uint32_t actors)
+{
+    struct tri_actor *it = stage_actor(&stage, actor);
+    assert_int_equal(puppet_state(&stage, actor)->number, 7);
+    assert_int_equal(puppet_heard_times(peer, &tr_note_schema), 0);
+    assert_int_equal(puppet_heard_times(peer, &tr_question_schema), 0);
+    assert_int_equal(stage_actor_count(&stage), actors);
+    struct tr_bytes page = tri_page_bytes(it, 0);
+    assert_int_equal(page.size, 10);
+    assert_int_equal(page.data[0], 'o');
+    assert_int_equal(tri_page_bytes(it, 1).size, 10);
+    assert_non_null(tri_edge_find(stage_home(&stage, actor), it, TRI_EDGE_TIMER, 5));
+    assert_null(tri_edge_find(stage_home(&stage, actor), it, TRI_EDGE_TIMER, 1));
+}
+
+static void test_a_handler_that_fails_has_done_nothing(void **state)
+{
+    (void)state;
+    struct tri_model *model = tri_model_new();
+    struct tri_store *store;
+    const struct tr_schema *records[] = {&tr_ledger_schema};
+    struct tri_store_options options = {
+        .folder = "model", .durability = TR_DURABILITY_FULL, .records = records, .record_count = 1};
+    assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
+    puppet_forget();
+    stage_open(&stage, &(struct stage_options){.worker_count = 2, .store = store});
+    struct tr_ref a = puppet();
+    struct tr_ref b = puppet();
+    puppet_act(&stage, a, set_up, 7, nobody);
+    puppet_act(&stage, a, do_everything, 1, b);
+    expect_untouched(a, b, 2);
+    stage_advance(&stage, 50); /* the second try fails as well */
+    assert_int_equal(stage_actor(&stage, a)->phase, TRI_QUARANTINED);
+    assert_int_equal(stage_metric(&stage, handler_failures), 2);
+    expect_untouched(a, b, 2);
+    assert_int_equal(tri_model_record_count(model, tr_ledger_schema.id), 0);
+    /* And without the failure all of it happens. */
+    assert_int_equal(tr_host_resume(&stage.host, a, true), 0);
+    puppet_act(&stage, a, do_everything, 0, b);
+    assert_int_equal(puppet_state(&stage, a)->number, 3); /* the answer of b came last */
+    assert_int_equal(puppet_heard_times(b, &tr_note_schema), 1);
+    assert_int_equal(puppet_heard_times(b, &tr_question_schema), 1);
+    assert_int_equal(stage_actor_count(&stage), 3);
+    assert_int_equal(tri_page_bytes(stage_actor(&stage, a), 0).size, 100);
+    assert_null(tri_page_bytes(stage_actor(&stage, a), 1).data);
+    assert_int_equal(tri_model_record_count(model, tr_ledger_schema.id), 1);
+    stage_advance(&stage, 25);
+    assert_int_equal(puppet_heard_last(a, &tr_timer_schema)->number, 1);
+    stage_close(&stage);
+    tri_store_close(store);
+    tri_model_free(model);
+}
+
+/* Messages of a handler that failed had numbers; those of the next one follow the last real one. */
+static void test_a_failed_handler_leaves_no_gap_in_the_numbers(void **state)
+{
+    (void)state;
+    open_stage(1);
+    struct tr_ref a = puppet();
+    uint64_t before = stage_actor(&stage, a)->sequence;
+    puppet_act(&stage, a, do_everything, 1, a);
+    assert_int_equal(stage_actor(&stage, a)->sequence, before);
+    stage_close(&stage);
+}
+
+/* ---------------------------------------------------------------- limits */
+
+static int found;
+
+SCRIPT(tell_too_much)
+{
+    UNUSED(puppet, message);
+    found = 0;
+    for (uint64_t i = 0; found == 0 && i <= TR_EFFECTS_MAX; i++) {
+        found = tr_tell(context, act->peer, &tr_hinted_schema, &(struct tr_hinted){i});
+        puppet->number = i;
+    }
+    return 0;
+}
+
+SCRIPT(start_too_many_timers)
+{
+    UNUSED(message, act);
+    found = 0;
+    for (uint64_t i = 0; found == 0 && i <= TR_EFFECTS_MAX; i++) {
+        found = tr_timer_stop(context, i);
+        puppet->number = i;
+    }
+    return 0;
+}
+
+static void test_effects_of_one_handler_have_a_limit(void **state)
+{
+    (void)state;
+    open_stage(1);
+    struct tr_ref a = puppet();
+    puppet_act(&stage, a, tell_too_much, 0, (struct tr_ref){{a.key.group, 1ULL << 40}, 0});
+    assert_int_equal(found, TR_LIMIT);
+    assert_int_equal(puppet_state(&stage, a)->number, TR_EFFECTS_MAX);
+    puppet_act(&stage, a, start_too_many_timers, 0, nobody);
+    assert_int_equal(found, TR_LIMIT);
+    assert_int_equal(puppet_state(&stage, a)->number, TR_EFFECTS_MAX);
+    stage_close(&stage);
+}
+
+SCRIPT(tell_parcel)
+{
+    UNUSED(puppet, message);
+    static uint8_t content[TR_MESSAGE_BYTES_MAX];
+    struct tr_parcel parcel = {.content = {content, (size_t)act->number}};
+    found = tr_tell(context, act->peer, &tr_parcel_schema, &parcel);
+    return 0;
+}
+
+static void test_a_message_has_a_largest_size(void **state)
+{
+    (void)state;
+    open_stage(1);
+    struct tr_ref a = puppet();
+    size_t most = TR_MESSAGE_BYTES_MAX - TR_ENVELOPE_BYTES -
+                  tr_parcel_schema.size_max(&(struct tr_parcel){.content = {NULL, 0}});
+    puppet_act(&stage, a, tell_parcel, most, a);
+    assert_int_equal(found, 0);
+    puppet_act(&stage, a, tell_parcel, most + 1, a);
+    assert_int_equal(found, TR_LIMIT);
+    assert_int_equal(stage_dead_letters(&stage, TR_UNKNOWN_TYPE), 1); /* the one that fitted */
+    stage_close(&stage);
+}
+
+SCRIPT(edit_page)
+{
+    UNUSED(puppet, message);
+    void *bytes;
+    uint32_t page = (uint32_t)act->number;
+    found = tr_page_edit(context, page, page < TR_PAGES_MAX ? TR_PAGE_BYTES_MAX + 1 : 1, &bytes);
+    struct tr_bytes view;
+    assert_int_equal(tr_page_get(context, TR_PAGES_MAX, &view), TR_LIMIT);
+    assert_int_equal(tr_page_drop(context, TR_PAGES_MAX), TR_LIMIT);
+    assert_int_equal(tr_page_edit(context, 0, 0, &bytes), TR_LIMIT);
+    return 0;
+}
+
+static void test_pages_have_a_largest_size_and_number(void **state)
+{
+    (void)state;
+    open_stage(1);
+    struct tr_ref a = puppet();
+    puppet_act(&stage, a, edit_page, 0, nobody);
+    assert_int_equal(found, TR_LIMIT);
+    puppet_act(&stage, a, edit_page, TR_PAGES_MAX, nobody);
+    assert_int_equal(found, TR_LIMIT);
+    stage_close(&stage);
+}
+
+SCRIPT(spawn_badly)
+{
+    UNUSED(puppet, act, message);
+    static const struct tr_behaviour unknown = {.name = "unknown", .id = 5};
+    static char name[TR_NAME_BYTES_MAX + 1];
+    struct tr_ref child;
+    memset(name, 'x', sizeof name);
+    assert_int_equal(tr_spawn(context, &unknown, NULL, &child), TR_INVALID);
+    struct tr_spawn_options options = {.name = {name, sizeof name}};
+    assert_int_equal(tr_spawn(context, &puppet_behaviour, &options, &child), TR_LIMIT);
+    options.name.size--;
+    return tr_spawn(context, &puppet_behaviour, &options, &child);
+}
+
+static void test_a_birth_that_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    open_stage(1);
+    struct tr_ref a = puppet();
+    puppet_act(&stage, a, spawn_badly, 0, nobody);
+    assert_int_equal(stage_actor_count(&stage), 2);
+    stage_close(&stage);
+}
+
+SCRIPT(start_timers)
+{
+    UNUSED(message);
+    for (uint64_t i = 0; i < TR_EFFECTS_MAX / 4; i++) {
+        TRY(tr_timer_start(context, puppet->count++, 1000000));
+    }
+    (void)act;
+    return 0;
+}
+
+/* More would be an image that no start could read. */
+static void test_what_hangs_on_one_actor_has_a_limit(void **state)
+{
+    (void)state;
+    open_stage(1);
+    struct tr_ref a = puppet();
+    stage.now_ns = 5000000000;
+    for (uint64_t i = 0; i < TR_EDGES_MAX / (TR_EFFECTS_MAX / 4); i++) {
+        puppet_act(&stage, a, start_timers, 0, nobody);
+    }
+    assert_int_equal(stage_metric(&stage, handler_failures), 0);
+    puppet_act(&stage, a, start_timers, 0, nobody);
+    assert_int_equal(stage_metric(&stage, handler_failures), 1);
+    assert_int_equal(puppet_state(&stage, a)->count, TR_EDGES_MAX);
+    stage_close(&stage);
+}
+
+/* --------------------------------------------------------------- reading */
+
+static uint64_t drawn[2][3];
+static int tries;
+
+SCRIPT(draw_and_fail_once)
+{
+    UNUSED(puppet, act, message);
+    for (int i = 0; i < 3; i++) {
+        drawn[tries][i] = tr_random(context);
+    }
+    return tries++ == 0 ? TR_FAILED : 0;
+}
+
+static void test_randomness_belongs_to_the_message(void **state)
+{
+    (void)state;
+    open_stage(1);
+    tries = 0;
+    struct tr_ref a = puppet();
+    puppet_act(&stage, a, draw_and_fail_once, 0, nobody);
+    stage_advance(&stage, 20);
+    assert_int_equal(tries, 2);
+    assert_memory_equal(drawn[0], drawn[1], sizeof drawn[0]);
+    assert_int_not_equal(drawn[0][0], drawn[0][1]);
+    assert_int_not_equal(drawn[0][1], drawn[0][2]);
+    uint64_t first = drawn[0][0];
+    tries = 0;
+    puppet_act(&stage, a, draw_and_fail_once, 0, nobody);
+    assert_int_not_equal(drawn[0][0], first);
+    stage_close(&stage);
+}
+
+SCRIPT(read_own_pages)
+{
+    UNUSED(puppet, act, message);
+    void *bytes;
+    struct tr_bytes view;
+    TRY(tr_page_get(context, 3, &view));
+    assert_null(view.data);
+    TRY(tr_page_edit(context, 3, 4, &bytes));
+    memcpy(bytes, "abcd", 4);
+    TRY(tr_page_edit(context, 3, 6, &bytes)); /* grows: what there was, and zeros */
+    assert_memory_equal(bytes, "abcd\0\0", 6);
+    TRY(tr_page_get(context, 3, &view));
+    assert_int_equal(view.size, 6);
+    TRY(tr_page_drop(context, 3));
+    TRY(tr_page_get(context, 3, &view));
+    assert_int_equal(view.size, 0);
+    TRY(tr_page_edit(context, 3, 2, &bytes));
+    assert_memory_equal(bytes, "\0\0", 2);
+    return 0;
+}
+
+static void test_a_handler_reads_what_it_wrote(void **state)
+{
+    (void)state;
+    open_stage(1);
+    struct tr_ref a = puppet();
+    puppet_act(&stage, a, read_own_pages, 0, nobody);
+    assert_int_equal(tri_page_bytes(stage_actor(&stage, a), 3).size, 2);
+    stage_close(&stage);
+}
+
+SCRIPT(look_at_itself)
+{
+    UNUSED(message);
+    puppet->peer = tr_parent(context);
+    puppet->asker = tr_self(context);
+    puppet->number = tr_now_ms(context);
+    struct tr_spawn_options options = {.state = puppet};
+    return act->number == 0 ? 0 : tr_spawn(context, &puppet_behaviour, &options, &puppet->peer);
+}
+
+static void test_who_and_when(void **state)
+{
+    (void)state;
+    open_stage(1);
+    struct tr_ref a = puppet();
+    stage_advance(&stage, 5);
+    puppet_act(&stage, a, look_at_itself, 1, nobody);
+    assert_int_equal(puppet_state(&stage, a)->number, STAGE_START_WALL_MS + 5);
+    assert_true(tr_key_equal(puppet_state(&stage, a)->asker.key, a.key));
+    struct tr_ref child = puppet_state(&stage, a)->peer;
+    assert_int_equal(puppet_state(&stage, child)->number, STAGE_START_WALL_MS + 5); /* a copy */
+    puppet_act(&stage, child, look_at_itself, 0, nobody);
+    assert_true(tr_key_equal(puppet_state(&stage, child)->peer.key, a.key));
+    stage_close(&stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_handler_that_fails_has_done_nothing),
+        cmocka_unit_test(test_a_failed_handler_leaves_no_gap_in_the_numbers),
+        cmocka_unit_test(test_effects_of_one_handler_have_a_limit),
+        cmocka_unit_test(test_a_message_has_a_largest_size),
+        cmocka_unit_test(test_pages_have_a_largest_size_and_number),
+        cmocka_unit_test(test_a_birth_that_cannot_be_is_refused),
+        cmocka_unit_test(test_what_hangs_on_one_actor_has_a_limit),
+        cmocka_unit_test(test_randomness_belongs_to_the_message),
+        cmocka_unit_test(test_a_handler_reads_what_it_wrote),
+        cmocka_unit_test(test_who_and_when),
+    };
+    return cmocka_run_group_tests_name("effects", tests, NULL, NULL);
+}
