@@ -103,6 +103,9 @@
 /* Files with dumped recorders that a store's folder keeps: a start removes older ones. */
 #define TR_CRASH_FILES_KEPT 8
 
+/* Events of each worker that a crash writes to stderr when there is no folder for a file. */
+#define TR_CRASH_STDERR_EVENTS 64
+
 /* Hosts of one process whose recorders a crash dumps. */
 #define TR_CRASH_HOSTS_MAX 16
 

@@ -4,6 +4,10 @@
  * It lies in memory that outlives a crash of the process (a small mapped file), so that the next
  * start knows which message to blame; and a watchdog reads from it how long a handler is at it.
  * One writer, the worker; the stores are ordered so that a reader never sees half a name as whole.
+ *
+ * A message of an actor is known by its sender and number for ever. What the runtime itself says
+ * (a timer, a DOWN, a failed question) is said again after a crash, with another number: it is
+ * known by what it says.
  */
 #ifndef TR_RUNTIME_ACTOR_IN_HAND_H
 #define TR_RUNTIME_ACTOR_IN_HAND_H
@@ -18,10 +22,27 @@ struct tri_in_hand {
     uint64_t actor_serial;
     uint64_t from_group;
     uint64_t from_serial;
-    uint64_t from_incarnation;
+    uint32_t from_incarnation;
+    uint32_t type;
     uint64_t sequence;
-    uint64_t reserved;
+    uint64_t digest; /* of what a worker's own voice says; 0 for all else */
 };
+
+/* By what a message is known over restarts, as above. All zeros: no message. */
+struct tri_message_name {
+    struct tr_ref from;
+    uint64_t sequence;
+    uint64_t digest;
+    uint16_t type;
+};
+
+/* The digest of a message as above: not 0 for what a worker says itself, 0 for all else. */
+uint64_t tri_in_hand_digest(const uint8_t *envelope);
+
+struct tri_message_name tri_message_name_of(const uint8_t *envelope);
+
+/* Whether two names are of the same message. */
+bool tri_message_name_equal(const struct tri_message_name *a, const struct tri_message_name *b);
 
 /* A handler begins to look at this message. */
 static inline void tri_in_hand_set(struct tri_in_hand *in_hand, const uint8_t *envelope)
@@ -31,7 +52,9 @@ static inline void tri_in_hand_set(struct tri_in_hand *in_hand, const uint8_t *e
     in_hand->from_group = tr_envelope_get(envelope, 64, from_group);
     in_hand->from_serial = tr_envelope_get(envelope, 64, from_serial);
     in_hand->from_incarnation = tr_envelope_get(envelope, 32, from_incarnation);
+    in_hand->type = tr_envelope_get(envelope, 16, type);
     in_hand->sequence = tr_envelope_get(envelope, 64, sequence);
+    in_hand->digest = in_hand->from_group != 0 ? 0 : tri_in_hand_digest(envelope);
     uint64_t turn = atomic_load_explicit(&in_hand->turn, memory_order_relaxed);
     atomic_store_explicit(&in_hand->turn, turn + 1, memory_order_release);
 }

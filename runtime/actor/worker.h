@@ -41,7 +41,8 @@ struct tri_shared {
     uint64_t seed;
     uint64_t start_ns; /* when the host was made, on both clocks */
     uint64_t start_wall_ms;
-    atomic_uint_fast64_t next_number; /* of the journal's total order */
+    atomic_uint_fast64_t next_number;             /* of the journal's total order */
+    atomic_bool is_named_slow[TR_BEHAVIOURS_MAX]; /* told of once: host/slow.h */
 };
 
 /* Doubly linked timers by due time: four levels of 64 places; see timer.c. */
@@ -138,23 +139,23 @@ struct tr_context {
 };
 
 /* What people look at: totals since the start, one set per worker. */
-#define TRI_METRICS(M)                                                    \
-    M(messages_handled, "messages that a handler took")                   \
-    M(messages_local, "messages to an actor of the same worker")          \
-    M(messages_sent, "messages to another worker or service")             \
-    M(messages_received, "messages from another worker or service")       \
-    M(actors_born, "actors spawned")                                      \
-    M(actors_ended, "actors ended")                                       \
-    M(actors_moved_in, "actors that came from another worker")            \
-    M(actors_moved_out, "actors that went to another worker")             \
-    M(handler_failures, "handlers that returned an error")                \
-    M(handlers_slow, "handlers that took longer than TR_SLOW_HANDLER_MS") \
-    M(quarantines, "actors put into quarantine")                          \
-    M(dead_letters, "messages that nobody took")                          \
-    M(undecodable, "messages that no envelope stands before")             \
-    M(mutes, "senders held back by a full mailbox")                       \
-    M(timers_fired, "timers that came due")                               \
-    M(cuts, "batches given to the journal")                               \
+#define TRI_METRICS(M)                                                            \
+    M(messages_handled, "messages that a handler took")                           \
+    M(messages_local, "messages to an actor of the same worker")                  \
+    M(messages_sent, "messages to another worker or service")                     \
+    M(messages_received, "messages from another worker or service")               \
+    M(actors_born, "actors spawned")                                              \
+    M(actors_ended, "actors ended")                                               \
+    M(actors_moved_in, "actors that came from another worker")                    \
+    M(actors_moved_out, "actors that went to another worker")                     \
+    M(handler_failures, "handlers that returned an error")                        \
+    M(handlers_slow, "runs of an actor that took longer than TR_SLOW_HANDLER_MS") \
+    M(quarantines, "actors put into quarantine")                                  \
+    M(dead_letters, "messages that nobody took")                                  \
+    M(undecodable, "messages that no envelope stands before")                     \
+    M(mutes, "senders held back by a full mailbox")                               \
+    M(timers_fired, "timers that came due")                                       \
+    M(cuts, "batches given to the journal")                                       \
     M(slices, "turns of the worker's loop")
 
 struct tri_metrics {
@@ -244,7 +245,8 @@ struct tri_worker {
     /* What can be seen. */
     struct tri_metrics metrics;
     struct tri_recorder recorder;
-    uint32_t tap_mask; /* bits of enum tri_tap_point that somebody wants */
+    uint32_t timed_slices; /* in which each run is measured: host/slow.h */
+    uint32_t tap_mask;     /* bits of enum tri_tap_point that somebody wants */
     struct tri_tap_port *tap;
     struct tri_dead_letter *dead_letters;
     struct tri_in_hand *own_hand;

@@ -8,7 +8,7 @@
 
 #include "runtime/host/poison.h"
 #include "runtime/host/process_service.h"
-#include "runtime/tap/port.h"
+#include "runtime/tap/crash.h"
 
 /* ------------------------------------------------------------- making it */
 
@@ -186,6 +186,9 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
     if (error == 0) {
         error = keep_folder(host, options);
     }
+    if (error == 0) {
+        error = tri_crash_watch(host->workers, host->shared.worker_count, host->folder);
+    }
     if (error == 0 && store != NULL) {
         error = tri_host_load(host);
     }
@@ -246,6 +249,10 @@ static void *worker_main(void *argument)
     struct tri_worker *worker = thread->worker;
     struct tr_host *host = thread->host;
     int error = host->env->ops->link_open(host->env, worker->index, &worker->link);
+    struct tri_signal_stack stack = {0};
+    if (error == 0) {
+        error = tri_signal_stack_init(&stack);
+    }
     if (error != 0) {
         fail_host(host, error);
         return NULL;
@@ -261,6 +268,7 @@ static void *worker_main(void *argument)
     } else {
         tri_flush_journal(worker);
     }
+    tri_signal_stack_fini(&stack);
     return NULL;
 }
 
@@ -391,6 +399,7 @@ void tr_host_free(struct tr_host *host)
     tr_host_stop(host);
     close_links(host);
     tri_taps_fini(host);
+    tri_crash_forget(host->workers);
     struct tri_store *store = host->store;
     tri_host_fini(host);
     tri_poison_close(host->poison);

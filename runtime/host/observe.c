@@ -175,7 +175,7 @@ int tr_host_dead_letters(struct tr_host *host, struct tr_dead_letter *letters, s
 
 /* Where recorders are written, and whose were. */
 struct dump {
-    int descriptor;
+    struct tri_line line;
     uint32_t workers;
 };
 
@@ -186,19 +186,21 @@ static void dump_recorder(void *self, const struct tr_observed *observed)
     for (size_t at = 0; at < observed->data.size; at += sizeof(struct tri_event)) {
         struct tri_event event;
         memcpy(&event, observed->data.data + at, sizeof event);
-        tri_event_dump(&event, observed->worker, dump->descriptor);
+        tri_event_print(&dump->line, observed->worker, &event);
     }
 }
 
 int tr_host_dump(struct tr_host *host, int descriptor)
 {
-    struct dump dump = {.descriptor = descriptor};
+    struct dump dump = {.workers = 0};
+    tri_line_init(&dump.line, descriptor);
     int error = observe(host, TRI_OBSERVE_RECORDER, dump_recorder, &dump);
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
         /* A worker that does not answer writes nothing either: it is stuck, or does not run. */
         if ((dump.workers >> i & 1) == 0) {
-            tri_recorder_dump(&host->workers[i].recorder, i, descriptor);
+            tri_recorder_print(&dump.line, i, &host->workers[i].recorder, TR_RECORDER_EVENTS);
         }
     }
+    tri_line_flush(&dump.line);
     return error == TR_CLOSED || error == TR_TIMEOUT ? 0 : error;
 }

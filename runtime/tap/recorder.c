@@ -1,15 +1,10 @@
 /*
- * The recorder's memory and its dump. The dump runs in signal handlers: it formats by hand into a
- * buffer on the stack and writes with write(2) alone.
+ * The recorder's memory, and how its events are printed: by hand, since that may happen in a signal
+ * handler.
  */
 #include "runtime/tap/recorder.h"
 
-#include <string.h>
-#include <unistd.h>
-
 #include "runtime/memory.h"
-
-#define LINE_BYTES 192
 
 int tri_recorder_init(struct tri_recorder *recorder)
 {
@@ -24,70 +19,44 @@ void tri_recorder_fini(struct tri_recorder *recorder)
     *recorder = (struct tri_recorder){0};
 }
 
-/* The number of the oldest event that is still there. */
-static uint64_t oldest_of(const struct tri_recorder *recorder)
+/* The number of the first of the newest `count` events, as far as they are still there. */
+static uint64_t first_of(const struct tri_recorder *recorder, uint64_t count)
 {
-    return recorder->next > TR_RECORDER_EVENTS ? recorder->next - TR_RECORDER_EVENTS : 0;
+    uint64_t there = recorder->next < TR_RECORDER_EVENTS ? recorder->next : TR_RECORDER_EVENTS;
+    return recorder->next - (count < there ? count : there);
 }
 
 size_t tri_recorder_copy(const struct tri_recorder *recorder, struct tri_event *events)
 {
-    uint64_t oldest = oldest_of(recorder);
-    for (uint64_t i = oldest; i < recorder->next; i++) {
-        events[i - oldest] = recorder->events[i & (TR_RECORDER_EVENTS - 1)];
+    uint64_t first = first_of(recorder, TR_RECORDER_EVENTS);
+    for (uint64_t i = first; i < recorder->next; i++) {
+        events[i - first] = recorder->events[i & (TR_RECORDER_EVENTS - 1)];
     }
-    return (size_t)(recorder->next - oldest);
+    return (size_t)(recorder->next - first);
 }
 
-/* Appends text to a line, as far as it fits. */
-static size_t put_text(char *line, size_t at, const char *text)
+void tri_event_print(struct tri_line *line, uint32_t worker, const struct tri_event *event)
 {
-    while (*text != '\0' && at < LINE_BYTES - 1) {
-        line[at++] = *text++;
-    }
-    return at;
+    tri_line_number(line, "worker=", worker);
+    tri_line_number(line, " ms=", event->at_ms);
+    tri_line_string(line, " point=");
+    tri_line_string(line, tr_tap_point_name(event->point));
+    tri_line_number(line, " type=", event->type);
+    tri_line_key(line, " to=", (struct tr_key){event->to_group, event->to_serial});
+    tri_line_number(line, " from=", event->from_serial);
+    tri_line_number(line, " sequence=", event->sequence);
+    tri_line_string(line, " reason=");
+    tri_line_string(line, tr_error_name(event->reason));
+    tri_line_string(line, "\n");
 }
 
-/* Appends a label and a number. */
-static size_t put_number(char *line, size_t at, const char *label, uint64_t number)
-{
-    char digits[20];
-    size_t count = 0;
-    do {
-        digits[count++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    at = put_text(line, at, label);
-    while (count > 0 && at < LINE_BYTES - 1) {
-        line[at++] = digits[--count];
-    }
-    return at;
-}
-
-void tri_event_dump(const struct tri_event *event, uint32_t worker, int descriptor)
-{
-    char line[LINE_BYTES];
-    size_t at = put_number(line, 0, "worker=", worker);
-    at = put_number(line, at, " ms=", event->at_ms);
-    at = put_text(line, at, " point=");
-    at = put_text(line, at, tr_tap_point_name(event->point));
-    at = put_number(line, at, " type=", event->type);
-    at = put_number(line, at, " group=", event->to_group);
-    at = put_number(line, at, " to=", event->to_serial);
-    at = put_number(line, at, " from=", event->from_serial);
-    at = put_number(line, at, " sequence=", event->sequence);
-    at = put_number(line, at, " reason=", (uint64_t)-event->reason);
-    line[at++] = '\n';
-    ssize_t written = write(descriptor, line, at);
-    (void)written; /* the process is ending: there is nobody to tell */
-}
-
-void tri_recorder_dump(const struct tri_recorder *recorder, uint32_t worker, int descriptor)
+void tri_recorder_print(struct tri_line *line, uint32_t worker, const struct tri_recorder *recorder,
+                        uint64_t count)
 {
     if (recorder->events == NULL) {
         return;
     }
-    for (uint64_t i = oldest_of(recorder); i < recorder->next; i++) {
-        tri_event_dump(&recorder->events[i & (TR_RECORDER_EVENTS - 1)], worker, descriptor);
+    for (uint64_t i = first_of(recorder, count); i < recorder->next; i++) {
+        tri_event_print(line, worker, &recorder->events[i & (TR_RECORDER_EVENTS - 1)]);
     }
 }

@@ -11,6 +11,7 @@
 #define TR_RUNTIME_TAP_RECORDER_H
 
 #include "runtime/limits.h"
+#include "runtime/tap/line.h"
 #include "runtime/tap/point.h"
 #include "schemas/error.h"
 
@@ -45,13 +46,11 @@ static inline struct tri_event *tri_recorder_next(struct tri_recorder *recorder)
 /* Copies what is there to `events`, room for TR_RECORDER_EVENTS, oldest first; how many. */
 size_t tri_recorder_copy(const struct tri_recorder *recorder, struct tri_event *events);
 
-/* Writes one event as a line; as tri_recorder_dump. */
-void tri_event_dump(const struct tri_event *event, uint32_t worker, int descriptor);
+/* Prints one event as a line. May be called in signal handlers, as the next one. */
+void tri_event_print(struct tri_line *line, uint32_t worker, const struct tri_event *event);
 
-/*
- * Writes the ring to a file descriptor, oldest first, one line an event. Uses nothing that a
- * signal handler may not: plain write(2), no memory, no locks.
- */
-void tri_recorder_dump(const struct tri_recorder *recorder, uint32_t worker, int descriptor);
+/* Prints the newest `count` events of the ring, oldest first, a line each. */
+void tri_recorder_print(struct tri_line *line, uint32_t worker, const struct tri_recorder *recorder,
+                        uint64_t count);
 
 #endif

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "tests/unit/runtime/tap/town.h"
+#include "tests/support/town.h"
 
 #define TEXT_BYTES 2048
 

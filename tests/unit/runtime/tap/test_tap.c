@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/memory.h"
-#include "tests/unit/runtime/tap/town.h"
+#include "tests/support/town.h"
 
 #define PATIENCE_MS 10000
 

@@ -1,9 +1,9 @@
 /*
- * A small town for the tests of what can be seen: actors that do what they are told, and a host of
- * them with or without a store.
+ * A small town for tests of whole hosts: actors that do what they are told, good and bad, and a
+ * host of them with or without a store. What goes wrong here ends the program with a message.
  */
-#ifndef TR_TESTS_UNIT_RUNTIME_TAP_TOWN_H
-#define TR_TESTS_UNIT_RUNTIME_TAP_TOWN_H
+#ifndef TR_TESTS_SUPPORT_TOWN_H
+#define TR_TESTS_SUPPORT_TOWN_H
 
 #include "runtime/troupe.h"
 
@@ -21,6 +21,7 @@ enum town_verb {
     TOWN_ABSURD,  /* an assertion fails */
     TOWN_OVERRUN, /* calls itself until the stack is used up */
     TOWN_LATER,   /* sets a timer of `count` milliseconds, at which it does `then` */
+    TOWN_PASS,    /* tells `peer` to do `then` */
 };
 
 #define TR_TOWN_DO_FIELDS(FIELD, ARRAY) \

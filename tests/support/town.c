@@ -1,7 +1,7 @@
 /*
  * The town: one behaviour that does what it is told, good and bad.
  */
-#include "tests/unit/runtime/tap/town.h"
+#include "tests/support/town.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 
 #include "runtime/tap/tap.h"
 #include "schemas/tap.h"
-#include "tests/support/test.h"
 
 TR_TOWN_SCHEMAS(TR_SCHEMA_DEFINE)
 
@@ -100,6 +99,9 @@ static int do_verb(struct tr_context *context, struct tr_town_state *state,
         return 0;
     case TOWN_OVERRUN:
         return overrun(UINT64_MAX, NULL);
+    case TOWN_PASS:
+        return tr_tell(context, what->peer, &tr_town_do_schema,
+                       &(struct tr_town_do){.verb = what->then});
     case TOWN_LATER:
         state->then = what->then;
         return tr_timer_start(context, 2, what->count);
@@ -142,6 +144,14 @@ const struct tr_behaviour town_behaviour = {
 
 /* --------------------------------------------------------------------- tools */
 
+static void check(int error, const char *words)
+{
+    if (error != 0) {
+        fprintf(stderr, "town: %s: %s\n", tr_error_name(error), words);
+        abort();
+    }
+}
+
 const struct tr_registry *town_registry(void)
 {
     static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
@@ -155,9 +165,7 @@ const struct tr_registry *town_registry(void)
     static struct tr_registry registry;
     char explain[TR_REGISTRY_EXPLAIN_BYTES] = "";
     if (registry.count == 0) {
-        int error = tr_registry_init(&registry, lists, TR_COUNT_OF(lists), explain);
-        assert_string_equal(explain, "");
-        assert_int_equal(error, 0);
+        check(tr_registry_init(&registry, lists, TR_COUNT_OF(lists), explain), explain);
     }
     return &registry;
 }
@@ -179,10 +187,7 @@ struct tr_host *town_open(uint32_t workers, const char *folder, uint32_t stuck_h
     if (error == 0) {
         error = tr_host_start(host);
     }
-    if (error != 0) {
-        fprintf(stderr, "town: %s: %s\n", tr_error_name(error), explain);
-        abort();
-    }
+    check(error, explain);
     return host;
 }
 
@@ -190,23 +195,20 @@ struct tr_ref town_spawn(struct tr_host *host, const char *name)
 {
     struct tr_spawn_options options = {.name = tr_text_of(name)};
     struct tr_ref actor = {0};
-    int error = tr_host_spawn(host, &town_behaviour, &options, &actor);
-    TR_ASSERT(error == 0);
+    check(tr_host_spawn(host, &town_behaviour, &options, &actor), name);
     return actor;
 }
 
 void town_do(struct tr_host *host, struct tr_ref who, struct tr_town_do what)
 {
-    int error = tr_host_tell(host, who, &tr_town_do_schema, &what);
-    TR_ASSERT(error == 0);
+    check(tr_host_tell(host, who, &tr_town_do_schema, &what), "tell");
 }
 
 uint64_t town_metric(struct tr_host *host, const char *name)
 {
     struct tr_metric metrics[TR_METRICS_MAX];
     size_t count = 0;
-    int error = tr_host_metrics(host, metrics, &count);
-    TR_ASSERT(error == 0);
+    check(tr_host_metrics(host, metrics, &count), name);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(metrics[i].name, name) == 0) {
             return metrics[i].value;
@@ -241,8 +243,7 @@ struct tr_tap_filter town_filter(const char *line)
     char explain[TR_TAP_EXPLAIN_BYTES] = "";
     struct tr_tap_filter filter;
     int error = tr_tap_filter_parse(words, count, town_registry(), explain, &filter);
-    assert_string_equal(explain, "");
-    assert_int_equal(error, 0);
+    check(error, explain);
     return filter;
 }
 
@@ -250,7 +251,7 @@ struct tr_tap *town_tap(struct tr_host *host, const char *line)
 {
     struct tr_tap_filter filter = town_filter(line);
     struct tr_tap *tap = NULL;
-    assert_int_equal(tr_tap_open(host, &filter, &tap), 0);
+    check(tr_tap_open(host, &filter, &tap), line);
     return tap;
 }
 
@@ -267,5 +268,5 @@ void town_folder_remove(const char *folder)
 {
     char command[TOWN_PATH_BYTES + 16];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    assert_int_equal(system(command), 0);
+    TR_ASSERT(system(command) == 0);
 }

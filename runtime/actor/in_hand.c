@@ -1,0 +1,51 @@
+/*
+ * By what a message that the runtime itself says is known again after a crash.
+ */
+#include "runtime/actor/in_hand.h"
+
+#include "runtime/troupe.h"
+
+/* So much of a body tells one signal from another: they are small. */
+#define DIGESTED_BYTES_MAX 64
+
+static uint64_t mix(uint64_t digest, uint64_t value)
+{
+    return (digest ^ value) * 0x100000001b3U; /* FNV-1a, by larger pieces */
+}
+
+uint64_t tri_in_hand_digest(const uint8_t *envelope)
+{
+    bool is_voice = tr_envelope_get(envelope, 64, from_group) == 0 &&
+                    tr_envelope_get(envelope, 64, from_serial) >= TR_SERVICE_WORKERS;
+    if (!is_voice) {
+        return 0;
+    }
+    struct tr_bytes body = tr_envelope_body(envelope);
+    uint64_t digest = mix(0xcbf29ce484222325U, tr_envelope_get(envelope, 16, type));
+    digest = mix(digest, tr_envelope_get(envelope, 64, cause_sequence));
+    for (size_t i = 0; i < body.size && i < DIGESTED_BYTES_MAX; i++) {
+        digest = mix(digest, body.data[i]);
+    }
+    return digest | 1;
+}
+
+struct tri_message_name tri_message_name_of(const uint8_t *envelope)
+{
+    return (struct tri_message_name){
+        .from = {{tr_envelope_get(envelope, 64, from_group),
+                  tr_envelope_get(envelope, 64, from_serial)},
+                 tr_envelope_get(envelope, 32, from_incarnation)},
+        .sequence = tr_envelope_get(envelope, 64, sequence),
+        .digest = tri_in_hand_digest(envelope),
+        .type = tr_envelope_get(envelope, 16, type),
+    };
+}
+
+bool tri_message_name_equal(const struct tri_message_name *a, const struct tri_message_name *b)
+{
+    if (a->digest != 0 || b->digest != 0) {
+        return a->digest == b->digest && a->type == b->type;
+    }
+    return tr_key_equal(a->from.key, b->from.key) && a->from.incarnation == b->from.incarnation &&
+           a->sequence == b->sequence;
+}

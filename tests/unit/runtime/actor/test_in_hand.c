@@ -1,0 +1,93 @@
+/*
+ * By what a message in hand is known again after a crash.
+ */
+#include "tests/support/test.h"
+
+#include "runtime/actor/in_hand.h"
+#include "runtime/troupe.h"
+
+/* A message with a body of a few bytes. */
+struct letter {
+    uint8_t bytes[TR_ENVELOPE_BYTES + 100];
+};
+
+static struct letter write_letter(struct tr_key from, uint64_t sequence, uint16_t type, char text,
+                                  uint32_t size)
+{
+    struct letter letter;
+    struct tr_envelope envelope = {
+        .envelope_version = TR_ENVELOPE_VERSION,
+        .kind = TR_KIND_SIGNAL,
+        .type = type,
+        .body_size = size,
+        .to_group = 7,
+        .to_serial = 12,
+        .from_group = from.group,
+        .from_serial = from.serial,
+        .from_incarnation = 3,
+        .sequence = sequence,
+    };
+    tr_envelope_pack(&envelope, letter.bytes);
+    memset(letter.bytes + TR_ENVELOPE_BYTES, text, size);
+    return letter;
+}
+
+static bool is_same(struct letter a, struct letter b)
+{
+    struct tri_message_name name_a = tri_message_name_of(a.bytes);
+    struct tri_message_name name_b = tri_message_name_of(b.bytes);
+    return tri_message_name_equal(&name_a, &name_b);
+}
+
+static const struct tr_key actor = {9, 4};
+static const struct tr_key program = {0, TR_SERVICE_CONTROL};
+static const struct tr_key voice = {0, TR_SERVICE_WORKERS + 2};
+static const struct tr_key other_voice = {0, TR_SERVICE_WORKERS + 1};
+
+static void test_message_of_an_actor_is_known_by_its_number(void **state)
+{
+    (void)state;
+    assert_true(is_same(write_letter(actor, 5, 40, 'a', 3), write_letter(actor, 5, 40, 'a', 3)));
+    assert_false(is_same(write_letter(actor, 5, 40, 'a', 3), write_letter(actor, 6, 40, 'a', 3)));
+    assert_false(is_same(write_letter(actor, 5, 40, 'a', 3), write_letter(program, 5, 40, 'a', 3)));
+    assert_false(
+        is_same(write_letter(program, 5, 40, 'a', 3), write_letter(program, 6, 40, 'a', 3)));
+}
+
+static void test_what_a_worker_says_is_known_by_what_it_says(void **state)
+{
+    (void)state;
+    assert_true(
+        is_same(write_letter(voice, 5, 2, 'a', 3), write_letter(other_voice, 9, 2, 'a', 3)));
+    assert_false(is_same(write_letter(voice, 5, 2, 'a', 3), write_letter(voice, 5, 2, 'b', 3)));
+    assert_false(is_same(write_letter(voice, 5, 2, 'a', 3), write_letter(voice, 5, 1, 'a', 3)));
+    assert_false(is_same(write_letter(voice, 5, 2, 'a', 3), write_letter(voice, 5, 2, 'a', 4)));
+    assert_false(is_same(write_letter(voice, 5, 2, 'a', 3), write_letter(actor, 5, 2, 'a', 3)));
+}
+
+static void test_turns_tell_whether_a_handler_runs(void **state)
+{
+    (void)state;
+    struct tri_in_hand hand = {0};
+    struct letter letter = write_letter(actor, 5, 40, 'a', 3);
+    assert_false(tri_in_hand_is_busy(&hand));
+    tri_in_hand_set(&hand, letter.bytes);
+    assert_true(tri_in_hand_is_busy(&hand));
+    assert_int_equal(hand.actor_serial, 12);
+    assert_int_equal(hand.type, 40);
+    assert_int_equal(hand.digest, 0);
+    tri_in_hand_clear(&hand);
+    assert_false(tri_in_hand_is_busy(&hand));
+    assert_int_equal(atomic_load(&hand.turn), 2);
+    assert_int_equal(sizeof hand, 64);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_message_of_an_actor_is_known_by_its_number),
+        cmocka_unit_test(test_what_a_worker_says_is_known_by_what_it_says),
+        cmocka_unit_test(test_turns_tell_whether_a_handler_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/*
+ * Looking at a host: figures, dead letters and recorders of all workers, and what is answered when
+ * a worker is stuck or none runs.
+ */
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/support/town.h"
+
+static char text[4U << 20];
+
+/* What tr_host_dump writes. */
+static const char *dump(struct tr_host *host)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_int_equal(tr_host_dump(host, fileno(file)), 0);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static size_t count_of(const char *all, const char *part)
+{
+    size_t count = 0;
+    while ((all = strstr(all, part)) != NULL) {
+        all += strlen(part);
+        count++;
+    }
+    return count;
+}
+
+static void test_figures_are_summed_over_workers(void **state)
+{
+    (void)state;
+    struct tr_host *host = town_open(3, NULL, 0);
+    struct tr_ref town[3];
+    for (int i = 0; i < 3; i++) {
+        town[i] = town_spawn(host, "somebody");
+    }
+    for (int i = 0; i < 3; i++) {
+        struct tr_town_do tell = {.verb = TOWN_TELL, .count = 10, .peer = town[(i + 1) % 3]};
+        town_do(host, town[i], tell);
+    }
+    town_await(host, "messages_handled", 33);
+    struct tr_metric metrics[TR_METRICS_MAX];
+    size_t count = 0;
+    assert_int_equal(tr_host_metrics(host, metrics, &count), 0);
+    assert_true(count > 10);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(strlen(metrics[i].name) > 0 && strlen(metrics[i].text) > 0);
+    }
+    assert_int_equal(town_metric(host, "actors_born"), 3);
+    assert_int_equal(town_metric(host, "messages_handled"), 33);
+    assert_int_equal(town_metric(host, "dead_letters"), 0);
+    tr_host_free(host);
+}
+
+static void test_dead_letters_are_kept_with_their_reasons(void **state)
+{
+    (void)state;
+    struct tr_host *host = town_open(2, NULL, 0);
+    struct tr_ref ann = town_spawn(host, "ann");
+    struct tr_ref bob = town_spawn(host, "bob");
+    town_do(host, bob, (struct tr_town_do){.verb = TOWN_STOP});
+    town_await(host, "actors_ended", 1);
+    town_do(host, ann, (struct tr_town_do){.verb = TOWN_TELL, .count = 5, .peer = bob});
+    town_await(host, "dead_letters", 5);
+    struct tr_dead_letter letters[8];
+    size_t count = 0;
+    assert_int_equal(tr_host_dead_letters(host, letters, 8, &count), 0);
+    assert_int_equal(count, 5);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(letters[i].reason, TR_NO_ACTOR);
+        assert_int_equal(letters[i].envelope.type, tr_town_tick_schema.id);
+        assert_int_equal(letters[i].envelope.to_serial, bob.key.serial);
+        assert_int_equal(letters[i].envelope.sequence, 1 + i);
+        assert_true(letters[i].at_ms > 0);
+    }
+    assert_int_equal(tr_host_dead_letters(host, letters, 2, &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(letters[1].envelope.sequence, 5); /* the newest */
+    assert_int_equal(tr_host_dead_letters(host, letters, 0, &count), 0);
+    assert_int_equal(count, 0);
+    tr_host_free(host);
+}
+
+static void test_only_so_many_dead_letters_are_kept(void **state)
+{
+    (void)state;
+    static struct tr_dead_letter letters[2 * TR_DEAD_LETTERS_KEPT];
+    struct tr_host *host = town_open(1, NULL, 0);
+    struct tr_ref ann = town_spawn(host, "ann");
+    struct tr_ref nobody = {{ann.key.group + 16, 16}, 0};
+    uint64_t told = TR_DEAD_LETTERS_KEPT + 50;
+    town_do(host, ann, (struct tr_town_do){.verb = TOWN_TELL, .count = told, .peer = nobody});
+    town_await(host, "dead_letters", told);
+    size_t count = 0;
+    assert_int_equal(tr_host_dead_letters(host, letters, TR_COUNT_OF(letters), &count), 0);
+    assert_int_equal(count, TR_DEAD_LETTERS_KEPT);
+    tr_host_free(host);
+}
+
+static void test_recorders_are_dumped_on_demand(void **state)
+{
+    (void)state;
+    struct tr_host *host = town_open(2, NULL, 0);
+    struct tr_ref ann = town_spawn(host, "ann");
+    struct tr_ref bob = town_spawn(host, "bob");
+    town_do(host, ann, (struct tr_town_do){.verb = TOWN_TELL, .count = 7, .peer = bob});
+    town_await(host, "messages_handled", 8);
+    const char *all = dump(host);
+    assert_int_equal(count_of(all, " point=handled type=64002 "), 7);
+    assert_int_equal(count_of(all, " point=send type=64002 "), 7);
+    assert_int_equal(count_of(all, " point=receive type=64002 "), 7);
+    assert_int_equal(count_of(all, " point=spawn "), 2);
+    tr_host_stop(host);
+    assert_int_equal(count_of(dump(host), " point=handled type=64002 "), 7);
+    tr_host_free(host);
+}
+
+static void test_worker_that_is_stuck_is_told_of(void **state)
+{
+    (void)state;
+    struct tr_host *host = town_open(2, NULL, 0);
+    struct tr_ref ann = town_spawn(host, "ann");
+    struct tr_metric metrics[TR_METRICS_MAX];
+    size_t count = 77;
+    town_do(host, ann, (struct tr_town_do){.verb = TOWN_TIMER, .count = 60000});
+    town_await(host, "messages_handled", 1);
+    town_do(host, ann, (struct tr_town_do){.verb = TOWN_SPIN, .count = TR_OBSERVE_MS + 200});
+    assert_int_equal(tr_host_metrics(host, metrics, &count), TR_TIMEOUT);
+    assert_int_equal(count, 77);
+    town_await(host, "messages_handled", 2); /* and when it is back, so are its figures */
+    tr_host_free(host);
+}
+
+static void test_host_that_does_not_run_has_no_figures(void **state)
+{
+    (void)state;
+    struct tr_host *host = town_open(1, NULL, 0);
+    struct tr_metric metrics[TR_METRICS_MAX];
+    struct tr_dead_letter letter;
+    size_t count = 77;
+    tr_host_stop(host);
+    assert_int_equal(tr_host_metrics(host, metrics, &count), TR_CLOSED);
+    assert_int_equal(tr_host_dead_letters(host, &letter, 1, &count), TR_CLOSED);
+    assert_int_equal(count, 77);
+    tr_host_free(host);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_figures_are_summed_over_workers),
+        cmocka_unit_test(test_dead_letters_are_kept_with_their_reasons),
+        cmocka_unit_test(test_only_so_many_dead_letters_are_kept),
+        cmocka_unit_test(test_recorders_are_dumped_on_demand),
+        cmocka_unit_test(test_worker_that_is_stuck_is_told_of),
+        cmocka_unit_test(test_host_that_does_not_run_has_no_figures),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
