@@ -42,8 +42,17 @@
     FIELD(key, parent, 1, 0)            \
     FIELD(bool, is_root, 1, 0)
 
-/* Lets a quarantined actor go on. */
-#define TR_RESUME_FIELDS(FIELD, ARRAY) FIELD(bool, drop, 1, 0)
+/*
+ * Lets a quarantined actor go on; with `drop` without the message that put it aside. That is the
+ * first in its mailbox or, after crashes, the one of this sender and number, or of this type and
+ * digest (runtime/actor/in_hand.h).
+ */
+#define TR_RESUME_FIELDS(FIELD, ARRAY) \
+    FIELD(bool, drop, 1, 0)            \
+    FIELD(ref, from, 2, 0)             \
+    FIELD(u64, sequence, 2, 0)         \
+    FIELD(u16, type, 2, 0)             \
+    FIELD(u64, digest, 2, 0)
 
 /* The sender's mailbox is too full: do not run until the second comes. */
 #define TR_MUTE_FIELDS(FIELD, ARRAY) FIELD(key, sender, 1, 0)
@@ -153,7 +162,7 @@
     S(link, 12, TR_MESSAGE, 1, TR_PRIORITY, TR_LINK_FIELDS)                         \
     S(unlink, 13, TR_MESSAGE, 1, TR_PRIORITY, TR_UNLINK_FIELDS)                     \
     S(exit, 14, TR_MESSAGE, 1, TR_PRIORITY, TR_EXIT_FIELDS)                         \
-    S(resume, 15, TR_MESSAGE, 1, TR_PRIORITY, TR_RESUME_FIELDS)                     \
+    S(resume, 15, TR_MESSAGE, 2, TR_PRIORITY, TR_RESUME_FIELDS)                     \
     S(orphans, 16, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_ORPHANS_FIELDS)         \
     S(mute, 20, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MUTE_FIELDS)               \
     S(unmute, 21, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_UNMUTE_FIELDS)           \

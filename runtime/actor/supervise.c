@@ -392,6 +392,57 @@ static void control_exit(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
+/* The message that a resume means: the one it names, or the first; NULL: it is not here. */
+static struct tri_message *find_poison(const struct tri_actor *actor,
+                                       const struct tr_resume *resume)
+{
+    struct tri_message_name wanted = {resume->from, resume->sequence, resume->digest, resume->type};
+    struct tri_message *message = actor->mailbox_head;
+    if (tr_key_is_none(wanted.from.key)) {
+        return message;
+    }
+    while (message != NULL) {
+        struct tri_message_name name = tri_message_name_of(message->bytes);
+        if (tri_message_name_equal(&name, &wanted)) {
+            break;
+        }
+        message = message->next;
+    }
+    return message;
+}
+
+/* Brings a message to the front. It is the first of its sender's here, or the order would not be
+ * kept: whoever was in hand was before all others. */
+static void bring_forward(struct tri_actor *actor, struct tri_message *message)
+{
+    struct tri_message *before = actor->mailbox_head;
+    if (before == message) {
+        return;
+    }
+    while (before->next != message) {
+        before = before->next;
+    }
+    before->next = message->next;
+    if (actor->mailbox_tail == message) {
+        actor->mailbox_tail = before;
+    }
+    if (actor->mailbox_fresh == message) {
+        actor->mailbox_fresh = message->next;
+    }
+    message->next = actor->mailbox_head;
+    actor->mailbox_head = message;
+}
+
+static void drop_poison(struct tri_worker *worker, struct tri_actor *actor,
+                        const struct tr_resume *resume)
+{
+    struct tri_message *message = find_poison(actor, resume);
+    if (message != NULL) {
+        bring_forward(actor, message);
+        tri_dead_letter(worker, tri_mailbox_pop(worker, actor), TR_POISON);
+    }
+}
+
 static void control_resume(struct tri_worker *worker, struct tri_actor *actor,
                            const struct tr_message *message)
 {
@@ -401,8 +452,8 @@ static void control_resume(struct tri_worker *worker, struct tri_actor *actor,
     }
     actor->phase = TRI_IDLE;
     actor->flags &= (uint16_t)~TRI_ACTOR_RETRIED;
-    if (resume.drop && actor->mailbox_head != NULL) {
-        tri_dead_letter(worker, tri_mailbox_pop(worker, actor), TR_POISON);
+    if (resume.drop) {
+        drop_poison(worker, actor, &resume);
     }
     if (tri_may_run(actor)) {
         tri_ready(worker, actor);

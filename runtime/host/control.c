@@ -6,6 +6,8 @@
  */
 #include "runtime/host/control.h"
 
+#include "runtime/host/poison.h"
+
 #define WAIT_SLICE_NS 50000000
 
 /* A DOWN that came while something else was waited for. */
@@ -291,9 +293,22 @@ int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker)
 
 int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop)
 {
-    struct tr_resume resume = {.drop = drop};
-    return host->is_started ? tell_actor(host, actor, TR_KIND_CONTROL, &tr_resume_schema, &resume)
-                            : TR_CLOSED;
+    struct tri_message_name name;
+    if (!host->is_started) {
+        return TR_CLOSED;
+    }
+    int error = tri_poison_take(host->poison, actor.key, &name);
+    struct tr_resume resume = {
+        .drop = drop,
+        .from = name.from,
+        .sequence = name.sequence,
+        .type = name.type,
+        .digest = name.digest,
+    };
+    if (error == 0) {
+        error = tell_actor(host, actor, TR_KIND_CONTROL, &tr_resume_schema, &resume);
+    }
+    return error;
 }
 
 const char *tr_host_explain(struct tr_host *host)

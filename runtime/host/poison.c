@@ -1,6 +1,6 @@
 /*
  * The two files. `in-hand` is mapped, one line per worker, written while handlers run; the kernel
- * keeps what a killed process wrote. `poison` is a short list, rewritten whole at a start.
+ * keeps what a killed process wrote. `poison` is a short list, rewritten whole when it changes.
  */
 #include "runtime/host/poison.h"
 
@@ -9,22 +9,31 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/tap/line.h"
+
 #define PATH_BYTES 4096
 #define POISONS_MAX 256
+
+/* What the list begins with: another form of it is another number. */
+#define LIST_MARK 0x31304e4f53494f50U /* POISON01 */
 
 /* A message that was in hand when the process ended, and how often. */
 struct poison_row {
     struct tr_key actor;
-    struct tr_key from;
-    uint64_t from_incarnation;
-    uint64_t sequence;
+    struct tri_message_name name;
     uint64_t count;
+};
+
+struct poison_list {
+    uint64_t mark;
+    struct poison_row rows[POISONS_MAX];
 };
 
 struct tri_poison {
     struct tri_in_hand *hands; /* TR_WORKERS_MAX, mapped */
-    struct poison_row rows[POISONS_MAX];
+    struct poison_list list;
     uint32_t row_count;
+    char folder[PATH_BYTES];
 };
 
 static int open_in(const char *folder, const char *name, int flags)
@@ -46,7 +55,8 @@ static int map_hands(struct tri_poison *poison, const char *folder)
         return file;
     }
     void *mapped = MAP_FAILED;
-    if (ftruncate(file, (off_t)size) == 0) {
+    /* All of it, now: a disk that is full later must not be met by a handler. */
+    if (posix_fallocate(file, 0, (off_t)size) == 0) {
         mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     }
     close(file);
@@ -58,54 +68,76 @@ static int map_hands(struct tri_poison *poison, const char *folder)
 }
 
 /* A list that cannot be read is an empty one: it only ever makes a start more careful. */
-static void read_rows(struct tri_poison *poison, const char *folder)
+static void read_rows(struct tri_poison *poison)
 {
-    int file = open_in(folder, "poison", O_RDONLY);
+    struct poison_list *list = &poison->list;
+    int file = open_in(poison->folder, "poison", O_RDONLY);
     if (file < 0) {
         return;
     }
-    ssize_t size = read(file, poison->rows, sizeof poison->rows);
+    ssize_t size = read(file, list, sizeof *list);
     close(file);
-    poison->row_count = size < 0 ? 0 : (uint32_t)((size_t)size / sizeof poison->rows[0]);
+    if (size >= (ssize_t)sizeof list->mark && list->mark == LIST_MARK) {
+        poison->row_count = (uint32_t)(((size_t)size - sizeof list->mark) / sizeof list->rows[0]);
+    }
 }
 
-static int write_rows(const struct tri_poison *poison, const char *folder)
+static bool write_new(const struct tri_poison *poison)
 {
-    int file = open_in(folder, "poison", O_WRONLY | O_CREAT | O_TRUNC);
+    int file = open_in(poison->folder, "poison.new", O_WRONLY | O_CREAT | O_TRUNC);
     if (file < 0) {
-        return file;
+        return false;
     }
-    size_t size = poison->row_count * sizeof poison->rows[0];
-    bool is_written = write(file, poison->rows, size) == (ssize_t)size && fsync(file) == 0;
-    close(file);
-    return is_written ? 0 : TR_SYSTEM;
+    const struct poison_list *list = &poison->list;
+    size_t size = sizeof list->mark + poison->row_count * sizeof list->rows[0];
+    bool is_written = write(file, list, size) == (ssize_t)size && fsync(file) == 0;
+    return close(file) == 0 && is_written;
+}
+
+/* The old list stays whole until the new one is. */
+static int write_rows(struct tri_poison *poison)
+{
+    char from[PATH_BYTES + 16];
+    char to[PATH_BYTES + 16];
+    poison->list.mark = LIST_MARK;
+    snprintf(from, sizeof from, "%s/poison.new", poison->folder);
+    snprintf(to, sizeof to, "%s/poison", poison->folder);
+    return write_new(poison) && rename(from, to) == 0 ? 0 : TR_SYSTEM;
+}
+
+static struct tri_message_name name_of(const struct tri_in_hand *hand)
+{
+    return (struct tri_message_name){
+        .from = {{hand->from_group, hand->from_serial}, hand->from_incarnation},
+        .sequence = hand->sequence,
+        .digest = hand->digest,
+        .type = (uint16_t)hand->type,
+    };
 }
 
 /* The row of what was in hand, made where it is missing; the oldest goes when there is no room. */
 static struct poison_row *row_of(struct tri_poison *poison, const struct tri_in_hand *hand)
 {
+    struct poison_row *rows = poison->list.rows;
     struct poison_row row = {
         .actor = {hand->actor_group, hand->actor_serial},
-        .from = {hand->from_group, hand->from_serial},
-        .from_incarnation = hand->from_incarnation,
-        .sequence = hand->sequence,
+        .name = name_of(hand),
     };
     for (uint32_t i = 0; i < poison->row_count; i++) {
-        struct poison_row *known = &poison->rows[i];
-        if (tr_key_equal(known->actor, row.actor) && tr_key_equal(known->from, row.from) &&
-            known->from_incarnation == row.from_incarnation && known->sequence == row.sequence) {
-            return known;
+        if (tr_key_equal(rows[i].actor, row.actor) &&
+            tri_message_name_equal(&rows[i].name, &row.name)) {
+            return &rows[i];
         }
     }
     if (poison->row_count == POISONS_MAX) {
-        memmove(&poison->rows[0], &poison->rows[1], (POISONS_MAX - 1) * sizeof row);
+        memmove(&rows[0], &rows[1], (POISONS_MAX - 1) * sizeof row);
         poison->row_count--;
     }
-    poison->rows[poison->row_count] = row;
-    return &poison->rows[poison->row_count++];
+    rows[poison->row_count] = row;
+    return &rows[poison->row_count++];
 }
 
-static int count_hands(struct tri_poison *poison, const char *folder)
+static int count_hands(struct tri_poison *poison)
 {
     bool has_changed = false;
     for (uint32_t i = 0; i < TR_WORKERS_MAX; i++) {
@@ -115,7 +147,7 @@ static int count_hands(struct tri_poison *poison, const char *folder)
             has_changed = true;
         }
     }
-    int error = has_changed ? write_rows(poison, folder) : 0;
+    int error = has_changed ? write_rows(poison) : 0;
     if (error == 0) {
         memset(poison->hands, 0, TR_WORKERS_MAX * sizeof *poison->hands);
     }
@@ -128,10 +160,11 @@ int tri_poison_open(const char *folder, struct tri_poison **out)
     if (poison == NULL) {
         return TR_MEMORY;
     }
+    snprintf(poison->folder, sizeof poison->folder, "%s", folder);
     int error = map_hands(poison, folder);
     if (error == 0) {
-        read_rows(poison, folder);
-        error = count_hands(poison, folder);
+        read_rows(poison);
+        error = count_hands(poison);
     }
     if (error != 0) {
         tri_poison_close(poison);
@@ -159,24 +192,69 @@ struct tri_in_hand *tri_poison_hand(struct tri_poison *poison, uint32_t worker)
     return &poison->hands[worker];
 }
 
-uint32_t tri_poison_count(const struct tri_poison *poison, struct tr_key actor)
+/* The row of this actor's message that has killed most often, or NULL. */
+static const struct poison_row *worst_of(const struct tri_poison *poison, struct tr_key actor)
 {
-    uint64_t most = 0;
+    const struct poison_row *worst = NULL;
     for (uint32_t i = 0; poison != NULL && i < poison->row_count; i++) {
-        const struct poison_row *row = &poison->rows[i];
-        if (tr_key_equal(row->actor, actor) && row->count > most) {
-            most = row->count;
+        const struct poison_row *row = &poison->list.rows[i];
+        if (tr_key_equal(row->actor, actor) && (worst == NULL || row->count > worst->count)) {
+            worst = row;
         }
     }
-    return (uint32_t)most;
+    return worst;
+}
+
+uint32_t tri_poison_count(const struct tri_poison *poison, struct tr_key actor)
+{
+    const struct poison_row *worst = worst_of(poison, actor);
+    return worst == NULL ? 0 : (uint32_t)worst->count;
+}
+
+/* Says what a person should know: that an actor stands still, and why. */
+static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
+                             const struct poison_row *row)
+{
+    char address[TR_ADDRESS_BYTES_MAX];
+    struct tri_line line;
+    tri_line_init(&line, STDERR_FILENO);
+    tri_line_string(&line, "troupe: ");
+    tri_line_text(&line, tri_actor_address(worker, actor, address, sizeof address));
+    tri_line_key(&line, " (", actor->key);
+    tri_line_number(&line, ") is quarantined: its message of type ", row->name.type);
+    tri_line_key(&line, " from ", row->name.from.key);
+    tri_line_number(&line, " has ended the process ", row->count);
+    tri_line_string(&line, " times; it stands still until it is resumed\n");
+    tri_line_flush(&line);
 }
 
 void tri_poison_apply(struct tri_poison *poison, struct tri_worker *worker, struct tri_actor *actor)
 {
-    uint32_t count = tri_poison_count(poison, actor->key);
-    if (count >= 2) {
+    const struct poison_row *worst = worst_of(poison, actor->key);
+    if (worst != NULL && worst->count >= 2) {
         tri_quarantine(worker, actor);
-    } else if (count == 1) {
+        tell_quarantined(worker, actor, worst);
+    } else if (worst != NULL) {
         actor->flags |= TRI_ACTOR_RETRIED;
     }
+}
+
+int tri_poison_take(struct tri_poison *poison, struct tr_key actor, struct tri_message_name *name)
+{
+    const struct poison_row *worst = worst_of(poison, actor);
+    *name = (struct tri_message_name){0};
+    if (worst == NULL) {
+        return 0;
+    }
+    if (worst->count >= 2) {
+        *name = worst->name;
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < poison->row_count; i++) {
+        if (!tr_key_equal(poison->list.rows[i].actor, actor)) {
+            poison->list.rows[kept++] = poison->list.rows[i];
+        }
+    }
+    poison->row_count = kept;
+    return write_rows(poison);
 }

@@ -30,4 +30,11 @@ void tri_poison_apply(struct tri_poison *poison, struct tri_worker *worker,
 /* How often this actor's message in hand has killed the process. */
 uint32_t tri_poison_count(const struct tri_poison *poison, struct tr_key actor);
 
+/*
+ * Forgets what is counted about an actor that is to go on, and gives the name of the message that
+ * has put it aside, if it was one. `poison` may be NULL. TR_SYSTEM: the list could not be written.
+ */
+TR_MUST_USE int tri_poison_take(struct tri_poison *poison, struct tr_key actor,
+                                struct tri_message_name *name);
+
 #endif
