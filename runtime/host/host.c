@@ -8,6 +8,7 @@
 
 #include "runtime/host/poison.h"
 #include "runtime/host/process_service.h"
+#include "runtime/host/watchdog.h"
 #include "runtime/tap/crash.h"
 
 /* ------------------------------------------------------------- making it */
@@ -343,7 +344,7 @@ int tr_host_start(struct tr_host *host)
         }
         host->thread_count++;
     }
-    return 0;
+    return tri_watchdog_start(host, &host->watchdog);
 }
 
 /* Wakes a place that may be asleep: an empty frame is read and forgotten. */
@@ -369,6 +370,9 @@ void tr_host_stop(struct tr_host *host)
     for (uint32_t i = 0; i < host->thread_count; i++) {
         pthread_join(host->threads[i].thread, NULL);
     }
+    /* Until here: a handler that does not return would never let its worker end. */
+    tri_watchdog_stop(host->watchdog);
+    host->watchdog = NULL;
     atomic_store_explicit(&host->is_draining, true, memory_order_release);
     if (host->store != NULL) {
         pthread_join(host->journal_thread, NULL);

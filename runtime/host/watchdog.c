@@ -1,0 +1,178 @@
+/*
+ * The watchdog's thread. It reads the workers' turns, which are atomic, and touches nothing else
+ * until it has found a handler that is stuck: then the worker changes nothing any more, and the
+ * process is about to end.
+ */
+#include "runtime/host/watchdog.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "runtime/tap/crash.h"
+
+#define NS_PER_MS 1000000ULL
+
+/* Looks within the time that a handler has, and their least and greatest distance. */
+#define LOOKS 8
+#define LOOK_MS_MIN 1
+#define LOOK_MS_MAX 250
+
+/* How long the stuck worker's thread has to end the process itself, so that a core names it. */
+#define END_MS 2000
+
+/* Names of an address that are shown, from the actor upwards. */
+#define NAMES_MAX 16
+
+struct tri_watchdog {
+    struct tr_host *host;
+    pthread_t thread;
+    int stop_event;
+    uint32_t stuck_ms;
+    uint32_t look_ms;
+    struct tri_watched_turn turns[TR_WORKERS_MAX];
+};
+
+uint64_t tri_watch_turn(struct tri_watched_turn *watched, uint64_t turn, uint64_t passed_ns,
+                        uint64_t look_ns)
+{
+    bool is_in_hand = (turn & 1) != 0;
+    if (!is_in_hand || turn != watched->turn) {
+        *watched = (struct tri_watched_turn){.turn = turn};
+        return 0;
+    }
+    watched->stuck_ns += passed_ns < 2 * look_ns ? passed_ns : 2 * look_ns;
+    return watched->stuck_ns;
+}
+
+/* The parent as the slot that the actor remembers says: nothing is looked up or changed. */
+static const struct tri_actor *parent_of(const struct tri_worker *worker,
+                                         const struct tri_actor *actor)
+{
+    if (tr_key_is_none(actor->parent) || actor->parent_slot == 0) {
+        return NULL;
+    }
+    const struct tri_actor *parent = tri_actor_at(worker, actor->parent_slot);
+    return tr_key_equal(parent->key, actor->parent) ? parent : NULL;
+}
+
+static void print_address(struct tri_line *line, const struct tri_worker *worker,
+                          const struct tri_actor *actor)
+{
+    const struct tri_actor *names[NAMES_MAX];
+    size_t count = 0;
+    while (actor != NULL && count < NAMES_MAX) {
+        names[count++] = actor;
+        actor = parent_of(worker, actor);
+    }
+    while (count > 0) {
+        char buffer[TR_NAME_BYTES_MAX + 1];
+        const struct tri_actor *named = names[--count];
+        tri_line_string(line, (named->flags & TRI_ACTOR_ELEMENT) != 0 ? "" : "/");
+        tri_line_text(line, tri_actor_name(named, buffer, sizeof buffer));
+    }
+}
+
+/* What is certain first, in a line of its own; then what is read from the worker's memory. */
+static void tell_stuck(const struct tri_watchdog *watchdog, const struct tri_worker *worker)
+{
+    struct tri_line line;
+    tri_line_init(&line, STDERR_FILENO);
+    tri_line_number(&line, "troupe: a handler has not returned for ", watchdog->stuck_ms);
+    tri_line_string(&line, " ms: ");
+    tri_hand_print(&line, worker);
+    tri_line_flush(&line);
+    const struct tri_actor *actor = worker->context.actor;
+    struct tr_key key = {worker->in_hand->actor_group, worker->in_hand->actor_serial};
+    if (actor != NULL && tr_key_equal(actor->key, key)) {
+        tri_line_string(&line, "troupe: it is ");
+        print_address(&line, worker, actor);
+        tri_line_string(&line, ", behaviour ");
+        tri_line_string(&line, tri_actor_behaviour(worker, actor)->name);
+        tri_line_string(&line, "\n");
+        tri_line_flush(&line);
+    }
+}
+
+/* Ends the process, on the thread that is stuck: a core file then shows where. */
+static _Noreturn void end_process(const struct tri_watchdog *watchdog, uint32_t worker)
+{
+    tell_stuck(watchdog, &watchdog->host->workers[worker]);
+    pthread_kill(watchdog->host->threads[worker].thread, SIGABRT);
+    poll(NULL, 0, END_MS);
+    abort();
+}
+
+static void look(struct tri_watchdog *watchdog, uint64_t passed_ns)
+{
+    uint64_t look_ns = watchdog->look_ms * NS_PER_MS;
+    for (uint32_t i = 0; i < watchdog->host->shared.worker_count; i++) {
+        struct tri_in_hand *hand = watchdog->host->workers[i].in_hand;
+        uint64_t turn = atomic_load_explicit(&hand->turn, memory_order_acquire);
+        uint64_t stuck_ns = tri_watch_turn(&watchdog->turns[i], turn, passed_ns, look_ns);
+        if (stuck_ns >= watchdog->stuck_ms * NS_PER_MS) {
+            end_process(watchdog, i);
+        }
+    }
+}
+
+static void *watchdog_main(void *argument)
+{
+    struct tri_watchdog *watchdog = argument;
+    struct pollfd stop = {.fd = watchdog->stop_event, .events = POLLIN};
+    uint64_t before_ns = tri_monotonic_ns(watchdog->host->env);
+    while (poll(&stop, 1, (int)watchdog->look_ms) <= 0) {
+        uint64_t now_ns = tri_monotonic_ns(watchdog->host->env);
+        look(watchdog, now_ns - before_ns);
+        before_ns = now_ns;
+    }
+    return NULL;
+}
+
+static uint32_t look_ms_of(uint32_t stuck_ms)
+{
+    uint32_t look_ms = stuck_ms / LOOKS;
+    look_ms = look_ms < LOOK_MS_MIN ? LOOK_MS_MIN : look_ms;
+    return look_ms > LOOK_MS_MAX ? LOOK_MS_MAX : look_ms;
+}
+
+int tri_watchdog_start(struct tr_host *host, struct tri_watchdog **out)
+{
+    struct tri_watchdog *watchdog = tr_alloc_zero(1, sizeof *watchdog);
+    if (watchdog == NULL) {
+        return TR_MEMORY;
+    }
+    watchdog->host = host;
+    watchdog->stuck_ms = host->stuck_handler_ms != 0 ? host->stuck_handler_ms : TR_STUCK_HANDLER_MS;
+    watchdog->look_ms = look_ms_of(watchdog->stuck_ms);
+    watchdog->stop_event = eventfd(0, EFD_CLOEXEC);
+    if (watchdog->stop_event < 0) {
+        goto free_watchdog;
+    }
+    if (pthread_create(&watchdog->thread, NULL, watchdog_main, watchdog) != 0) {
+        goto close_event;
+    }
+    *out = watchdog;
+    return 0;
+
+close_event:
+    close(watchdog->stop_event);
+free_watchdog:
+    tr_free(watchdog);
+    return TR_SYSTEM;
+}
+
+void tri_watchdog_stop(struct tri_watchdog *watchdog)
+{
+    if (watchdog == NULL) {
+        return;
+    }
+    uint64_t one = 1;
+    ssize_t written = write(watchdog->stop_event, &one, sizeof one);
+    TR_ASSERT(written == (ssize_t)sizeof one);
+    pthread_join(watchdog->thread, NULL);
+    close(watchdog->stop_event);
+    tr_free(watchdog);
+}
