@@ -6,6 +6,7 @@
  */
 #include "runtime/host/worker.h"
 
+#include "runtime/host/slow.h"
 #include "runtime/move/balance.h"
 #include "runtime/move/move.h"
 #include "runtime/tap/port.h"
@@ -158,10 +159,10 @@ bool tri_is_congested(const struct tri_worker *worker)
 }
 
 /* Keeps an average of what a message takes: the newest slice counts a quarter. */
-static void measure(struct tri_worker *worker, uint64_t handled)
+static void measure(struct tri_worker *worker, uint64_t handled, uint64_t end_ns)
 {
     if (handled > 0) {
-        uint64_t each_ns = (tri_monotonic_ns(worker->shared->env) - worker->now_ns) / handled;
+        uint64_t each_ns = (end_ns - worker->now_ns) / handled;
         worker->message_ns = (3 * worker->message_ns + each_ns) / 4;
     }
 }
@@ -176,22 +177,38 @@ static bool is_slice_over(const struct tri_worker *worker, uint32_t run_count)
     return tri_monotonic_ns(worker->shared->env) - worker->now_ns > SLICE_NS_MAX;
 }
 
-static bool run_actors(struct tri_worker *worker)
+/* One run, measured for a while after a slice that took long. */
+static void run_one(struct tri_worker *worker, struct tri_actor *actor)
+{
+    if (TR_UNLIKELY(worker->timed_slices > 0)) {
+        tri_slow_run(worker, actor);
+    } else {
+        tri_run(worker, actor);
+    }
+}
+
+static bool run_actors(struct tri_worker *worker, uint64_t begin_ns)
 {
     uint64_t handled = worker->metrics.messages_handled;
     uint32_t count = 0;
+    uint8_t behaviour = 0;
     while (count < SLICE_ACTORS && !tri_is_congested(worker) && !is_slice_over(worker, count)) {
         struct tri_actor *actor = tri_next_ready(worker);
         if (actor == NULL) {
             break;
         }
-        tri_run(worker, actor);
+        behaviour = actor->behaviour;
+        run_one(worker, actor);
         count++;
         if (tri_outbox_is_full(&worker->outbox)) {
             tri_flush(worker);
         }
     }
-    measure(worker, worker->metrics.messages_handled - handled);
+    if (count > 0) {
+        uint64_t end_ns = tri_monotonic_ns(worker->shared->env);
+        measure(worker, worker->metrics.messages_handled - handled, end_ns);
+        tri_slow_slice(worker, end_ns - begin_ns, count, behaviour);
+    }
     return count > 0;
 }
 
@@ -216,7 +233,9 @@ bool tri_worker_step(struct tri_worker *worker)
     tri_message_reserve_fill(worker);
     bool did_receive = receive_frames(worker);
     bool did_fire = fire_timers(worker);
-    bool did_run = run_actors(worker);
+    bool is_fresh = !did_receive && !did_fire;
+    uint64_t begin_ns = is_fresh ? worker->now_ns : tri_monotonic_ns(worker->shared->env);
+    bool did_run = run_actors(worker, begin_ns);
     if (TR_UNLIKELY(worker->shared->is_balanced)) {
         tri_balance(worker);
     }
