@@ -47,7 +47,9 @@ int tri_frame_add(struct tri_frame_builder *builder, struct tr_bytes message, bo
         return error;
     }
     memcpy(builder->data + builder->size, &item, sizeof item);
-    memcpy(builder->data + builder->size + sizeof item, message.data, message.size);
+    if (message.size > 0) {
+        memcpy(builder->data + builder->size + sizeof item, message.data, message.size);
+    }
     builder->size += sizeof item + message.size;
     builder->count++;
     return 0;
