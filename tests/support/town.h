@@ -17,7 +17,7 @@ enum town_verb {
     TOWN_ASK,     /* asks `peer` something that it never answers, for `count` milliseconds */
     TOWN_SPIN,    /* takes `count` milliseconds */
     TOWN_LOOP,    /* never comes back */
-    TOWN_CRASH,   /* touches memory that is not there */
+    TOWN_CRASH,   /* touches memory that nobody may touch */
     TOWN_ABSURD,  /* an assertion fails */
     TOWN_OVERRUN, /* calls itself until the stack is used up */
     TOWN_LATER,   /* sets a timer of `count` milliseconds, at which it does `then` */
