@@ -263,8 +263,8 @@ TR_MUST_USE int tr_host_new(const struct tr_host_options *options, char *explain
 TR_MUST_USE int tr_host_start(struct tr_host *host);
 
 /*
- * Gives birth to an actor without a parent, in a group of its own; returns when it is born, and that
- * is committed. TR_BUSY when a worker's memory is at its limit.
+ * Gives birth to an actor without a parent, in a group of its own; returns when it is born, and
+ * that is committed. TR_BUSY when a worker's memory is at its limit.
  */
 TR_MUST_USE int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
                               const struct tr_spawn_options *options, struct tr_ref *actor);
