@@ -117,12 +117,23 @@ static void apply(struct tri_worker *worker, struct tri_actor *actor,
     }
 }
 
+/* A child that is not born after all; a group that was to begin with it does not begin. */
+static void undo_spawn(struct tri_worker *worker, struct tri_actor *child)
+{
+    uint64_t number = child->key.group;
+    bool is_root = (child->flags & TRI_ACTOR_IS_ROOT) != 0;
+    tri_actor_free(worker, child);
+    if (is_root) {
+        tri_group_undo(worker, number);
+    }
+}
+
 /* Gives back what was prepared, and what the effect itself holds. */
 static void undo(struct tri_worker *worker, struct tri_effect *effect, bool is_prepared)
 {
     switch ((enum tri_effect_kind)effect->kind) {
     case TRI_EFFECT_SPAWN:
-        tri_actor_free(worker, tri_actor_at(worker, effect->slot));
+        undo_spawn(worker, tri_actor_at(worker, effect->slot));
         return;
     case TRI_EFFECT_EDGE_ADD:
         if (is_prepared) {

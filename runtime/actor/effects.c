@@ -250,6 +250,15 @@ static int send_control(struct tr_context *context, struct tr_ref to,
     return send(context, &heading, 0, schema, body);
 }
 
+/* Nobody is born with this key; a group that was to begin with it does not begin. */
+static void undo_key(struct tri_worker *worker, const struct tr_spawn_options *wish,
+                     struct tr_key key)
+{
+    if (wish->is_group) {
+        tri_group_undo(worker, key.group);
+    }
+}
+
 int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
              const struct tr_spawn_options *options, struct tr_ref *child)
 {
@@ -261,9 +270,10 @@ int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
         return TR_INVALID;
     }
     uint64_t group = wish->is_group ? tri_group_number_new(worker) : context->actor->key.group;
-    struct tr_key key;
+    struct tr_key key = {.group = group};
     int error = tri_key_new(worker, group, &key);
     if (error != 0) {
+        undo_key(worker, wish, key);
         return error;
     }
     struct tri_birth birth = {
@@ -280,6 +290,7 @@ int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
     struct tri_actor *actor;
     error = tri_actor_new(worker, &birth, &actor);
     if (error != 0) {
+        undo_key(worker, wish, key);
         return error;
     }
     actor->flags |= (uint16_t)((wish->is_watched ? TRI_ACTOR_WATCHED : 0) |
@@ -287,6 +298,7 @@ int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
     error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_SPAWN, .slot = actor->slot});
     if (error != 0) {
         tri_actor_free(worker, actor);
+        undo_key(worker, wish, key);
         return error;
     }
     context->spawned_slot = actor->slot;

@@ -107,6 +107,14 @@ void tri_group_remove(struct tri_worker *worker, uint64_t number)
     map->groups[gap] = (struct tri_group){0};
 }
 
+void tri_group_undo(struct tri_worker *worker, uint64_t number)
+{
+    const struct tri_group *group = tri_group_find(worker, number);
+    if (group != NULL && group->actor_count == 0) {
+        tri_group_remove(worker, number);
+    }
+}
+
 /* Remembers to write the counter at the next cut. */
 static int note_birth(struct tri_worker *worker, struct tri_group *group)
 {

@@ -145,6 +145,8 @@ void tri_group_remove(struct tri_worker *worker, uint64_t number);
 /* The next serial of a group on this worker. TR_MEMORY. */
 TR_MUST_USE int tri_group_birth(struct tri_worker *worker, struct tri_group *group,
                                 uint64_t *serial);
+/* Forgets a group in which nobody was born after all. */
+void tri_group_undo(struct tri_worker *worker, uint64_t number);
 /* A number that no group had. */
 uint64_t tri_group_number_new(struct tri_worker *worker);
 

@@ -52,6 +52,9 @@ static int bear(struct tri_worker *worker, const struct tr_birth *wish, struct t
         error = tri_actor_new(worker, &birth, &actor);
     }
     if (error != 0) {
+        if (wish->group == 0 && birth.key.group != 0) {
+            tri_group_undo(worker, birth.key.group);
+        }
         return error;
     }
     if (wish->is_watched) {

@@ -4,6 +4,8 @@
  */
 #include "runtime/move/balance.h"
 
+#include "runtime/host/worker.h"
+
 /* A queue shorter than this is no reason to move anything. */
 #define QUEUE_LEAST 4
 
@@ -14,9 +16,12 @@
 #define MOVES_AT_ONCE 8
 #define OFFER_EVERY_NS 2000000
 
+/* A queue that is long because a pipe or the journal is behind would not be shorter elsewhere, and
+ * offers would only stand in the same pipes. */
 static bool has_too_much(const struct tri_worker *worker)
 {
-    return worker->ready.count >= QUEUE_LEAST && worker->message_ns >= MESSAGE_NS_LEAST;
+    return !tri_is_congested(worker) && worker->outbox.backlog_count == 0 &&
+           worker->ready.count >= QUEUE_LEAST && worker->message_ns >= MESSAGE_NS_LEAST;
 }
 
 void tri_balance(struct tri_worker *worker)

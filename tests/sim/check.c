@@ -1,6 +1,7 @@
 /*
  * What must be true of a host at any moment, after a start, and at the end.
  */
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,6 +72,43 @@ void sim_check_loaded(struct sim_host *host)
     }
 }
 
+/* The rows of the records' table, each once. */
+static uint64_t count_rows(struct sim_host *host)
+{
+    static const char sql[] = "SELECT count(*) FROM (SELECT DISTINCT writer_group, writer_serial, "
+                              "number FROM record_sim_page_entry)";
+    sqlite3 *database = NULL;
+    sqlite3_stmt *statement = NULL;
+    uint64_t count = 0;
+    tri_disk_kill(host->disk); /* a power that has failed since the last write is back */
+    int code = sqlite3_open_v2("simulated/troupe.db", &database, SQLITE_OPEN_READWRITE,
+                               tri_disk_name(host->disk));
+    if (code == SQLITE_OK) {
+        code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    }
+    if (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        count = (uint64_t)sqlite3_column_int64(statement, 0);
+    } else {
+        sim_fail("host %u: the records cannot be read: %s", host->index, sqlite3_errmsg(database));
+    }
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(database);
+    return count;
+}
+
+/* What the store has of records is what was written. */
+static void check_record_count(struct sim_host *host)
+{
+    uint64_t count = host->disk != NULL
+                         ? count_rows(host)
+                         : tri_model_record_count(host->model, tr_sim_page_entry_schema.id);
+    if (count != sim_shadow_record_count(host->shadow)) {
+        sim_fail("host %u: %llu records were written, the store has %llu", host->index,
+                 (unsigned long long)sim_shadow_record_count(host->shadow),
+                 (unsigned long long)count);
+    }
+}
+
 /* Records: as many as their writers have told the outside. */
 static void check_records(struct sim_host *host)
 {
@@ -87,21 +125,59 @@ static void check_records(struct sim_host *host)
     }
 }
 
+static uint64_t first_group(const struct tri_worker *worker)
+{
+    uint32_t at = 0;
+    while (at < worker->groups.mask && worker->groups.groups[at].number == 0) {
+        at++;
+    }
+    return worker->groups.groups[at].number;
+}
+
+static void say_routes(const struct tri_worker *worker)
+{
+    for (uint32_t i = 0; i <= worker->routes.mask; i++) {
+        const struct tri_key_entry *entry = &worker->routes.entries[i];
+        if (entry->key.serial != 0) {
+            sim_say("worker %u still knows a way to %llu/%llu", worker->index,
+                    (unsigned long long)entry->key.group, (unsigned long long)entry->key.serial);
+        }
+    }
+}
+
+void sim_check_idle(struct sim_host *host)
+{
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        const struct tri_worker *worker = &host->host->workers[i];
+        uint32_t left[] = {worker->groups.count, worker->families.count, worker->routes.count,
+                           worker->unborn_count, worker->held != NULL};
+        static const char *const names[] = {"groups", "families", "routes", "unborn messages",
+                                            "held messages"};
+        for (size_t j = 0; j < TR_COUNT_OF(left); j++) {
+            if (left[j] != 0) {
+                say_routes(worker);
+                sim_fail("host %u worker %u: everybody has ended, and %u %s are left (group %llu)",
+                         host->index, i, left[j], names[j],
+                         (unsigned long long)first_group(worker));
+            }
+        }
+    }
+}
+
 void sim_check_end(struct sim_host *host)
 {
     char what[128];
-    if (host->store == NULL) {
+    if (host->world->plan.durability == TR_DURABILITY_NONE) {
         return;
     }
     if (!sim_shadow_is_empty(host->shadow, what, sizeof what)) {
-        sim_fail("host %u: everybody has ended, and its store still holds a %s", host->index,
-                 what);
+        sim_fail("host %u: everybody has ended, and its store still holds a %s", host->index, what);
     }
     check_records(host);
+    check_record_count(host);
 }
 
-static void explain_actor(struct sim_host *host, struct tri_worker *worker,
-                          struct tri_actor *actor)
+static void explain_actor(struct sim_host *host, struct tri_worker *worker, struct tri_actor *actor)
 {
     char edges[256] = "";
     size_t at = 0;
@@ -129,4 +205,13 @@ void sim_explain(const struct sim_host *host)
             host->host == NULL ? "down" : "up", host->net.in_flight, host->program.granted,
             host->host == NULL ? 0 : (int)host->host->journal.state);
     each_actor((struct sim_host *)(uintptr_t)host, explain_actor);
+    for (uint32_t i = 0; host->host != NULL && i < host->host->shared.worker_count; i++) {
+        const struct tri_worker *worker = &host->host->workers[i];
+        fprintf(stderr,
+                "  host %u worker %u: %u actors, %u cuts outstanding, %u operations in its batch, "
+                "%u frames and %u parcels in its outbox, %u unborn, holds for %d\n",
+                host->index, i, worker->actor_count, worker->cuts_outstanding,
+                worker->batch.op_count, worker->outbox.waiting_count, worker->outbox.backlog_count,
+                worker->unborn_count, worker->held != NULL);
+    }
 }

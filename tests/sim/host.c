@@ -25,7 +25,8 @@ static struct sim_host *host_of(struct tr_env *env)
 static uint64_t env_monotonic_ns(struct tr_env *env)
 {
     struct sim_host *host = host_of(env);
-    host->world->now_ns += 50;
+    host->world->now_ns +=
+        sim_below(&host->world->chance.order, host->world->plan.clock_ns_max + 1);
     return host->world->now_ns - host->born_ns;
 }
 
@@ -94,8 +95,8 @@ static int open_inner(struct sim_host *host, struct tri_store **inner)
         error = tri_model_open(host->model, &options, words, inner);
     }
     if (error != 0 && error != TR_STORE_FAILED && error != TR_STORE_FULL) {
-        sim_fail("host %u: the store cannot be opened: %s (%s)", host->index,
-                 tr_error_name(error), words);
+        sim_fail("host %u: the store cannot be opened: %s (%s)", host->index, tr_error_name(error),
+                 words);
     }
     return error;
 }
@@ -107,11 +108,16 @@ static int open_store(struct sim_host *host)
         return 0;
     }
     struct tri_store *inner = NULL;
+    if (host->world->plant != NULL && host->world->plant->start != NULL) {
+        host->world->plant->start(host);
+        host->world->was_planted = true;
+    }
     int error = open_inner(host, &inner);
     if (error == 0) {
         host->store = sim_store_around(host, inner);
         sim_shadow_reopen(host->shadow, inner->last_number);
-        if (!host->world->has_failed) {
+        bool is_blind = host->world->plant != NULL && host->world->plant->is_blind;
+        if (!host->world->has_failed && !is_blind) {
             sim_shadow_compare(host->shadow, inner);
         }
     }
@@ -158,6 +164,7 @@ static int make(struct sim_host *host)
         .records = sim_records,
         .record_count = sim_record_count,
         .seed = host->world->plan.seed + 1,
+        .is_balanced = host->world->plan.is_balanced,
     };
     int error = open_store(host);
     if (error == 0) {
@@ -229,7 +236,8 @@ void sim_host_start(struct sim_host *host)
         sim_fail("host %u cannot start: %s", host->index, tr_error_name(error));
     }
     sim_say("host %u cannot start: %s", host->index, tr_error_name(error));
-    sim_host_crash(host, false);
+    /* An opening that failed leaves a log of which nobody knows how much is on the disk. */
+    sim_host_crash(host, error == TR_STORE_FAILED);
 }
 
 /* --------------------------------------------------------------------------------------- ends */

@@ -37,8 +37,7 @@ struct sim_entry *sim_ledger_entry(struct sim_ledger *ledger, uint32_t host, str
 /* Writes an errand down; whether the outside had heard of it before. */
 static bool note_errand(struct sim_host *host, const struct tr_sim_errand *errand)
 {
-    struct sim_entry *entry =
-        sim_ledger_entry(&host->world->ledger, host->index, errand->caller);
+    struct sim_entry *entry = sim_ledger_entry(&host->world->ledger, host->index, errand->caller);
     uint64_t bit = 1ULL << errand->number % 64;
     bool was_known = (entry->seen & bit) != 0;
     if (errand->manner == SIM_ERRAND_DO && was_known) {
@@ -104,8 +103,8 @@ static void send_reply(struct sim_host *host, const struct sim_outbox *reply)
         .cause_sequence = reply->ask,
     };
     uint32_t worker = tri_birth_worker(&host->host->shared, reply->to.key);
-    int error = tri_voice_say(&host->outside, worker, &envelope, &tr_sim_outcome_schema,
-                              &reply->outcome);
+    int error =
+        tri_voice_say(&host->outside, worker, &envelope, &tr_sim_outcome_schema, &reply->outcome);
     TR_ASSERT(error == 0);
 }
 

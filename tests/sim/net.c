@@ -42,6 +42,22 @@ void sim_net_push(struct sim_net *net, uint32_t from, uint32_t to, uint8_t *data
     net->in_flight++;
 }
 
+void sim_net_swap_last(struct sim_net *net, uint32_t from, uint32_t to)
+{
+    struct sim_frame *before = net->pipes[to][from].head;
+    struct sim_frame *last = net->pipes[to][from].tail;
+    while (before != NULL && before->next != last) {
+        before = before->next;
+    }
+    if (before != NULL) {
+        struct sim_frame kept = *before;
+        before->data = last->data;
+        before->size = last->size;
+        last->data = kept.data;
+        last->size = kept.size;
+    }
+}
+
 /* Whether the pipe refuses a batch. */
 static bool is_full(struct sim_net *net, uint32_t from, uint32_t to)
 {
@@ -103,6 +119,7 @@ static int net_receive(struct tri_link *link, struct tri_frame *frame)
     net->in_flight--;
     net->delivered++;
     end->received = first->data;
+    sim_say_frame(net->host, link->place, first);
     *frame = (struct tri_frame){.data = first->data, .size = first->size};
     free(first);
     return 0;

@@ -57,6 +57,9 @@ uint64_t sim_net_due_ns(const struct sim_net *net, uint32_t place);
 /* Makes everything that is on its way due now. */
 void sim_net_hurry(struct sim_net *net);
 
+/* Lets the last two batches of a pipe change places, where there are two. */
+void sim_net_swap_last(struct sim_net *net, uint32_t from, uint32_t to);
+
 /* Puts a batch into a pipe whatever it holds: what a planted fault does. Takes the data over. */
 void sim_net_push(struct sim_net *net, uint32_t from, uint32_t to, uint8_t *data, size_t size);
 

@@ -59,8 +59,7 @@ struct page_visit {
 static void add_page(void *self, uint32_t page, struct tr_bytes bytes)
 {
     const struct page_visit *visit = self;
-    struct tri_op op = {
-        .kind = TRI_OP_PUT_PAGE, .key = visit->key, .number = page, .data = bytes};
+    struct tri_op op = {.kind = TRI_OP_PUT_PAGE, .key = visit->key, .number = page, .data = bytes};
     add(visit->picture, &op);
 }
 

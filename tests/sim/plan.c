@@ -22,6 +22,8 @@ static void draw_world(struct sim_plan *plan, struct sim_random *random)
     plan->size = (uint32_t)sim_between(random, 2, 20);
     plan->burst = sim_below(random, 100) == 0 ? 6000 : 0;
     plan->uses_sqlite = plan->seed % 10 == 9;
+    plan->clock_ns_max = sim_below(random, 3) == 0 ? sim_between(random, 1, 200000) : 50;
+    plan->is_balanced = sim_below(random, 4) == 0;
     plan->durability = TR_DURABILITY_FULL;
     if (sim_below(random, 4) == 0) {
         plan->durability = TR_DURABILITY_PROCESS;
@@ -34,17 +36,18 @@ static void draw_faults(struct sim_plan *plan, struct sim_random *random)
 {
     plan->faults_ns = sim_between(random, 20, 600) * MS;
     plan->delay_ns_max = sim_below(random, 3) == 0 ? 0 : sim_between(random, 1, 5000) * 1000;
-    plan->pipe_frames_max = (uint32_t)(sim_below(random, 3) == 0 ? sim_between(random, 1, 4) : 1024);
+    plan->pipe_frames_max =
+        (uint32_t)(sim_below(random, 3) == 0 ? sim_between(random, 1, 4) : 1024);
     plan->clog = sometimes(random, 200000);
     plan->move = sometimes(random, 60000);
     plan->failure = sometimes(random, 30000);
     plan->pause = sometimes(random, 6000);
     if (plan->durability != TR_DURABILITY_NONE) {
-        plan->crash = sometimes(random, 4000);
-        plan->stop = sometimes(random, 1500);
+        plan->crash = sometimes(random, 10000);
+        plan->stop = sometimes(random, 3000);
         plan->disk_full = sometimes(random, 2000);
         plan->disk_fails = sometimes(random, 1000);
-        plan->memory = sometimes(random, 4000);
+        plan->memory = sometimes(random, 8000);
         plan->clock_jump_ms = sim_below(random, 3) == 0 ? sim_between(random, 1, 600000) : 0;
     }
 }

@@ -27,6 +27,8 @@ struct sim_plan {
     uint32_t size;         /* how much each of them does: about so many messages */
     uint32_t burst;        /* messages in a row that fill a mailbox; 0: none */
     uint64_t faults_ns;    /* how long faults go on */
+    uint64_t clock_ns_max; /* the most that a look at the clock takes: how slow processors are */
+    bool is_balanced;      /* workers move actors by themselves */
     /* Links. */
     uint64_t delay_ns_max;
     uint32_t pipe_frames_max;
@@ -38,8 +40,8 @@ struct sim_plan {
     uint32_t move;
     uint32_t disk_full;
     uint32_t disk_fails;
-    uint32_t memory;       /* chance per place where memory may fail */
-    uint32_t failure;      /* chance per message that a handler fails for no reason */
+    uint32_t memory;        /* chance per place where memory may fail */
+    uint32_t failure;       /* chance per message that a handler fails for no reason */
     uint64_t clock_jump_ms; /* the most by which people set the clock between two starts */
     /* Checks that cost time: one in so many. */
     uint32_t snapshot_every;

@@ -7,22 +7,25 @@
 #define TR_TESTS_SIM_PLANT_H
 
 #include "runtime/journal/store.h"
+#include "schemas/control.h"
 
 struct sim_host;
-struct sim_world;
 
 struct sim_plant {
     const char *name;
     const char *text;
     uint64_t first_seed; /* that finds it */
+    bool is_blind;       /* the shadow does not look at the store: others must notice */
     /* A batch goes into a pipe: does that, or something worse. Takes the data over. NULL: sound. */
     void (*send)(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data, size_t size);
     /* An operation goes to the store: whether it may. NULL: all do. */
     bool (*keep)(struct sim_host *host, const struct tri_op *op);
     /* Whether this commit is only said to be done. NULL: never. */
     bool (*skips_commit)(struct sim_host *host);
-    /* An image that was loaded, in a buffer that may be changed; gives its new size. */
-    size_t (*load)(struct sim_host *host, uint8_t *image, size_t size, size_t capacity);
+    /* An image is loaded: changes it. `edges` has room for as many bytes as the image's. */
+    void (*load)(struct sim_host *host, struct tr_image *image, uint8_t *edges);
+    /* A host is about to start: spoils its disk. */
+    void (*start)(struct sim_host *host);
 };
 
 extern const struct sim_plant sim_plants[];
@@ -31,13 +34,32 @@ extern const size_t sim_plant_count;
 /* The plant with this name, or NULL. */
 const struct sim_plant *sim_plant_find(const char *name);
 
+/* Whether the fault strikes this time: once in so many, drawn from the seed. */
+bool sim_plant_strikes(struct sim_host *host, uint32_t once_in);
+
 /* Puts a batch into its pipe, by way of the world's plant. */
 void sim_plant_send(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data, size_t size);
+
+/* The bytes of an image as the world's plant makes them; of malloc. */
+uint8_t *sim_plant_image(struct sim_host *host, struct tr_bytes image, size_t *size);
 
 /*
  * A store around another one, which the world's plant may spoil, and which feeds the shadow of the
  * host. Closing it closes the inner one.
  */
 struct tri_store *sim_store_around(struct sim_host *host, struct tri_store *inner);
+
+/* plant_link.c: what goes wrong between places. */
+typedef void sim_plant_link(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                            size_t size);
+sim_plant_link sim_plant_reorders;
+sim_plant_link sim_plant_doubles;
+sim_plant_link sim_plant_loses;
+sim_plant_link sim_plant_calls_early;
+sim_plant_link sim_plant_loses_flush;
+sim_plant_link sim_plant_opens_early;
+sim_plant_link sim_plant_loses_down;
+sim_plant_link sim_plant_loses_orphans;
+sim_plant_link sim_plant_empties_luggage;
 
 #endif

@@ -207,8 +207,8 @@ static int answer_later(struct tr_context *context, struct answering *answering,
 {
     for (uint32_t i = 0; i < DEBTS_MAX; i++) {
         if (!answering->debts[i].is_owed) {
-            answering->debts[i] = (struct debt){
-                .debt = tr_message_debt(message), .number = number, .is_owed = true};
+            answering->debts[i] =
+                (struct debt){.debt = tr_message_debt(message), .number = number, .is_owed = true};
             return tr_timer_start(context, i, tr_random(context) % 30);
         }
     }

@@ -8,10 +8,9 @@
 
 /* The kinds of players, as often as they are to be drawn. */
 static const struct tr_behaviour *const kinds[] = {
-    &sim_teller_behaviour,  &sim_teller_behaviour, &sim_teller_behaviour,
-    &sim_asker_behaviour,   &sim_asker_behaviour,  &sim_answerer_behaviour,
-    &sim_branch_behaviour,  &sim_ticker_behaviour, &sim_scribe_behaviour,
-    &sim_caller_behaviour,  &sim_array_behaviour,  &sim_pair_behaviour,
+    &sim_teller_behaviour,  &sim_teller_behaviour,   &sim_teller_behaviour, &sim_asker_behaviour,
+    &sim_asker_behaviour,   &sim_answerer_behaviour, &sim_branch_behaviour, &sim_ticker_behaviour,
+    &sim_scribe_behaviour,  &sim_caller_behaviour,   &sim_array_behaviour,  &sim_pair_behaviour,
     &sim_witness_behaviour,
 };
 
@@ -36,22 +35,24 @@ static uint32_t member_count(const struct tr_sim_player *state)
     return count < MEMBERS_MAX ? count : MEMBERS_MAX;
 }
 
-/* What the n-th member plays; without an answerer nobody asks. */
-static const struct tr_behaviour *kind_of(const struct tr_sim_player *state, uint32_t member)
+/* What the plan says that the n-th member plays; a burst needs a teller. */
+static const struct tr_behaviour *planned_kind(const struct tr_sim_player *state, uint32_t member)
 {
-    const struct tr_behaviour *kind = kinds[sim_planned(state, member, TR_COUNT_OF(kinds))];
-    if (member == 0 && state->manner >> 16 != 0) {
+    if (member < 2 && state->manner >> 16 != 0) {
         return &sim_teller_behaviour;
     }
-    if (kind != &sim_asker_behaviour) {
-        return kind;
+    return kinds[sim_planned(state, member, TR_COUNT_OF(kinds))];
+}
+
+/* The same, but without an answerer nobody asks. */
+static const struct tr_behaviour *kind_of(const struct tr_sim_player *state, uint32_t member)
+{
+    const struct tr_behaviour *kind = planned_kind(state, member);
+    bool has_answerer = kind != &sim_asker_behaviour;
+    for (uint32_t i = 0; !has_answerer && i < member_count(state); i++) {
+        has_answerer = planned_kind(state, i) == &sim_answerer_behaviour;
     }
-    for (uint32_t i = 0; i < member_count(state); i++) {
-        if (kinds[sim_planned(state, i, TR_COUNT_OF(kinds))] == &sim_answerer_behaviour) {
-            return kind;
-        }
-    }
-    return &sim_ticker_behaviour;
+    return has_answerer ? kind : &sim_ticker_behaviour;
 }
 
 static int spawn_member(struct tr_context *context, struct tr_sim_player *state,
@@ -65,7 +66,9 @@ static int spawn_member(struct tr_context *context, struct tr_sim_player *state,
         /* Tellers share a seed: who tells whom how much. */
         .seed = is_teller ? state->seed : sim_planned(state, 100 + number, UINT64_MAX),
         .size = state->size,
-        .manner = is_teller ? state->manner >> 16 : kind == &sim_branch_behaviour ? 3 : 0,
+        .manner = is_teller                       ? state->manner >> 16
+                  : kind == &sim_branch_behaviour ? 3
+                                                  : 0,
     };
     struct tr_spawn_options options = {
         .name = number < TR_COUNT_OF(names) ? tr_text_of(names[number]) : tr_text_of(""),
@@ -170,8 +173,7 @@ static int hear_down(struct tr_context *context, const struct tr_sim_player *sta
     const struct tr_behaviour *kind = kind_of(state, (uint32_t)(member - directing->members));
     int reason = -(int)down.reason;
     if (reason != (member->is_stopped ? TR_KILLED : 0)) {
-        return sim_wrong(context, message, "a %s ended with %s", kind->name,
-                         tr_error_name(reason));
+        return sim_wrong(context, message, "a %s ended with %s", kind->name, tr_error_name(reason));
     }
     if (kind == &sim_teller_behaviour && !member->is_done) {
         return sim_wrong(context, message, "DOWN before the last message");

@@ -96,8 +96,8 @@ int sim_errand_hear(struct tr_context *context, struct tr_sim_player *state,
 {
     bool is_outcome = tr_message_is(message, &tr_sim_outcome_schema);
     bool is_failure = sim_is_signal(message, &tr_ask_failed_schema);
-    *is_mine = (is_outcome || is_failure) && errands->ask != 0 &&
-               tr_message_ask(message) == errands->ask;
+    *is_mine =
+        (is_outcome || is_failure) && errands->ask != 0 && tr_message_ask(message) == errands->ask;
     if (!*is_mine) {
         if (is_outcome) {
             return sim_wrong(context, message, "an outcome that nobody waits for");
@@ -121,7 +121,8 @@ SIM_PLAY(caller)
         return error;
     }
     if (tr_message_is(message, &tr_sim_cast_schema)) {
-        errands.planned = (uint32_t)(1 + sim_planned(state, 1, SIM_ERRANDS_MAX) % (state->size + 1));
+        errands.planned =
+            (uint32_t)(1 + sim_planned(state, 1, SIM_ERRANDS_MAX) % (state->size + 1));
         errands.total = errands.planned;
     } else if (!is_mine && !sim_is_go(message)) {
         return sim_wrong(context, message, "not for a caller");

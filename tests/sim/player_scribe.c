@@ -3,8 +3,8 @@
  */
 #include "tests/sim/players.h"
 
-#include "tests/sim/random.h"
 #include "runtime/limits.h"
+#include "tests/sim/random.h"
 
 #define PAGES 8
 #define FAR_PAGE 300 /* the last of them has this number */

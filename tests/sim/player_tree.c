@@ -285,7 +285,7 @@ static int begin_trial(struct tr_context *context, struct pairing *pairing)
             return tr_stop_child(context, pairing->left);
         }
         pairing->is_unlinked = true;
-        return tr_tell(context, pairing->left, &tr_sim_poison_schema, &(struct tr_sim_poison){0});
+        return tr_tell(context, pairing->left, &tr_sim_cast_schema, &(struct tr_sim_cast){0});
     case TRIAL_COUNT:
         break;
     }
@@ -295,9 +295,8 @@ static int begin_trial(struct tr_context *context, struct pairing *pairing)
 static int spawn_half(struct tr_context *context, enum role role, struct tr_ref *half)
 {
     struct tr_sim_player state = {.manner = (uint32_t)role};
-    struct tr_spawn_options options = {.is_watched = true,
-                                       .is_group = tr_random(context) % 4 == 0,
-                                       .state = &state};
+    struct tr_spawn_options options = {
+        .is_watched = true, .is_group = tr_random(context) % 4 == 0, .state = &state};
     return tr_spawn(context, &sim_pair_behaviour, &options, half);
 }
 
@@ -309,9 +308,8 @@ static int begin_pair(struct tr_context *context, struct pairing *pairing)
         error = spawn_half(context, ROLE_RIGHT, &pairing->right);
     }
     if (error == 0) {
-        struct tr_sim_cast cast = {.count = 1,
-                                   .refs = {(const uint8_t *)&pairing->right,
-                                            sizeof pairing->right}};
+        struct tr_sim_cast cast = {
+            .count = 1, .refs = {(const uint8_t *)&pairing->right, sizeof pairing->right}};
         error = tr_tell(context, pairing->left, &tr_sim_cast_schema, &cast);
     }
     return error;
@@ -362,22 +360,34 @@ static int play_parent(struct tr_context *context, struct tr_sim_player *state,
     return error;
 }
 
-/* The left half ties and unties the knot; both end in order when they are told to go on. */
+/* A cast of one ties the knot, an empty one unties it. */
+static int tie(struct tr_context *context, struct sim_refs *refs, const struct tr_message *message)
+{
+    struct tr_sim_cast cast;
+    struct sim_refs told = {0};
+    int error = sim_read_cast(message, &cast, &told);
+    if (error != 0) {
+        return error;
+    }
+    if (told.count == 0) {
+        return tr_unlink(context, refs->refs[0]);
+    }
+    *refs = told;
+    return tr_link(context, refs->refs[0]);
+}
+
+/* The left half does what its parent says; both end in order when they are told to go on. */
 static int play_half(struct tr_context *context, struct tr_sim_player *state,
                      const struct tr_message *message)
 {
     SIM_TABLE(struct sim_refs, refs, state);
-    int error = 0;
     if (sim_is_go(message)) {
         return tr_stop(context);
     }
-    if (tr_message_is(message, &tr_sim_cast_schema)) {
-        struct tr_sim_cast cast;
-        error = sim_read_cast(message, &cast, &refs);
-        error = error == 0 ? tr_link(context, refs.refs[0]) : error;
-    } else {
-        error = tr_unlink(context, refs.refs[0]);
+    if (!tr_message_is(message, &tr_sim_cast_schema)) {
+        return sim_wrong(context, message, "not for half of a pair");
     }
+    int error = tie(context, &refs, message);
     SIM_KEEP(refs, state);
     if (error == 0) {
         error = tr_tell(context, tr_parent(context), &tr_sim_done_schema, &(struct tr_sim_done){0});

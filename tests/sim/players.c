@@ -30,8 +30,8 @@ static int take_turn(struct tr_context *context, void *state, const struct tr_me
     int error = play(context, state, message);
     sim_memory_disarm(world);
     /* Players fail on purpose with TR_FAILED; whatever else they give back they were given. */
-    bool is_excused = world->counts.failed_allocations != failed_before || error == 0 ||
-                      error == TR_FAILED;
+    bool is_excused =
+        world->counts.failed_allocations != failed_before || error == 0 || error == TR_FAILED;
     if (!is_excused) {
         return sim_wrong(context, message, "an effect was refused: %s", tr_error_name(error));
     }
@@ -119,8 +119,7 @@ int sim_down(const struct tr_message *message, struct tr_down *down)
     return tr_message_read(message, down, down);
 }
 
-int sim_read_cast(const struct tr_message *message, struct tr_sim_cast *cast,
-                  struct sim_refs *refs)
+int sim_read_cast(const struct tr_message *message, struct tr_sim_cast *cast, struct sim_refs *refs)
 {
     int error = tr_message_read(message, sim_cast, cast);
     if (error != 0) {

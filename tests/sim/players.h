@@ -57,18 +57,18 @@
     FIELD(u64, digest, 1, 0)                \
     FIELD(text, words, 1, 0)
 
-#define SIM_PLAYER_SCHEMAS(S)                                               \
-    S(sim_cast, 900, TR_MESSAGE, 1, TR_DURABLE, SIM_CAST_FIELDS)            \
-    S(sim_go, 901, TR_MESSAGE, 1, TR_DURABLE, SIM_GO_FIELDS)                \
-    S(sim_note, 902, TR_MESSAGE, 1, TR_DURABLE, SIM_NOTE_FIELDS)            \
-    S(sim_question, 903, TR_MESSAGE, 1, TR_DURABLE, SIM_QUESTION_FIELDS)    \
-    S(sim_answer, 904, TR_MESSAGE, 1, TR_DURABLE, SIM_ANSWER_FIELDS)        \
-    S(sim_poison, 905, TR_MESSAGE, 1, TR_DURABLE, SIM_POISON_FIELDS)        \
-    S(sim_done, 906, TR_MESSAGE, 1, TR_DURABLE, SIM_DONE_FIELDS)            \
-    S(sim_rumour, 907, TR_MESSAGE, 1, TR_HINT, SIM_RUMOUR_FIELDS)           \
-    S(sim_errand, 908, TR_MESSAGE, 1, TR_DURABLE, SIM_ERRAND_FIELDS)        \
-    S(sim_outcome, 909, TR_MESSAGE, 1, TR_DURABLE, SIM_OUTCOME_FIELDS)      \
-    S(sim_player, 910, TR_STATE, 1, TR_DURABLE, SIM_PLAYER_FIELDS)          \
+#define SIM_PLAYER_SCHEMAS(S)                                            \
+    S(sim_cast, 900, TR_MESSAGE, 1, TR_DURABLE, SIM_CAST_FIELDS)         \
+    S(sim_go, 901, TR_MESSAGE, 1, TR_DURABLE, SIM_GO_FIELDS)             \
+    S(sim_note, 902, TR_MESSAGE, 1, TR_DURABLE, SIM_NOTE_FIELDS)         \
+    S(sim_question, 903, TR_MESSAGE, 1, TR_DURABLE, SIM_QUESTION_FIELDS) \
+    S(sim_answer, 904, TR_MESSAGE, 1, TR_DURABLE, SIM_ANSWER_FIELDS)     \
+    S(sim_poison, 905, TR_MESSAGE, 1, TR_DURABLE, SIM_POISON_FIELDS)     \
+    S(sim_done, 906, TR_MESSAGE, 1, TR_DURABLE, SIM_DONE_FIELDS)         \
+    S(sim_rumour, 907, TR_MESSAGE, 1, TR_HINT, SIM_RUMOUR_FIELDS)        \
+    S(sim_errand, 908, TR_MESSAGE, 1, TR_DURABLE, SIM_ERRAND_FIELDS)     \
+    S(sim_outcome, 909, TR_MESSAGE, 1, TR_DURABLE, SIM_OUTCOME_FIELDS)   \
+    S(sim_player, 910, TR_STATE, 1, TR_DURABLE, SIM_PLAYER_FIELDS)       \
     S(sim_page_entry, 911, TR_RECORD, 1, TR_DURABLE, SIM_PAGE_ENTRY_FIELDS)
 
 SIM_PLAYER_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
@@ -81,19 +81,19 @@ enum sim_errand_manner {
 };
 
 /* The behaviours: (name, id, restarts before it is exhausted, what then). */
-#define SIM_BEHAVIOURS(B)                             \
-    B(director, 900, 0, TR_EXHAUSTED_QUARANTINE)      \
-    B(teller, 901, 0, TR_EXHAUSTED_QUARANTINE)        \
-    B(asker, 902, 0, TR_EXHAUSTED_QUARANTINE)         \
-    B(answerer, 903, 0, TR_EXHAUSTED_QUARANTINE)      \
-    B(branch, 904, 0, TR_EXHAUSTED_QUARANTINE)        \
-    B(mortal, 905, 1, TR_EXHAUSTED_STOP)              \
-    B(ticker, 906, 0, TR_EXHAUSTED_QUARANTINE)        \
-    B(scribe, 907, 0, TR_EXHAUSTED_QUARANTINE)        \
-    B(caller, 908, 0, TR_EXHAUSTED_QUARANTINE)        \
-    B(array, 909, 0, TR_EXHAUSTED_QUARANTINE)         \
-    B(element, 910, 0, TR_EXHAUSTED_QUARANTINE)       \
-    B(pair, 911, 0, TR_EXHAUSTED_QUARANTINE)          \
+#define SIM_BEHAVIOURS(B)                        \
+    B(director, 900, 0, TR_EXHAUSTED_QUARANTINE) \
+    B(teller, 901, 0, TR_EXHAUSTED_QUARANTINE)   \
+    B(asker, 902, 0, TR_EXHAUSTED_QUARANTINE)    \
+    B(answerer, 903, 0, TR_EXHAUSTED_QUARANTINE) \
+    B(branch, 904, 0, TR_EXHAUSTED_QUARANTINE)   \
+    B(mortal, 905, 1, TR_EXHAUSTED_STOP)         \
+    B(ticker, 906, 0, TR_EXHAUSTED_QUARANTINE)   \
+    B(scribe, 907, 0, TR_EXHAUSTED_QUARANTINE)   \
+    B(caller, 908, 0, TR_EXHAUSTED_QUARANTINE)   \
+    B(array, 909, 0, TR_EXHAUSTED_QUARANTINE)    \
+    B(element, 910, 0, TR_EXHAUSTED_QUARANTINE)  \
+    B(pair, 911, 0, TR_EXHAUSTED_QUARANTINE)     \
     B(witness, 912, 0, TR_EXHAUSTED_QUARANTINE)
 
 #define SIM_BEHAVIOUR_DECLARE(name, id, restarts, exhausted) \
@@ -123,10 +123,10 @@ SIM_BEHAVIOURS(SIM_PLAY_DECLARE)
     if ((state)->table.size == sizeof own) {                                             \
         memcpy(&own, (state)->table.data, sizeof own);                                   \
     }
-#define SIM_KEEP(own, state)                                \
-    do {                                                    \
-        memcpy((state)->table.data, &(own), sizeof(own));   \
-        (state)->table.size = (uint16_t)sizeof(own);        \
+#define SIM_KEEP(own, state)                              \
+    do {                                                  \
+        memcpy((state)->table.data, &(own), sizeof(own)); \
+        (state)->table.size = (uint16_t)sizeof(own);      \
     } while (false)
 
 /* A number of the player's plan: the same whenever it is asked for. */

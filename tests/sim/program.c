@@ -74,9 +74,15 @@ static void hear_granted(struct sim_host *host, const struct tr_granted *granted
         return; /* asked again */
     }
     host->program.granted++;
-    struct sim_entry *entry =
-        sim_ledger_entry(&host->world->ledger, host->index, granted->actor.key);
-    entry->was_granted = true;
+    struct sim_ledger *ledger = &host->world->ledger;
+    for (uint32_t i = 0; i < ledger->count; i++) {
+        const struct sim_entry *entry = &ledger->entries[i];
+        if (entry->was_granted && entry->host == host->index &&
+            entry->key.group == granted->actor.key.group) {
+            sim_fail("group %llu was given twice", (unsigned long long)entry->key.group);
+        }
+    }
+    sim_ledger_entry(ledger, host->index, granted->actor.key)->was_granted = true;
 }
 
 static bool hear(struct sim_host *host)
@@ -151,16 +157,14 @@ static void forget_wish(struct sim_host *host, struct tr_key key)
 static void resume(struct sim_host *host, const struct tri_actor *actor)
 {
     const struct tri_message *first = actor->mailbox_head;
-    struct tr_resume resume = {
-        .drop = first != NULL &&
-                tr_envelope_get(first->bytes, 16, type) == tr_sim_poison_schema.id};
+    struct tr_resume resume = {.drop = first != NULL && tr_envelope_get(first->bytes, 16, type) ==
+                                                            tr_sim_poison_schema.id};
     host->world->counts.resumes++;
     say_to_actor(host, actor, TR_KIND_CONTROL, &tr_resume_schema, &resume);
 }
 
 /* Looks at one actor; whether something was done about it. */
-static bool look_at(struct sim_host *host, const struct tri_worker *worker,
-                    struct tri_actor *actor)
+static bool look_at(struct sim_host *host, const struct tri_worker *worker, struct tri_actor *actor)
 {
     if (actor->phase == TRI_QUARANTINED) {
         if (!may_wish(host, actor->key)) {
@@ -200,8 +204,8 @@ static bool look(struct sim_host *host)
             }
         }
     }
-    uint64_t pause = did_find || program->look_pause_ns == 0 ? LOOK_FIRST_NS
-                                                             : program->look_pause_ns * 2;
+    uint64_t pause =
+        did_find || program->look_pause_ns == 0 ? LOOK_FIRST_NS : program->look_pause_ns * 2;
     program->look_pause_ns = pause < LOOK_MOST_NS ? pause : LOOK_MOST_NS;
     program->look_ns = now_ns + program->look_pause_ns;
     return did_find;

@@ -48,6 +48,7 @@ struct sim_shadow {
     size_t capacity;
     struct caught *caught; /* by number */
     uint64_t last_number;
+    uint64_t caught_number; /* of the batch that is done to it right now */
     struct writer writers[WRITERS_MAX];
     uint32_t writer_count;
 };
@@ -233,6 +234,15 @@ uint64_t sim_shadow_records(const struct sim_shadow *shadow, struct tr_key key)
     return 0;
 }
 
+uint64_t sim_shadow_record_count(const struct sim_shadow *shadow)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < shadow->writer_count; i++) {
+        count += shadow->writers[i].records;
+    }
+    return count;
+}
+
 /* The records of one writer are numbered, and none is missing. */
 static void note_record(struct sim_shadow *shadow, const struct tri_op *op)
 {
@@ -251,6 +261,10 @@ static void note_record(struct sim_shadow *shadow, const struct tri_op *op)
 
 static void apply(struct sim_shadow *shadow, const struct tri_op *op)
 {
+    sim_say("host %u at number %llu: operation %u on %llu/%llu number %llu, %zu bytes",
+            shadow->host->index, (unsigned long long)shadow->caught_number, op->kind,
+            (unsigned long long)op->key.group, (unsigned long long)op->key.serial,
+            (unsigned long long)op->number, op->data.size);
     struct row row = row_of(op);
     switch (op->kind) {
     case TRI_OP_PUT_COUNTER:
@@ -283,13 +297,16 @@ void sim_shadow_capture(struct sim_host *host, uint32_t worker, const uint8_t *d
     struct caught *caught = sim_must(malloc(sizeof *caught + size));
     *caught = (struct caught){.number = header.number, .size = size};
     memcpy(caught->bytes, data, size);
-    /* A picture is of this batch only while nothing has changed since it was cut. */
+    /* A batch that has waited for a full pipe is older than what its worker looks like now. */
     struct tri_worker *from = &host->host->workers[worker];
-    if (from->cut_number == header.number && from->handled_since_cut == 0 &&
+    if (from->outbox.places[TRI_PLACE_JOURNAL].backlog_head == NULL &&
         sim_below(&world->chance.checks, world->plan.snapshot_every) == 0) {
         caught->picture = sim_picture_take(from);
         world->counts.snapshots++;
     }
+    sim_say("host %u worker %u batch %llu leaves with %u operations%s", host->index, worker,
+            (unsigned long long)header.number, header.op_count,
+            caught->picture != NULL ? " and a picture" : "");
     struct caught **link = &shadow->caught;
     while (*link != NULL && (*link)->number < header.number) {
         link = &(*link)->next;
@@ -309,6 +326,7 @@ static void apply_first(struct sim_shadow *shadow)
     struct tr_bytes batch = {.data = caught->bytes, .size = caught->size};
     struct tri_op op;
     size_t offset = 0;
+    shadow->caught_number = caught->number;
     while (tri_batch_next(batch, &offset, &op)) {
         if (op.kind != TRI_OP_CALL) {
             apply(shadow, &op);

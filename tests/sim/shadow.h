@@ -37,6 +37,9 @@ uint64_t sim_shadow_records(const struct sim_shadow *shadow, struct tr_key write
 bool sim_shadow_find(const struct sim_shadow *shadow, const struct tri_op *op,
                      struct tr_bytes *bytes);
 
+/* How many records there must be in all. */
+uint64_t sim_shadow_record_count(const struct sim_shadow *shadow);
+
 /* Whether nothing but named cells is left. */
 bool sim_shadow_is_empty(const struct sim_shadow *shadow, char *text, size_t size);
 

@@ -1,5 +1,5 @@
 /*
- * The simulator's program: runs seeds until one of them shows a fault, and says how to see it again.
+ * The simulator's program: runs seeds until one shows a fault, and says how to see it again.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -189,6 +189,8 @@ int main(int count, char **arguments)
     program_name = arguments[0];
     running_plant = options.plant;
     signal(SIGSEGV, on_signal);
+    signal(SIGBUS, on_signal);
+    signal(SIGFPE, on_signal);
     signal(SIGABRT, on_signal);
     if (!options.is_one) {
         run_all(&options);

@@ -22,10 +22,37 @@ static void fold_event(struct sim_host *host, uint32_t worker, const struct tri_
     fold(world, event->from_serial);
     fold(world, (uint64_t)event->to_group << 32 | event->sequence);
     fold(world, (uint64_t)event->type << 16 | (uint64_t)event->point << 8 | (uint8_t)event->reason);
-    sim_say("host %u worker %u %s type %u to %u/%llu from %llu sequence %u reason %d",
-            host->index, worker, tr_tap_point_name(event->point), event->type, event->to_group,
+    sim_say("host %u worker %u %s type %u to %u/%llu from %llu sequence %u reason %d", host->index,
+            worker, tr_tap_point_name(event->point), event->type, event->to_group,
             (unsigned long long)event->to_serial, (unsigned long long)event->from_serial,
             event->sequence, event->reason);
+}
+
+/* What one frame says, for people who follow a run. */
+static void say_frame(const struct sim_host *host, uint32_t place, const struct sim_frame *frame)
+{
+    struct tri_frame view = {.data = frame->data, .size = frame->size};
+    struct tr_bytes bytes;
+    bool is_stored;
+    size_t offset = 0;
+    while (tri_frame_next(&view, &offset, &bytes, &is_stored)) {
+        if (bytes.size == 0) {
+            continue;
+        }
+        struct tr_envelope envelope;
+        tr_envelope_unpack(bytes.data, &envelope);
+        sim_say("host %u place %u is told by place %u: type %u kind %u to %llu/%llu sequence %llu",
+                host->index, place, tri_frame_place(&view), envelope.type, envelope.kind,
+                (unsigned long long)envelope.to_group, (unsigned long long)envelope.to_serial,
+                (unsigned long long)envelope.sequence);
+    }
+}
+
+void sim_say_frame(const struct sim_host *host, uint32_t place, const struct sim_frame *frame)
+{
+    if (host->world->is_verbose && place != TRI_PLACE_JOURNAL) {
+        say_frame(host, place, frame);
+    }
 }
 
 static void read_recorder(struct sim_host *host, uint32_t index)
@@ -117,9 +144,8 @@ static void end_if_fatal(struct sim_host *host)
 {
     const struct tr_host *made = host->host;
     struct sim_world *world = host->world;
-    int fatal = host->store != NULL && made->journal.state == TRI_JOURNAL_FAILED
-                    ? made->journal.error
-                    : 0;
+    int fatal =
+        host->store != NULL && made->journal.state == TRI_JOURNAL_FAILED ? made->journal.error : 0;
     for (uint32_t i = 0; i < made->shared.worker_count; i++) {
         fatal = fatal == 0 ? made->workers[i].fatal : fatal;
     }
@@ -164,6 +190,10 @@ uint64_t sim_party_due_ns(const struct sim_host *host, const struct sim_party *p
     if (party->is_asleep) {
         uint64_t frame_ns = sim_net_due_ns(&host->net, place_of(party));
         due_ns = frame_ns < party->wake_ns ? frame_ns : party->wake_ns;
+        if (party->kind == SIM_OUTSIDE) {
+            uint64_t reply_ns = sim_outside_due_ns(host);
+            due_ns = reply_ns < due_ns ? reply_ns : due_ns;
+        }
     }
     return due_ns > party->paused_until_ns ? due_ns : party->paused_until_ns;
 }

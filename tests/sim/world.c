@@ -14,7 +14,7 @@
 #define MS 1000000ULL
 
 /* Bounds of the calm time: who has not ended then never will. */
-#define CALM_NS_MAX (4 * 3600 * 1000 * MS)
+#define CALM_NS_MAX (3600 * 1000 * MS)
 #define STEPS_MAX 3000000
 
 /* One in so many turns the owners are counted. */
@@ -309,11 +309,14 @@ static void make_world(struct sim_world *world)
 /* All hosts stop in order; then nothing may be left. */
 static void end_world(struct sim_world *world)
 {
-    world->is_calm = true;
+    calm_down(world);
     for (uint32_t i = 0; i < world->plan.host_count; i++) {
         struct sim_host *host = &world->hosts[i];
         if (world->has_failed && world->is_verbose) {
             sim_explain(host);
+        }
+        if (host->host != NULL && !world->has_failed) {
+            sim_check_idle(host);
         }
         if (host->host != NULL) {
             sim_host_stop(host);

@@ -82,9 +82,9 @@ struct sim_host {
     uint32_t party_count;
     uint64_t born_ns; /* where its monotonic clock began */
     int64_t wall_offset_ms;
-    uint64_t up_at_ns; /* when it starts again */
+    uint64_t up_at_ns;      /* when it starts again */
     uint64_t room_until_ns; /* when a full disk has room again; 0: it has */
-    int64_t memory_bytes; /* in use by this host */
+    int64_t memory_bytes;   /* in use by this host */
     uint64_t events_seen[TR_WORKERS_MAX];
     uint32_t starts;
 };
@@ -102,22 +102,22 @@ struct sim_chances {
 };
 
 /* Totals of a run, for people and for tests that want to see that something happened. */
-#define SIM_COUNTS(C) \
-    C(steps)          \
-    C(handled)        \
-    C(commits)        \
-    C(crashes)        \
-    C(stops)          \
-    C(pauses)         \
-    C(moves)          \
-    C(full_disks)     \
-    C(failed_disks)   \
-    C(failed_handlers) \
+#define SIM_COUNTS(C)     \
+    C(steps)              \
+    C(handled)            \
+    C(commits)            \
+    C(crashes)            \
+    C(stops)              \
+    C(pauses)             \
+    C(moves)              \
+    C(full_disks)         \
+    C(failed_disks)       \
+    C(failed_handlers)    \
     C(failed_allocations) \
-    C(resumes)        \
-    C(outside_calls)  \
-    C(snapshots)      \
-    C(compares)       \
+    C(resumes)            \
+    C(outside_calls)      \
+    C(snapshots)          \
+    C(compares)           \
     C(jumps)
 
 struct sim_counts {
@@ -133,8 +133,7 @@ struct sim_world {
     struct sim_ledger ledger;
     struct sim_counts counts;
     const struct sim_plant *plant; /* NULL: nothing is planted */
-    uint64_t plant_state[4];
-    bool was_planted; /* the planted fault has struck */
+    bool was_planted;              /* the planted fault has struck */
     uint64_t now_ns;
     uint64_t signature;
     bool is_calm;     /* faults are over: from now on everything must reach its end */
@@ -189,6 +188,9 @@ bool sim_host_is_idle(const struct sim_host *host);
 
 /* ------------------------------------------------------------------------------------ step.c */
 
+/* A batch is read: tells people what is in it. */
+void sim_say_frame(const struct sim_host *host, uint32_t place, const struct sim_frame *frame);
+
 /* One turn of a party. */
 void sim_step(struct sim_host *host, struct sim_party *party);
 
@@ -214,7 +216,10 @@ void sim_check_owners(struct sim_host *host);
 /* What the outside has seen is in what was loaded. */
 void sim_check_loaded(struct sim_host *host);
 
-/* After the end: nothing is left, in memory and in the store. */
+/* When all actors have ended: workers remember nothing of them. */
+void sim_check_idle(struct sim_host *host);
+
+/* After the end of a host: nothing is left in its store. */
 void sim_check_end(struct sim_host *host);
 
 /* Prints who is alive and what each waits for. */

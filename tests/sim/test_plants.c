@@ -1,0 +1,84 @@
+/*
+ * Every planted fault is found by the seed that the table names, or soon after it, since every
+ * change of the runtime sends seeds another way; and it finds nothing where nothing is planted.
+ *
+ * Each runs in a process of its own: a run that has failed keeps its memory, and one that meets a
+ * broken invariant of the runtime is not to be gone on with.
+ */
+#include "tests/support/test.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/sim/plant.h"
+#include "tests/sim/world.h"
+
+/* Seeds that may be tried from the known one on. */
+#define SEEDS_AT_MOST 400
+
+enum ending {
+    ENDED_SOUND = 10,
+    ENDED_FOUND = 11,
+};
+
+/* How a run ends, told by the status of a process. */
+static int run_apart(uint64_t seed, const struct sim_plant *plant)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int nowhere = open("/dev/null", O_WRONLY);
+        (void)dup2(nowhere, STDERR_FILENO);
+        struct sim_result result = sim_run(seed, plant, false);
+        _exit(result.has_failed ? ENDED_FOUND : ENDED_SOUND);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The seed from the known one on that finds a fault; 0: none does. */
+static uint64_t find(const struct sim_plant *plant)
+{
+    for (uint64_t i = 0; i < SEEDS_AT_MOST; i++) {
+        if (run_apart(plant->first_seed + i, plant) == ENDED_FOUND) {
+            return plant->first_seed + i;
+        }
+    }
+    return 0;
+}
+
+static void finds_each_planted_fault(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sim_plant_count; i++) {
+        uint64_t seed = find(&sim_plants[i]);
+        print_message("%s in seed %llu\n", sim_plants[i].name, (unsigned long long)seed);
+        assert_true(seed != 0);
+    }
+}
+
+static void finds_nothing_where_nothing_is_planted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sim_plant_count; i++) {
+        assert_int_equal(run_apart(sim_plants[i].first_seed, NULL), ENDED_SOUND);
+    }
+}
+
+static void plants_many_faults(void **state)
+{
+    (void)state;
+    assert_true(sim_plant_count >= 12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plants_many_faults),
+        cmocka_unit_test(finds_each_planted_fault),
+        cmocka_unit_test(finds_nothing_where_nothing_is_planted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

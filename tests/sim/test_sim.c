@@ -1,0 +1,89 @@
+/*
+ * The simulator as a test: some hundred seeds without a finding, and that they are worth something:
+ * a seed is a run, another seed is another run, and every kind of fault has happened.
+ */
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/sim/world.h"
+
+#define SEEDS 300
+#define SEEDS_LONG 20000
+
+static struct sim_counts total;
+static uint64_t signatures[SEEDS];
+
+static void add_counts(const struct sim_counts *counts)
+{
+#define ADD_COUNT(name) total.name += counts->name;
+    SIM_COUNTS(ADD_COUNT)
+#undef ADD_COUNT
+}
+
+/* A run that failed leaves its memory behind: there is nothing to go on with. */
+static struct sim_result run_sound(uint64_t seed)
+{
+    struct sim_result result = sim_run(seed, NULL, false);
+    if (result.has_failed) {
+        fprintf(stderr, "seed %llu: %s\nreplay: %s/simulate --seed %llu\n",
+                (unsigned long long)seed, result.failure, TROUPE_BUILD_DIR,
+                (unsigned long long)seed);
+        fflush(stderr);
+        _exit(1);
+    }
+    return result;
+}
+
+static void finds_nothing_in_sound_seeds(void **state)
+{
+    (void)state;
+    uint64_t count = getenv("TROUPE_TEST_LONG") != NULL ? SEEDS_LONG : SEEDS;
+    for (uint64_t seed = 1; seed <= count; seed++) {
+        struct sim_result result = run_sound(seed);
+        add_counts(&result.counts);
+        if (seed <= SEEDS) {
+            signatures[seed - 1] = result.signature;
+        }
+    }
+}
+
+static void has_seen_every_fault(void **state)
+{
+    (void)state;
+#define ASSERT_SEEN(name) assert_true(total.name > 0);
+    SIM_COUNTS(ASSERT_SEEN)
+#undef ASSERT_SEEN
+}
+
+static void takes_the_same_way_twice(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 10; seed <= SEEDS; seed += 29) {
+        assert_true(run_sound(seed).signature == signatures[seed - 1]);
+    }
+}
+
+static void takes_another_way_with_each_seed(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < SEEDS; i++) {
+        for (uint32_t j = i + 1; j < SEEDS; j++) {
+            assert_true(signatures[i] != signatures[j]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_nothing_in_sound_seeds),
+        cmocka_unit_test(has_seen_every_fault),
+        cmocka_unit_test(takes_the_same_way_twice),
+        cmocka_unit_test(takes_another_way_with_each_seed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
