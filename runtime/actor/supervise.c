@@ -211,6 +211,16 @@ static void end_far_kin(struct tri_worker *worker, const struct tri_actor *actor
     }
 }
 
+/* Takes the counters of some workers out of the store. */
+static void forget_counters(struct tri_worker *worker, uint64_t number, uint32_t first,
+                            uint32_t end)
+{
+    for (uint32_t i = first; worker->is_journaled && i < end; i++) {
+        struct tri_op op = {.kind = TRI_OP_DELETE_COUNTER, .key = {number, i + 1}};
+        tri_batch_add(&worker->batch, &op);
+    }
+}
+
 /* The group goes with its first actor: all others were its children. */
 void tri_end_group(struct tri_worker *worker, uint64_t number)
 {
@@ -222,9 +232,9 @@ void tri_end_group(struct tri_worker *worker, uint64_t number)
         group->is_ended = true;
         return;
     }
-    if (worker->is_journaled) {
-        struct tri_op op = {.kind = TRI_OP_DELETE_COUNTER, .key = {number, worker->index + 1}};
-        tri_batch_add(&worker->batch, &op);
+    forget_counters(worker, number, worker->index, worker->index + 1);
+    if (worker->shared->has_lost_workers) {
+        forget_counters(worker, number, worker->shared->worker_count, TR_WORKERS_MAX);
     }
     tri_group_remove(worker, number);
 }

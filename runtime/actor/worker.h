@@ -35,9 +35,10 @@ struct tri_shared {
     uint32_t behaviour_count;
     uint32_t worker_count;
     enum tr_durability durability;
-    uint32_t host_epoch; /* the store's incarnation: what this host's messages carry */
-    uint32_t services;   /* bits by enum tr_service: who is there to be called */
-    bool is_balanced;    /* actors move from busy workers to idle ones */
+    uint32_t host_epoch;   /* the store's incarnation: what this host's messages carry */
+    uint32_t services;     /* bits by enum tr_service: who is there to be called */
+    bool is_balanced;      /* actors move from busy workers to idle ones */
+    bool has_lost_workers; /* the store has counters of workers that this start does not have */
     uint64_t seed;
     uint64_t start_ns; /* when the host was made, on both clocks */
     uint64_t start_wall_ms;

@@ -32,7 +32,9 @@ static int load_counter(void *self, const struct tri_op *op)
     struct loading *loading = self;
     uint64_t index = op->key.serial - 1;
     if (index >= loading->host->shared.worker_count) {
-        return 0; /* of a worker that this start does not have; it stays in the store */
+        /* Of a worker that this start does not have: it stays in the store until the group ends. */
+        loading->host->shared.has_lost_workers = true;
+        return tri_group_get(&loading->host->workers[0], op->key.group) == NULL ? TR_MEMORY : 0;
     }
     struct tri_group *group = tri_group_get(&loading->host->workers[index], op->key.group);
     if (group == NULL) {
@@ -50,6 +52,7 @@ static int load_actor(void *self, const struct tri_op *op)
     int error = tri_image_read(worker, op->key, op->data, &loading->actor);
     if (error == 0) {
         loading->actor->flags |= TRI_ACTOR_STORED;
+        tri_group_find(worker, op->key.group)->is_spread = true;
     }
     return error;
 }
@@ -274,6 +277,30 @@ static void forget_muting(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
+/* Whether anybody of a group lives on any worker. */
+static bool is_inhabited(struct tr_host *host, uint64_t number)
+{
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        const struct tri_group *group = tri_group_find(&host->workers[i], number);
+        if (group != NULL && group->actor_count > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A group's first actor may have ended just before the host did, and not all workers heard it. */
+static void end_empty_groups(struct tr_host *host, struct tri_worker *worker)
+{
+    struct tri_group_map *map = &worker->groups;
+    for (uint32_t i = 0; i <= map->mask; i++) {
+        /* Taking one out may move another to its place. */
+        while (map->groups[i].number != 0 && !is_inhabited(host, map->groups[i].number)) {
+            tri_end_group(worker, map->groups[i].number);
+        }
+    }
+}
+
 static void open_actors(struct tr_host *host, struct tri_worker *worker)
 {
     uint64_t cursor = 0;
@@ -317,6 +344,9 @@ int tri_host_load(struct tr_host *host)
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
         while (end_an_orphan(host, &host->workers[i])) {
         }
+    }
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        end_empty_groups(host, &host->workers[i]);
     }
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
         open_actors(host, &host->workers[i]);
