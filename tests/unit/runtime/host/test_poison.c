@@ -36,7 +36,8 @@ static struct tr_ref find(struct tr_host *host, const char *address)
 static void begin_timer(struct tr_host *host, enum town_verb verb)
 {
     struct tr_ref bad = find(host, "/bad");
-    town_do(host, bad, (struct tr_town_do){.verb = TOWN_LATER, .count = 100, .then = verb});
+    town_do(host, bad,
+            (struct tr_town_do){.verb = TOWN_LATER, .count = 100, .then = (uint8_t)verb});
 }
 
 /* What kills is a message of ann's, and three ticks of carl's come later but are loaded first. */
@@ -44,7 +45,7 @@ static void begin_message(struct tr_host *host, enum town_verb verb)
 {
     struct tr_ref bad = find(host, "/bad");
     town_do(host, find(host, "/ann"),
-            (struct tr_town_do){.verb = TOWN_PASS, .then = verb, .peer = bad});
+            (struct tr_town_do){.verb = TOWN_PASS, .then = (uint8_t)verb, .peer = bad});
     town_do(host, find(host, "/carl"),
             (struct tr_town_do){.verb = TOWN_TELL, .count = TICKS, .peer = bad});
 }

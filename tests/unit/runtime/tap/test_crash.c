@@ -46,7 +46,7 @@ static int play(const char *role, const char *folder)
     }
     for (size_t i = 0; i < TR_COUNT_OF(ends); i++) {
         if (strcmp(role, ends[i].role) == 0) {
-            town_do(host, bob, (struct tr_town_do){.verb = ends[i].verb});
+            town_do(host, bob, (struct tr_town_do){.verb = (uint8_t)ends[i].verb});
         }
     }
     int reason;
