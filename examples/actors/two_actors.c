@@ -81,7 +81,8 @@ int main(void)
     struct tr_ping first = {0};
     struct tr_ref ping;
     must(tr_host_spawn(host, &pong_behaviour, NULL, &first.pong), "spawning pong");
-    struct tr_spawn_options options = {.name = tr_text_of("ping"), .state = &first};
+    struct tr_spawn_options options = {
+        .name = tr_text_of("ping"), .state = &first, .is_watched = true};
     must(tr_host_spawn(host, &ping_behaviour, &options, &ping), "spawning ping");
     must(tr_host_tell(host, ping, &tr_start_schema, &(struct tr_start){}), "starting ping");
 
