@@ -43,7 +43,7 @@
 
 /* Timers, monitors, links, open questions and debts of one actor. A handler that wants more fails;
  * a monitor or a link from somebody else that finds no room is answered as an end, TR_LIMIT. */
-#define TR_EDGES_MAX 65536
+#define TR_EDGES_MAX 16384
 
 /* Memory of one worker's actors and messages; above it new root actors are refused. */
 #define TR_WORKER_BYTES_MAX (8ULL << 30)

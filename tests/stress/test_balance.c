@@ -13,15 +13,6 @@
 #define TASKS_EACH 10
 #define TASK_NS 1000000
 
-/* gcc and clang each have their way to say so. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED true
-#elif defined(__has_feature)
-#define IS_SANITIZED (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
-#else
-#define IS_SANITIZED false
-#endif
-
 #define TR_CHORE_FIELDS(FIELD, ARRAY) FIELD(u64, left, 1, 0)
 #define TR_CREW_FIELDS(FIELD, ARRAY) \
     FIELD(u64, children, 1, 0)       \
@@ -126,7 +117,7 @@ static uint64_t work(bool is_balanced)
 static void test_balancing_helps(void **state)
 {
     (void)state;
-    if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || IS_SANITIZED) {
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || TEST_SLOWNESS > 1) {
         /* One core cannot do two things at once, and a sanitizer's time says nothing. */
         (void)work(true);
         return;
