@@ -10,12 +10,13 @@
 
 #define WAIT_SLICE_NS 50000000
 
-/* A DOWN that came while something else was waited for. */
+/* A DOWN that came while something else was waited for, or one that will come for sure. */
 struct tri_ended {
     struct tri_ended *next;
     struct tr_key actor;
     uint64_t monitor;
     int reason;
+    bool is_open; /* it has not come yet */
 };
 
 /* Everything that can come in here, as far as somebody waits for it. */
@@ -102,18 +103,35 @@ static void read_answer(struct tr_bytes bytes, struct answer *answer)
     }
 }
 
-/* Keeps the end of an actor until somebody asks for it. */
-static void keep_ended(struct tr_host *host, const struct answer *answer)
+static struct tri_ended *find_ended(struct tr_host *host, uint64_t monitor)
+{
+    struct tri_ended *ended = host->ended;
+    while (ended != NULL && ended->monitor != monitor) {
+        ended = ended->next;
+    }
+    return ended;
+}
+
+/* The end that a monitor is to hear of, open when it is made. */
+static struct tri_ended *open_ended(struct tr_host *host, uint64_t monitor, struct tr_key actor)
 {
     struct tri_ended *ended = tr_alloc(sizeof *ended);
     TR_ASSERT(ended != NULL); /* whoever waits for it would wait for ever */
     *ended = (struct tri_ended){
-        .next = host->ended,
-        .actor = answer->actor.key,
-        .monitor = answer->monitor,
-        .reason = answer->reason,
-    };
+        .next = host->ended, .actor = actor, .monitor = monitor, .is_open = true};
     host->ended = ended;
+    return ended;
+}
+
+/* Keeps the end of an actor until somebody asks for it. */
+static void keep_ended(struct tr_host *host, const struct answer *answer)
+{
+    struct tri_ended *ended = find_ended(host, answer->monitor);
+    if (ended == NULL) {
+        ended = open_ended(host, answer->monitor, answer->actor.key);
+    }
+    ended->reason = answer->reason;
+    ended->is_open = false;
 }
 
 /* Reads what is there; gives the answer to the wish, keeps the ends of actors. */
@@ -189,6 +207,9 @@ int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
     }
     if (error == 0) {
         *actor = answer.actor;
+        if (wanted->is_watched && find_ended(host, birth.wish) == NULL) {
+            (void)open_ended(host, birth.wish, answer.actor.key);
+        }
     }
     return error;
 }
@@ -199,21 +220,49 @@ int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema 
     return host->is_started ? tell_actor(host, to, TR_KIND_TELL, schema, body) : TR_CLOSED;
 }
 
-/* Takes an end that has come: of this monitor, or of this actor (monitor 0). */
-static bool take_ended(struct tr_host *host, uint64_t monitor, struct tr_key actor, int *reason)
+/*
+ * What is known of an actor's end. A monitor that comes too late hears that nobody is there, from
+ * another worker maybe and before the end itself: so an end that will come for sure is waited for,
+ * and one that has come is better than such an answer.
+ */
+static const struct tri_ended *known_end(const struct tr_host *host, uint64_t monitor,
+                                         struct tr_key actor)
 {
-    for (struct tri_ended **link = &host->ended; *link != NULL; link = &(*link)->next) {
-        struct tri_ended *ended = *link;
-        bool is_wanted =
-            monitor != 0 ? ended->monitor == monitor : tr_key_equal(ended->actor, actor);
-        if (is_wanted) {
-            *reason = ended->reason;
-            *link = ended->next;
-            tr_free(ended);
-            return true;
+    const struct tri_ended *known = NULL;
+    for (const struct tri_ended *ended = host->ended; ended != NULL; ended = ended->next) {
+        if (!tr_key_equal(ended->actor, actor)) {
+            continue;
+        }
+        if (ended->is_open) {
+            return NULL;
+        }
+        bool is_better = known == NULL || known->reason == TR_NO_ACTOR;
+        if (is_better && (ended->monitor == monitor || ended->reason != TR_NO_ACTOR)) {
+            known = ended;
         }
     }
-    return false;
+    return known;
+}
+
+/* Takes the end of an actor, and all that was said of it. */
+static bool take_ended(struct tr_host *host, uint64_t monitor, struct tr_key actor, int *reason)
+{
+    const struct tri_ended *known = known_end(host, monitor, actor);
+    if (known == NULL) {
+        return false;
+    }
+    *reason = known->reason;
+    struct tri_ended **link = &host->ended;
+    while (*link != NULL) {
+        struct tri_ended *ended = *link;
+        if (tr_key_equal(ended->actor, actor)) {
+            *link = ended->next;
+            tr_free(ended);
+        } else {
+            link = &ended->next;
+        }
+    }
+    return true;
 }
 
 /* Waits for the DOWN of a monitor; the host's end and the time are answers too. */
@@ -224,7 +273,7 @@ static int await_down(struct tr_host *host, uint64_t monitor, struct tr_key acto
     struct answer unused;
     while (true) {
         (void)read_frames(host, 0, &unused); /* nothing is wished for: ends are what matters */
-        if (take_ended(host, 0, actor, reason) || take_ended(host, monitor, actor, reason)) {
+        if (take_ended(host, monitor, actor, reason)) {
             return 0;
         }
         uint64_t waited_ms = (tri_monotonic_ns(host->env) - begin_ns) / 1000000;

@@ -233,8 +233,8 @@ static int read_bookings(void *self, const struct tri_op *op)
 static const struct tr_schema *const records[] = {&tr_booking_schema};
 
 /*
- * Whether the store knows of all that was acknowledged. No store is one that knows nothing, and so is
- * one whose making was cut off: SQLite lets only a writer take that back.
+ * Whether the store knows of all that was acknowledged. No store is one that knows nothing, and so
+ * is one whose making was cut off: SQLite lets only a writer take that back.
  */
 static bool is_kept(const char *folder)
 {
@@ -374,7 +374,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 static struct run run_new(void)
 {
     struct run run;
-    /* A process that is killed leaves its writes with the system, so memory is as good as a disk. */
+    /* A killed process leaves its writes with the system, so memory is as good as a disk. */
     const char *place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     (void)snprintf(run.folder, sizeof run.folder, "%s/troupe-kill-XXXXXX", place);
     assert_non_null(mkdtemp(run.folder));

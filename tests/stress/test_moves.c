@@ -1,7 +1,7 @@
 /*
  * Moves with real threads and a store: askers and answerers are moved while questions, timers and
- * children are under way. Each question gets exactly one answer; each asker ends with its count; and
- * nothing is left when all have ended.
+ * children are under way. Each question gets exactly one answer, each asker ends with its count,
+ * and nothing is left when all have ended.
  */
 #include <ftw.h>
 #include <stdio.h>
