@@ -269,6 +269,12 @@ static void deliver_service(struct tri_worker *worker, struct tri_message *messa
 {
     uint64_t serial = tr_envelope_get(message->bytes, 64, to_serial);
     uint32_t place = service_place(serial);
+    uint32_t incarnation = tr_envelope_get(message->bytes, 32, to_incarnation);
+    if (incarnation != 0 && incarnation != worker->shared->host_epoch) {
+        /* For the program that ran here before a restart: its numbers mean others now. */
+        tri_dead_letter(worker, message, TR_STALE_INCARNATION);
+        return;
+    }
     if (place == 0 || (worker->shared->services & 1U << serial) == 0) {
         tri_dead_letter(worker, message, place == 0 ? TR_NO_ACTOR : TR_NO_CONNECTION);
         return;

@@ -59,7 +59,7 @@ static int bear(struct tri_worker *worker, const struct tr_birth *wish, struct t
     }
     if (wish->is_watched) {
         /* The program hears of the end, however soon it comes. */
-        struct tr_ref control = {{0, TR_SERVICE_CONTROL}, 0};
+        struct tr_ref control = {{0, TR_SERVICE_CONTROL}, worker->shared->host_epoch};
         if (tri_edge_add(worker, actor, TRI_EDGE_MONITORED, control, wish->wish) == NULL) {
             tri_actor_free(worker, actor);
             return TR_MEMORY;
