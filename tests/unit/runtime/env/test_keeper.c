@@ -282,9 +282,9 @@ static void timeout_kills_after_grace(void **state)
 {
     struct keeper_fixture *fixture = *state;
     fixture_connect(fixture);
-    struct job heeds = {.key = "heeds", .act = {"heed", "p1"}, .grace_ms = 5000, .timeout_ms = 300};
+    struct job heeds = {.key = "heeds", .act = {"heed", "p1"}, .grace_ms = 5000, .timeout_ms = 500};
     struct job resists = {
-        .key = "resists", .act = {"resist", "p2"}, .grace_ms = 300, .timeout_ms = 300};
+        .key = "resists", .act = {"resist", "p2"}, .grace_ms = 200, .timeout_ms = 500};
     struct job at_once = {.key = "at once", .act = {"heed", "p3"}, .timeout_ms = 300};
     fixture_start(fixture, &heeds);
     fixture_start(fixture, &resists);
@@ -295,7 +295,7 @@ static void timeout_kills_after_grace(void **state)
     end = fixture_await(fixture, &tr_process_ended_schema, "resists");
     expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
     assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_TIMEOUT);
-    assert_true(end.ended.elapsed_us >= 590000);
+    assert_true(end.ended.elapsed_us >= 690000);
     end = fixture_await(fixture, &tr_process_ended_schema, "at once");
     expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
 }
@@ -368,8 +368,8 @@ static void nothing_is_left_behind(void **state)
     struct keeper_fixture *fixture = *state;
     fixture_connect(fixture);
     struct job other = {.key = "other", .act = {"wait", "20000"}};
-    struct job in_group = {.key = "group", .act = {"leave", "p1", "100"}};
-    struct job a_daemon = {.key = "daemon", .act = {"daemon", "p2", "100"}};
+    struct job in_group = {.key = "group", .act = {"leave", "p1", "500"}};
+    struct job a_daemon = {.key = "daemon", .act = {"daemon", "p2", "500"}};
     struct job chain = {.key = "chain", .act = {"chain", "p3", "4"}};
     fixture_start(fixture, &other); /* it runs all the time and keeps what is its own */
     fixture_start(fixture, &in_group);
