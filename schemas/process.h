@@ -80,7 +80,8 @@ const char *tr_process_phase_name(uint8_t phase);
 
 /*
  * The first message in both directions. `follow` asks for every end, past and to come. The keeper
- * answers with what it is: its process and how much it has in hand.
+ * answers with what it is: its process and how much it has in hand. It is how versions are told, so
+ * it stays as it is for ever.
  */
 #define TR_KEEPER_HELLO_FIELDS(FIELD, ARRAY) \
     FIELD(u16, protocol, 1, 0)               \
@@ -166,6 +167,12 @@ const char *tr_process_phase_name(uint8_t phase);
 #define TR_PROCESS_FORGET_FIELDS(FIELD, ARRAY) FIELD(text, key, 1, 0)
 
 /*
+ * How many processes may run at once from now on (0: no bound but the keeper's own). What is asked
+ * for beyond that is written down and waits, and begins without delay when another ends.
+ */
+#define TR_KEEPER_TURNS_FIELDS(FIELD, ARRAY) FIELD(u32, running_max, 1, 0)
+
+/*
  * The log only: a keeper took the log over. `place` names boot, process namespace and folder, so
  * that pids of another boot, machine or copy of the folder are never taken for living ones.
  * `store` is a random number made with the log; with the key it marks processes as ours.
@@ -181,6 +188,12 @@ const char *tr_process_phase_name(uint8_t phase);
     FIELD(text, key, 1, 0)                   \
     FIELD(u64, asked_ms, 1, 0)
 
+/*
+ * The log only: written before the process exists. A keeper that follows on the same machine knows
+ * by it what may have run.
+ */
+#define TR_LOG_LAUNCHING_FIELDS(FIELD, ARRAY) FIELD(text, key, 1, 0)
+
 #define TR_PROCESS_SCHEMAS(S)                                                      \
     S(keeper_hello, 300, TR_MESSAGE, 1, TR_HINT, TR_KEEPER_HELLO_FIELDS)           \
     S(process_start, 301, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_START_FIELDS)      \
@@ -191,8 +204,10 @@ const char *tr_process_phase_name(uint8_t phase);
     S(process_state, 306, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_STATE_FIELDS)     \
     S(process_stop, 307, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_STOP_FIELDS)       \
     S(process_forget, 308, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_FORGET_FIELDS)    \
+    S(keeper_turns, 309, TR_MESSAGE, 1, TR_DURABLE, TR_KEEPER_TURNS_FIELDS)        \
     S(log_opened, 320, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_OPENED_FIELDS)            \
-    S(log_starting, 321, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_STARTING_FIELDS)
+    S(log_starting, 321, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_STARTING_FIELDS)        \
+    S(log_launching, 322, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_LAUNCHING_FIELDS)
 
 TR_PROCESS_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

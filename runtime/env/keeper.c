@@ -212,7 +212,7 @@ static void begin_to_leave(struct tri_keeper *keeper, const char *why)
     for (struct tri_child *child = keeper->children.first; child != NULL; child = child->next) {
         uint32_t grace_ms =
             child->grace_ms < TR_KEEPER_LEAVE_GRACE_MS ? child->grace_ms : TR_KEEPER_LEAVE_GRACE_MS;
-        tri_children_stop(&keeper->children, child, TR_PROCESS_STOPPED_BY_KEEPER, grace_ms);
+        tri_keeper_stop(keeper, child, TR_PROCESS_STOPPED_BY_KEEPER, grace_ms);
     }
 }
 
@@ -353,6 +353,7 @@ static void set_defaults(struct tri_keeper *keeper, const struct tri_keeper_opti
     if (keeper->options.forgotten_bytes_max == 0) {
         keeper->options.forgotten_bytes_max = TR_KEEPER_LOG_FORGOTTEN_BYTES_MAX;
     }
+    keeper->running_max = TR_KEEPER_CHILDREN_MAX;
     keeper->folder = -1;
     keeper->lock = -1;
     keeper->listener = -1;

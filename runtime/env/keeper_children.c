@@ -100,7 +100,6 @@ int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
     }
     made->entry = entry;
     made->plan = plan;
-    made->serial = ++children->serial;
     made->timeout_ms = start->timeout_ms;
     made->grace_ms = start->grace_ms;
     made->previous = children->last;
@@ -171,7 +170,7 @@ void tri_children_stop(struct tri_children *children, struct tri_child *child,
     }
     uint64_t end_ms = tri_monotonic_ms() + child->grace_ms;
     if (child->pid == 0) {
-        return; /* launching it will see to it */
+        return; /* whoever launches it will see to it */
     }
     if (child->stage == TRI_CHILD_RUNS || child->grace_ms == 0) {
         advance(children, child);
@@ -223,20 +222,25 @@ int tri_children_wait_ms(const struct tri_children *children)
 
 /* ---- Beginning and ending. ------------------------------------------------------------------ */
 
-static int launch_failed(struct tri_child *child, const struct tri_spawn_failure *failure)
+/* Ends a child that never ran. */
+static void end_unlaunched(struct tri_child *child, int number, const char *reason)
 {
-    child->reason = tr_text_copy(tr_text_of(failure->reason));
+    child->reason = tr_text_copy(tr_text_of(reason));
     child->has_ended = true;
     child->end = (struct tr_process_ended){
         .key = child->entry->key,
         .outcome = TR_PROCESS_NOT_STARTED,
-        .status = (uint32_t)failure->number,
+        .status = (uint32_t)number,
         .stopped_by = child->stopped_by,
         .started_ms = child->started_ms,
-        .ended_ms = child->started_ms,
+        .ended_ms = tri_wall_ms(),
         .reason = tr_text_of(child->reason),
     };
-    return TR_FAILED;
+}
+
+void tri_children_skip(struct tri_child *child, const char *reason)
+{
+    end_unlaunched(child, ECANCELED, reason);
 }
 
 int tri_children_launch(struct tri_children *children, struct tri_child *child,
@@ -246,11 +250,13 @@ int tri_children_launch(struct tri_children *children, struct tri_child *child,
     uint32_t pid;
     child->began_us = tri_monotonic_us();
     child->started_ms = tri_wall_ms();
+    child->serial = ++children->serial;
     int error = tri_spawn(&children->spawner, child->plan, &failure, &pid);
     tri_spawn_plan_free(child->plan);
     child->plan = NULL;
     if (error != 0) {
-        return launch_failed(child, &failure);
+        end_unlaunched(child, failure.number, failure.reason);
+        return TR_FAILED;
     }
     child->pid = pid;
     child->next_in_bucket = *bucket_of(children, pid);
@@ -263,9 +269,7 @@ int tri_children_launch(struct tri_children *children, struct tri_child *child,
                                            .pid = pid,
                                            .start_time = error == 0 ? stat.start_time : 0,
                                            .started_ms = child->started_ms};
-    if (child->stopped_by != TR_PROCESS_STOPPED_BY_NOBODY) {
-        advance(children, child);
-    } else if (child->timeout_ms != 0) {
+    if (child->timeout_ms != 0) {
         set_due(children, child, child->began_us / 1000 + child->timeout_ms);
     }
     return 0;

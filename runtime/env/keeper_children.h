@@ -2,11 +2,9 @@
  * The processes that a keeper runs: from a plan to an end, by way of timeouts and stops, and the
  * descendants that they leave behind.
  *
- * A child is in here from the moment its key is asked for until its end is written down. When the
- * leader of a group has ended, the rest of the group is killed. Descendants that left the group
- * become the keeper's children when their parents end (it is their subreaper), and are killed when
- * the process ends whose mark they carry in their environment; those without a mark, when all
- * processes have ended that ran when they were first seen.
+ * A child is in here from the moment its key is asked for until its end is written down; it may
+ * wait to be launched. When the leader of a group has ended, the rest of the group is killed.
+ * Descendants that left the group are seen to by keeper_orphans.h.
  *
  * Times are milliseconds of the monotonic clock. One thread.
  */
@@ -41,7 +39,7 @@ struct tri_child {
     struct tri_spawn_plan *plan;
     enum tri_child_stage stage;
     uint8_t stopped_by;
-    uint64_t serial; /* counts births */
+    uint64_t serial; /* counts launches; 0 before */
     uint64_t timeout_ms;
     uint32_t grace_ms;
     uint64_t due_ms; /* when the next stage begins by itself; 0: never */
@@ -56,7 +54,7 @@ struct tri_children {
     size_t count;
     size_t running; /* launched and not ended */
 
-    uint64_t serial; /* of the latest birth */
+    uint64_t serial; /* of the latest launch */
     uint64_t store;
     const struct tri_key_table *table;
     struct tri_child *buckets[TRI_CHILD_BUCKETS]; /* by pid, while they run */
@@ -90,7 +88,10 @@ TR_MUST_USE int tri_children_launch(struct tri_children *children, struct tri_ch
 /* Forgets a child that was never launched, or has ended. */
 void tri_children_remove(struct tri_children *children, struct tri_child *child);
 
-/* Asks it to stop, or to stop sooner; before it is launched too. */
+/* Ends a child that waits to be launched, as not started. */
+void tri_children_skip(struct tri_child *child, const char *reason);
+
+/* Asks it to stop, or to stop sooner. One that waits to be launched is to be skipped then. */
 void tri_children_stop(struct tri_children *children, struct tri_child *child,
                        enum tr_process_stopper stopper, uint32_t grace_ms);
 

@@ -13,11 +13,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,13 +43,15 @@ struct tri_keeper_client {
     char *program;
     char *command[COMMAND_WORDS_MAX + 2];
     bool is_passive;
+    uint32_t running_max;
     enum state state;
     uint64_t deadline_ms; /* of connecting */
     int epoll;
     int timer;
     int folder;
     int line;    /* where a new keeper says its line */
-    pid_t child; /* the process that becomes it; it ends at once */
+    pid_t child; /* the process that becomes it, until it was waited for; it ends at once */
+    int child_fd;
     struct tri_frames frames;
     bool is_output_awaited;
     bool is_cut; /* nothing more comes after what is there */
@@ -81,6 +85,7 @@ static int copy_options(struct tri_keeper_client *client,
 {
     const char *program = options->program != NULL ? options->program : "/proc/self/exe";
     client->is_passive = options->is_passive;
+    client->running_max = options->running_max;
     client->store_folder = tr_text_copy(tr_text_of(options->store_folder));
     client->program = tr_text_copy(tr_text_of(program));
     if (client->store_folder == NULL || client->program == NULL) {
@@ -117,6 +122,7 @@ int tri_keeper_client_new(const struct tri_keeper_client_options *options,
     made->timer = -1;
     made->folder = -1;
     made->line = -1;
+    made->child_fd = -1;
     made->frames.fd = -1;
     int error = copy_options(made, options);
     if (error == 0) {
@@ -138,12 +144,36 @@ static void close_open(int *fd)
     *fd = -1;
 }
 
-/* Waits for the process that became a keeper; it ended when its line came, or will at once. */
+/*
+ * No longer waits for a descriptor, and closes it. To close it would not be enough: a process that
+ * is just being started may hold a copy for a moment, and epoll goes on as long as there is one.
+ */
+static void close_awaited(const struct tri_keeper_client *client, int *fd)
+{
+    if (*fd >= 0) {
+        (void)epoll_ctl(client->epoll, EPOLL_CTL_DEL, *fd, NULL);
+    }
+    close_open(fd);
+}
+
+/* Takes in the end of the process that became a keeper, when it has ended. */
 static void reap(struct tri_keeper_client *client)
 {
     if (client->child > 0 && waitpid(client->child, NULL, WNOHANG) != 0) {
         client->child = 0;
+        close_awaited(client, &client->child_fd);
     }
+}
+
+/* The same before nobody is left to do it; it has ended by now, or does so at once. */
+static void reap_at_last(struct tri_keeper_client *client)
+{
+    if (client->child > 0 && client->child_fd >= 0) {
+        struct pollfd polled = {.fd = client->child_fd, .events = POLLIN};
+        (void)!poll(&polled, 1, TR_KEEPER_CHILD_END_MS_MAX);
+    }
+    reap(client);
+    close_awaited(client, &client->child_fd);
 }
 
 /* Back to where nothing is open. */
@@ -152,7 +182,10 @@ static void close_connection(struct tri_keeper_client *client)
     struct itimerspec never = {0};
     timerfd_settime(client->timer, 0, &never, NULL);
     reap(client);
-    close_open(&client->line);
+    close_awaited(client, &client->line);
+    if (client->frames.fd >= 0) {
+        (void)epoll_ctl(client->epoll, EPOLL_CTL_DEL, client->frames.fd, NULL);
+    }
     tri_frames_fini(&client->frames);
     client->is_output_awaited = false;
     client->is_cut = false;
@@ -164,6 +197,7 @@ void tri_keeper_client_free(struct tri_keeper_client *client)
         return;
     }
     close_connection(client);
+    reap_at_last(client);
     close_open(&client->folder);
     close_open(&client->timer);
     close_open(&client->epoll);
@@ -287,6 +321,10 @@ static int spawn_keeper(struct tri_keeper_client *client, int line)
 static void start_keeper(struct tri_keeper_client *client)
 {
     int ends[2];
+    if (client->child > 0) {
+        wait_a_moment(client); /* the last one has not ended yet */
+        return;
+    }
     if (pipe2(ends, O_CLOEXEC) != 0) {
         go_down_with_errno(client, "cannot start the keeper");
         return;
@@ -301,8 +339,14 @@ static void start_keeper(struct tri_keeper_client *client)
         client->child = 0;
         errno = number;
         go_down_with_errno(client, "cannot start the keeper");
-    } else if (fcntl(client->line, F_SETFL, O_NONBLOCK) != 0 ||
-               await(client, client->line, EPOLLIN) != 0) {
+        return;
+    }
+    client->child_fd = (int)syscall(SYS_pidfd_open, client->child, 0);
+    if (client->child_fd >= 0) {
+        (void)!await(client, client->child_fd, EPOLLIN);
+    }
+    if (fcntl(client->line, F_SETFL, O_NONBLOCK) != 0 ||
+        await(client, client->line, EPOLLIN) != 0) {
         go_down_with_errno(client, "cannot wait for the keeper");
     }
 }
@@ -399,6 +443,15 @@ static void on_hello(struct tri_keeper_client *client)
         go_down(client, error, "the keeper that runs here is of a version that is not understood");
         return;
     }
+    /* Room for one small message is there: nothing else was put yet. */
+    struct tr_keeper_turns turns = {.running_max = client->running_max};
+    if (!client->is_passive) {
+        error = tri_frames_put(&client->frames, &tr_keeper_turns_schema, &turns);
+    }
+    if (error != 0) {
+        go_down(client, error, tr_error_text(error));
+        return;
+    }
     struct itimerspec never = {0};
     timerfd_settime(client->timer, 0, &never, NULL);
     client->state = STATE_UP;
@@ -465,9 +518,11 @@ static bool make_progress(struct tri_keeper_client *client)
     }
     if (ready.data.fd == client->timer) {
         on_timer(client);
+    } else if (ready.data.fd == client->child_fd) {
+        reap(client);
     } else if (ready.data.fd == client->line) {
         on_line(client);
-    } else {
+    } else if (ready.data.fd == client->frames.fd) {
         on_socket(client);
     }
     return true;

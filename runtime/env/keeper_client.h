@@ -26,6 +26,7 @@ struct tri_keeper_client_options {
     const char *store_folder;
     const char *program;        /* NULL: the one that runs, /proc/self/exe */
     const char *const *command; /* its argv, ended by NULL; the folder is put behind it */
+    uint32_t running_max;       /* more wait in the keeper; 0: all run at once */
     bool is_passive;            /* ends are not told by themselves: for commands that only look */
 };
 
@@ -48,7 +49,7 @@ struct tri_keeper_event {
 TR_MUST_USE int tri_keeper_client_new(const struct tri_keeper_client_options *options,
                                       struct tri_keeper_client **client);
 
-/* Disconnects; the keeper goes on. NULL is fine. */
+/* Disconnects; the keeper goes on. NULL is fine. It may wait a moment if one was just started. */
 void tri_keeper_client_free(struct tri_keeper_client *client);
 
 /* Readable when _next has something to do; the same for the client's whole life. */

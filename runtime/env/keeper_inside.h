@@ -38,12 +38,15 @@ struct tri_keeper {
     struct tri_keeper_file file;
     struct tri_children children;
     struct tri_keeper_peer clients[TR_KEEPER_CLIENTS_MAX];
-    struct tri_child_queue asked; /* to be written down and launched */
+    struct tri_child_queue asked; /* to be written down */
+    struct tri_child_queue ready; /* written down; wait for their turn to be launched */
     struct tri_child_queue ended; /* to be written down and told */
     uint64_t retry_ms;            /* the disk was full: no commit before */
     uint64_t accept_ms;           /* no descriptor was left: nobody is let in before */
     uint64_t idle_since_ms;       /* 0: there is something to do */
     uint64_t watch_ms;            /* when to look at the folder again */
+    size_t running_max;
+    bool has_stopped_ready; /* some of `ready` are to be skipped */
     bool is_leaving;
     uint64_t leave_ms; /* when it leaves although not all ends could be written down */
     uint32_t complaint_count;
@@ -77,7 +80,11 @@ void tri_keeper_drop(struct tri_keeper *keeper, struct tri_keeper_peer *client);
 /* Writes down what was asked and what ended, launches, writes that down, one sync for all. */
 void tri_keeper_work(struct tri_keeper *keeper);
 
-/* Ends, as unknown, what a dead keeper left in the log. Errors as tri_keeper_file_commit. */
+/* Stops a child, wherever it is. */
+void tri_keeper_stop(struct tri_keeper *keeper, struct tri_child *child,
+                     enum tr_process_stopper stopper, uint32_t grace_ms);
+
+/* Ends what a dead keeper left in the log. Errors as tri_keeper_file_commit. */
 TR_MUST_USE int tri_keeper_settle(struct tri_keeper *keeper, bool was_here);
 
 #endif

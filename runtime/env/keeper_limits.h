@@ -80,4 +80,7 @@
 #define TR_KEEPER_CONNECT_MS_MAX 10000
 #define TR_KEEPER_CONNECT_RETRY_MS 10
 
+/* How long a client that is freed waits for the end of the process that started the keeper. */
+#define TR_KEEPER_CHILD_END_MS_MAX 1000
+
 #endif

@@ -77,6 +77,10 @@ static int put_entry(struct tri_buffer *buffer, uint32_t batch, struct tri_key_e
     size_t begin = tri_buffer_size(buffer);
     struct tr_log_starting starting = {.key = entry->key, .asked_ms = entry->started_ms};
     int error = tri_keeper_log_put(buffer, batch, &tr_log_starting_schema, &starting, NULL);
+    if (error == 0 && entry->may_run && entry->pid == 0) {
+        struct tr_log_launching launching = {.key = entry->key};
+        error = tri_keeper_log_put(buffer, batch, &tr_log_launching_schema, &launching, NULL);
+    }
     if (error == 0 && entry->pid != 0) {
         struct tr_process_started started = {.key = entry->key,
                                              .pid = entry->pid,
@@ -207,6 +211,21 @@ static int apply_starting(struct reader *reader, const struct record *record)
     return 0;
 }
 
+static int apply_launching(struct reader *reader, const struct record *record)
+{
+    struct tr_log_launching launching;
+    int error = tr_log_launching_unpack(record->body, record->version, &launching);
+    if (error != 0) {
+        return unreadable(error);
+    }
+    struct tri_key_entry *entry = tri_key_table_find(reader->table, launching.key);
+    if (entry == NULL || tri_key_table_launch(entry) != 0) {
+        return TR_STORE_DAMAGED;
+    }
+    entry->log_bytes += record->size;
+    return 0;
+}
+
 static int apply_started(struct reader *reader, const struct record *record)
 {
     struct tr_process_started started;
@@ -258,9 +277,9 @@ static const struct record_kind {
     const struct tr_schema *schema;
     int (*apply)(struct reader *reader, const struct record *record);
 } record_kinds[] = {
-    {&tr_log_starting_schema, apply_starting}, {&tr_process_started_schema, apply_started},
-    {&tr_process_ended_schema, apply_ended},   {&tr_process_forget_schema, apply_forget},
-    {&tr_log_opened_schema, apply_opened},
+    {&tr_log_starting_schema, apply_starting},   {&tr_log_launching_schema, apply_launching},
+    {&tr_process_started_schema, apply_started}, {&tr_process_ended_schema, apply_ended},
+    {&tr_process_forget_schema, apply_forget},   {&tr_log_opened_schema, apply_opened},
 };
 
 static int apply(struct reader *reader, size_t offset, const struct record *record)

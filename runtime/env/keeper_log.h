@@ -8,7 +8,7 @@
  *     u32 size     of the body
  *     u32 batch    raised by each sync that succeeded
  *     u16 type, u8 version, u8 0
- *     body         log_opened, log_starting, process_started, _ended or _forget
+ *     body         log_opened, log_starting, log_launching, process_started, _ended or _forget
  *
  * Zeros behind the last record are room for more. What the crash of a machine leaves behind the
  * last sync may be torn or missing in any place. So a record that cannot be read ends the log,

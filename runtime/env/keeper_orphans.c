@@ -96,7 +96,7 @@ static bool is_known(const struct tri_orphans *orphans, uint32_t pid)
     return false;
 }
 
-/* Whose the orphan is: a running child's, or of all that were born so far. */
+/* Whose the orphan is: a running child's, or anybody's of those launched so far. */
 static struct tri_orphan describe(const struct search *search, uint32_t pid)
 {
     const struct tri_children *children = search->children;
@@ -132,7 +132,7 @@ static bool is_due(const struct tri_orphan *orphan, const struct tri_children *c
     for (const struct tri_child *child = children->first; child != NULL; child = child->next) {
         bool may_own =
             orphan->has_owner ? child->serial == orphan->serial : child->serial <= orphan->serial;
-        if (may_own && !child->has_ended) {
+        if (may_own && child->pid != 0 && !child->has_ended) {
             return false;
         }
     }

@@ -20,7 +20,7 @@ struct tri_children;
 struct tri_orphan {
     uint32_t pid;
     bool has_owner;
-    uint64_t serial; /* of the owner; without one, of the latest birth when it was first seen */
+    uint64_t serial; /* of the owner; without one, of the latest launch when it was first seen */
 };
 
 struct tri_orphans {

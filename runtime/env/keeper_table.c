@@ -183,12 +183,22 @@ int tri_key_table_ask(struct tri_key_table *table, struct tr_text key, struct tr
     return 0;
 }
 
+int tri_key_table_launch(struct tri_key_entry *entry)
+{
+    if (entry->phase != TR_PROCESS_STARTING) {
+        return TR_INVALID;
+    }
+    entry->may_run = true;
+    return 0;
+}
+
 int tri_key_table_start(struct tri_key_table *table, struct tri_key_entry *entry,
                         const struct tr_process_started *started)
 {
     (void)table;
     int error = tri_key_next_phase(entry->phase, TRI_KEY_START, &entry->phase);
     if (error == 0) {
+        entry->may_run = true;
         entry->pid = started->pid;
         entry->start_time = started->start_time;
         entry->started_ms = started->started_ms;

@@ -30,6 +30,7 @@ TR_MUST_USE int tri_key_next_phase(enum tr_process_phase phase, enum tri_key_eve
 struct tri_key_entry {
     enum tr_process_phase phase;
     uint32_t pid; /* 0 while there is none */
+    bool may_run; /* it was about to be launched, or was */
     uint64_t start_time;
     uint64_t started_ms;
     uint64_t end_number;         /* ends are numbered in their order, from 1 */
@@ -79,6 +80,9 @@ struct tri_key_entry *tri_key_table_find(const struct tri_key_table *table, stru
  */
 TR_MUST_USE int tri_key_table_ask(struct tri_key_table *table, struct tr_text key,
                                   struct tri_key_entry **entry);
+
+/* It is about to be launched. TR_INVALID unless it is STARTING. */
+TR_MUST_USE int tri_key_table_launch(struct tri_key_entry *entry);
 
 /* It runs. TR_INVALID unless it is STARTING. */
 TR_MUST_USE int tri_key_table_start(struct tri_key_table *table, struct tri_key_entry *entry,

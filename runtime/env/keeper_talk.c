@@ -117,6 +117,14 @@ static void do_hello(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     tri_keeper_tell(keeper, client, &tr_keeper_hello_schema, &ours);
 }
 
+static void do_turns(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
+{
+    const struct tr_keeper_turns *turns = value;
+    (void)client;
+    bool is_bounded = turns->running_max > 0 && turns->running_max < TR_KEEPER_CHILDREN_MAX;
+    keeper->running_max = is_bounded ? turns->running_max : TR_KEEPER_CHILDREN_MAX;
+}
+
 /* Answers who asks for a key that is known: it is not started again. */
 static void tell_known(struct tri_keeper *keeper, struct tri_keeper_peer *client,
                        const struct tri_key_entry *entry)
@@ -182,8 +190,7 @@ static void do_stop(struct tri_keeper *keeper, struct tri_keeper_peer *client, c
         do_query(keeper, client, &(struct tr_process_query){.key = stop->key});
         return;
     }
-    tri_children_stop(&keeper->children, entry->child, TR_PROCESS_STOPPED_BY_REQUEST,
-                      stop->grace_ms);
+    tri_keeper_stop(keeper, entry->child, TR_PROCESS_STOPPED_BY_REQUEST, stop->grace_ms);
 }
 
 static void do_forget(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
@@ -216,7 +223,7 @@ static const struct message_kind {
 } message_kinds[] = {
     {&tr_keeper_hello_schema, do_hello},    {&tr_process_start_schema, do_start},
     {&tr_process_query_schema, do_query},   {&tr_process_stop_schema, do_stop},
-    {&tr_process_forget_schema, do_forget},
+    {&tr_process_forget_schema, do_forget}, {&tr_keeper_turns_schema, do_turns},
 };
 
 union any_message {
@@ -225,6 +232,7 @@ union any_message {
     struct tr_process_query query;
     struct tr_process_stop stop;
     struct tr_process_forget forget;
+    struct tr_keeper_turns turns;
 };
 
 static int handle_frame(struct tri_keeper *keeper, struct tri_keeper_peer *client,
@@ -325,14 +333,19 @@ void tri_keeper_accept(struct tri_keeper *keeper)
     tri_frames_init(&client->frames, fd, TR_KEEPER_FRAME_BYTES_MAX, TR_KEEPER_OUTPUT_BYTES_MAX);
 }
 
-void tri_keeper_drop(struct tri_keeper *keeper, struct tri_keeper_peer *client)
+static void forget_asker(struct tri_child_queue *queue, const struct tri_keeper_peer *client)
 {
-    for (struct tri_child *child = keeper->asked.first; child != NULL;
-         child = child->next_in_work) {
+    for (struct tri_child *child = queue->first; child != NULL; child = child->next_in_work) {
         if (child->asked_by == client) {
             child->asked_by = NULL;
         }
     }
+}
+
+void tri_keeper_drop(struct tri_keeper *keeper, struct tri_keeper_peer *client)
+{
+    forget_asker(&keeper->asked, client);
+    forget_asker(&keeper->ready, client);
     tri_frames_fini(&client->frames);
     client->is_following = false;
 }

@@ -3,8 +3,11 @@
  * then ends become part of the table, from which they are told, and processes are launched.
  *
  * The order is the promise: a key is on the disk before its process exists, so that a process is
- * never forgotten; an end is there before anybody hears of it.
+ * never forgotten; an end is there before anybody hears of it. What was written down and waits for
+ * its turn is launched without a sync, so that the disk does not hold up the processors.
  */
+#include <errno.h>
+
 #include "runtime/env/clock.h"
 #include "runtime/env/keeper_inside.h"
 
@@ -99,6 +102,22 @@ static void finish_ended(struct tri_keeper *keeper)
     }
 }
 
+/* What was asked is written down now and waits for its turn. */
+static void ready_asked(struct tri_keeper *keeper)
+{
+    struct tri_child *child;
+    while ((child = tri_child_queue_take(&keeper->asked)) != NULL) {
+        keeper->has_stopped_ready =
+            keeper->has_stopped_ready || child->stopped_by != TR_PROCESS_STOPPED_BY_NOBODY;
+        tri_child_queue_put(&keeper->ready, child);
+    }
+}
+
+static void complain_of_log(struct tri_keeper *keeper, int error)
+{
+    tri_keeper_complain(keeper, "%s: %s", TRI_KEEPER_LOG_NAME, tr_error_text(error));
+}
+
 /*
  * One commit of what was asked and what ended. A full disk: starts are refused, ends are kept and
  * tried again. A log that has failed for good: the same for starts, but ends are told from memory,
@@ -108,52 +127,134 @@ static void commit(struct tri_keeper *keeper)
 {
     int error = write_down(keeper);
     if (error != 0) {
-        tri_keeper_complain(keeper, "%s: %s", TRI_KEEPER_LOG_NAME, tr_error_text(error));
+        complain_of_log(keeper, error);
         refuse_asked(keeper, error);
         keeper->retry_ms = tri_monotonic_ms() + TR_KEEPER_WATCH_MS;
     }
     if (error == 0 || error == TR_STORE_FAILED) {
         keeper->retry_ms = 0;
+        ready_asked(keeper);
         finish_ended(keeper);
     }
 }
 
 /* ---- Launching. ----------------------------------------------------------------------------- */
 
+static void skip(struct tri_keeper *keeper, struct tri_child *child, const char *reason)
+{
+    tri_children_skip(child, reason);
+    tri_child_queue_put(&keeper->ended, child);
+}
+
+void tri_keeper_stop(struct tri_keeper *keeper, struct tri_child *child,
+                     enum tr_process_stopper stopper, uint32_t grace_ms)
+{
+    tri_children_stop(&keeper->children, child, stopper, grace_ms);
+    keeper->has_stopped_ready = keeper->has_stopped_ready || child->pid == 0;
+}
+
+/* Ends those that were stopped while they waited. */
+static void skip_stopped(struct tri_keeper *keeper)
+{
+    if (!keeper->has_stopped_ready) {
+        return;
+    }
+    struct tri_child_queue all = keeper->ready;
+    struct tri_child *child;
+    keeper->ready = (struct tri_child_queue){0};
+    keeper->has_stopped_ready = false;
+    while ((child = tri_child_queue_take(&all)) != NULL) {
+        if (child->stopped_by != TR_PROCESS_STOPPED_BY_NOBODY) {
+            skip(keeper, child, "it was stopped before its turn came");
+        } else {
+            tri_child_queue_put(&keeper->ready, child);
+        }
+    }
+}
+
+/* Takes those whose turn it is, and writes down that they may run from now on. */
+static int take_turns(struct tri_keeper *keeper, struct tri_child_queue *turn)
+{
+    int error = 0;
+    size_t running = keeper->children.running;
+    while (keeper->ready.first != NULL && running < keeper->running_max && error == 0) {
+        struct tri_child *child = tri_child_queue_take(&keeper->ready);
+        struct tr_log_launching launching = {.key = child->entry->key};
+        error = tri_keeper_file_put(&keeper->file, &tr_log_launching_schema, &launching,
+                                    &child->entry->log_bytes);
+        tri_child_queue_put(turn, child);
+        running++;
+    }
+    int written = tri_keeper_file_commit(&keeper->file, TRI_COMMIT_WRITTEN);
+    return error != 0 ? error : written;
+}
+
+/* What cannot be written down does not run: a later keeper would believe that it never had. */
+static void give_turns_back(struct tri_keeper *keeper, struct tri_child_queue *turn, int error)
+{
+    struct tri_child_queue behind = keeper->ready;
+    struct tri_child *child;
+    complain_of_log(keeper, error);
+    keeper->retry_ms = tri_monotonic_ms() + TR_KEEPER_WATCH_MS;
+    keeper->ready = (struct tri_child_queue){0};
+    while ((child = tri_child_queue_take(turn)) != NULL) {
+        if (error == TR_STORE_FAILED) {
+            skip(keeper, child, "the keeper's log cannot be written any more");
+        } else {
+            tri_child_queue_put(&keeper->ready, child);
+        }
+    }
+    while ((child = tri_child_queue_take(&behind)) != NULL) {
+        tri_child_queue_put(&keeper->ready, child);
+    }
+}
+
 static void launch(struct tri_keeper *keeper, struct tri_child *child)
 {
     struct tr_process_started started;
+    int error = tri_key_table_launch(child->entry);
+    TR_ASSERT(error == 0);
     if (tri_children_launch(&keeper->children, child, &started) != 0) {
         tri_child_queue_put(&keeper->ended, child);
         return;
     }
-    int error = tri_key_table_start(&keeper->table, child->entry, &started);
+    error = tri_key_table_start(&keeper->table, child->entry, &started);
     TR_ASSERT(error == 0);
     error = tri_keeper_file_put(&keeper->file, &tr_process_started_schema, &started,
                                 &child->entry->log_bytes);
     if (error != 0) {
-        tri_keeper_complain(keeper, "%s: %s", TRI_KEEPER_LOG_NAME, tr_error_text(error));
+        complain_of_log(keeper, error);
     }
     tri_keeper_tell(keeper, child->asked_by, &tr_process_started_schema, &started);
     child->asked_by = NULL;
 }
 
 /*
- * Launches what was written down. Their pids need not survive the machine, so they are not synced;
- * where they cannot be written at all, the mark in the environment still finds the process.
+ * Launches those whose turn it is. That they may run and which pids they have need not survive the
+ * machine, so neither is synced. Where a pid cannot be written at all, the mark in the environment
+ * still finds the process.
  */
-static void launch_asked(struct tri_keeper *keeper)
+static void launch_ready(struct tri_keeper *keeper)
 {
-    struct tri_child *child;
-    while ((child = tri_child_queue_take(&keeper->asked)) != NULL) {
-        launch(keeper, child);
-    }
-    if (tri_buffer_size(&keeper->file.pending) == 0) {
+    skip_stopped(keeper);
+    bool has_turn = keeper->ready.first != NULL && keeper->retry_ms == 0 &&
+                    keeper->children.running < keeper->running_max;
+    if (!has_turn) {
         return;
     }
-    int error = tri_keeper_file_commit(&keeper->file, TRI_COMMIT_WRITTEN);
+    struct tri_child_queue turn = {0};
+    int error = take_turns(keeper, &turn);
     if (error != 0) {
-        tri_keeper_complain(keeper, "%s: %s", TRI_KEEPER_LOG_NAME, tr_error_text(error));
+        give_turns_back(keeper, &turn, error);
+        return;
+    }
+    struct tri_child *child;
+    while ((child = tri_child_queue_take(&turn)) != NULL) {
+        launch(keeper, child);
+    }
+    error = tri_keeper_file_commit(&keeper->file, TRI_COMMIT_WRITTEN);
+    if (error != 0) {
+        complain_of_log(keeper, error);
     }
 }
 
@@ -172,15 +273,25 @@ static void rewrite_log(struct tri_keeper *keeper)
     }
 }
 
+/* Whether it is time to try again what a full disk held up. */
+static bool is_pausing(struct tri_keeper *keeper)
+{
+    if (keeper->retry_ms != 0 && tri_monotonic_ms() >= keeper->retry_ms) {
+        keeper->retry_ms = 0;
+    }
+    return keeper->retry_ms != 0;
+}
+
 void tri_keeper_work(struct tri_keeper *keeper)
 {
-    bool is_pausing = keeper->retry_ms != 0 && tri_monotonic_ms() < keeper->retry_ms;
-    bool has_news = keeper->asked.first != NULL || (keeper->ended.first != NULL && !is_pausing);
-    if (has_news) {
+    bool has_ended = !is_pausing(keeper) && keeper->ended.first != NULL;
+    /* First of all, whoever waits takes the place of who ended: it needs no sync. */
+    launch_ready(keeper);
+    if (keeper->asked.first != NULL || has_ended) {
         commit(keeper);
-        launch_asked(keeper);
+        launch_ready(keeper);
     }
-    /* Starts that failed are ends of this round. */
+    /* Starts that failed or were stopped are ends of this round. */
     if (keeper->ended.first != NULL && keeper->retry_ms == 0) {
         commit(keeper);
     }
@@ -193,19 +304,32 @@ void tri_keeper_work(struct tri_keeper *keeper)
 
 /* ---- After a dead keeper. ------------------------------------------------------------------- */
 
+/* How a key ends that a dead keeper left. */
+static struct tr_process_ended settled(const struct tri_key_entry *entry, bool was_here)
+{
+    struct tr_process_ended ended = {.key = entry->key,
+                                     .outcome = TR_PROCESS_UNKNOWN,
+                                     .pid = entry->pid,
+                                     .started_ms = entry->started_ms,
+                                     .ended_ms = tri_wall_ms()};
+    if (!was_here) {
+        /* After a loss of power the log may lack what was not synced. */
+        ended.reason = tr_text_of("the machine or the keeper's folder is another one by now");
+    } else if (entry->may_run) {
+        ended.reason = tr_text_of("the keeper ended while it ran; what was left was killed");
+    } else {
+        ended.outcome = TR_PROCESS_NOT_STARTED;
+        ended.status = ECANCELED;
+        ended.reason = tr_text_of("the keeper ended before its turn came");
+    }
+    return ended;
+}
+
 int tri_keeper_settle(struct tri_keeper *keeper, bool was_here)
 {
-    uint64_t now_ms = tri_wall_ms();
     struct tri_key_entry *entry;
-    const char *reason = was_here ? "the keeper ended while it ran; what was left of it was killed"
-                                  : "the machine or the keeper's folder is another one by now";
     while ((entry = keeper->table.live.first) != NULL) {
-        struct tr_process_ended ended = {.key = entry->key,
-                                         .outcome = TR_PROCESS_UNKNOWN,
-                                         .pid = entry->pid,
-                                         .started_ms = entry->started_ms,
-                                         .ended_ms = now_ms,
-                                         .reason = tr_text_of(reason)};
+        struct tr_process_ended ended = settled(entry, was_here);
         int error =
             tri_keeper_file_put(&keeper->file, &tr_process_ended_schema, &ended, &entry->log_bytes);
         if (error == 0) {

@@ -4,8 +4,9 @@
  *
  *     bench_keeper [TURNS [PROCESSES_A_TURN [AT_ONCE]]]
  *
- * One JSON line per figure (design: bench.md): medians over the turns. A keeper with a synced log
- * and one without are measured; the loop is the yardstick of both.
+ * One JSON line per figure (design: bench.md): medians over the turns. Keepers with a synced log
+ * and without are measured, each with processes that wait there for their turn and, one_by_one,
+ * with a start only when another has ended. The loop is the yardstick of all.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -130,14 +131,14 @@ static void await(struct tri_keeper_client *client)
 }
 
 static double run_kept(struct tri_keeper_client *client, const struct place *place, int count,
-                       int at_once)
+                       int asked_at_once)
 {
     struct tri_keeper_event event;
     uint64_t begin_us = tri_monotonic_us();
     int started = 0;
     int ended = 0;
     while (ended < count) {
-        while (started < count && started < ended + at_once) {
+        while (started < count && started < ended + asked_at_once) {
             start_kept(client, place, started++);
         }
         await(client);
@@ -169,10 +170,11 @@ static void make_place(struct place *place)
 }
 
 static struct tri_keeper_client *connect_to(const struct place *place, bool is_unsynced,
-                                            uint32_t *pid)
+                                            int at_once, uint32_t *pid)
 {
     const char *command[] = {"bench", "keeper", is_unsynced ? "unsynced" : "synced", NULL};
-    struct tri_keeper_client_options options = {.store_folder = place->store, .command = command};
+    struct tri_keeper_client_options options = {
+        .store_folder = place->store, .command = command, .running_max = (uint32_t)at_once};
     struct tri_keeper_client *client;
     struct tri_keeper_event event;
     if (tri_keeper_client_new(&options, &client) != 0) {
@@ -206,6 +208,9 @@ static double median(double *values, int count)
     return values[count / 2];
 }
 
+/* What is asked for at once, as a multiple of what runs: the rest waits for its turn. */
+enum { AHEAD = 4 };
+
 static void print_figure(const char *figure, int count, int at_once, double value, double bare,
                          double ratio)
 {
@@ -218,6 +223,7 @@ static void print_figure(const char *figure, int count, int at_once, double valu
 struct bench {
     const char *figure;
     bool is_unsynced;
+    int ahead;
     struct place place;
     uint32_t pid;
     struct tri_keeper_client *client;
@@ -238,18 +244,24 @@ static void end_bench(struct bench *bench)
 
 static void measure(int turns, int turn_size, int at_once)
 {
-    static struct bench benches[] = {{.figure = "processes_synced"},
-                                     {.figure = "processes_unsynced", .is_unsynced = true}};
+    static struct bench benches[] = {
+        {.figure = "processes_synced", .ahead = AHEAD},
+        {.figure = "processes_synced_one_by_one", .ahead = 1},
+        {.figure = "processes_unsynced", .ahead = AHEAD, .is_unsynced = true},
+        {.figure = "processes_unsynced_one_by_one", .ahead = 1, .is_unsynced = true},
+    };
     static double bare[TURNS_MAX];
     for (size_t i = 0; i < TR_COUNT_OF(benches); i++) {
         make_place(&benches[i].place);
-        benches[i].client = connect_to(&benches[i].place, benches[i].is_unsynced, &benches[i].pid);
+        benches[i].client =
+            connect_to(&benches[i].place, benches[i].is_unsynced, at_once, &benches[i].pid);
     }
     for (int turn = 0; turn < turns; turn++) {
         bare[turn] = run_bare(&benches[0].place, turn_size, at_once);
         for (size_t i = 0; i < TR_COUNT_OF(benches); i++) {
             struct bench *bench = &benches[i];
-            bench->rates[turn] = run_kept(bench->client, &bench->place, turn_size, at_once);
+            bench->rates[turn] =
+                run_kept(bench->client, &bench->place, turn_size, at_once * bench->ahead);
             bench->ratios[turn] = bench->rates[turn] / bare[turn];
         }
     }

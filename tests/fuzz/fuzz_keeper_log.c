@@ -24,7 +24,7 @@ static void compare(const struct tri_key_list *list, const struct tri_key_table 
     for (const struct tri_key_entry *entry = list->first; entry != NULL; entry = entry->next) {
         const struct tri_key_entry *found = tri_key_table_find(other, entry->key);
         require(found != NULL && found->phase == entry->phase && found->pid == entry->pid);
-        require(found->end.status == entry->end.status);
+        require(found->end.status == entry->end.status && found->may_run == entry->may_run);
         require(tr_text_equal(found->end.reason, entry->end.reason));
     }
 }
@@ -81,7 +81,7 @@ static size_t body_size(const void *value)
 
 static void read_bodies(const uint8_t *data, size_t size)
 {
-    static const uint16_t types[] = {320, 321, 302, 304, 308, 999};
+    static const uint16_t types[] = {320, 321, 302, 304, 308, 322, 999};
     struct tri_buffer bytes = {0};
     struct tr_log_opened opened = {.store = 7, .place = tr_text_of("place")};
     require(tri_keeper_log_begin(&bytes) == 0);

@@ -125,7 +125,7 @@ static int do_chain(char **arguments)
         setsid();
         say_pid(arguments[0]);
     }
-    act_wait_ms(300);
+    act_wait_ms(500);
     return 0;
 }
 

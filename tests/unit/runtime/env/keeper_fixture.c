@@ -92,8 +92,10 @@ struct tri_keeper_client *fixture_client(struct keeper_fixture *fixture, bool is
     for (size_t i = 0; words != NULL && words[i] != NULL; i++) {
         command[2 + i] = words[i];
     }
-    struct tri_keeper_client_options options = {
-        .store_folder = fixture->folder, .command = command, .is_passive = is_passive};
+    struct tri_keeper_client_options options = {.store_folder = fixture->folder,
+                                                .command = command,
+                                                .is_passive = is_passive,
+                                                .running_max = fixture->running_max};
     struct tri_keeper_client *client;
     assert_int_equal(tri_keeper_client_new(&options, &client), 0);
     return client;

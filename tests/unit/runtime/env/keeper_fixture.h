@@ -23,6 +23,7 @@ struct received {
 struct keeper_fixture {
     char folder[4096];
     char work[4200];
+    uint32_t running_max; /* of clients to come */
     struct tri_keeper_client *client;
     struct tr_keeper_hello hello;
     int down_error;

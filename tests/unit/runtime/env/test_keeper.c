@@ -282,9 +282,9 @@ static void timeout_kills_after_grace(void **state)
 {
     struct keeper_fixture *fixture = *state;
     fixture_connect(fixture);
-    struct job heeds = {.key = "heeds", .act = {"heed", "p1"}, .grace_ms = 5000, .timeout_ms = 300};
+    struct job heeds = {.key = "heeds", .act = {"heed", "p1"}, .grace_ms = 5000, .timeout_ms = 500};
     struct job resists = {
-        .key = "resists", .act = {"resist", "p2"}, .grace_ms = 300, .timeout_ms = 300};
+        .key = "resists", .act = {"resist", "p2"}, .grace_ms = 200, .timeout_ms = 500};
     struct job at_once = {.key = "at once", .act = {"heed", "p3"}, .timeout_ms = 300};
     fixture_start(fixture, &heeds);
     fixture_start(fixture, &resists);
@@ -295,7 +295,7 @@ static void timeout_kills_after_grace(void **state)
     end = fixture_await(fixture, &tr_process_ended_schema, "resists");
     expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
     assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_TIMEOUT);
-    assert_true(end.ended.elapsed_us >= 590000);
+    assert_true(end.ended.elapsed_us >= 690000);
     end = fixture_await(fixture, &tr_process_ended_schema, "at once");
     expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
 }
@@ -323,7 +323,43 @@ static void stop_may_come_again(void **state)
     fixture_start(fixture, &brief);
     fixture_stop(fixture, "brief", 0);
     end = fixture_await(fixture, &tr_process_ended_schema, "brief");
-    expect_outcome(&end, TR_PROCESS_SIGNALLED, SIGKILL);
+    expect_outcome(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
+    assert_int_equal(end.ended.stopped_by, TR_PROCESS_STOPPED_BY_REQUEST);
+}
+
+static void expect_phase(struct keeper_fixture *fixture, const char *key, uint8_t phase)
+{
+    fixture_query(fixture, key);
+    assert_int_equal(fixture_await(fixture, &tr_process_state_schema, key).phase, phase);
+}
+
+/* No more run at once than the engine says; the others wait in their order, and can be stopped. */
+static void turns_are_taken(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    fixture->running_max = 2;
+    fixture_connect(fixture);
+    static const char *const keys[] = {"0", "1", "2", "3", "4"};
+    for (size_t i = 0; i < TR_COUNT_OF(keys); i++) {
+        struct job job = {.key = keys[i], .act = {"heed", "pids"}, .grace_ms = 5000};
+        fixture_start(fixture, &job);
+    }
+    uint32_t pids[3];
+    fixture_await_pids(fixture, "pids", 2, pids);
+    expect_phase(fixture, "1", TR_PROCESS_RUNNING);
+    expect_phase(fixture, "2", TR_PROCESS_STARTING);
+    fixture_stop(fixture, "3", 0); /* it waits: it ends at once, and never runs */
+    struct received end = fixture_await(fixture, &tr_process_ended_schema, "3");
+    expect_outcome(&end, TR_PROCESS_NOT_STARTED, ECANCELED);
+    assert_non_null(strstr(end.reason, "before its turn"));
+    expect_phase(fixture, "4", TR_PROCESS_STARTING);
+    fixture_stop(fixture, "0", TR_PROCESS_GRACE_AS_STARTED);
+    end = fixture_await(fixture, &tr_process_ended_schema, "0");
+    expect_outcome(&end, TR_PROCESS_EXITED, 7);
+    fixture_await_pids(fixture, "pids", 3, pids);
+    expect_phase(fixture, "2", TR_PROCESS_RUNNING);
+    expect_phase(fixture, "4", TR_PROCESS_STARTING);
+    assert_int_equal(fixture_count(fixture, &tr_process_started_schema), 3);
 }
 
 /* Whatever a process leaves behind is killed when it ends: its group, its daemons, a chain. */
@@ -332,8 +368,8 @@ static void nothing_is_left_behind(void **state)
     struct keeper_fixture *fixture = *state;
     fixture_connect(fixture);
     struct job other = {.key = "other", .act = {"wait", "20000"}};
-    struct job in_group = {.key = "group", .act = {"leave", "p1", "100"}};
-    struct job a_daemon = {.key = "daemon", .act = {"daemon", "p2", "100"}};
+    struct job in_group = {.key = "group", .act = {"leave", "p1", "500"}};
+    struct job a_daemon = {.key = "daemon", .act = {"daemon", "p2", "500"}};
     struct job chain = {.key = "chain", .act = {"chain", "p3", "4"}};
     fixture_start(fixture, &other); /* it runs all the time and keeps what is its own */
     fixture_start(fixture, &in_group);
@@ -447,6 +483,7 @@ int main(int count, char **arguments)
         TEST(a_key_is_started_once),
         TEST(timeout_kills_after_grace),
         TEST(stop_may_come_again),
+        TEST(turns_are_taken),
         TEST(nothing_is_left_behind),
         TEST(daemons_live_as_long_as_their_process),
         TEST(no_zombies_are_left),

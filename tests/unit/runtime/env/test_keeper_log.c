@@ -37,6 +37,12 @@ static void put_starting(struct story *story, const char *key)
     assert_int_equal(put(story, &tr_log_starting_schema, &starting), 0);
 }
 
+static void put_launching(struct story *story, const char *key)
+{
+    struct tr_log_launching launching = {.key = tr_text_of(key)};
+    assert_int_equal(put(story, &tr_log_launching_schema, &launching), 0);
+}
+
 static void put_started(struct story *story, const char *key, uint32_t pid)
 {
     struct tr_process_started started = {.key = tr_text_of(key), .pid = pid, .start_time = 9};
@@ -85,15 +91,17 @@ static void end(struct story *story)
     assert_int_equal(tr_memory_used(), 0);
 }
 
-/* Four keys in all phases, each step a batch of its own. */
+/* Five keys in all phases, each step a batch of its own. */
 static void tell_all(struct story *story)
 {
     begin(story);
-    static const char *const keys[] = {"forgotten", "ended", "running", "starting"};
+    static const char *const keys[] = {"forgotten", "ended", "running", "launching", "starting"};
     for (size_t i = 0; i < TR_COUNT_OF(keys); i++) {
         story->batch++;
         put_starting(story, keys[i]);
     }
+    put_launching(story, "running");
+    put_launching(story, "launching");
     for (size_t i = 0; i < 3; i++) {
         story->batch++;
         put_started(story, keys[i], (uint32_t)i + 10);
@@ -117,7 +125,10 @@ static void expect_all(const struct story *story)
     assert_int_equal(phase_of(story, "forgotten"), TR_PROCESS_NEW);
     assert_int_equal(phase_of(story, "ended"), TR_PROCESS_ENDED);
     assert_int_equal(phase_of(story, "running"), TR_PROCESS_RUNNING);
+    assert_int_equal(phase_of(story, "launching"), TR_PROCESS_STARTING);
     assert_int_equal(phase_of(story, "starting"), TR_PROCESS_STARTING);
+    assert_true(tri_key_table_find(&story->table, tr_text_of("launching"))->may_run);
+    assert_false(tri_key_table_find(&story->table, tr_text_of("starting"))->may_run);
     const struct tri_key_entry *entry = tri_key_table_find(&story->table, tr_text_of("ended"));
     assert_int_equal(entry->end.status, 21);
     assert_int_equal(entry->pid, 11);
@@ -268,7 +279,7 @@ static void impossible_stories_are_damage(void **state)
 {
     (void)state;
     struct story story;
-    for (int kind = 0; kind < 6; kind++) {
+    for (int kind = 0; kind < 7; kind++) {
         begin(&story);
         put_starting(&story, "key");
         switch (kind) {
@@ -292,9 +303,13 @@ static void impossible_stories_are_damage(void **state)
             put_ended(&story, "key", 1);
             put_ended(&story, "key", 1);
             break;
+        case 6:
+            put_started(&story, "key", 1);
+            put_launching(&story, "key");
+            break;
         }
         assert_int_equal(read_story(&story), TR_STORE_DAMAGED);
-        assert_non_null(strstr(story.found.reason, kind == 0 ? "log_starting" : "process_"));
+        assert_non_null(strstr(story.found.reason, kind == 0 || kind == 6 ? "log_" : "process_"));
         end(&story);
     }
 }

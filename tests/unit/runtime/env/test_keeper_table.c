@@ -54,7 +54,11 @@ static void a_life_goes_its_way(void **state)
         .outcome = TR_PROCESS_EXITED, .status = 3, .reason = tr_text_of(reason)};
     assert_int_equal(tri_key_table_ask(&table, tr_text_of("key"), &again), TR_EXISTS);
     assert_int_equal(tri_key_table_forget(&table, entry), TR_INVALID);
+    assert_false(entry->may_run);
+    assert_int_equal(tri_key_table_launch(entry), 0);
+    assert_true(entry->may_run);
     assert_int_equal(tri_key_table_start(&table, entry, &started), 0);
+    assert_int_equal(tri_key_table_launch(entry), TR_INVALID);
     assert_int_equal(tri_key_table_start(&table, entry, &started), TR_INVALID);
     assert_int_equal(tri_key_table_refuse(&table, entry), TR_INVALID);
     assert_int_equal(entry->pid, 5);
