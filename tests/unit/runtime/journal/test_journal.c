@@ -1,0 +1,125 @@
+/*
+ * The journal's turn: batches that come in any order are committed in theirs, without a gap; what
+ * rides along leaves afterwards; and each worker hears how many of its batches are done.
+ */
+#include <string.h>
+
+#include "runtime/journal/journal.h"
+#include "schemas/control.h"
+#include "tests/sim/model_store.h"
+#include "tests/support/stage.h"
+
+/* A stage without actors: its journal's pipe and its workers' are what is looked at. */
+static struct stage stage;
+static struct tri_model *model;
+static struct tri_store *store;
+
+static void begin(void)
+{
+    struct tri_store_options options = {.folder = "model", .durability = TR_DURABILITY_FULL};
+    model = tri_model_new();
+    assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
+    stage_open(&stage, &(struct stage_options){.worker_count = 2, .store = store});
+}
+
+static void end(void)
+{
+    stage_close(&stage);
+    tri_store_close(store);
+    tri_model_free(model);
+}
+
+/* A batch of a worker with one cell to write and one call to let go. */
+static void send_batch(uint64_t number, uint32_t worker)
+{
+    struct tri_batch batch = {0};
+    struct tri_op op = {.kind = TRI_OP_PUT_META,
+                        .number = TRI_META_USER,
+                        .data = {(const uint8_t *)&number, sizeof number}};
+    tri_batch_add(&batch, &op);
+    uint8_t call[8];
+    memcpy(call, &number, sizeof number);
+    tri_batch_add_call(&batch, TRI_PLACE_HTTP, (struct tr_bytes){call, sizeof call});
+    size_t size;
+    uint8_t *data = tri_batch_take(&batch, number, worker, &size);
+    struct tri_link *link = stage_worker(&stage, worker)->link;
+    assert_int_equal(tri_link_send(link, TRI_PLACE_JOURNAL, data, size), 0);
+    stage_worker(&stage, worker)->cuts_outstanding++;
+}
+
+static uint64_t stored_number(void)
+{
+    uint64_t number = 0;
+    size_t size;
+    int error = tri_store_read_meta(store, TRI_META_USER, &number, sizeof number, &size);
+    assert_true(error == 0 || error == TR_NOT_FOUND);
+    return number;
+}
+
+static void test_no_number_is_committed_before_all_lower_ones(void **state)
+{
+    (void)state;
+    begin();
+    uint64_t first = store->last_number + 1;
+    send_batch(first + 2, 0);
+    send_batch(first + 1, 1);
+    stage_run(&stage);
+    assert_int_equal(store->last_number, first - 1);
+    assert_int_equal(stage.inboxes[TRI_PLACE_HTTP].count, 0); /* nothing has left */
+    assert_int_equal(stage_worker(&stage, 0)->cuts_outstanding, 1);
+    send_batch(first, 1);
+    stage_run(&stage);
+    assert_int_equal(store->last_number, first + 2);
+    assert_int_equal(stored_number(), first + 2); /* the last one in the order, not in time */
+    assert_int_equal(stage.inboxes[TRI_PLACE_HTTP].count, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(stage_worker(&stage, i)->cuts_outstanding, 0);
+        assert_int_equal(stage_worker(&stage, i)->committed_number, first + 2);
+    }
+    assert_int_equal(stage.host.journal.groups_committed, 1);
+    end();
+}
+
+static void test_a_commit_that_may_be_tried_again_is(void **state)
+{
+    (void)state;
+    begin();
+    uint64_t first = store->last_number + 1;
+    tri_model_faults(model)->full_commits = 2;
+    send_batch(first, 0);
+    stage_run(&stage);
+    assert_int_equal(stage.host.journal.state, TRI_JOURNAL_WAITS);
+    assert_int_equal(stage.host.journal.error, TR_STORE_FULL);
+    send_batch(first + 1, 0); /* what comes meanwhile joins */
+    stage_advance(&stage, 1000);
+    assert_int_equal(stage.host.journal.state, TRI_JOURNAL_WELL);
+    assert_int_equal(store->last_number, first + 1);
+    assert_int_equal(stage_worker(&stage, 0)->cuts_outstanding, 0);
+    end();
+}
+
+static void test_a_failed_commit_lets_nothing_go(void **state)
+{
+    (void)state;
+    begin();
+    uint64_t first = store->last_number + 1;
+    tri_model_faults(model)->fail_next = true;
+    send_batch(first, 0);
+    stage_run(&stage);
+    send_batch(first + 1, 1);
+    stage_run(&stage);
+    assert_int_equal(stage.host.journal.state, TRI_JOURNAL_FAILED);
+    assert_int_equal(stage.inboxes[TRI_PLACE_HTTP].count, 0);
+    assert_true(strlen(stage.host.journal.words) > 0);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_number_is_committed_before_all_lower_ones),
+        cmocka_unit_test(test_a_commit_that_may_be_tried_again_is),
+        cmocka_unit_test(test_a_failed_commit_lets_nothing_go),
+    };
+    return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
+}

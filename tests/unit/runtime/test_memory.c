@@ -1,0 +1,106 @@
+/*
+ * The door to memory: what is in use is counted, sizes that cannot be are refused, and a hook may
+ * refuse whatever it likes.
+ */
+#include <string.h>
+
+#include "runtime/memory.h"
+#include "tests/support/test.h"
+
+static void test_what_is_in_use_is_counted(void **state)
+{
+    (void)state;
+    uint64_t before = tr_memory_used();
+    void *block = tr_alloc(100);
+    assert_non_null(block);
+    assert_int_equal(tr_memory_used(), before + 100);
+    block = tr_realloc(block, 5000);
+    assert_non_null(block);
+    assert_int_equal(tr_memory_used(), before + 5000);
+    void *zeros = tr_alloc_zero(10, 10);
+    assert_int_equal(tr_memory_used(), before + 5100);
+    tr_free(zeros);
+    tr_free(block);
+    tr_free(NULL);
+    assert_int_equal(tr_memory_used(), before);
+}
+
+static void test_content_survives_growing(void **state)
+{
+    (void)state;
+    char *text = tr_text_copy((struct tr_text){"troupe!", 6});
+    assert_string_equal(text, "troupe");
+    text = tr_realloc(text, 100000);
+    assert_string_equal(text, "troupe");
+    tr_free(text);
+    uint8_t *zeros = tr_alloc_zero(3, 1000);
+    for (size_t i = 0; i < 3000; i++) {
+        assert_int_equal(zeros[i], 0);
+    }
+    assert_int_equal((uintptr_t)zeros % 16, 0);
+    tr_free(zeros);
+}
+
+static void test_sizes_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    volatile size_t most = SIZE_MAX; /* what compilers may not look through */
+    assert_null(tr_alloc(0));
+    assert_null(tr_alloc(most));
+    assert_null(tr_alloc_zero(most / 2, 3));
+    assert_null(tr_alloc_zero(0, 10));
+    void *block = tr_alloc(10);
+    assert_null(tr_realloc(block, most));
+    tr_free(block);
+}
+
+static void test_chunks_are_aligned_and_cleared(void **state)
+{
+    (void)state;
+    uint64_t before = tr_memory_used();
+    uint8_t *chunk = tr_chunk_new();
+    assert_non_null(chunk);
+    assert_int_equal((uintptr_t)chunk % TR_CHUNK_BYTES, 0);
+    assert_int_equal(chunk[0] | chunk[TR_CHUNK_BYTES - 1], 0);
+    memset(chunk, 1, TR_CHUNK_BYTES);
+    assert_int_equal(tr_memory_used(), before + TR_CHUNK_BYTES);
+    tr_chunk_free(chunk);
+    tr_chunk_free(NULL);
+    assert_int_equal(tr_memory_used(), before);
+}
+
+static bool refuse_large(void *self, size_t size)
+{
+    ++*(int *)self;
+    return size < 1000;
+}
+
+static void test_a_hook_may_refuse(void **state)
+{
+    (void)state;
+    int asked = 0;
+    tr_memory_hook_set(refuse_large, &asked);
+    void *small = tr_alloc(10);
+    void *large = tr_alloc(1000);
+    void *grown = tr_realloc(small, 2000);
+    void *chunk = tr_chunk_new();
+    tr_memory_hook_set(NULL, NULL);
+    assert_non_null(small);
+    assert_null(large);
+    assert_null(grown);
+    assert_null(chunk);
+    assert_int_equal(asked, 4);
+    tr_free(small); /* the old block is as it was */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_in_use_is_counted),
+        cmocka_unit_test(test_content_survives_growing),
+        cmocka_unit_test(test_sizes_that_cannot_be_are_refused),
+        cmocka_unit_test(test_chunks_are_aligned_and_cleared),
+        cmocka_unit_test(test_a_hook_may_refuse),
+    };
+    return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}
