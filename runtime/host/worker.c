@@ -249,8 +249,9 @@ bool tri_worker_step(struct tri_worker *worker)
 uint64_t tri_worker_idle_ns(const struct tri_worker *worker)
 {
     static const uint64_t longest_ns = 1000000000;
-    if (worker->ready.count > 0 || worker->urgent.count > 0 || tri_is_congested(worker)) {
-        return 1000000; /* held back by a pipe or the journal: it will tell, or has room soon */
+    bool is_held_back = tri_is_congested(worker) || worker->outbox.backlog_count > 0;
+    if (worker->ready.count > 0 || worker->urgent.count > 0 || is_held_back) {
+        return 1000000; /* by a pipe or the journal: it will tell, or has room soon */
     }
     uint64_t next_ms = tri_wheel_next_ms(worker);
     if (next_ms == UINT64_MAX) {

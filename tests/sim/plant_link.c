@@ -14,7 +14,7 @@ void sim_plant_reorders(struct sim_host *host, uint32_t from, uint32_t to, uint8
                         size_t size)
 {
     sim_net_push(&host->net, from, to, data, size);
-    if (is_between_workers(from, to) && sim_plant_strikes(host, 8)) {
+    if (is_between_workers(from, to) && sim_plant_strikes(host, 2)) {
         sim_net_swap_last(&host->net, from, to);
     }
 }
