@@ -103,10 +103,11 @@ static void read_answer(struct tr_bytes bytes, struct answer *answer)
     }
 }
 
-static struct tri_ended *find_ended(struct tr_host *host, uint64_t monitor)
+/* A monitor's number alone names none: an actor of an earlier start has one that was given then. */
+static struct tri_ended *find_ended(struct tr_host *host, uint64_t monitor, struct tr_key actor)
 {
     struct tri_ended *ended = host->ended;
-    while (ended != NULL && ended->monitor != monitor) {
+    while (ended != NULL && (ended->monitor != monitor || !tr_key_equal(ended->actor, actor))) {
         ended = ended->next;
     }
     return ended;
@@ -126,7 +127,7 @@ static struct tri_ended *open_ended(struct tr_host *host, uint64_t monitor, stru
 /* Keeps the end of an actor until somebody asks for it. */
 static void keep_ended(struct tr_host *host, const struct answer *answer)
 {
-    struct tri_ended *ended = find_ended(host, answer->monitor);
+    struct tri_ended *ended = find_ended(host, answer->monitor, answer->actor.key);
     if (ended == NULL) {
         ended = open_ended(host, answer->monitor, answer->actor.key);
     }
@@ -207,7 +208,7 @@ int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
     }
     if (error == 0) {
         *actor = answer.actor;
-        if (wanted->is_watched && find_ended(host, birth.wish) == NULL) {
+        if (wanted->is_watched && find_ended(host, birth.wish, answer.actor.key) == NULL) {
             (void)open_ended(host, birth.wish, answer.actor.key);
         }
     }

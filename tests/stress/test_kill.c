@@ -29,6 +29,7 @@
 #define PAGE_BYTES 64
 #define STEP_DEFAULT 10
 #define PATH_BYTES 128
+#define CHILD_SECONDS_MAX 60
 
 /* ------------------------------------------------- the calls that count */
 
@@ -493,6 +494,7 @@ static int child_main(char **arguments)
     char store[PATH_BYTES];
     (void)snprintf(store, sizeof store, "%s/store", arguments[2]);
     (void)snprintf(acknowledged_path, sizeof acknowledged_path, "%s/acknowledged", arguments[2]);
+    (void)alarm(CHILD_SECONDS_MAX); /* a child that waits for ever is a failure, not a wait */
     return run_child(store, strtol(arguments[3], NULL, 10), strcmp(arguments[4], "hasty") == 0);
 }
 
