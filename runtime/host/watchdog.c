@@ -23,6 +23,10 @@
 /* How long the stuck worker's thread has to end the process itself, so that a core names it. */
 #define END_MS 2000
 
+/* How long a crash that is under way has to end the process, and how it is ended after that. */
+#define CRASH_MS 30000
+#define CRASH_STATUS 134
+
 /* Names of an address that are shown, from the actor upwards. */
 #define NAMES_MAX 16
 
@@ -96,9 +100,17 @@ static void tell_stuck(const struct tri_watchdog *watchdog, const struct tri_wor
     }
 }
 
-/* Ends the process, on the thread that is stuck: a core file then shows where. */
+/*
+ * Ends the process, on the thread that is stuck: a core file then shows where. A handler that has
+ * crashed does not return either: its process is ending already, and gets the time that a dump, a
+ * core file and a sanitizer's report may take.
+ */
 static _Noreturn void end_process(const struct tri_watchdog *watchdog, uint32_t worker)
 {
+    if (tri_crash_has_begun()) {
+        poll(NULL, 0, CRASH_MS);
+        _exit(CRASH_STATUS);
+    }
     tell_stuck(watchdog, &watchdog->host->workers[worker]);
     pthread_kill(watchdog->host->threads[worker].thread, SIGABRT);
     poll(NULL, 0, END_MS);

@@ -144,6 +144,11 @@ static void dump(const char *why)
     atomic_store(&dump_state, DUMP_DONE);
 }
 
+bool tri_crash_has_begun(void)
+{
+    return atomic_load(&dump_state) != DUMP_NONE;
+}
+
 static void on_assertion(void)
 {
     dump("an assertion has failed");

@@ -22,6 +22,9 @@ TR_MUST_USE int tri_crash_watch(const struct tri_worker *workers, uint32_t count
 /* These workers end in order. Nothing where they are not watched. */
 void tri_crash_forget(const struct tri_worker *workers);
 
+/* Whether this process has begun to end by a crash. Any thread. */
+bool tri_crash_has_begun(void);
+
 /* Prints what a worker has in hand, if it has anything: a line. */
 void tri_hand_print(struct tri_line *line, const struct tri_worker *worker);
 

@@ -79,6 +79,14 @@ static int play(const char *role, const char *folder)
     return tr_host_wait(host, bad, 0, &reason);
 }
 
+/* The child has said this on stderr. */
+static void assert_said(const char *words)
+{
+    if (strstr(child.text, words) == NULL) {
+        fail_msg("the child has not said `%s`, but: %s", words, child.text);
+    }
+}
+
 /* Runs the town until it dies, in this role. */
 static void die(const char *role, const char *folder)
 {
@@ -87,10 +95,10 @@ static void die(const char *role, const char *folder)
         fail_msg("%s did not die: %s", role, child.text);
     }
     if (strstr(role, "loop") != NULL) {
-        assert_non_null(strstr(child.text, "a handler has not returned for 300 ms: worker=1"));
-        assert_non_null(strstr(child.text, "troupe: it is /bad, behaviour townsman\n"));
+        assert_said("a handler has not returned for 300 ms: worker=1");
+        assert_said("troupe: it is /bad, behaviour townsman\n");
     }
-    assert_non_null(strstr(child.text, "its last events are in"));
+    assert_said("its last events are in");
 }
 
 /* The third start, in this process, with what it says on stderr. */

@@ -5,8 +5,12 @@
 #include "tests/support/test.h"
 
 #include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "runtime/host/watchdog.h"
+#include "tests/support/child.h"
 #include "tests/support/town.h"
 
 #define MS 1000000ULL
@@ -71,14 +75,49 @@ static void test_host_with_quick_handlers_lives(void **state)
     tr_host_free(host);
 }
 
-int main(void)
+#define SLOW_STATUS 3
+
+/* What a process does at its end before anybody watches: it takes its time. */
+static void end_slowly(int number)
 {
+    (void)number;
+    poll(NULL, 0, 600);
+    _exit(SLOW_STATUS);
+}
+
+/* A host whose handler crashes, in a process that ends slowly. */
+static int play(void)
+{
+    struct sigaction action = {.sa_handler = end_slowly};
+    sigaction(SIGSEGV, &action, NULL);
+    struct tr_host *host = town_open(1, NULL, 100);
+    struct tr_ref ann = town_spawn(host, "ann");
+    town_do(host, ann, (struct tr_town_do){.verb = TOWN_CRASH});
+    int reason;
+    return tr_host_wait(host, ann, 0, &reason);
+}
+
+static void test_crash_has_the_time_it_needs(void **state)
+{
+    (void)state;
+    static struct child child;
+    child_run("crash", "", &child);
+    assert_true(WIFEXITED(child.status));
+    assert_int_equal(WEXITSTATUS(child.status), SLOW_STATUS);
+}
+
+int main(int argc, char **argv)
+{
+    if (child_is_wanted(argc, argv)) {
+        return play();
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_turn_adds_up),
         cmocka_unit_test(test_new_turn_begins_again),
         cmocka_unit_test(test_worker_without_a_handler_is_never_stuck),
         cmocka_unit_test(test_time_without_looks_hardly_counts),
         cmocka_unit_test(test_host_with_quick_handlers_lives),
+        cmocka_unit_test(test_crash_has_the_time_it_needs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
