@@ -215,7 +215,7 @@ int tri_attempt_new(const struct tri_attempt_folders *folders, const struct tr_p
     if (attempt == NULL) {
         return refuse(reason, TR_MEMORY, tr_error_text(TR_MEMORY));
     }
-    char *at = attempt->bytes;
+    char *at = (char *)(attempt + 1);
     struct tr_text none = {.data = "", .size = 0};
     *attempt = (struct tri_attempt){
         .folder = keep(&at, below),

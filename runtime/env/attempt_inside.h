@@ -7,13 +7,12 @@
 
 #include "runtime/env/attempt.h"
 
-/* All texts and bytes are in `bytes`. */
+/* All texts and bytes lie behind it. */
 struct tri_attempt {
     struct tr_text folder;     /* below the store's */
     struct tr_text outputs[2]; /* below it; empty: somewhere else */
     struct tr_bytes results;   /* packed, and checked */
     bool has_secrets;
-    char bytes[];
 };
 
 /* The part of an absolute name that lies below the store's folder. TR_INVALID, TR_LIMIT. */
