@@ -222,9 +222,21 @@ TR_MUST_USE int tr_page_edit(struct tr_context *context, uint32_t page, size_t s
 
 TR_MUST_USE int tr_page_drop(struct tr_context *context, uint32_t page);
 
-/* Writes a row of a record schema, in the commit of this handler. */
+/*
+ * Writes a row of a record schema, in the commit of this handler. Where the schema has a key
+ * (TR_ROW_KEY) it takes the place of the row with the same key. Errors: TR_LIMIT (too large, too
+ * many, TR_ROW_KEY_BYTES_MAX), TR_MEMORY, and the schema's packing errors.
+ */
 TR_MUST_USE int tr_record(struct tr_context *context, const struct tr_schema *schema,
                           const void *row);
+
+/*
+ * Deletes the rows whose first `key_field_count` fields of the key are those of `row`, in the
+ * commit of this handler and in order with the rows written before and after. None is fine. Errors:
+ * TR_INVALID (no field, or more than the key has), and those of tr_record.
+ */
+TR_MUST_USE int tr_record_delete(struct tr_context *context, const struct tr_schema *schema,
+                                 const void *row, uint32_t key_field_count);
 
 /*
  * Calls a service outside (enum tr_service) over the boundary: it leaves when everything that led
