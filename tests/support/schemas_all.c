@@ -11,6 +11,7 @@
 #include "schemas/history.h"
 #include "schemas/http.h"
 #include "schemas/process.h"
+#include "schemas/state_workflow.h"
 #include "schemas/tap.h"
 #include "tests/support/sample.h"
 
@@ -22,10 +23,14 @@ static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_P
 static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const sample[] = {TR_SAMPLE_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 
+static const struct tr_schema *const state_workflow[] = {
+    TR_STATE_WORKFLOW_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+
 static const struct tr_schema_list lists[] = {
-    {control, TR_COUNT_OF(control)}, {process, TR_COUNT_OF(process)}, {http, TR_COUNT_OF(http)},
-    {tap, TR_COUNT_OF(tap)},         {flow, TR_COUNT_OF(flow)},       {sample, TR_COUNT_OF(sample)},
-    {history, TR_COUNT_OF(history)},
+    {control, TR_COUNT_OF(control)}, {process, TR_COUNT_OF(process)},
+    {http, TR_COUNT_OF(http)},       {tap, TR_COUNT_OF(tap)},
+    {flow, TR_COUNT_OF(flow)},       {sample, TR_COUNT_OF(sample)},
+    {history, TR_COUNT_OF(history)}, {state_workflow, TR_COUNT_OF(state_workflow)},
 };
 
 const struct tr_registry *schemas_all(void)
