@@ -440,6 +440,22 @@ void flow_crash(struct flow *flow)
     open_stage(flow);
 }
 
+static void obey(void *self, const struct flow_task *task, struct flow_answer *answer)
+{
+    for (const struct flow_rule *rule = self; rule->path != NULL; rule++) {
+        if (tr_text_equal(task->start->path, tr_text_of(rule->path))) {
+            *answer = rule->answer;
+            return;
+        }
+    }
+}
+
+void flow_obey(struct flow *flow, const struct flow_rule *rules)
+{
+    flow->script = obey;
+    flow->self = (void *)(uintptr_t)rules;
+}
+
 /* ------------------------------------------------------------------ launching */
 
 void flow_ask(struct flow *flow, const struct tr_launch *launch)
@@ -512,7 +528,8 @@ void flow_finish(struct flow *flow)
         stage_run(&flow->stage);
     }
     assert_true(flow_is_idle(flow));
-    assert_int_equal(stage_metric(&flow->stage, dead_letters), 0);
+    /* An abort may cross the end that it asks for; nobody is told what he does not know. */
+    assert_int_equal(stage_dead_letters(&flow->stage, TR_UNKNOWN_TYPE), 0);
 }
 
 void flow_run(struct flow *flow, const char *workflow, const char *inputs, const char *name)

@@ -39,6 +39,12 @@ struct flow_answer {
     struct tr_bytes outputs; /* packed slots; empty: made from the number */
 };
 
+/* A script that is a table: `self` is an array of rows, ended by one without a path. */
+struct flow_rule {
+    const char *path;
+    struct flow_answer answer;
+};
+
 typedef void flow_script(void *self, const struct flow_task *task, struct flow_answer *answer);
 
 struct flow {
@@ -77,6 +83,9 @@ struct flow *flow_new_wide(const char *definition, uint32_t worker_count);
 
 /* Ends it and insists that all memory is back. */
 void flow_free(struct flow *flow);
+
+/* Lets puppets end by a table of their paths. */
+void flow_obey(struct flow *flow, const struct flow_rule *rules);
 
 /* Asks the launcher for an execution; inputs are a JSON list in the order of the interface. */
 void flow_launch(struct flow *flow, const char *workflow, const char *inputs, const char *name);
