@@ -218,6 +218,7 @@ static int end_puppet(struct tr_context *context, struct tr_flow_puppet *puppet,
         error != 0 ? error : tr_tell(context, tr_parent(context), &tr_node_ended_schema, &ended);
     tr_buffer_fini(&outputs);
     current->alive--;
+    current->ended++;
     return error != 0 ? error : tr_stop(context);
 }
 
@@ -362,7 +363,9 @@ static void open_stage(struct flow *flow)
                                         .durability = TR_DURABILITY_FULL,
                                         .records = tr_history_schemas,
                                         .record_count = tr_history_schema_count};
-    assert_int_equal(tri_model_open(flow->model, &options, NULL, &flow->store), 0);
+    if (flow->model != NULL) {
+        assert_int_equal(tri_model_open(flow->model, &options, NULL, &flow->store), 0);
+    }
     stage_open(&flow->stage, &(struct stage_options){.worker_count = flow->worker_count,
                                                      .store = flow->store,
                                                      .behaviours = behaviours,
@@ -375,7 +378,9 @@ static void close_stage(struct flow *flow)
 {
     tr_buffer_fini(&flow->text);
     stage_close(&flow->stage);
-    tri_store_close(flow->store);
+    if (flow->store != NULL) {
+        tri_store_close(flow->store);
+    }
 }
 
 static struct tr_graph *compile(const char *definition)
@@ -399,7 +404,7 @@ static struct tr_graph *compile(const char *definition)
     return graph;
 }
 
-struct flow *flow_new_wide(const char *definition, uint32_t worker_count)
+static struct flow *make(const char *definition, uint32_t worker_count, bool is_recorded)
 {
     struct flow *flow = calloc(1, sizeof *flow);
     assert_non_null(flow);
@@ -407,7 +412,7 @@ struct flow *flow_new_wide(const char *definition, uint32_t worker_count)
     assert_non_null(flow->engine);
     flow->graph = compile(definition);
     assert_int_equal(tr_shelf_put(&flow->engine->shelf, flow->graph, &flow->graph_number), 0);
-    flow->model = tri_model_new();
+    flow->model = is_recorded ? tri_model_new() : NULL;
     flow->worker_count = worker_count;
     current = flow;
     open_stage(flow);
@@ -417,15 +422,27 @@ struct flow *flow_new_wide(const char *definition, uint32_t worker_count)
     return flow;
 }
 
+struct flow *flow_new_wide(const char *definition, uint32_t worker_count)
+{
+    return make(definition, worker_count, true);
+}
+
 struct flow *flow_new(const char *definition)
 {
-    return flow_new_wide(definition, 1);
+    return make(definition, 1, true);
+}
+
+struct flow *flow_new_unrecorded(const char *definition)
+{
+    return make(definition, 1, false);
 }
 
 void flow_free(struct flow *flow)
 {
     close_stage(flow);
-    tri_model_free(flow->model);
+    if (flow->model != NULL) {
+        tri_model_free(flow->model);
+    }
     tr_shelf_fini(&flow->engine->shelf);
     free(flow->engine);
     free(flow);

@@ -51,7 +51,7 @@ struct flow {
     struct stage stage;
     struct tr_engine *engine;
     struct tr_graph *graph;
-    struct tri_model *model;
+    struct tri_model *model; /* NULL: nothing is recorded */
     struct tri_store *store;
     struct tr_ref launcher;
     struct tr_ref client;
@@ -69,6 +69,7 @@ struct flow {
     uint32_t alive;
     uint32_t alive_max;
     uint32_t begun;
+    uint32_t ended;
     uint32_t aborted;
     uint32_t hard;
 
@@ -78,8 +79,9 @@ struct flow {
 /* Everything, and a launcher; the definition has to be right. */
 struct flow *flow_new(const char *definition);
 
-/* The same with so many workers. */
+/* The same with so many workers; and without a store, for graphs that are large. */
 struct flow *flow_new_wide(const char *definition, uint32_t worker_count);
+struct flow *flow_new_unrecorded(const char *definition);
 
 /* Ends it and insists that all memory is back. */
 void flow_free(struct flow *flow);
