@@ -24,7 +24,9 @@
     FIELD(u8, abort_phase, 1, 0)            \
     FIELD(u64, changes, 1, 0)
 #define TR_FLOW_CLIENT_FIELDS(FIELD, ARRAY) FIELD(u64, asked, 1, 0)
-#define TR_FLOW_ORDER_FIELDS(FIELD, ARRAY) FIELD(ref, launcher, 1, 0)
+#define TR_FLOW_ORDER_FIELDS(FIELD, ARRAY) \
+    FIELD(ref, launcher, 1, 0)             \
+    FIELD(u64, graph, 1, 0) /* to be held; 0: launch the request */
 
 #define FLOW_SCHEMAS(S)                                                   \
     S(flow_order, 61100, TR_MESSAGE, 1, TR_DURABLE, TR_FLOW_ORDER_FIELDS) \
@@ -334,9 +336,14 @@ static int client_handle(struct tr_context *context, void *generic,
     struct tr_flow_client *client = generic;
     struct tr_flow_order order;
     struct tr_launched launched;
+    struct tr_graph_held held;
     if (tr_message_is(message, &tr_flow_order_schema)) {
         assert_int_equal(tr_message_read(message, flow_order, &order), 0);
         client->asked++;
+        if (order.graph != 0) {
+            struct tr_graph_hold hold = {.graph = order.graph};
+            return tr_ask(context, order.launcher, &tr_graph_hold_schema, &hold, 0, NULL);
+        }
         return tr_ask(context, order.launcher, &tr_launch_schema, request, 0, NULL);
     }
     if (tr_message_is(message, &tr_launched_schema)) {
@@ -344,6 +351,12 @@ static int client_handle(struct tr_context *context, void *generic,
         current->is_answered = true;
         current->launch_error = (int)launched.error;
         current->execution = launched.execution;
+        return 0;
+    }
+    if (tr_message_is(message, &tr_graph_held_schema)) {
+        assert_int_equal(tr_message_read(message, graph_held, &held), 0);
+        current->is_answered = true;
+        current->held = held.executions;
         return 0;
     }
     return tr_unexpected(context, message);
@@ -475,17 +488,28 @@ void flow_obey(struct flow *flow, const struct flow_rule *rules)
 
 /* ------------------------------------------------------------------ launching */
 
-void flow_ask(struct flow *flow, const struct tr_launch *launch)
+static void order(struct flow *flow, uint64_t graph)
 {
-    request = launch;
+    struct tr_flow_order what = {.launcher = flow->launcher, .graph = graph};
     flow->is_answered = false;
-    stage_tell(&flow->stage, flow->client, &tr_flow_order_schema,
-               &(struct tr_flow_order){flow->launcher});
+    stage_tell(&flow->stage, flow->client, &tr_flow_order_schema, &what);
     for (int i = 0; i < 1000 && !flow->is_answered; i++) {
         tri_voice_flush(&flow->stage.host.voice);
         (void)stage_step(&flow->stage);
     }
     assert_true(flow->is_answered);
+}
+
+void flow_ask(struct flow *flow, const struct tr_launch *launch)
+{
+    request = launch;
+    order(flow, 0);
+}
+
+uint64_t flow_hold(struct flow *flow, uint64_t graph)
+{
+    order(flow, graph);
+    return flow->held;
 }
 
 /* Packs a JSON list of inputs by their types. */

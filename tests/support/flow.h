@@ -63,6 +63,7 @@ struct flow {
     /* What came of the last launch. */
     int launch_error;
     struct tr_ref execution;
+    uint64_t held;
     bool is_answered;
 
     /* What was seen of the puppets, crashes included. */
@@ -94,6 +95,9 @@ void flow_launch(struct flow *flow, const char *workflow, const char *inputs, co
 
 /* The same with any request, as it stands. */
 void flow_ask(struct flow *flow, const struct tr_launch *request);
+
+/* Asks the launcher to hold a graph: how many executions it holds it for. */
+uint64_t flow_hold(struct flow *flow, uint64_t graph);
 
 /* Launches, and lets time pass until everything has ended (or for an hour). */
 void flow_run(struct flow *flow, const char *workflow, const char *inputs, const char *name);
