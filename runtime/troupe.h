@@ -126,6 +126,12 @@ struct tr_ref tr_self(const struct tr_context *context);
 /* The parent; serial 0 for one that the host itself gave birth to. */
 struct tr_ref tr_parent(const struct tr_context *context);
 
+/*
+ * What the program gave the host to hand to its handlers: tables that do not change while it runs,
+ * or that have locks of their own. A handler's answer may not depend on what changes in it.
+ */
+void *tr_program(const struct tr_context *context);
+
 /* Answers a message that the behaviour does not know: a dead letter, and 0. */
 TR_MUST_USE int tr_unexpected(struct tr_context *context, const struct tr_message *message);
 
@@ -250,6 +256,7 @@ struct tr_host_options {
     const char *const *keeper_command;
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
+    void *program;             /* what tr_program gives to handlers; it outlives the host */
 };
 
 /*

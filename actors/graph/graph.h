@@ -21,6 +21,7 @@
 #define TR_ACTORS_GRAPH_GRAPH_H
 
 #include "actors/graph/literal.h"
+#include "schemas/plugin.h"
 
 /* Where an index would stand and there is none. */
 #define TR_GRAPH_NONE UINT32_MAX
@@ -62,29 +63,6 @@ struct tr_cache {
     bool is_serialized;      /* equal work waits for the one that runs */
     const uint32_t *ignored; /* inputs that the key leaves out, ascending */
     uint32_t ignored_count;
-};
-
-/* What has to be free on a machine while an attempt runs; 0: nothing is asked for. */
-struct tr_resources {
-    uint64_t cpu_millis;
-    uint64_t memory_bytes;
-    uint64_t gpu_count;
-    uint64_t storage_bytes;
-    uint64_t ephemeral_storage_bytes;
-};
-
-struct tr_environment {
-    struct tr_text name;
-    struct tr_text value;
-    bool is_passed_on; /* the value of the engine's environment, if it is set there */
-};
-
-struct tr_secret {
-    struct tr_text name; /* of the environment variable */
-    struct tr_text group;
-    struct tr_text key;
-    struct tr_text version; /* empty: the newest */
-    bool is_file;           /* the variable gives the path of a file that holds it */
 };
 
 /* How a task is run: its own words, with what a node overrides merged in. */

@@ -66,6 +66,11 @@ struct tr_ref tr_parent(const struct tr_context *context)
     return (struct tr_ref){context->actor->parent, context->actor->parent_incarnation};
 }
 
+void *tr_program(const struct tr_context *context)
+{
+    return context->worker->shared->program;
+}
+
 uint32_t tr_spawned_hint(const struct tr_context *context)
 {
     return context->spawned_slot;

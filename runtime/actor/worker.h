@@ -37,6 +37,7 @@ struct tri_shared {
     enum tr_durability durability;
     uint32_t host_epoch;   /* the store's incarnation: what this host's messages carry */
     uint32_t services;     /* bits by enum tr_service: who is there to be called */
+    void *program;         /* tr_program */
     bool is_balanced;      /* actors move from busy workers to idle ones */
     bool has_lost_workers; /* the store has counters of workers that this start does not have */
     uint64_t seed;

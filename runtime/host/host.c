@@ -46,6 +46,7 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     shared->env = host->env;
     shared->worker_count = workers_wanted(options);
     shared->durability = options->durability;
+    shared->program = options->program;
     shared->host_epoch = host->store == NULL ? 1 : (uint32_t)host->store->incarnation;
     shared->services = 1U << TR_SERVICE_CONTROL;
     shared->services |= options->has_http ? 1U << TR_SERVICE_HTTP : 0;

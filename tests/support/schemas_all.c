@@ -7,12 +7,14 @@
 #include <stdlib.h>
 
 #include "schemas/control.h"
+#include "schemas/flow.h"
 #include "schemas/http.h"
 #include "schemas/process.h"
 #include "schemas/tap.h"
 #include "tests/support/sample.h"
 
 static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const flow[] = {TR_FLOW_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const http[] = {TR_HTTP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
@@ -20,7 +22,7 @@ static const struct tr_schema *const sample[] = {TR_SAMPLE_SCHEMAS(TR_SCHEMA_POI
 
 static const struct tr_schema_list lists[] = {
     {control, TR_COUNT_OF(control)}, {process, TR_COUNT_OF(process)}, {http, TR_COUNT_OF(http)},
-    {tap, TR_COUNT_OF(tap)},         {sample, TR_COUNT_OF(sample)},
+    {tap, TR_COUNT_OF(tap)},         {flow, TR_COUNT_OF(flow)},       {sample, TR_COUNT_OF(sample)},
 };
 
 const struct tr_registry *schemas_all(void)

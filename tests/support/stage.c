@@ -189,6 +189,7 @@ int stage_try_open(struct stage *stage, const struct stage_options *options)
             options->behaviours != NULL ? options->behaviour_count : puppet_behaviour_count,
         .records = options->records,
         .record_count = options->record_count,
+        .program = options->program,
         .seed = 1,
     };
     int error = tri_host_init(&stage->host, &host_options, &stage->env, options->store);

@@ -41,6 +41,7 @@ struct stage_options {
     size_t record_count;
     const struct tr_behaviour *const *behaviours; /* NULL: the puppets */
     size_t behaviour_count;
+    void *program; /* for tr_program */
 };
 
 struct stage {

@@ -1,0 +1,40 @@
+/*
+ * Finding a plugin in the engine's table.
+ */
+#include "actors/engine.h"
+
+#include <string.h>
+
+static bool serves(const struct tr_plugin *plugin, struct tr_text task_type)
+{
+    for (const char *const *type = plugin->task_types; *type != NULL; type++) {
+        if (tr_text_equal(tr_text_of(*type), task_type)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct tr_text task_type)
+{
+    const struct tr_plugin *standard = NULL;
+    for (size_t i = 0; i < engine->plugin_count; i++) {
+        if (serves(engine->plugins[i], task_type)) {
+            return engine->plugins[i];
+        }
+        if (engine->plugins[i]->is_default) {
+            standard = engine->plugins[i];
+        }
+    }
+    return standard;
+}
+
+const struct tr_plugin *tr_engine_plugin_by_id(const struct tr_engine *engine, struct tr_text id)
+{
+    for (size_t i = 0; i < engine->plugin_count; i++) {
+        if (tr_text_equal(tr_text_of(engine->plugins[i]->id), id)) {
+            return engine->plugins[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,42 @@
+/*
+ * What all actors of the engine may look at: tables that the program sets up before anything runs
+ * (tr_program). Nothing in it changes meanwhile but the shelf, which is made for that.
+ */
+#ifndef TR_ACTORS_ENGINE_H
+#define TR_ACTORS_ENGINE_H
+
+#include "actors/shelf.h"
+#include "runtime/troupe.h"
+#include "schemas/flow.h"
+
+struct tr_engine {
+    struct tr_shelf shelf;
+    const struct tr_plugin *const *plugins; /* all there are */
+    size_t plugin_count;
+    struct tr_ref resources;  /* the resource manager; serial 0: none, every request is granted */
+    struct tr_ref catalog;    /* the catalog; serial 0: no work is serialized */
+    const char *store_folder; /* absolute; NULL: no store, no files */
+    uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
+};
+
+/* The engine that a handler runs in. */
+static inline struct tr_engine *tr_engine_of(const struct tr_context *context)
+{
+    return tr_program(context);
+}
+
+/* The plugin for a task type, else the default one, else NULL. */
+const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct tr_text task_type);
+
+/* The plugin of an id, or NULL: for states that name theirs. */
+const struct tr_plugin *tr_engine_plugin_by_id(const struct tr_engine *engine, struct tr_text id);
+
+/* The actors' behaviours, for tr_host_options: one table, ids 100 to 199. */
+extern const struct tr_behaviour tr_launcher_behaviour;  /* 100: launcher.c */
+extern const struct tr_behaviour tr_workflow_behaviour;  /* 101: workflow.c */
+extern const struct tr_behaviour tr_task_behaviour;      /* 102: task.c */
+extern const struct tr_behaviour tr_array_behaviour;     /* 103: array.c */
+extern const struct tr_behaviour tr_resources_behaviour; /* 104: resources.c */
+extern const struct tr_behaviour tr_catalog_behaviour;   /* 105: catalog.c */
+
+#endif

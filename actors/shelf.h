@@ -1,0 +1,54 @@
+/*
+ * The shelf: compiled graphs that executions share, one of each, found by number (law 1: what never
+ * changes may be shared).
+ *
+ * A graph's number is the first eight bytes of its hash. It stays as long as somebody holds it: the
+ * program, while it hands it to a launcher; and the one launcher of its project and domain, while
+ * an execution of it lives. Any thread may call these; a reader needs no lock, because it is an
+ * actor of an execution that the launcher counts.
+ */
+#ifndef TR_ACTORS_SHELF_H
+#define TR_ACTORS_SHELF_H
+
+#include <stdatomic.h>
+
+#include "actors/graph/graph.h"
+
+/* Graphs in use at once. */
+#define TR_SHELF_GRAPHS_MAX 4096
+
+/* A place; it is never given to another number. `holders`: bit 0 the launcher, above it a count. */
+struct tri_shelf_place {
+    atomic_uint_fast64_t number;
+    atomic_uint_fast64_t holders;
+    _Atomic(struct tr_graph *) graph;
+};
+
+struct tr_shelf {
+    struct tri_shelf_place places[TR_SHELF_GRAPHS_MAX];
+};
+
+/* The number of a hash of TR_GRAPH_HASH_BYTES. Never 0. */
+uint64_t tr_graph_number(const uint8_t *hash);
+
+/* Frees all graphs; nobody reads any more. The struct itself is the caller's, zeros at first. */
+void tr_shelf_fini(struct tr_shelf *shelf);
+
+/*
+ * Puts a graph that has its hash on the shelf and holds it for the program. It is the shelf's from
+ * now on, also on failure; `number` finds it, or the equal one that was there. By the thread of the
+ * program only. Errors: TR_LIMIT (TR_SHELF_GRAPHS_MAX), TR_EXISTS (another graph of that number).
+ */
+TR_MUST_USE int tr_shelf_put(struct tr_shelf *shelf, struct tr_graph *graph, uint64_t *number);
+
+/* Ends the program's hold of one tr_shelf_put. */
+void tr_shelf_drop(struct tr_shelf *shelf, uint64_t number);
+
+/* The launcher's hold: saying it twice is saying it once, so a handler may run again. */
+void tr_shelf_hold(struct tr_shelf *shelf, uint64_t number);
+void tr_shelf_release(struct tr_shelf *shelf, uint64_t number);
+
+/* The graph, or NULL. It stays while the caller's execution lives. */
+const struct tr_graph *tr_shelf_find(struct tr_shelf *shelf, uint64_t number);
+
+#endif

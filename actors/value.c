@@ -1,0 +1,79 @@
+/*
+ * Slots: a literal, or an extension that names the blob it lies in.
+ */
+#include "actors/value.h"
+
+#include <string.h>
+
+bool tr_slot_is_offloaded(struct tr_bytes slot, struct tr_offloaded *where)
+{
+    struct tr_cursor cursor = tr_cursor_of(slot);
+    if (tr_peek(&cursor) != TR_CODEC_EXTENSION) {
+        return false;
+    }
+    int8_t type = 0;
+    struct tr_bytes inside = tr_read_extension(&cursor, &type);
+    struct tr_cursor part = tr_cursor_of(inside);
+    uint32_t count = tr_read_array(&part);
+    struct tr_offloaded found = {.uri = tr_read_text(&part), .size_bytes = tr_read_u64(&part)};
+    if (cursor.error != 0 || part.error != 0 || type != TR_OFFLOADED_EXTENSION || count != 2) {
+        return false;
+    }
+    *where = found;
+    return true;
+}
+
+/* The header of an extension of 32-bit size, which is valid for all sizes. */
+static void write_extension_header(struct tr_buffer *buffer, size_t size)
+{
+    const uint8_t header[] = {
+        0xc9,          (uint8_t)(size >> 24), (uint8_t)(size >> 16), (uint8_t)(size >> 8),
+        (uint8_t)size, TR_OFFLOADED_EXTENSION};
+    tr_buffer_add(buffer, header, sizeof header);
+}
+
+void tr_slot_write_offloaded(struct tr_buffer *buffer, const struct tr_offloaded *where)
+{
+    struct tr_buffer inside;
+    tr_buffer_init(&inside, 0);
+    tr_buffer_array(&inside, 2);
+    tr_buffer_text_value(&inside, where->uri);
+    tr_buffer_u64(&inside, where->size_bytes);
+    if (inside.error != 0) {
+        buffer->error = buffer->error != 0 ? buffer->error : inside.error;
+    } else {
+        write_extension_header(buffer, inside.size);
+        tr_buffer_add(buffer, inside.data, inside.size);
+    }
+    tr_buffer_fini(&inside);
+}
+
+uint32_t tr_slots_begin(struct tr_bytes slots, struct tr_cursor *cursor)
+{
+    *cursor = tr_cursor_of(slots);
+    if (slots.size == 0 || tr_read_nil(cursor)) {
+        return 0;
+    }
+    return tr_read_array(cursor);
+}
+
+int tr_slots_get(struct tr_bytes slots, uint32_t index, struct tr_bytes *slot)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(slots, &cursor);
+    if (cursor.error != 0) {
+        return TR_MALFORMED;
+    }
+    if (index >= count) {
+        return TR_NOT_FOUND;
+    }
+    struct tr_bytes found = {0};
+    for (uint32_t i = 0; i <= index; i++) {
+        found = tr_read_any(&cursor);
+    }
+    if (cursor.error != 0) {
+        return TR_MALFORMED;
+    }
+    *slot = found;
+    return 0;
+}

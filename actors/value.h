@@ -1,0 +1,37 @@
+/*
+ * Slots: how values travel between actors and wait in their states.
+ *
+ * A slot is one msgpack value: the literal itself, packed by its type (actors/graph/literal.h), or,
+ * where that would be larger than TR_INLINE_BYTES_MAX, an extension that says where its bytes lie.
+ * Inputs and outputs are lists of slots in the order of their interface: arrays, in one piece.
+ */
+#ifndef TR_ACTORS_VALUE_H
+#define TR_ACTORS_VALUE_H
+
+#include "actors/graph/buffer.h"
+
+/* A literal above this is kept in the blob store (engine.md: inline while small). */
+#define TR_INLINE_BYTES_MAX (256U << 10)
+
+/* The extension's number on the wire and on disk. */
+#define TR_OFFLOADED_EXTENSION 1
+
+/* Where the bytes of a large literal are: a blob that holds them and nothing else. */
+struct tr_offloaded {
+    struct tr_text uri;
+    uint64_t size_bytes;
+};
+
+/* Whether a slot's literal lies elsewhere; if so, where. The view lives as long as the slot. */
+bool tr_slot_is_offloaded(struct tr_bytes slot, struct tr_offloaded *where);
+
+/* Appends a slot whose literal lies elsewhere. */
+void tr_slot_write_offloaded(struct tr_buffer *buffer, const struct tr_offloaded *where);
+
+/* Begins to read a list of slots; no bytes at all and nil are an empty list. Gives the count. */
+uint32_t tr_slots_begin(struct tr_bytes slots, struct tr_cursor *cursor);
+
+/* The slot at `index`: 0, TR_NOT_FOUND, or TR_MALFORMED. Looks at each before it. */
+TR_MUST_USE int tr_slots_get(struct tr_bytes slots, uint32_t index, struct tr_bytes *slot);
+
+#endif

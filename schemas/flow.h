@@ -1,0 +1,193 @@
+/*
+ * What the actors of an execution say to each other: a parent starts a child, the child tells how
+ * it goes and how it ended; an abort goes down, its end comes up.
+ *
+ *     launcher            root workflow        workflow, array          task
+ *     launch          ->
+ *                         node_start       ->
+ *                                              node_start           ->
+ *                                                                   <- node_news (now and then)
+ *                                                                   <- node_ended, its last word
+ *                                          <-  node_ended
+ *                     <-  execution_ended
+ *
+ * A child says node_ended exactly once, in the handler in which it stops. A parent never stops a
+ * child: it says node_abort and waits for the end, so that nothing is left running outside.
+ *
+ * Values are packed lists: an array with one slot for each variable in the order of the interface.
+ * A slot is what actors/value.h says: a literal, or where a large one lies.
+ */
+#ifndef TR_SCHEMAS_FLOW_H
+#define TR_SCHEMAS_FLOW_H
+
+#include "schemas/field.h"
+
+/* An element number that means: no element. */
+#define TR_ELEMENT_NONE UINT64_MAX
+
+/* Whether results are taken from the cache and put there: `troupe run --cache`. */
+#define TR_CACHE_MODES(M)                                                  \
+    M(USE, 0, "use")                                                       \
+    M(REFRESH, 1, "refresh") /* nothing is taken, what is made replaces */ \
+    M(OFF, 2, "off")
+
+enum tr_cache_mode {
+#define TRI_CACHE_MODE(name, number, text) TR_CACHE_##name = (number),
+    TR_CACHE_MODES(TRI_CACHE_MODE)
+#undef TRI_CACHE_MODE
+};
+
+/* Who is to blame for a failure: it decides which budget of retries pays. */
+#define TR_FAILURE_KINDS(K) \
+    K(NONE, 0, "")          \
+    K(USER, 1, "user")      \
+    K(SYSTEM, 2, "system")
+
+enum tr_failure_kind {
+#define TRI_FAILURE_KIND(name, number, text) TR_FAILURE_##name = (number),
+    TR_FAILURE_KINDS(TRI_FAILURE_KIND)
+#undef TRI_FAILURE_KIND
+};
+
+/*
+ * Begins an execution. `graph` is the whole SHA-256; the graph is on the shelf already (and in the
+ * store's folder). `workflow` counts in the graph; `plan` too, or is UINT32_MAX. `inputs` has a
+ * slot for each input of the workflow. Answered (as an ASK) by `launched`.
+ */
+#define TR_LAUNCH_FIELDS(FIELD, ARRAY) \
+    FIELD(text, name, 1, 0)            \
+    FIELD(bytes, graph, 1, 0)          \
+    FIELD(u32, workflow, 1, 0)         \
+    FIELD(u32, plan, 1, 0)             \
+    FIELD(any, inputs, 1, TR_REDACTED) \
+    FIELD(u8, cache_mode, 1, 0)        \
+    FIELD(text, parent, 1, 0)          \
+    FIELD(text, cause, 1, 0)
+
+/* `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. */
+#define TR_LAUNCHED_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)              \
+    FIELD(ref, execution, 1, 0)          \
+    FIELD(text, message, 1, 0)
+
+/* From an execution's root to its launcher, at the very end: `graph` is the first 8 bytes. */
+#define TR_EXECUTION_ENDED_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, graph, 1, 0)                     \
+    FIELD(text, name, 1, 0)                     \
+    FIELD(u8, phase, 1, 0)
+
+/*
+ * A child's first message. `graph` (tr_graph_number), `workflow` and `node` say what it is: the
+ * node in whose place it runs; for the root `node` is UINT32_MAX. `path` is the address below the
+ * execution, "squares" or "w/inner", without the element of its own, which is `element`.
+ * `execution` is "PROJECT/DOMAIN/NAME", `number` the number of its group. `skip` is for what an
+ * earlier execution did already (later).
+ */
+#define TR_NODE_START_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, graph, 1, 0)                \
+    FIELD(u32, workflow, 1, 0)             \
+    FIELD(u32, node, 1, 0)                 \
+    FIELD(u64, element, 1, 0)              \
+    FIELD(text, execution, 1, 0)           \
+    FIELD(u64, number, 1, 0)               \
+    FIELD(text, path, 1, 0)                \
+    FIELD(u8, cache_mode, 1, 0)            \
+    FIELD(any, inputs, 1, TR_REDACTED)
+
+/*
+ * A child's last message. `phase` is an end of a node (enum tr_node_phase); `outputs` has a slot
+ * for each output when it succeeded or was recovered, else it is empty. `failed` is the path of the
+ * deepest node whose failure this is, `failed_element` its element. `phases` are the phases of a
+ * node that this child has been in since its last news (bit n: phase n), so that nobody needs a
+ * message for each.
+ */
+#define TR_NODE_ENDED_FIELDS(FIELD, ARRAY) \
+    FIELD(u32, node, 1, 0)                 \
+    FIELD(u64, element, 1, 0)              \
+    FIELD(u8, phase, 1, 0)                 \
+    FIELD(u32, attempts, 1, 0)             \
+    FIELD(u32, phases, 1, 0)               \
+    FIELD(u8, cache_status, 1, 0)          \
+    FIELD(any, outputs, 1, TR_REDACTED)    \
+    FIELD(u8, failure, 1, 0)               \
+    FIELD(text, code, 1, 0)                \
+    FIELD(text, message, 1, 0)             \
+    FIELD(text, failed, 1, 0)              \
+    FIELD(u64, failed_element, 1, 0)
+
+/* A child goes to another phase that will last: for arrays' history, progress and explanations. */
+#define TR_NODE_NEWS_FIELDS(FIELD, ARRAY) \
+    FIELD(u32, node, 1, 0)                \
+    FIELD(u64, element, 1, 0)             \
+    FIELD(u8, phase, 1, 0)                \
+    FIELD(u32, attempt, 1, 0)             \
+    FIELD(text, message, 1, 0)
+
+/*
+ * Ends a child, which answers with node_ended. `phase` is how it ends: aborted, or timed_out where
+ * a bound of the parent's passed. To the root it is what `troupe abort` says.
+ */
+#define TR_NODE_ABORT_FIELDS(FIELD, ARRAY) \
+    FIELD(u8, phase, 1, 0)                 \
+    FIELD(text, cause, 1, 0)               \
+    FIELD(bool, is_hard, 1, 0) /* no grace for what runs outside */
+
+/*
+ * Asks the resource manager for a token: `slots` of the namespace's quota, and what has to be free
+ * on the machine. Told, not asked; resource_granted comes when it is there, resource_refused when
+ * it can never be. The token is `identity`'s until resource_release; asking twice is asking once.
+ */
+#define TR_RESOURCE_REQUEST_FIELDS(FIELD, ARRAY) \
+    FIELD(text, name, 1, 0)                      \
+    FIELD(text, identity, 1, 0)                  \
+    FIELD(u64, execution, 1, 0)                  \
+    FIELD(u32, slots, 1, 0)                      \
+    FIELD(u64, cpu_millis, 1, 0)                 \
+    FIELD(u64, memory_bytes, 1, 0)               \
+    FIELD(u64, gpu_count, 1, 0)
+
+#define TR_RESOURCE_GRANTED_FIELDS(FIELD, ARRAY) FIELD(text, identity, 1, 0)
+
+#define TR_RESOURCE_REFUSED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, identity, 1, 0)                  \
+    FIELD(text, reason, 1, 0)
+
+/* Gives a token back, or a wait up. */
+#define TR_RESOURCE_RELEASE_FIELDS(FIELD, ARRAY) FIELD(text, identity, 1, 0)
+
+/*
+ * Asks the catalog to be the one who makes what `key` (SHA-256) names. Told; cache_owner comes when
+ * nobody else makes it: at once, or when the owner before has ended (`is_made`: look again first).
+ */
+#define TR_CACHE_RESERVE_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, key, 1, 0)                   \
+    FIELD(text, owner, 1, 0)
+
+#define TR_CACHE_OWNER_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, key, 1, 0)                 \
+    FIELD(bool, is_made, 1, 0)
+
+/* The owner is done, or does not wait any more. */
+#define TR_CACHE_RELEASE_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, key, 1, 0)                   \
+    FIELD(bool, is_made, 1, 0)
+
+#define TR_FLOW_SCHEMAS(S)                                                           \
+    S(launch, 400, TR_MESSAGE, 1, TR_DURABLE, TR_LAUNCH_FIELDS)                      \
+    S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                 \
+    S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)   \
+    S(node_start, 403, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_START_FIELDS)              \
+    S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)             \
+    S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                \
+    S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)             \
+    S(resource_request, 410, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_REQUEST_FIELDS)  \
+    S(resource_granted, 411, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_GRANTED_FIELDS) \
+    S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS) \
+    S(resource_release, 413, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_RELEASE_FIELDS) \
+    S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)        \
+    S(cache_owner, 415, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_OWNER_FIELDS)           \
+    S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)
+
+TR_FLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+#endif

@@ -1,0 +1,192 @@
+/*
+ * The table of a plugin's functions, and what they are handed: how tasks reach the outside.
+ *
+ * It stands here so that neither side includes the other: the `task` actor (actors/) calls through
+ * this table, plugins (plugins/, or a shared object) fill it in, with the comforts of
+ * plugins/plugin.h. A plugin does not know whether its task is a node or an element of an array.
+ *
+ * This is the core shape. A plugin's functions run in the handler of the task's actor: no input or
+ * output, no waiting, no clock but tr_task_now_ms. What they want from outside are calls, whose
+ * answers come as events. Its state is a struct of its own schema, stored for it, handed back as it
+ * left it, and touched by nobody else; zeros at the first event of each attempt.
+ *
+ *     event START                      -> the plugin asks for what it needs: task->api->call(...)
+ *     event ANSWER, FAILED, NEWS, TIMER -> until the transition's phase is an end
+ *
+ * After a crash of the engine a call that was under way is answered by FAILED with
+ * TR_NO_CONNECTION: the outside may or may not have heard it, and the plugin asks the outside what
+ * became of its identity before it does anything again (law 5).
+ */
+#ifndef TR_SCHEMAS_PLUGIN_H
+#define TR_SCHEMAS_PLUGIN_H
+
+#include "schemas/field.h"
+#include "schemas/phase.h"
+
+/* Raised by every change of what stands in this file. */
+#define TR_PLUGIN_ABI 1
+
+/* What a task's environment says. */
+struct tr_environment {
+    struct tr_text name;
+    struct tr_text value;
+    bool is_passed_on; /* the value of the engine's environment, if it is set there */
+};
+
+/* A secret by reference; its value is never in the engine's hands. */
+struct tr_secret {
+    struct tr_text name; /* of the environment variable */
+    struct tr_text group;
+    struct tr_text key;
+    struct tr_text version; /* empty: the newest */
+    bool is_file;           /* the variable gives the path of a file that holds it */
+};
+
+/* What has to be free on a machine while an attempt runs; 0: nothing is asked for. */
+struct tr_resources {
+    uint64_t cpu_millis;
+    uint64_t memory_bytes;
+    uint64_t gpu_count;
+    uint64_t storage_bytes;
+    uint64_t ephemeral_storage_bytes;
+};
+
+/* flyteidl.core.TaskTemplate with the node's overrides merged in; it lives as long as the call. */
+struct tr_task_template {
+    struct tr_text name;
+    struct tr_text type;
+    struct tr_text folder; /* of the definition's file */
+    const struct tr_text *words;
+    uint32_t word_count;
+    bool is_stdin_inputs;
+    bool is_stdout_outputs;
+    bool is_interruptible;
+    int64_t timeout_ns; /* of one attempt; the framework keeps it, a plugin may hand it on */
+    int64_t grace_ns;
+    struct tr_resources resources;
+    const struct tr_environment *environment;
+    uint32_t environment_count;
+    const struct tr_secret *secrets;
+    uint32_t secret_count;
+    struct tr_bytes config; /* a packed map, or empty */
+    uint32_t output_count;
+};
+
+/* Who a task is. */
+struct tr_task_identity {
+    struct tr_text execution; /* PROJECT/DOMAIN/NAME */
+    struct tr_text path;      /* below the execution, without the element: "w/squares" */
+    uint64_t element;         /* or TR_ELEMENT_NONE */
+    uint32_t attempt;
+    struct tr_text
+        generated_name; /* of this attempt: the key of idempotency, [a-z0-9-], at most 63 */
+    uint64_t execution_number;
+};
+
+/* What a plugin's function is called for. */
+enum tr_task_event_kind {
+    TR_TASK_START,  /* the attempt begins */
+    TR_TASK_ANSWER, /* `call` was answered by a message */
+    TR_TASK_FAILED, /* `call` was not answered: `error` */
+    TR_TASK_NEWS,   /* a service said something more */
+    TR_TASK_TIMER,  /* `call` is the timer's number */
+};
+
+struct tr_task_event {
+    uint8_t kind; /* enum tr_task_event_kind */
+    uint64_t call;
+    int error;
+    uint16_t type; /* of the message: schema->id */
+    uint8_t version;
+    struct tr_bytes body;
+};
+
+/*
+ * What comes of a handling: the phase the attempt is in now. Texts live until the function that
+ * called returns. For an end: SUCCESS needs the outputs given before; RETRYABLE_FAILURE and
+ * PERMANENT_FAILURE need code and message, and `failure` whose budget pays (enum tr_failure_kind).
+ */
+struct tr_transition {
+    uint8_t phase; /* enum tr_task_phase */
+    uint8_t failure;
+    bool is_unknown;  /* nobody can say whether the work was done (law 5) */
+    uint32_t version; /* an event goes out for a phase and version not seen before */
+    struct tr_text reason;
+    struct tr_text code;
+    struct tr_text message;
+};
+
+struct tr_task_context;
+
+/* What the engine does for a plugin's functions; each may be called only within one of them. */
+struct tr_task_api {
+    uint32_t abi;
+    uint64_t (*now_ms)(struct tr_task_context *task);
+    uint64_t (*random)(struct tr_task_context *task);
+    const struct tr_task_template *(*template)(struct tr_task_context *task);
+    const struct tr_task_identity *(*identity)(struct tr_task_context *task);
+    /* The folder for this store's files; "" where there is none. */
+    struct tr_text (*store_folder)(struct tr_task_context *task);
+    /* Memory that lives until the plugin's function has returned; NULL when there is none. */
+    void *(*scratch)(struct tr_task_context *task, size_t size);
+    /* The inputs: packed slots, and as one JSON object. Errors: TR_MEMORY, TR_LIMIT (too large). */
+    struct tr_bytes (*inputs)(struct tr_task_context *task);
+    int (*inputs_json)(struct tr_task_context *task, struct tr_text *json);
+    /*
+     * Gives the outputs: packed slots in the order of the interface, or a JSON object that is read
+     * and checked by it; relative paths count from `folder`. TR_INVALID with words in `problem`.
+     */
+    int (*outputs)(struct tr_task_context *task, struct tr_bytes slots);
+    int (*outputs_json)(struct tr_task_context *task, struct tr_text json, struct tr_text folder,
+                        struct tr_text *problem);
+    /* Calls a service outside when everything so far is committed; `call` names the answer. */
+    int (*call)(struct tr_task_context *task, uint16_t service, const struct tr_schema *schema,
+                const void *body, uint64_t timeout_ms, uint64_t *call);
+    /* Tells a service something that has no answer. */
+    int (*tell)(struct tr_task_context *task, uint16_t service, const struct tr_schema *schema,
+                const void *body);
+    /* A timer of this plugin's own; numbers below 2^32. One of the same number is replaced. */
+    int (*timer)(struct tr_task_context *task, uint64_t number, uint64_t delay_ms);
+    int (*timer_stop)(struct tr_task_context *task, uint64_t number);
+    /* For people: where the logs are and where it ran. */
+    int (*log)(struct tr_task_context *task, struct tr_text name, struct tr_text uri);
+    int (*folder)(struct tr_task_context *task, struct tr_text path);
+};
+
+/* The head of what a plugin's functions are handed; the rest is the engine's. */
+struct tr_task_context {
+    const struct tr_task_api *api;
+};
+
+/* A plugin. Constant; `id` and the state's schema id are never given twice. */
+struct tr_plugin {
+    uint32_t abi; /* TR_PLUGIN_ABI */
+    const char *id;
+    const char *const *task_types; /* ended by NULL */
+    bool is_default;               /* for task types that nobody else names */
+    /* A namespace of the resource manager that an attempt needs a token of; NULL: none. */
+    const char *resource;
+    bool is_local;                 /* files among its outputs are this machine's: they are kept */
+    const struct tr_schema *state; /* role TR_STATE, at most TR_PLUGIN_STATE_BYTES_MAX packed */
+    /*
+     * Checks a task's own configuration before anything runs: 0, or TR_INVALID with words. NULL:
+     * this plugin has none, and any is refused.
+     */
+    int (*check)(const struct tr_task_template *task, char *problem, size_t problem_size);
+    int (*handle)(struct tr_task_context *task, void *state, const struct tr_task_event *event,
+                  struct tr_transition *transition);
+    /*
+     * Ends what runs outside. Called with START when the abort begins and with each event from then
+     * on, until its phase is ABORTED (nothing runs any more), or another end that was quicker.
+     * `is_hard`: without grace. May come twice.
+     */
+    int (*abort)(struct tr_task_context *task, void *state, bool is_hard,
+                 const struct tr_task_event *event, struct tr_transition *transition);
+    /* Cleans up behind an attempt that has ended somehow. Only tells. May come twice; or NULL. */
+    int (*finalize)(struct tr_task_context *task, void *state, uint8_t phase);
+};
+
+/* A plugin's packed state. */
+#define TR_PLUGIN_STATE_BYTES_MAX 4096
+
+#endif
