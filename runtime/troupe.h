@@ -262,8 +262,9 @@ struct tr_host_options {
     size_t behaviour_count;
     const struct tr_schema *const *records; /* that tr_record writes */
     size_t record_count;
-    uint64_t seed; /* of randomness; 0: from the system */
-    bool has_http; /* TR_SERVICE_HTTP is there to be called */
+    const struct tr_views *views; /* of these records, for people who query them; NULL: none */
+    uint64_t seed;                /* of randomness; 0: from the system */
+    bool has_http;                /* TR_SERVICE_HTTP is there to be called */
     /* argv of the keeper of processes, ended by NULL; NULL: TR_SERVICE_PROCESSES is not there */
     const char *const *keeper_command;
     uint32_t jobs;             /* processes that run at once; 0: one per core */

@@ -2,7 +2,8 @@
  * What the files of the SQLite store share; nobody else includes it.
  *
  * Reading order: sqlite_file.c (may this file be touched at all), sqlite_tables.c (what is in it),
- * sqlite_record.c (the tables of records), sqlite_row.c (their rows), sqlite.c (opening and closing), sqlite_batch.c and sqlite_commit.c (writing),
+ * sqlite_record.c (the tables of records), sqlite_row.c (their rows), sqlite_view.c (how people see
+ * them), sqlite.c (opening and closing), sqlite_batch.c and sqlite_commit.c (writing),
  * sqlite_load.c (reading what an engine goes on from), sqlite_reader.c (reading records),
  * sqlite_error.c (what went wrong, in words).
  *
@@ -102,6 +103,7 @@ struct tri_sqlite {
     sqlite3_stmt *statements[TRI_SQL_COUNT];
     struct tri_sqlite_record *records;
     size_t record_count;
+    const struct tr_views *views; /* may be NULL */
     void *row;                    /* one unpacked record, as large as the largest */
     struct tri_sqlite_batch batch;
     enum tr_durability durability;
@@ -232,6 +234,11 @@ void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void
 TR_MUST_USE int tri_sqlite_record_read(struct tri_sqlite *self,
                                        const struct tri_sqlite_record *record,
                                        sqlite3_stmt *statement);
+
+/* --- sqlite_view.c --- */
+
+/* Makes the indexes and views that are missing or have changed; in a transaction for writing. */
+TR_MUST_USE int tri_sqlite_views_upgrade(struct tri_sqlite *self);
 
 /* --- sqlite_batch.c --- */
 
