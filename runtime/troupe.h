@@ -123,6 +123,9 @@ uint64_t tr_random(struct tr_context *context);
 
 struct tr_ref tr_self(const struct tr_context *context);
 
+/* The actor that began a group, alive or not: a root, or a child that was spawned with is_group. */
+struct tr_ref tr_group_root(uint64_t group);
+
 /* The parent; serial 0 for one that the host itself gave birth to. */
 struct tr_ref tr_parent(const struct tr_context *context);
 
@@ -323,7 +326,10 @@ TR_MUST_USE int tr_host_ended(struct tr_host *host, struct tr_ref actor, uint64_
  */
 TR_MUST_USE int tr_host_rest(struct tr_host *host, int descriptor, uint64_t timeout_ms);
 
-/* The actor named so, from the root: "/orders/worker[3]". TR_NOT_FOUND. */
+/*
+ * The actor named so, from the root: "/orders/worker[3]"; before the start of a host among those
+ * that it has loaded. TR_NOT_FOUND.
+ */
 TR_MUST_USE int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor);
 
 /* Moves an actor, with what is in its mailbox, to another worker; returns when it runs there. */

@@ -416,10 +416,20 @@ int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms,
     return error;
 }
 
+/* Before the threads run the workers are this thread's own. */
+static int find_loaded(struct tr_host *host, struct tr_text address, struct tr_ref *actor)
+{
+    int error = TR_NOT_FOUND;
+    for (uint32_t i = 0; i < host->shared.worker_count && error == TR_NOT_FOUND; i++) {
+        error = tri_worker_find(&host->workers[i], address, actor);
+    }
+    return error;
+}
+
 int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor)
 {
     if (!host->is_started) {
-        return TR_CLOSED;
+        return host->thread_count == 0 ? find_loaded(host, address, actor) : TR_CLOSED;
     }
     int error = TR_NOT_FOUND;
     for (uint32_t i = 0; i < host->shared.worker_count && error == TR_NOT_FOUND; i++) {

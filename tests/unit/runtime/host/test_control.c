@@ -132,6 +132,46 @@ static void test_roots_may_hold_slashes(void **state)
     stage_close(&stage);
 }
 
+static int spawn_group(struct tr_context *context, struct tr_puppet *puppet,
+                       const struct tr_act *act, const struct tr_message *message)
+{
+    (void)act;
+    (void)message;
+    struct tr_spawn_options options = {.name = tr_text_of("child"), .is_group = true};
+    return tr_spawn(context, &puppet_behaviour, &options, &puppet->peer);
+}
+
+/* The number of a group says who began it. */
+static void test_roots_are_known_by_their_group(void **state)
+{
+    (void)state;
+    stage_open(&stage, &(struct stage_options){.worker_count = 3});
+    for (uint32_t i = 0; i < 7; i++) {
+        struct tr_ref root = stage_spawn(&stage, &puppet_behaviour, NULL);
+        assert_true(tr_key_equal(tr_group_root(root.key.group).key, root.key));
+        puppet_act(&stage, root, spawn_group, 0, root);
+        struct tri_actor *parent = stage_actor(&stage, root);
+        const struct tr_puppet *puppet = tri_actor_state(parent);
+        assert_int_not_equal(puppet->peer.key.group, root.key.group);
+        assert_true(tr_key_equal(tr_group_root(puppet->peer.key.group).key, puppet->peer.key));
+    }
+    stage_close(&stage);
+}
+
+/* What was loaded is found before anything runs. */
+static void test_loaded_actors_are_found(void **state)
+{
+    (void)state;
+    struct tr_ref found;
+    stage_open(&stage, &(struct stage_options){.worker_count = 2});
+    struct tr_ref named = spawn_named("named");
+    stage.host.is_started = false;
+    assert_true(finds("/named", named));
+    assert_int_equal(tr_host_find(&stage.host, tr_text_of("/other"), &found), TR_NOT_FOUND);
+    stage.host.is_started = true;
+    stage_close(&stage);
+}
+
 /* What was shown of the actors. */
 static char shown[4096];
 static uint32_t mailboxes;
@@ -185,6 +225,8 @@ int main(void)
         cmocka_unit_test(test_a_late_answer_is_dropped),
         cmocka_unit_test(test_ends_are_heard_meanwhile),
         cmocka_unit_test(test_roots_may_hold_slashes),
+        cmocka_unit_test(test_roots_are_known_by_their_group),
+        cmocka_unit_test(test_loaded_actors_are_found),
         cmocka_unit_test(test_actors_are_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
