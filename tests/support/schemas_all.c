@@ -10,6 +10,8 @@
 #include "schemas/flow.h"
 #include "schemas/http.h"
 #include "schemas/process.h"
+#include "schemas/state_plugin.h"
+#include "schemas/state_task.h"
 #include "schemas/tap.h"
 #include "tests/support/sample.h"
 
@@ -17,12 +19,15 @@ static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_P
 static const struct tr_schema *const flow[] = {TR_FLOW_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const http[] = {TR_HTTP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const state_plugin[] = {
+    TR_STATE_PLUGIN_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const state_task[] = {TR_STATE_TASK_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const sample[] = {TR_SAMPLE_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 
 static const struct tr_schema_list lists[] = {
     {control, TR_COUNT_OF(control)}, {process, TR_COUNT_OF(process)}, {http, TR_COUNT_OF(http)},
-    {tap, TR_COUNT_OF(tap)},         {flow, TR_COUNT_OF(flow)},       {sample, TR_COUNT_OF(sample)},
+    {state_plugin, TR_COUNT_OF(state_plugin)}, {state_task, TR_COUNT_OF(state_task)}, {tap, TR_COUNT_OF(tap)},         {flow, TR_COUNT_OF(flow)},       {sample, TR_COUNT_OF(sample)},
 };
 
 const struct tr_registry *schemas_all(void)
