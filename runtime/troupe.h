@@ -46,6 +46,7 @@ enum tr_service {
     TR_SERVICE_PROCESSES = 3,
     TR_SERVICE_JOURNAL = 4,      /* calls nobody, and is not called */
     TR_SERVICE_HTTP_ANSWERS = 5, /* the voice of http */
+    TR_SERVICE_FILES = 6,
     TR_SERVICE_COUNT = 8,
     TR_SERVICE_WORKERS = 64, /* + the worker's number: the sender of what no actor says */
 };
@@ -222,9 +223,21 @@ TR_MUST_USE int tr_page_edit(struct tr_context *context, uint32_t page, size_t s
 
 TR_MUST_USE int tr_page_drop(struct tr_context *context, uint32_t page);
 
-/* Writes a row of a record schema, in the commit of this handler. */
+/*
+ * Writes a row of a record schema, in the commit of this handler. Where the schema has a key
+ * (TR_ROW_KEY) it takes the place of the row with the same key. Errors: TR_LIMIT (too large, too
+ * many, TR_ROW_KEY_BYTES_MAX), TR_MEMORY, and the schema's packing errors.
+ */
 TR_MUST_USE int tr_record(struct tr_context *context, const struct tr_schema *schema,
                           const void *row);
+
+/*
+ * Deletes the rows whose first `key_field_count` fields of the key are those of `row`, in the
+ * commit of this handler and in order with the rows written before and after. None is fine. Errors:
+ * TR_INVALID (no field, or more than the key has), and those of tr_record.
+ */
+TR_MUST_USE int tr_record_delete(struct tr_context *context, const struct tr_schema *schema,
+                                 const void *row, uint32_t key_field_count);
 
 /*
  * Calls a service outside (enum tr_service) over the boundary: it leaves when everything that led
@@ -254,6 +267,7 @@ struct tr_host_options {
     bool has_http; /* TR_SERVICE_HTTP is there to be called */
     /* argv of the keeper of processes, ended by NULL; NULL: TR_SERVICE_PROCESSES is not there */
     const char *const *keeper_command;
+    uint32_t jobs;             /* processes that run at once; 0: one per core */
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
     void *program;             /* what tr_program gives to handlers; it outlives the host */

@@ -16,6 +16,20 @@
  *
  * process_started, process_ended, process_forget and the log_ messages are the records of the
  * keeper's log too: what was told is what was written.
+ *
+ * Actors speak with the host's process service (TR_SERVICE_PROCESSES), which stands before the
+ * keeper and does what takes files: it makes an attempt's folder, and reads what the attempt wrote.
+ *
+ *     actor                           service
+ *     process_run (tr_call)    ->
+ *                              <-     process_started (a message of its own), when it runs
+ *                              <-     the answer: process_over, or process_refused
+ *     process_stop (tr_tell)   ->     (then the end comes sooner)
+ *     folder_remove, process_forget -> (once the end is safe in the actor's state)
+ *
+ * The call stays open until the process has ended: so an actor whose engine or keeper died hears
+ * tr_ask_failed, TR_NO_CONNECTION, and says the same process_run again, which never runs a key a
+ * second time but takes up with what became of it.
  */
 #ifndef TR_SCHEMAS_PROCESS_H
 #define TR_SCHEMAS_PROCESS_H
@@ -167,6 +181,75 @@ const char *tr_process_phase_name(uint8_t phase);
 #define TR_PROCESS_FORGET_FIELDS(FIELD, ARRAY) FIELD(text, key, 1, 0)
 
 /*
+ * To the service: starts a process with all that it needs, once for each key. The fields up to
+ * `umask` are process_start's, with these differences:
+ *
+ * `folder` is the attempt's, absolute and below the store's folder; it is made (0700), with parents
+ * (0755). What an earlier engine left there of a key that never began is removed first. `work` is
+ * the working folder, a name below `folder`; empty: `folder` itself. stdin, stdout and stderr count
+ * from `folder`; an output that is empty in the end is removed.
+ * `environment`: words NAME=value, and words NAME for what the engine's own environment has.
+ * `secrets`: an array of [NAME, group, key, version, is_file]. The service finds the values, and no
+ * message or store ever holds them; is_file puts the name of a 0600 file into the variable, which
+ * is removed when the process has ended. One that cannot be had: process_refused, TR_NOT_FOUND.
+ * `files`: an array of [name, bytes, mode], made below `folder` before the process starts.
+ * `folders`: an array of names below `folder`, or absolute ones below the store's, made if missing.
+ * `results`: an array of [name, size_max]: what to read below `folder` when it has ended.
+ *
+ * A name below is a relative one without empty, `.` and `..` parts; links in it are not followed.
+ */
+#define TR_PROCESS_RUN_FIELDS(FIELD, ARRAY) \
+    FIELD(text, key, 1, 0)                  \
+    FIELD(any, argv, 1, 0)                  \
+    FIELD(any, environment, 1, TR_REDACTED) \
+    FIELD(text, folder, 1, 0)               \
+    FIELD(text, work, 1, 0)                 \
+    FIELD(text, stdin_path, 1, 0)           \
+    FIELD(text, stdout_path, 1, 0)          \
+    FIELD(text, stderr_path, 1, 0)          \
+    FIELD(u32, grace_ms, 1, 0)              \
+    FIELD(u64, timeout_ms, 1, 0)            \
+    FIELD(any, limits, 1, 0)                \
+    FIELD(u16, umask, 1, 0)                 \
+    FIELD(any, secrets, 1, 0)               \
+    FIELD(any, files, 1, TR_REDACTED)       \
+    FIELD(any, folders, 1, 0)               \
+    FIELD(any, results, 1, 0)
+
+/*
+ * The end of a process_run: process_ended's fields, and `documents`, an array with an element for
+ * each of `results`: nil when there is no such regular file; its bytes; or its size, when that is
+ * above size_max or does not fit into one message with those before it.
+ */
+#define TR_PROCESS_OVER_FIELDS(FIELD, ARRAY) \
+    FIELD(text, key, 1, 0)                   \
+    FIELD(u8, outcome, 1, 0)                 \
+    FIELD(u32, status, 1, 0)                 \
+    FIELD(bool, core_dumped, 1, 0)           \
+    FIELD(u8, stopped_by, 1, 0)              \
+    FIELD(u32, pid, 1, 0)                    \
+    FIELD(u64, started_ms, 1, 0)             \
+    FIELD(u64, ended_ms, 1, 0)               \
+    FIELD(u64, elapsed_us, 1, 0)             \
+    FIELD(u64, cpu_user_us, 1, 0)            \
+    FIELD(u64, cpu_system_us, 1, 0)          \
+    FIELD(u64, memory_bytes_max, 1, 0)       \
+    FIELD(text, reason, 1, 0)                \
+    FIELD(any, documents, 1, TR_REDACTED)
+
+/*
+ * To the service, told or called: removes a folder below the store's folder, with all there is in
+ * it; links are removed, not followed. A call is answered by folder_removed, also when there was
+ * no such folder; then `error` is 0 too.
+ */
+#define TR_FOLDER_REMOVE_FIELDS(FIELD, ARRAY) FIELD(text, path, 1, 0)
+
+#define TR_FOLDER_REMOVED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, path, 1, 0)                    \
+    FIELD(i64, error, 1, 0)                    \
+    FIELD(text, reason, 1, 0)
+
+/*
  * How many processes may run at once from now on (0: no bound but the keeper's own). What is asked
  * for beyond that is written down and waits, and begins without delay when another ends.
  */
@@ -205,6 +288,10 @@ const char *tr_process_phase_name(uint8_t phase);
     S(process_stop, 307, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_STOP_FIELDS)       \
     S(process_forget, 308, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_FORGET_FIELDS)    \
     S(keeper_turns, 309, TR_MESSAGE, 1, TR_DURABLE, TR_KEEPER_TURNS_FIELDS)        \
+    S(process_run, 310, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_RUN_FIELDS)          \
+    S(process_over, 311, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_OVER_FIELDS)       \
+    S(folder_remove, 312, TR_MESSAGE, 1, TR_DURABLE, TR_FOLDER_REMOVE_FIELDS)      \
+    S(folder_removed, 313, TR_MESSAGE, 1, TR_PRIORITY, TR_FOLDER_REMOVED_FIELDS)   \
     S(log_opened, 320, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_OPENED_FIELDS)            \
     S(log_starting, 321, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_STARTING_FIELDS)        \
     S(log_launching, 322, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_LAUNCHING_FIELDS)
@@ -221,6 +308,9 @@ extern const size_t tr_process_schema_count;
  */
 TR_MUST_USE int tr_process_words_pack(const char *const *words, struct tr_writer *writer);
 
+/* Writes one word of such an array; it holds no zero byte. */
+void tr_process_word_write(struct tr_writer *writer, struct tr_bytes word);
+
 /* One row of process_start's `limits`. */
 struct tr_process_limit {
     struct tr_text name;
@@ -231,6 +321,36 @@ struct tr_process_limit {
 TR_MUST_USE int tr_process_limits_pack(const struct tr_process_limit *limits, size_t count,
                                        struct tr_writer *writer);
 
+/* One row of process_run's `secrets`; `version` is empty for the one there is. */
+struct tr_process_secret {
+    struct tr_text name; /* of the variable */
+    struct tr_text group;
+    struct tr_text key;
+    struct tr_text version;
+    bool is_file;
+};
+
+/* One row of process_run's `files`. */
+struct tr_process_file {
+    struct tr_text name;
+    struct tr_bytes bytes;
+    uint16_t mode;
+};
+
+/* One row of process_run's `results`. */
+struct tr_process_result {
+    struct tr_text name;
+    uint64_t size_max;
+};
+
+/* Packing the arrays of process_run. TR_LIMIT: the buffer is too small; TR_INVALID: no UTF-8. */
+TR_MUST_USE int tr_process_secrets_pack(const struct tr_process_secret *secrets, size_t count,
+                                        struct tr_writer *writer);
+TR_MUST_USE int tr_process_files_pack(const struct tr_process_file *files, size_t count,
+                                      struct tr_writer *writer);
+TR_MUST_USE int tr_process_results_pack(const struct tr_process_result *results, size_t count,
+                                        struct tr_writer *writer);
+
 /*
  * Reading them: begin gives the number of elements (0 for no bytes or nil), and next is called that
  * often. A word holds no zero byte. Faults stay in the cursor, as everywhere.
@@ -238,5 +358,18 @@ TR_MUST_USE int tr_process_limits_pack(const struct tr_process_limit *limits, si
 uint32_t tr_process_array_begin(struct tr_bytes array, struct tr_cursor *cursor);
 struct tr_bytes tr_process_word_next(struct tr_cursor *cursor);
 struct tr_process_limit tr_process_limit_next(struct tr_cursor *cursor);
+struct tr_process_secret tr_process_secret_next(struct tr_cursor *cursor);
+struct tr_process_file tr_process_file_next(struct tr_cursor *cursor);
+struct tr_process_result tr_process_result_next(struct tr_cursor *cursor);
+
+/* One element of process_over's `documents`. */
+struct tr_process_document {
+    bool is_absent;
+    bool is_too_large; /* only `size` is known */
+    uint64_t size;
+    struct tr_bytes bytes;
+};
+
+struct tr_process_document tr_process_document_next(struct tr_cursor *cursor);
 
 #endif

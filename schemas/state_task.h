@@ -14,19 +14,19 @@
 #include "schemas/field.h"
 
 /* Where a task is: each attempt goes through them from TOKEN on. The words say what it waits for. */
-#define TR_TASK_STEPS(S)                                            \
-    S(NEW, 0, "has not begun")                                      \
-    S(DIGEST, 1, "reads its input files for the key of the cache")  \
-    S(LOOKUP, 2, "looks into the cache")                            \
-    S(RESERVE, 3, "waits for another task that makes the same")     \
-    S(TOKEN, 4, "waits for resources")                              \
-    S(FETCH, 5, "fetches its input files")                          \
-    S(RUN, 6, "runs")                                               \
-    S(KEEP, 7, "copies the files it has made into the blob store")  \
-    S(OFFLOAD, 8, "writes its large outputs into the blob store")   \
-    S(PUT, 9, "puts its outputs into the cache")                    \
-    S(BACKOFF, 10, "waits to be tried again")                       \
-    S(ABORT, 11, "waits for the end of what runs outside")          \
+#define TR_TASK_STEPS(S)                                           \
+    S(NEW, 0, "has not begun")                                     \
+    S(DIGEST, 1, "reads its input files for the key of the cache") \
+    S(LOOKUP, 2, "looks into the cache")                           \
+    S(RESERVE, 3, "waits for another task that makes the same")    \
+    S(TOKEN, 4, "waits for resources")                             \
+    S(FETCH, 5, "fetches its input files")                         \
+    S(RUN, 6, "runs")                                              \
+    S(KEEP, 7, "copies the files it has made into the blob store") \
+    S(OFFLOAD, 8, "writes its large outputs into the blob store")  \
+    S(PUT, 9, "puts its outputs into the cache")                   \
+    S(BACKOFF, 10, "waits to be tried again")                      \
+    S(ABORT, 11, "waits for the end of what runs outside")         \
     S(END, 12, "has ended")
 
 enum tr_task_step {
@@ -37,11 +37,12 @@ enum tr_task_step {
 };
 
 /* What is known of an attempt's work outside (law 5). */
-#define TR_TASK_INTENTS(I)                                                                       \
-    I(NEW, 0, "nothing was asked for outside")                                                   \
-    I(INTENT, 1, "it was asked for outside, and no answer came yet")                             \
-    I(IN_DOUBT, 2, "it may have been asked for outside: whoever did it is asked what became of it") \
-    I(SUBMITTED, 3, "the outside has answered")                                                  \
+#define TR_TASK_INTENTS(I)                                                             \
+    I(NEW, 0, "nothing was asked for outside")                                         \
+    I(INTENT, 1, "it was asked for outside, and no answer came yet")                   \
+    I(IN_DOUBT, 2,                                                                     \
+      "it may have been asked for outside: whoever did it is asked what became of it") \
+    I(SUBMITTED, 3, "the outside has answered")                                        \
     I(TERMINAL, 4, "nothing is left outside")
 
 enum tr_task_intent {
@@ -115,8 +116,8 @@ enum tr_task_intent {
     FIELD(text, cause, 1, 0)
 
 /* Pages hold no bare structs; these two travel nowhere else. */
-#define TR_STATE_TASK_SCHEMAS(S)                                      \
-    S(task_state, 102, TR_STATE, 1, 0, TR_TASK_STATE_FIELDS)          \
+#define TR_STATE_TASK_SCHEMAS(S)                                       \
+    S(task_state, 102, TR_STATE, 1, 0, TR_TASK_STATE_FIELDS)           \
     S(task_plugin, 420, TR_MESSAGE, 1, TR_HINT, TR_TASK_PLUGIN_FIELDS) \
     S(task_note, 421, TR_MESSAGE, 1, TR_HINT, TR_TASK_NOTE_FIELDS)
 

@@ -80,7 +80,9 @@ struct tri_sqlite_record {
     const struct tr_schema *schema;
     struct tri_sqlite_column *columns;
     size_t column_count;
-    sqlite3_stmt *insert; /* prepared when first used */
+    uint16_t key_count;   /* fields of the key; 0: rows have a number of their own */
+    sqlite3_stmt *insert; /* this and the others prepared when first used */
+    sqlite3_stmt *deletes[TR_ROW_KEYS_MAX]; /* by the first so many fields, less one */
 };
 
 /* The operations that the virtual table `batch` shows to the statement that runs. */
@@ -209,6 +211,10 @@ struct tri_sqlite_record *tri_sqlite_record_find(struct tri_sqlite *self, uint16
 /* The statement that inserts the records of the batch. */
 TR_MUST_USE int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sqlite_record *record,
                                          sqlite3_stmt **statement);
+
+/* The statement that deletes the rows that share their first `count` fields with the batch's. */
+TR_MUST_USE int tri_sqlite_record_delete(struct tri_sqlite *self, struct tri_sqlite_record *record,
+                                         uint64_t count, sqlite3_stmt **statement);
 
 /* Gives one column of the unpacked record `row` to SQLite. */
 void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void *row,

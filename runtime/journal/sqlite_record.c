@@ -6,6 +6,8 @@
  * A schema only ever grows by fields at its end, so a newer version adds columns, with the same
  * zeros that a reader of an older body would see. What a table was made for is remembered in
  * `record_schemas`; one made for a newer version than ours is refused.
+ *
+ * A record with a key (TR_ROW_KEY) has one row for each key: a table WITHOUT ROWID in key order.
  */
 #include <string.h>
 
@@ -54,6 +56,7 @@ static int record_init(struct tri_sqlite *self, struct tri_sqlite_record *record
                               schema->name, count, TR_RECORD_COLUMNS_MAX);
     }
     record->schema = schema;
+    record->key_count = tr_row_key_count(schema);
     record->columns = tr_alloc_zero(count + 1, sizeof *record->columns);
     if (record->columns == NULL) {
         return tri_sqlite_say(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
@@ -95,6 +98,9 @@ void tri_sqlite_records_fini(struct tri_sqlite *self)
 {
     for (size_t i = 0; i < self->record_count; i++) {
         (void)sqlite3_finalize(self->records[i].insert);
+        for (size_t k = 0; k < TR_ROW_KEYS_MAX; k++) {
+            (void)sqlite3_finalize(self->records[i].deletes[k]);
+        }
         tr_free(self->records[i].columns);
     }
     tr_free(self->records);
@@ -125,17 +131,46 @@ static int execute_built(struct tri_sqlite *self, sqlite3_str *text, const char 
     return error;
 }
 
+/* How many columns the first fields of a record take. */
+static size_t columns_of(const struct tri_sqlite_record *record, uint64_t field_count)
+{
+    const struct tr_field *end = record->schema->fields() + field_count;
+    size_t count = 0;
+    while (count < record->column_count && record->columns[count].field < end) {
+        count++;
+    }
+    return count;
+}
+
+/* Adds the names of the first columns, with commas between. */
+static void append_columns(sqlite3_str *text, const struct tri_sqlite_record *record, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sqlite3_str_appendf(text, "%s\"%w%s\"", i == 0 ? "" : ", ", record->columns[i].field->name,
+                            column_suffix(&record->columns[i]));
+    }
+}
+
+/* Rows with a key lie in its order; the others in the order in which they came. */
 static int create_table(struct tri_sqlite *self, const struct tri_sqlite_record *record)
 {
     sqlite3_str *text = sqlite3_str_new(self->database);
-    sqlite3_str_appendf(text, "CREATE TABLE \"record_%w\"(record_id INTEGER PRIMARY KEY",
-                        record->schema->name);
+    sqlite3_str_appendf(text, "CREATE TABLE \"record_%w\"(", record->schema->name);
+    if (record->key_count == 0) {
+        sqlite3_str_appendall(text, "record_id INTEGER PRIMARY KEY, ");
+    }
     for (size_t i = 0; i < record->column_count; i++) {
         const struct tri_sqlite_column *column = &record->columns[i];
-        sqlite3_str_appendf(text, ", \"%w%s\" %s", column->field->name, column_suffix(column),
-                            storage[column->field->kind].declaration);
+        sqlite3_str_appendf(text, "%s\"%w%s\" %s", i == 0 ? "" : ", ", column->field->name,
+                            column_suffix(column), storage[column->field->kind].declaration);
     }
-    sqlite3_str_appendall(text, ")");
+    if (record->key_count == 0) {
+        sqlite3_str_appendall(text, ")");
+    } else {
+        sqlite3_str_appendall(text, ", PRIMARY KEY(");
+        append_columns(text, record, columns_of(record, record->key_count));
+        sqlite3_str_appendall(text, ")) WITHOUT ROWID");
+    }
     return execute_built(self, text, "making a record's table");
 }
 
@@ -228,32 +263,59 @@ int tri_sqlite_records_upgrade(struct tri_sqlite *self)
     return error;
 }
 
+static int prepare_built(struct tri_sqlite *self, sqlite3_str *text, sqlite3_stmt **statement)
+{
+    char *sql = sqlite3_str_finish(text);
+    int code = sql == NULL ? SQLITE_NOMEM
+                           : sqlite3_prepare_v3(self->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                                statement, NULL);
+    sqlite3_free(sql);
+    return tri_sqlite_error(self, code, "preparing a record's statement");
+}
+
 int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sqlite_record *record,
                              sqlite3_stmt **statement)
 {
     if (record->insert == NULL) {
         sqlite3_str *text = sqlite3_str_new(self->database);
-        sqlite3_str_appendf(text, "INSERT INTO \"record_%w\"(record_id", record->schema->name);
+        sqlite3_str_appendf(text, "INSERT OR REPLACE INTO \"record_%w\"(", record->schema->name);
+        append_columns(text, record, record->column_count);
+        sqlite3_str_appendall(text, ") SELECT ");
         for (size_t i = 0; i < record->column_count; i++) {
-            sqlite3_str_appendf(text, ", \"%w%s\"", record->columns[i].field->name,
-                                column_suffix(&record->columns[i]));
-        }
-        sqlite3_str_appendall(text, ") SELECT NULL");
-        for (size_t i = 0; i < record->column_count; i++) {
-            sqlite3_str_appendf(text, ", c%d", (int)i);
+            sqlite3_str_appendf(text, "%sc%d", i == 0 ? "" : ", ", (int)i);
         }
         sqlite3_str_appendall(text, " FROM batch");
-        char *sql = sqlite3_str_finish(text);
-        int code = sql == NULL
-                       ? SQLITE_NOMEM
-                       : sqlite3_prepare_v3(self->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
-                                            &record->insert, NULL);
-        sqlite3_free(sql);
-        if (code != SQLITE_OK) {
-            return tri_sqlite_error(self, code, "preparing a record's statement");
+        int error = prepare_built(self, text, &record->insert);
+        if (error != 0) {
+            return error;
         }
     }
     *statement = record->insert;
+    return 0;
+}
+
+int tri_sqlite_record_delete(struct tri_sqlite *self, struct tri_sqlite_record *record,
+                             uint64_t count, sqlite3_stmt **statement)
+{
+    if (count == 0 || count > record->key_count) {
+        return tri_sqlite_say(self, TR_INVALID, "%s: rows of %s are found by 1 to %d fields",
+                              self->path, record->schema->name, record->key_count);
+    }
+    sqlite3_stmt **kept = &record->deletes[count - 1];
+    if (*kept == NULL) {
+        sqlite3_str *text = sqlite3_str_new(self->database);
+        sqlite3_str_appendf(text, "DELETE FROM \"record_%w\" WHERE ", record->schema->name);
+        for (size_t i = 0; i < columns_of(record, count); i++) {
+            sqlite3_str_appendf(text, "%s\"%w%s\" = (SELECT c%d FROM batch)", i == 0 ? "" : " AND ",
+                                record->columns[i].field->name, column_suffix(&record->columns[i]),
+                                (int)i);
+        }
+        int error = prepare_built(self, text, kept);
+        if (error != 0) {
+            return error;
+        }
+    }
+    *statement = *kept;
     return 0;
 }
 

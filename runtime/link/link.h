@@ -21,6 +21,7 @@ enum tri_place {
     TRI_PLACE_HTTP_ANSWERS, /* only speaks */
     TRI_PLACE_PROCESSES,
     TRI_PLACE_BORDER, /* towards other hosts */
+    TRI_PLACE_FILES,
     TRI_PLACE_COUNT,
 };
 

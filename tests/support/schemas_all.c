@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 #include "schemas/control.h"
+#include "schemas/files.h"
 #include "schemas/flow.h"
+#include "schemas/history.h"
 #include "schemas/http.h"
 #include "schemas/process.h"
 #include "schemas/state_plugin.h"
@@ -16,7 +18,9 @@
 #include "tests/support/sample.h"
 
 static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const files[] = {TR_FILES_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const flow[] = {TR_FLOW_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const history[] = {TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const http[] = {TR_HTTP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const state_plugin[] = {
@@ -26,8 +30,16 @@ static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_R
 static const struct tr_schema *const sample[] = {TR_SAMPLE_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 
 static const struct tr_schema_list lists[] = {
-    {control, TR_COUNT_OF(control)}, {process, TR_COUNT_OF(process)}, {http, TR_COUNT_OF(http)},
-    {state_plugin, TR_COUNT_OF(state_plugin)}, {state_task, TR_COUNT_OF(state_task)}, {tap, TR_COUNT_OF(tap)},         {flow, TR_COUNT_OF(flow)},       {sample, TR_COUNT_OF(sample)},
+    {control, TR_COUNT_OF(control)},
+    {process, TR_COUNT_OF(process)},
+    {http, TR_COUNT_OF(http)},
+    {files, TR_COUNT_OF(files)},
+    {tap, TR_COUNT_OF(tap)},
+    {flow, TR_COUNT_OF(flow)},
+    {sample, TR_COUNT_OF(sample)},
+    {history, TR_COUNT_OF(history)},
+    {state_plugin, TR_COUNT_OF(state_plugin)},
+    {state_task, TR_COUNT_OF(state_task)},
 };
 
 const struct tr_registry *schemas_all(void)

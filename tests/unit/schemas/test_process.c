@@ -51,6 +51,70 @@ static void a_buffer_too_small_is_told(void **state)
     assert_int_equal(tr_process_words_pack(words, &writer), TR_LIMIT);
 }
 
+static void rows_of_a_run_come_back(void **state)
+{
+    (void)state;
+    const struct tr_process_secret secret = {tr_text_of("TOKEN"), tr_text_of("crm"),
+                                             tr_text_of("token"), tr_text_of("3"), true};
+    const struct tr_process_file file = {tr_text_of("a/b"), {(const uint8_t *)"{}", 2}, 0600};
+    const struct tr_process_result result = {tr_text_of("outputs.json"), 1U << 20};
+    struct tr_writer writer = tr_writer_of(buffer, sizeof buffer);
+    struct tr_cursor cursor;
+    assert_int_equal(tr_process_secrets_pack(&secret, 1, &writer), 0);
+    assert_int_equal(tr_process_array_begin(written(&writer), &cursor), 1);
+    struct tr_process_secret secret_back = tr_process_secret_next(&cursor);
+    assert_true(tr_text_equal(secret_back.group, secret.group) && secret_back.is_file);
+    assert_true(tr_text_equal(secret_back.version, secret.version));
+    writer = tr_writer_of(buffer, sizeof buffer);
+    assert_int_equal(tr_process_files_pack(&file, 1, &writer), 0);
+    assert_int_equal(tr_process_array_begin(written(&writer), &cursor), 1);
+    struct tr_process_file file_back = tr_process_file_next(&cursor);
+    assert_true(tr_text_equal(file_back.name, file.name));
+    assert_memory_equal(file_back.bytes.data, "{}", 2);
+    assert_int_equal(file_back.mode, 0600);
+    writer = tr_writer_of(buffer, sizeof buffer);
+    assert_int_equal(tr_process_results_pack(&result, 1, &writer), 0);
+    assert_int_equal(tr_process_array_begin(written(&writer), &cursor), 1);
+    assert_int_equal(tr_process_result_next(&cursor).size_max, 1U << 20);
+    assert_int_equal(cursor.error, 0);
+}
+
+static void documents_are_told_apart(void **state)
+{
+    (void)state;
+    struct tr_cursor cursor;
+    struct tr_writer writer = tr_writer_of(buffer, sizeof buffer);
+    tr_write_array(&writer, 3);
+    tr_write_nil(&writer);
+    tr_write_bytes(&writer, (struct tr_bytes){(const uint8_t *)"{}", 2});
+    tr_write_u64(&writer, 7000000);
+    assert_int_equal(tr_process_array_begin(written(&writer), &cursor), 3);
+    assert_true(tr_process_document_next(&cursor).is_absent);
+    struct tr_process_document whole = tr_process_document_next(&cursor);
+    assert_false(whole.is_absent || whole.is_too_large);
+    assert_int_equal(whole.size, 2);
+    struct tr_process_document large = tr_process_document_next(&cursor);
+    assert_true(large.is_too_large);
+    assert_int_equal(large.size, 7000000);
+    assert_int_equal(cursor.error, 0);
+}
+
+static void rows_of_other_shapes_are_refused(void **state)
+{
+    (void)state;
+    static const uint8_t pair[] = {0x91, 0x92, 0xa1, 'a', 0xa1, 'b'};
+    struct tr_cursor cursor;
+    tr_process_array_begin((struct tr_bytes){pair, sizeof pair}, &cursor);
+    (void)tr_process_secret_next(&cursor);
+    assert_int_equal(cursor.error, TR_MALFORMED);
+    tr_process_array_begin((struct tr_bytes){pair, sizeof pair}, &cursor);
+    (void)tr_process_file_next(&cursor);
+    assert_int_equal(cursor.error, TR_MALFORMED);
+    tr_process_array_begin((struct tr_bytes){pair, sizeof pair}, &cursor);
+    (void)tr_process_result_next(&cursor);
+    assert_int_equal(cursor.error, TR_MALFORMED);
+}
+
 static void bad_words_are_told(void **state)
 {
     (void)state;
@@ -167,6 +231,9 @@ int main(void)
         cmocka_unit_test(words_come_back),
         cmocka_unit_test(no_words_are_none),
         cmocka_unit_test(a_buffer_too_small_is_told),
+        cmocka_unit_test(rows_of_a_run_come_back),
+        cmocka_unit_test(documents_are_told_apart),
+        cmocka_unit_test(rows_of_other_shapes_are_refused),
         cmocka_unit_test(bad_words_are_told),
         cmocka_unit_test(limits_come_back),
         cmocka_unit_test(a_start_comes_back),
