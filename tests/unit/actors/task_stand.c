@@ -161,7 +161,7 @@ static void compile(const char *yaml)
 static void open_stage(void)
 {
     static const struct tr_behaviour *const behaviours[] = {
-        &stand_boss_behaviour, &tr_task_behaviour, &tr_resources_behaviour, &tr_catalog_behaviour};
+        &stand_boss_behaviour, &tr_task_behaviour};
     if (stand.model != NULL) {
         struct tri_store_options options = {.folder = "model",
                                             .durability = TR_DURABILITY_FULL,
