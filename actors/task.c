@@ -65,7 +65,7 @@ static int on_start(struct tri_task *task)
     struct tr_task_state *state = task->state;
     state->is_begun = true;
     state->created_ms = tr_now_ms(task->context);
-    int error = tri_task_node_phase(task, TR_NODE_PHASE_QUEUED, (struct tr_text){0});
+    int error = tri_task_node_begin(task);
     error = error != 0 ? error : tri_task_go(task, TR_STEP_DIGEST);
     if (error == 0 && !task->is_over && task->node->deadline_ns > 0) {
         error = tri_task_timer_start(task, TRI_TIMER_DEADLINE,

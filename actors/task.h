@@ -35,6 +35,8 @@ struct tri_task_failure {
     uint8_t kind; /* enum tr_failure_kind */
     bool is_permanent;
     bool is_unknown;
+    uint8_t signal;
+    uint32_t exit_status;
     struct tr_text code;
     struct tr_text message;
 };
@@ -156,7 +158,6 @@ TR_MUST_USE int tri_plugin_state_pack(struct tri_task *task);
 const struct tr_task_template *tri_task_template(struct tri_task *task);
 const struct tr_task_identity *tri_task_identity(struct tri_task *task);
 
-
 /* -------------------------------------------------- task_run.c: an attempt */
 
 TR_MUST_USE int tri_enter_run(struct tri_task *task);
@@ -172,6 +173,9 @@ TR_MUST_USE int tri_task_give_up(struct tri_task *task, const struct tri_task_fa
 TR_MUST_USE int tri_task_finalize(struct tri_task *task, uint8_t phase);
 
 /* ------------------------------------------------------ task_end.c: how it ends */
+
+/* How many attempts were begun: none where the cache had it. */
+uint32_t tri_task_attempts(const struct tri_task *task);
 
 /* After success, with everything kept: finalize, cache, end. */
 TR_MUST_USE int tri_task_settle(struct tri_task *task);
@@ -204,6 +208,9 @@ TR_MUST_USE int tri_on_refused(struct tri_task *task);
 
 /* --------------------------------------------- task_history.c: phases and news */
 
+/* The node is queued; its inputs are written down. */
+TR_MUST_USE int tri_task_node_begin(struct tri_task *task);
+
 TR_MUST_USE int tri_task_node_phase(struct tri_task *task, uint8_t phase, struct tr_text cause);
 TR_MUST_USE int tri_task_attempt_phase(struct tri_task *task, uint8_t phase);
 
@@ -214,7 +221,7 @@ TR_MUST_USE int tri_task_lost_phase(struct tri_task *task);
 TR_MUST_USE int tri_task_node_end(struct tri_task *task, uint8_t phase,
                                   const struct tri_task_failure *failure, struct tr_text cause);
 
-/* Tells the parent of a phase that lasts; `phases` begins anew. */
+/* Tells the parent of a phase that lasts. */
 TR_MUST_USE int tri_task_news(struct tri_task *task, uint8_t phase, struct tr_text message);
 
 /* -------------------------------------------- task_files.c: files and blobs */

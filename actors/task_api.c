@@ -120,8 +120,7 @@ static int api_tell(struct tr_task_context *side, uint16_t service, const struct
                     const void *body)
 {
     struct tri_task *task = behind(side);
-    int error =
-        tr_tell(task->context, (struct tr_ref){{0, service}, 0}, schema, body);
+    int error = tr_tell(task->context, (struct tr_ref){{0, service}, 0}, schema, body);
     return error == TR_MEMORY ? noted(task, error) : error;
 }
 
@@ -155,9 +154,9 @@ static int api_log(struct tr_task_context *side, struct tr_text name, struct tr_
     if (before.size + name.size + uri.size + 2 > TR_TASK_LOGS_BYTES_MAX) {
         return TR_LIMIT;
     }
-    task->note.logs = tr_arena_print(&task->arena, "%.*s%.*s\t%.*s\n", (int)before.size,
-                                     before.data, (int)name.size, name.data, (int)uri.size,
-                                     uri.data);
+    task->note.logs =
+        tr_arena_print(&task->arena, "%.*s%.*s\t%.*s\n", (int)before.size, before.data,
+                       (int)name.size, name.data, (int)uri.size, uri.data);
     return noted(task, task->arena.error);
 }
 

@@ -28,8 +28,7 @@ static struct tr_text shorten(struct tri_task *task, struct tr_text text, size_t
 {
     size_t half = size_max / 2 - 32;
     return tr_arena_print(&task->arena, "%.*s\n... %zu bytes left out ...\n%.*s", (int)half,
-                          text.data, text.size - 2 * half, (int)half,
-                          text.data + text.size - half);
+                          text.data, text.size - 2 * half, (int)half, text.data + text.size - half);
 }
 
 struct tr_text tri_clean_text(struct tri_task *task, struct tr_text text, size_t size_max)
@@ -37,11 +36,11 @@ struct tr_text tri_clean_text(struct tri_task *task, struct tr_text text, size_t
     if (text.size <= size_max && tr_utf8_valid(text)) {
         return text;
     }
-    struct tr_text copy = text.size <= size_max ? tr_arena_text(&task->arena, text)
-                          : size_max < 128
-                              ? tr_arena_text(&task->arena,
-                                              (struct tr_text){.data = text.data, .size = size_max})
-                              : shorten(task, text, size_max);
+    struct tr_text copy =
+        text.size <= size_max ? tr_arena_text(&task->arena, text)
+        : size_max < 128
+            ? tr_arena_text(&task->arena, (struct tr_text){.data = text.data, .size = size_max})
+            : shorten(task, text, size_max);
     char *data = copy.size == 0 ? NULL : tr_arena_alloc(&task->arena, copy.size);
     if (data == NULL) {
         return (struct tr_text){.data = "", .size = 0};
@@ -53,8 +52,7 @@ struct tr_text tri_clean_text(struct tri_task *task, struct tr_text text, size_t
 
 /* --------------------------------------------------------------- last words */
 
-/* How many attempts were begun: none where the cache had it. */
-static uint32_t attempts_of(const struct tri_task *task)
+uint32_t tri_task_attempts(const struct tri_task *task)
 {
     return task->state->attempt + (task->state->attempt_created_ms != 0 ? 1 : 0);
 }
@@ -66,7 +64,7 @@ static int say_end(struct tri_task *task, uint8_t phase, const struct tri_task_f
     struct tr_node_ended ended = {
         .node = start->node,
         .element = start->element,
-        .attempts = attempts_of(task),
+        .attempts = tri_task_attempts(task),
         .cache_status = task->state->cache_status,
         .failed_element = TR_ELEMENT_NONE,
     };
@@ -90,8 +88,8 @@ static int say_end(struct tri_task *task, uint8_t phase, const struct tri_task_f
         uint32_t hint = tr_key_equal(task->message->from.key, tr_parent(task->context).key)
                             ? task->message->from_hint
                             : 0;
-        error = tr_tell_hinted(task->context, tr_parent(task->context), hint,
-                               &tr_node_ended_schema, &ended);
+        error = tr_tell_hinted(task->context, tr_parent(task->context), hint, &tr_node_ended_schema,
+                               &ended);
     }
     task->state->step = TR_STEP_END;
     task->is_over = true;
@@ -149,8 +147,8 @@ static int try_again(struct tri_task *task, const struct tri_task_failure *failu
     struct tr_task_state *state = task->state;
     uint64_t wait_ms = backoff_ms(task);
     int error = tri_task_node_phase(task, TR_NODE_PHASE_RETRYABLE_FAILURE, failure->message);
-    error = error != 0 ? error
-                       : tri_task_news(task, TR_NODE_PHASE_RETRYABLE_FAILURE, failure->message);
+    error =
+        error != 0 ? error : tri_task_news(task, TR_NODE_PHASE_RETRYABLE_FAILURE, failure->message);
     error = error != 0 ? error : tri_span_set(task, TRI_SPAN_OUTPUTS, (struct tr_bytes){0});
     if (error != 0) {
         return error;
@@ -160,6 +158,7 @@ static int try_again(struct tri_task *task, const struct tri_task_failure *failu
     state->attempt_created_ms = 0;
     state->attempt_started_ms = 0;
     state->plugin_call = 0;
+    state->has_lasted = false;
     state->until_ms = tr_now_ms(task->context) + wait_ms;
     state->step = TR_STEP_BACKOFF;
     task->has_identity = false;
@@ -182,8 +181,7 @@ static int exhaust(struct tri_task *task, const struct tri_task_failure *failure
             budget.total, failure->kind == TR_FAILURE_SYSTEM ? "SYSTEM" : "USER",
             (int)failure->message.size, failure->message.data);
     }
-    return task->arena.error != 0 ? task->arena.error
-                                  : say_end(task, TR_NODE_PHASE_FAILED, &last);
+    return task->arena.error != 0 ? task->arena.error : say_end(task, TR_NODE_PHASE_FAILED, &last);
 }
 
 /* Keeps a failure's words for who looks while the next attempt is waited for. */
@@ -193,6 +191,8 @@ static int note_failure(struct tri_task *task, const struct tri_task_failure *fa
     task->note.failure = failure->kind;
     task->note.is_permanent = failure->is_permanent;
     task->note.is_unknown = failure->is_unknown;
+    task->note.signal = failure->signal;
+    task->note.exit_status = failure->exit_status;
     task->note.code = failure->code;
     task->note.message = failure->message;
     task->note.reason = (struct tr_text){0};
@@ -232,6 +232,8 @@ int tri_task_fail_as_noted(struct tri_task *task)
         .kind = task->note.failure,
         .is_permanent = task->note.is_permanent,
         .is_unknown = task->note.is_unknown,
+        .signal = task->note.signal,
+        .exit_status = task->note.exit_status,
         .code = task->note.code,
         .message = task->note.message,
     };
@@ -301,8 +303,8 @@ int tri_task_abort(struct tri_task *task, uint8_t phase, bool is_hard, struct tr
     state->is_hard = state->is_hard || is_hard;
     int error = 0;
     if (is_first) {
-        error = note_ending(
-            task, phase == TR_NODE_PHASE_TIMED_OUT ? phase : TR_NODE_PHASE_ABORTED, cause);
+        error = note_ending(task, phase == TR_NODE_PHASE_TIMED_OUT ? phase : TR_NODE_PHASE_ABORTED,
+                            cause);
     }
     if (error != 0 || (!is_first && !is_harder)) {
         return error;

@@ -190,7 +190,8 @@ void tr_task_name(const struct tr_task_name *of, char name[TR_TASK_NAME_BYTES_MA
     char encoded[ENCODED_BYTES_MAX];
     struct tr_text execution = last_part(of->execution);
     size_t size = 0;
-    if (execution.size == 0 || !((execution.data[0] | 32) >= 'a' && (execution.data[0] | 32) <= 'z')) {
+    if (execution.size == 0 ||
+        !((execution.data[0] | 32) >= 'a' && (execution.data[0] | 32) <= 'z')) {
         front[size++] = 't';
     }
     size = add_readable(front, size, execution);

@@ -21,7 +21,8 @@ static int refuse_missing(struct tri_task *task, const struct tr_variable *outpu
 {
     struct tr_text type = tr_type_text(&task->arena, output->type);
     return refuse(task, "OutputsNotFound",
-                  tr_arena_print(&task->arena, "the output '%.*s' is missing: give a value of type %.*s",
+                  tr_arena_print(&task->arena,
+                                 "the output '%.*s' is missing: give a value of type %.*s",
                                  TRI_TEXT(output->name), TRI_TEXT(type)),
                   problem);
 }
@@ -103,9 +104,9 @@ static int read_output(struct tri_task *task, struct tr_literal_reader *reader,
         return slots->error != 0 ? slots->error : task->arena.error;
     }
     struct tr_text words = first_problem(task, reader->report);
-    return refuse(
-        task, "MismatchingTypes",
-        tr_arena_print(&task->arena, "the output '%s': %.*s", name, TRI_TEXT(words)), problem);
+    return refuse(task, "MismatchingTypes",
+                  tr_arena_print(&task->arena, "the output '%s': %.*s", name, TRI_TEXT(words)),
+                  problem);
 }
 
 static int read_outputs(struct tri_task *task, struct tr_literal_reader *reader,
@@ -133,11 +134,12 @@ int tri_outputs_from_json(struct tri_task *task, struct tr_text json, struct tr_
     struct tr_literal_reader reader = {.report = &report, .arena = &task->arena, .folder = folder};
     int error = 0;
     if (object == NULL) {
-        error = task->arena.error != 0 ? task->arena.error
-                                       : refuse(task, "OutputsNotFound",
-                                                tr_arena_print(&task->arena, "the outputs: %.*s",
-                                                               TRI_TEXT(first_problem(task, &report))),
-                                                problem);
+        error = task->arena.error != 0
+                    ? task->arena.error
+                    : refuse(task, "OutputsNotFound",
+                             tr_arena_print(&task->arena, "the outputs: %.*s",
+                                            TRI_TEXT(first_problem(task, &report))),
+                             problem);
     } else if (object->kind != TR_TREE_MAP) {
         error = refuse(task, "OutputsNotFound",
                        TRI_LITERAL_TEXT("the outputs have to be one JSON object"), problem);

@@ -31,8 +31,8 @@ int tri_task_finalize(struct tri_task *task, uint8_t phase)
         int fault = 0;
         int error = task->plugin_state == NULL ? tri_plugin_state_load(task, &fault) : 0;
         /* A cleanup that fails is not the task's failure: what it leaves is swept by others. */
-        int result = error != 0 ? 0
-                                : plugin->finalize(&task->plugin_side, task->plugin_state, phase);
+        int result =
+            error != 0 ? 0 : plugin->finalize(&task->plugin_side, task->plugin_state, phase);
         error = error != 0 ? error : task->failure;
         if (error != 0 || result == TR_MEMORY) {
             return error != 0 ? error : result;
@@ -52,6 +52,8 @@ int tri_task_give_up(struct tri_task *task, const struct tri_task_failure *failu
     task->note.failure = failure->kind;
     task->note.is_permanent = failure->is_permanent;
     task->note.is_unknown = failure->is_unknown;
+    task->note.signal = failure->signal;
+    task->note.exit_status = failure->exit_status;
     task->note.code = failure->code;
     task->note.message = failure->message;
     task->state->has_failed = true;
@@ -74,8 +76,7 @@ static int take_phase(struct tri_task *task, const struct tr_transition *transit
     bool is_other = transition->phase != state->task_phase;
     bool is_news = is_other || transition->version > state->transition;
     if (!is_news ||
-        (is_other &&
-         !tr_phase_may_follow(TR_SUBJECT_TASK, state->task_phase, transition->phase))) {
+        (is_other && !tr_phase_may_follow(TR_SUBJECT_TASK, state->task_phase, transition->phase))) {
         return 0;
     }
     int error = tri_task_note(task, true);
@@ -94,6 +95,8 @@ static int take_failure(struct tri_task *task, const struct tr_transition *trans
         .kind = is_system ? TR_FAILURE_SYSTEM : TR_FAILURE_USER,
         .is_permanent = transition->phase == TR_TASK_PHASE_PERMANENT_FAILURE,
         .is_unknown = transition->is_unknown,
+        .signal = transition->signal,
+        .exit_status = transition->exit_status,
         .code = transition->code.size > 0 ? transition->code : TRI_LITERAL_TEXT("UnknownError"),
         .message = transition->message,
     };
@@ -177,10 +180,10 @@ static int consult(struct tri_task *task, const struct tr_task_event *event)
     struct tr_transition transition = stands_still(task);
     const struct tr_plugin *plugin = task->plugin;
     bool is_abort = task->state->step == TR_STEP_ABORT;
-    int result = is_abort ? plugin->abort(&task->plugin_side, task->plugin_state,
-                                          task->state->is_hard, event, &transition)
-                          : plugin->handle(&task->plugin_side, task->plugin_state, event,
-                                           &transition);
+    int result = is_abort
+                     ? plugin->abort(&task->plugin_side, task->plugin_state, task->state->is_hard,
+                                     event, &transition)
+                     : plugin->handle(&task->plugin_side, task->plugin_state, event, &transition);
     if (task->failure != 0 || result == TR_MEMORY) {
         return task->failure != 0 ? task->failure : result;
     }
@@ -202,10 +205,11 @@ static int tell_loss(struct tri_task *task, int fault)
     if (error != 0) {
         return error;
     }
-    task->note.reason = tr_arena_print(
-        &task->arena, "PluginStateLost: the state that '%s' had stored cannot be read (%s); it "
-                      "asks the outside what became of its work",
-        task->plugin->id, tr_error_text(fault));
+    task->note.reason =
+        tr_arena_print(&task->arena,
+                       "PluginStateLost: the state that '%s' had stored cannot be read (%s); it "
+                       "asks the outside what became of its work",
+                       task->plugin->id, tr_error_text(fault));
     task->state->intent = TR_INTENT_IN_DOUBT;
     error = tri_task_lost_phase(task);
     const struct tr_task_event event = {.kind = TR_TASK_FAILED, .error = fault};
@@ -264,6 +268,10 @@ static int begin_attempt(struct tri_task *task)
     state->intent = TR_INTENT_NEW;
     state->transition = 0;
     state->plugin_call = 0;
+    state->has_lasted = false;
+    if (state->attempt_created_ms == 0) {
+        state->attempt_created_ms = tr_now_ms(task->context);
+    }
     int error = tri_task_node_phase(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
     return error != 0 ? error : tri_plugin_state_new(task);
 }
@@ -273,8 +281,9 @@ int tri_enter_run(struct tri_task *task)
     if (task->plugin == NULL) {
         return no_plugin(task);
     }
-    struct tri_task_failure failure = {
-        .kind = TR_FAILURE_USER, .is_permanent = true, .code = TRI_LITERAL_TEXT("BadTaskSpecification")};
+    struct tri_task_failure failure = {.kind = TR_FAILURE_USER,
+                                       .is_permanent = true,
+                                       .code = TRI_LITERAL_TEXT("BadTaskSpecification")};
     int error = begin_attempt(task);
     if (error != 0) {
         return error;
@@ -291,8 +300,7 @@ int tri_enter_run(struct tri_task *task)
         error = tri_task_timer_start(task, TRI_TIMER_ATTEMPT,
                                      tri_milliseconds(task->settings->timeout_ns));
     }
-    return error != 0 ? error
-                      : tri_task_news(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
+    return error != 0 ? error : tri_task_news(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
 }
 
 int tri_enter_abort(struct tri_task *task)

@@ -46,8 +46,8 @@ int tri_enter_token(struct tri_task *task)
     task->state->has_token = true;
     error = error != 0 ? error : tri_task_attempt_phase(task, TR_TASK_PHASE_WAITING_FOR_RESOURCES);
     return error != 0 ? error
-                      : tr_tell(task->context, task->engine->resources,
-                                &tr_resource_request_schema, &request);
+                      : tr_tell(task->context, task->engine->resources, &tr_resource_request_schema,
+                                &request);
 }
 
 int tri_token_release(struct tri_task *task)
@@ -56,8 +56,8 @@ int tri_token_release(struct tri_task *task)
         return 0;
     }
     task->state->has_token = false;
-    const struct tr_resource_release release = {
-        .identity = tri_task_identity(task)->generated_name};
+    const struct tr_resource_release release = {.identity =
+                                                    tri_task_identity(task)->generated_name};
     return tr_tell(task->context, task->engine->resources, &tr_resource_release_schema, &release);
 }
 

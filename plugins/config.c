@@ -59,9 +59,8 @@ int tr_config_check(struct tr_bytes config, const struct tr_config_key *keys, si
         struct tr_text name = tr_read_text(&cursor);
         enum tr_codec_type type = tr_peek(&cursor);
         (void)tr_read_any(&cursor);
-        int error = cursor.error != 0
-                        ? 0
-                        : check_key(name, type, keys, key_count, problem, problem_size);
+        int error =
+            cursor.error != 0 ? 0 : check_key(name, type, keys, key_count, problem, problem_size);
         if (error != 0) {
             return error;
         }

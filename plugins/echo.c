@@ -15,7 +15,7 @@
 #define WAIT_TIMER 1
 
 static const struct tr_config_key keys[] = {
-    {"fail", TR_CODEC_UNSIGNED},   {"code", TR_CODEC_TEXT},          {"message", TR_CODEC_TEXT},
+    {"fail", TR_CODEC_UNSIGNED},  {"code", TR_CODEC_TEXT},   {"message", TR_CODEC_TEXT},
     {"permanent", TR_CODEC_BOOL}, {"system", TR_CODEC_BOOL}, {"delay_ms", TR_CODEC_UNSIGNED},
 };
 
@@ -116,13 +116,11 @@ static bool config_flag(struct tr_bytes config, const char *key)
 static int finish(struct tr_task_context *task, struct tr_transition *transition)
 {
     struct tr_bytes config = tr_task_template(task)->config;
-    if (config.size == 0 ||
-        tr_task_identity(task)->attempt >= tr_config_u64(config, "fail", 0)) {
+    if (config.size == 0 || tr_task_identity(task)->attempt >= tr_config_u64(config, "fail", 0)) {
         return copy_inputs(task, transition);
     }
     struct tr_text code = tr_config_text(config, "code", tr_text_of("EchoFailed"));
-    struct tr_text message =
-        tr_config_text(config, "message", tr_text_of("it was told to fail"));
+    struct tr_text message = tr_config_text(config, "message", tr_text_of("it was told to fail"));
     if (config_flag(config, "permanent")) {
         return tr_task_refuse(transition, code, message);
     }

@@ -119,7 +119,9 @@ struct tr_task_event {
 struct tr_transition {
     uint8_t phase; /* enum tr_task_phase */
     uint8_t failure;
-    bool is_unknown;  /* nobody can say whether the work was done (law 5) */
+    bool is_unknown; /* nobody can say whether the work was done (law 5) */
+    uint8_t signal;  /* of a process that has failed: what ended it, and its exit status */
+    uint32_t exit_status;
     uint32_t version; /* an event goes out for a phase and version not seen before */
     struct tr_text reason;
     struct tr_text code;
@@ -181,7 +183,7 @@ struct tr_plugin {
     bool is_default;               /* for task types that nobody else names */
     /* A namespace of the resource manager that an attempt needs a token of; NULL: none. */
     const char *resource;
-    bool is_local;                 /* files among its outputs are this machine's: they are kept */
+    bool is_local; /* files among its outputs are this machine's: they are kept */
     /* Role TR_STATE, at most TR_PLUGIN_STATE_BYTES_MAX packed; NULL: none, `state` is NULL then. */
     const struct tr_schema *state;
     /*

@@ -56,7 +56,8 @@ enum tr_task_intent {
  * `call` is the call of the engine's own that is under way; those of the plugin are numbered from
  * `plugin_call` on. `cursor` and `offset` count within a step. `ending` is 0, or the phase of a
  * node that an abort ends with; `has_failed`: the attempt has failed with what the note says, and
- * that goes on when nothing runs any more. `phases` are those of the node since its last news.
+ * that goes on when nothing runs any more. `has_lasted`: it went on beyond its
+ * first message. `phases` are those that the node has been in.
  */
 #define TR_TASK_STATE_FIELDS(FIELD, ARRAY) \
     FIELD(u8, step, 1, 0)                  \
@@ -72,6 +73,7 @@ enum tr_task_intent {
     FIELD(bool, has_failed, 1, 0)          \
     FIELD(bool, has_token, 1, 0)           \
     FIELD(bool, has_reservation, 1, 0)     \
+    FIELD(bool, has_lasted, 1, 0)          \
     FIELD(u32, attempt, 1, 0)              \
     FIELD(u32, system_failures, 1, 0)      \
     FIELD(u32, transition, 1, 0)           \
@@ -113,7 +115,9 @@ enum tr_task_intent {
     FIELD(text, resource, 1, 0)           \
     FIELD(text, folder, 1, 0)             \
     FIELD(text, logs, 1, 0)               \
-    FIELD(text, cause, 1, 0)
+    FIELD(text, cause, 1, 0)              \
+    FIELD(u32, exit_status, 1, 0)         \
+    FIELD(u8, signal, 1, 0)
 
 /* Pages hold no bare structs; these two travel nowhere else. */
 #define TR_STATE_TASK_SCHEMAS(S)                                       \

@@ -19,9 +19,27 @@ struct task_stand stand;
 
 /* ------------------------------------------------------------------- boss */
 
+struct stand_block {
+    struct stand_block *next;
+    uint8_t bytes[];
+};
+
+static uint8_t *keep_bytes(const void *data, size_t size)
+{
+    struct stand_block *block = malloc(sizeof *block + size + 1);
+    assert_non_null(block);
+    block->next = stand.blocks;
+    stand.blocks = block;
+    if (size > 0) {
+        memcpy(block->bytes, data, size);
+    }
+    return block->bytes;
+}
+
 static struct tr_text keep(struct tr_text text)
 {
-    return tr_arena_text(&stand.arena, text);
+    return (struct tr_text){.data = (const char *)keep_bytes(text.data, text.size),
+                            .size = text.size};
 }
 
 static int on_ended(const struct tr_message *message)
@@ -34,7 +52,7 @@ static int on_ended(const struct tr_message *message)
     stand.ended.code = keep(ended.code);
     stand.ended.message = keep(ended.message);
     stand.ended.failed = keep(ended.failed);
-    stand.ended.outputs = tr_arena_bytes(&stand.arena, ended.outputs);
+    stand.ended.outputs.data = keep_bytes(ended.outputs.data, ended.outputs.size);
     return 0;
 }
 
@@ -60,8 +78,7 @@ static int on_go(struct tr_context *context, struct tr_boss *boss, const struct 
     }
     struct tr_spawn_options options = {.name = tr_text_of("child")};
     error = tr_spawn(context, &tr_task_behaviour, &options, &boss->child);
-    return error != 0 ? error
-                      : tr_tell(context, boss->child, &tr_node_start_schema, &start);
+    return error != 0 ? error : tr_tell(context, boss->child, &tr_node_start_schema, &start);
 }
 
 static int boss_handle(struct tr_context *context, void *state, const struct tr_message *message)
@@ -143,9 +160,8 @@ static void compile(const char *yaml)
     struct tr_report report;
     struct tr_graph *graph = NULL;
     tr_report_init(&report);
-    struct tr_compile_request request = {.path = tr_text_of("flow.yaml"),
-                                         .folder = tr_text_of("/flows"),
-                                         .text = tr_text_of(yaml)};
+    struct tr_compile_request request = {
+        .path = tr_text_of("flow.yaml"), .folder = tr_text_of("/flows"), .text = tr_text_of(yaml)};
     int error = tr_graph_compile(&request, &report, &graph);
     for (uint32_t i = 0; i < report.count; i++) {
         print_error("%u: %.*s; %.*s\n", report.problems[i].line, TRI_TEXT(report.problems[i].rule),
@@ -160,8 +176,8 @@ static void compile(const char *yaml)
 
 static void open_stage(void)
 {
-    static const struct tr_behaviour *const behaviours[] = {
-        &stand_boss_behaviour, &tr_task_behaviour};
+    static const struct tr_behaviour *const behaviours[] = {&stand_boss_behaviour,
+                                                            &tr_task_behaviour};
     if (stand.model != NULL) {
         struct tri_store_options options = {.folder = "model",
                                             .durability = TR_DURABILITY_FULL,
@@ -182,7 +198,6 @@ static void open_stage(void)
 void stand_begin(const char *yaml, bool is_durable)
 {
     stand = (struct task_stand){0};
-    tr_arena_init(&stand.arena);
     stand.engine = calloc(1, sizeof *stand.engine);
     assert_non_null(stand.engine);
     stand.engine->plugins = plugins;
@@ -212,7 +227,11 @@ void stand_end(void)
     }
     tr_shelf_drop(&stand.engine->shelf, stand.graph);
     tr_shelf_fini(&stand.engine->shelf);
-    tr_arena_fini(&stand.arena);
+    while (stand.blocks != NULL) {
+        struct stand_block *block = stand.blocks;
+        stand.blocks = block->next;
+        free(block);
+    }
     free(stand.engine);
 }
 
@@ -227,30 +246,29 @@ void stand_crash(void)
 
 /* ------------------------------------------------------------------ starting */
 
-/* Slots for a task's inputs from a JSON object. */
-static struct tr_bytes read_inputs(const struct tr_interface *interface, const char *json)
+/* Slots for a task's inputs from a JSON object, in a buffer. */
+static void read_inputs(const struct tr_interface *interface, const char *json,
+                        struct tr_buffer *slots)
 {
     struct tr_report report;
-    struct tr_buffer slots;
+    struct tr_arena arena;
     tr_report_init(&report);
-    tr_buffer_init(&slots, 0);
+    tr_arena_init(&arena);
     uint32_t source = tri_report_source(&report, tr_text_of("inputs"));
     const struct tr_tree *object =
-        tr_json_read(&stand.arena, &report, source, tr_text_of(json == NULL ? "{}" : json));
+        tr_json_read(&arena, &report, source, tr_text_of(json == NULL ? "{}" : json));
     assert_non_null(object);
-    struct tr_literal_reader reader = {.report = &report, .arena = &stand.arena};
-    tr_buffer_array(&slots, interface->inputs.count);
+    struct tr_literal_reader reader = {.report = &report, .arena = &arena};
+    tr_buffer_array(slots, interface->inputs.count);
     for (uint32_t i = 0; i < interface->inputs.count; i++) {
         const struct tr_variable *input = &interface->inputs.items[i];
-        const char *name = tr_arena_print(&stand.arena, "%.*s", TRI_TEXT(input->name)).data;
+        const char *name = tr_arena_print(&arena, "%.*s", TRI_TEXT(input->name)).data;
         const struct tr_tree *value = tr_tree_find(object, name);
         assert_non_null(value);
-        assert_true(tr_literal_read(&reader, input->type, value, &slots));
+        assert_true(tr_literal_read(&reader, input->type, value, slots));
     }
-    struct tr_bytes copy = tr_arena_bytes(&stand.arena, tr_buffer_bytes(&slots));
-    tr_buffer_fini(&slots);
+    tr_arena_fini(&arena);
     tr_report_fini(&report);
-    return copy;
 }
 
 void stand_start(const struct stand_start *start)
@@ -261,6 +279,9 @@ void stand_start(const struct stand_start *start)
     uint32_t node = tr_workflow_find_node(of, tr_text_of(start->node));
     assert_int_not_equal(node, TR_GRAPH_NONE);
     const struct tr_task *task = &stand.compiled->tasks[of->nodes[node].target];
+    struct tr_buffer inputs;
+    tr_buffer_init(&inputs, 0);
+    read_inputs(&task->interface, start->inputs, &inputs);
     struct tr_node_start body = {
         .graph = stand.graph,
         .workflow = workflow,
@@ -270,13 +291,16 @@ void stand_start(const struct stand_start *start)
         .number = stand.boss.key.group,
         .path = tr_text_of(start->node),
         .cache_mode = start->cache_mode,
-        .inputs = read_inputs(&task->interface, start->inputs),
+        .inputs = tr_buffer_bytes(&inputs),
     };
     size_t size = tr_node_start_schema.size_max(&body);
-    struct tr_writer writer = tr_writer_of(tr_arena_alloc(&stand.arena, size), size);
+    void *packed = malloc(size);
+    struct tr_writer writer = tr_writer_of(packed, size);
     assert_int_equal(tr_node_start_pack(&body, &writer), 0);
-    struct tr_boss_go go = {.start = {.data = writer.begin, .size = tr_writer_size(&writer)}};
+    struct tr_boss_go go = {.start = {.data = packed, .size = tr_writer_size(&writer)}};
     stage_tell(&stand.stage, stand.boss, &tr_boss_go_schema, &go);
+    free(packed);
+    tr_buffer_fini(&inputs);
     stage_run(&stand.stage);
 }
 
@@ -312,9 +336,9 @@ void stand_abort(uint8_t phase, bool is_hard)
 static void note_outside(struct tr_bytes bytes)
 {
     assert_true(stand.outside_count < STAND_OUTSIDE_MAX);
-    struct tr_bytes copy = tr_arena_bytes(&stand.arena, bytes);
+    const uint8_t *copy = keep_bytes(bytes.data, bytes.size);
     struct tr_envelope envelope;
-    tr_envelope_unpack(copy.data, &envelope);
+    tr_envelope_unpack(copy, &envelope);
     stand.outside[stand.outside_count++] = (struct outside_message){
         .from = {{envelope.from_group, envelope.from_serial}, envelope.from_incarnation},
         .service = (uint16_t)envelope.to_serial,
@@ -322,7 +346,7 @@ static void note_outside(struct tr_bytes bytes)
         .version = envelope.version,
         .kind = envelope.kind,
         .sequence = envelope.sequence,
-        .body = tr_envelope_body(copy.data),
+        .body = tr_envelope_body(copy),
     };
 }
 
@@ -332,8 +356,8 @@ uint32_t stand_look_outside(void)
     for (size_t i = 0; i < TR_COUNT_OF(service_places); i++) {
         struct tri_frame frame;
         struct tri_link *link = NULL;
-        assert_int_equal(
-            stand.stage.env.ops->link_open(&stand.stage.env, service_places[i], &link), 0);
+        assert_int_equal(stand.stage.env.ops->link_open(&stand.stage.env, service_places[i], &link),
+                         0);
         while (link->ops->receive(link, &frame) == 0) {
             size_t offset = 0;
             struct tr_bytes message;

@@ -61,7 +61,7 @@ struct task_stand {
     struct tr_node_ended ended; /* texts are copies */
     uint32_t news_count;
     struct tr_node_news news[STAND_NEWS_MAX];
-    struct tr_arena arena;
+    struct stand_block *blocks; /* copies; not of the engine's memory, which has to come back */
 
     /* The puppet plugin. */
     task_stand_function *handle;
