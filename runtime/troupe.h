@@ -46,6 +46,7 @@ enum tr_service {
     TR_SERVICE_PROCESSES = 3,
     TR_SERVICE_JOURNAL = 4,      /* calls nobody, and is not called */
     TR_SERVICE_HTTP_ANSWERS = 5, /* the voice of http */
+    TR_SERVICE_FILES = 6,
     TR_SERVICE_COUNT = 8,
     TR_SERVICE_WORKERS = 64, /* + the worker's number: the sender of what no actor says */
 };

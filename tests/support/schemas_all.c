@@ -7,14 +7,18 @@
 #include <stdlib.h>
 
 #include "schemas/control.h"
+#include "schemas/files.h"
 #include "schemas/flow.h"
 #include "schemas/history.h"
 #include "schemas/http.h"
 #include "schemas/process.h"
+#include "schemas/state_array.h"
 #include "schemas/tap.h"
 #include "tests/support/sample.h"
 
+static const struct tr_schema *const array[] = {TR_STATE_ARRAY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const files[] = {TR_FILES_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const flow[] = {TR_FLOW_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const history[] = {TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const http[] = {TR_HTTP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
@@ -25,7 +29,7 @@ static const struct tr_schema *const sample[] = {TR_SAMPLE_SCHEMAS(TR_SCHEMA_POI
 static const struct tr_schema_list lists[] = {
     {control, TR_COUNT_OF(control)}, {process, TR_COUNT_OF(process)}, {http, TR_COUNT_OF(http)},
     {tap, TR_COUNT_OF(tap)},         {flow, TR_COUNT_OF(flow)},       {sample, TR_COUNT_OF(sample)},
-    {history, TR_COUNT_OF(history)},
+    {history, TR_COUNT_OF(history)}, {files, TR_COUNT_OF(files)},     {array, TR_COUNT_OF(array)},
 };
 
 const struct tr_registry *schemas_all(void)
