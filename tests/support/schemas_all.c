@@ -13,6 +13,7 @@
 #include "schemas/http.h"
 #include "schemas/process.h"
 #include "schemas/request.h"
+#include "schemas/state_array.h"
 #include "schemas/state_plugin.h"
 #include "schemas/state_task.h"
 #include "schemas/tap.h"
@@ -29,7 +30,8 @@
     L(request, TR_REQUEST_SCHEMAS)           \
     L(state_task, TR_STATE_TASK_SCHEMAS)     \
     L(state_plugin, TR_STATE_PLUGIN_SCHEMAS) \
-    L(sample, TR_SAMPLE_SCHEMAS)
+    L(sample, TR_SAMPLE_SCHEMAS)             \
+    L(array, TR_STATE_ARRAY_SCHEMAS)
 
 #define TABLE(name, SCHEMAS) \
     static const struct tr_schema *const name[] = {SCHEMAS(TR_SCHEMA_POINTER_ROW)};
