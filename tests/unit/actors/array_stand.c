@@ -17,7 +17,6 @@
 struct array_stand array_stand;
 
 /* The program's behaviours, until the engine has all of them; children here have their numbers. */
-__attribute__((weak)) const struct tr_behaviour tr_task_behaviour = {.name = "task", .id = 102};
 __attribute__((weak))
 const struct tr_behaviour tr_workflow_behaviour = {.name = "workflow", .id = 101};
 
