@@ -36,6 +36,33 @@ int tri_array_set(uint16_t *size, char *data, size_t capacity, struct tr_text te
     return 0;
 }
 
+uint16_t tr_row_key_count(const struct tr_schema *schema)
+{
+    const struct tr_field *fields = schema->fields();
+    uint16_t count = 0;
+    while (count < schema->field_count && (fields[count].marks & TR_ROW_KEY) != 0) {
+        count++;
+    }
+    return count;
+}
+
+int tr_row_key_bytes(struct tr_bytes row, uint16_t count, struct tr_bytes *key)
+{
+    struct tr_cursor cursor = tr_cursor_of(row);
+    uint32_t field_count = tr_read_array(&cursor);
+    const uint8_t *begin = cursor.at;
+    if (cursor.error == 0 && count > field_count) {
+        tr_cursor_fail(&cursor, TR_TRUNCATED);
+    }
+    for (uint16_t i = 0; cursor.error == 0 && i < count; i++) {
+        (void)tr_read_any(&cursor);
+    }
+    if (cursor.error == 0) {
+        *key = (struct tr_bytes){.data = begin, .size = (size_t)(cursor.at - begin)};
+    }
+    return cursor.error;
+}
+
 uint16_t tri_fields_of_version(const struct tr_schema *schema, uint8_t version)
 {
     if (version >= schema->version) {

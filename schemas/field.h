@@ -57,8 +57,12 @@ const char *tr_field_kind_name(enum tr_field_kind kind);
 /* Marks of fields. */
 enum tr_field_mark {
     TR_REDACTED = 1 << 0,     /* printed as its size only: secrets and people's data */
+    TR_ROW_KEY = 1 << 1,      /* of a record: these fields, the first ones, are its row's key */
     TRI_ARRAY_MARK = 1 << 15, /* held inside the struct; ARRAY sets it itself */
 };
+
+/* The most fields that the key of a row has. */
+#define TR_ROW_KEYS_MAX 8
 
 /* What a schema is for: role, and its name. Ids are counted per role and never used twice. */
 #define TR_SCHEMA_ROLES(R) \
@@ -133,6 +137,16 @@ struct tr_schema {
 #define tr_array_get(field) ((struct tr_text){.data = (field)->data, .size = (field)->size})
 
 TR_MUST_USE int tri_array_set(uint16_t *size, char *data, size_t capacity, struct tr_text text);
+
+/* How many fields are the key of a record's row; 0: rows are only ever added. */
+uint16_t tr_row_key_count(const struct tr_schema *schema);
+
+/*
+ * The bytes of the first `count` fields of a packed row, behind the header of its array. Rows of
+ * one schema have equal keys just when these bytes are equal, and mostly the order of the keys is
+ * theirs (text is ordered by size first). Errors: those of reading.
+ */
+TR_MUST_USE int tr_row_key_bytes(struct tr_bytes row, uint16_t count, struct tr_bytes *key);
 
 /* For tr_schema's functions: what a body's array must hold for this version. */
 uint16_t tri_fields_of_version(const struct tr_schema *schema, uint8_t version);

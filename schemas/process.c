@@ -44,13 +44,13 @@ const char *tr_process_phase_name(uint8_t phase)
     return phase < TR_COUNT_OF(names) ? names[phase] : "?";
 }
 
-static void write_word(struct tr_writer *writer, const char *word)
+void tr_process_word_write(struct tr_writer *writer, struct tr_bytes word)
 {
-    struct tr_text text = tr_text_of(word);
+    struct tr_text text = {.data = (const char *)word.data, .size = word.size};
     if (tr_utf8_valid(text)) {
         tr_write_text(writer, text);
     } else {
-        tr_write_bytes(writer, (struct tr_bytes){.data = (const uint8_t *)word, .size = text.size});
+        tr_write_bytes(writer, word);
     }
 }
 
@@ -62,7 +62,8 @@ int tr_process_words_pack(const char *const *words, struct tr_writer *writer)
     }
     tr_write_array(writer, count);
     for (uint32_t i = 0; i < count; i++) {
-        write_word(writer, words[i]);
+        tr_process_word_write(writer,
+                              (struct tr_bytes){(const uint8_t *)words[i], strlen(words[i])});
     }
     return writer->error;
 }

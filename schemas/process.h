@@ -308,6 +308,9 @@ extern const size_t tr_process_schema_count;
  */
 TR_MUST_USE int tr_process_words_pack(const char *const *words, struct tr_writer *writer);
 
+/* Writes one word of such an array; it holds no zero byte. */
+void tr_process_word_write(struct tr_writer *writer, struct tr_bytes word);
+
 /* One row of process_start's `limits`. */
 struct tr_process_limit {
     struct tr_text name;

@@ -129,7 +129,37 @@ static bool kind_unknown(const struct tr_schema *schema, uint16_t number)
 
 static bool field_marks_unknown(const struct tr_schema *schema, uint16_t number)
 {
-    return (schema->fields()[number].marks & ~(TR_REDACTED | TRI_ARRAY_MARK)) != 0;
+    return (schema->fields()[number].marks & ~(TR_REDACTED | TR_ROW_KEY | TRI_ARRAY_MARK)) != 0;
+}
+
+static bool is_key(const struct tr_field *field)
+{
+    return (field->marks & TR_ROW_KEY) != 0;
+}
+
+static bool key_outside_record(const struct tr_schema *schema, uint16_t number)
+{
+    return schema->role != TR_RECORD && is_key(&schema->fields()[number]);
+}
+
+/* A table keeps the key that it was made with. */
+static bool key_comes_late(const struct tr_schema *schema, uint16_t number)
+{
+    const struct tr_field *fields = schema->fields();
+    return is_key(&fields[number]) &&
+           (fields[number].since > 1 || (number > 0 && !is_key(&fields[number - 1])));
+}
+
+static bool key_too_long(const struct tr_schema *schema, uint16_t number)
+{
+    return is_key(&schema->fields()[number]) && number >= TR_ROW_KEYS_MAX;
+}
+
+/* A real may be no number, which equals nothing; what an `any` equals depends on its writer. */
+static bool key_of_wrong_kind(const struct tr_schema *schema, uint16_t number)
+{
+    const struct tr_field *field = &schema->fields()[number];
+    return is_key(field) && (field->kind == TR_FIELD_f64 || field->kind == TR_FIELD_any);
 }
 
 static bool is_array(const struct tr_field *field)
@@ -179,6 +209,10 @@ static const struct field_rule field_rules[] = {
     {since_falls, "`since` is lower than that of the field before: new fields go to the end"},
     {since_above_version, "`since` is above the schema's version: raise the version"},
     {field_marks_unknown, "the marks are unknown"},
+    {key_outside_record, "only a record has a key (TR_ROW_KEY)"},
+    {key_comes_late, "a key is the first fields of version 1"},
+    {key_too_long, "a key has too many fields (TR_ROW_KEYS_MAX)"},
+    {key_of_wrong_kind, "a key cannot hold f64 or any"},
     {array_of_wrong_kind, "an array must be of text or bytes"},
     {capacity_wrong, "an array's capacity must be from 1 to 65535"},
     {capacity_without_array, "a capacity is only for an ARRAY"},

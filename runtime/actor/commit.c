@@ -21,6 +21,7 @@ static int prepare(struct tri_worker *worker, struct tri_actor *actor, struct tr
         return tri_page_reserve(actor, effect->page);
     case TRI_EFFECT_EDGE_REMOVE:
     case TRI_EFFECT_RECORD:
+    case TRI_EFFECT_RECORD_DELETE:
         return 0;
     }
     return TR_INVALID;
@@ -70,9 +71,11 @@ static void apply_record(struct tri_worker *worker, const struct tri_effect *eff
 {
     if (worker->is_journaled) {
         struct tri_op op = {
-            .kind = TRI_OP_PUT_RECORD,
+            .kind = effect->kind == TRI_EFFECT_RECORD ? TRI_OP_PUT_RECORD : TRI_OP_DELETE_RECORDS,
             .type = (uint16_t)effect->page,
+            .key_size = effect->key_size,
             .incarnation = effect->peer.incarnation,
+            .number = effect->id,
             .data = {.data = effect->bytes, .size = effect->size},
         };
         tri_batch_add(&worker->batch, &op);
@@ -112,6 +115,7 @@ static void apply(struct tri_worker *worker, struct tri_actor *actor,
         tri_page_set(actor, effect->page, effect->bytes, effect->size);
         return;
     case TRI_EFFECT_RECORD:
+    case TRI_EFFECT_RECORD_DELETE:
         apply_record(worker, effect);
         return;
     }
@@ -142,6 +146,7 @@ static void undo(struct tri_worker *worker, struct tri_effect *effect, bool is_p
         return;
     case TRI_EFFECT_PAGE:
     case TRI_EFFECT_RECORD:
+    case TRI_EFFECT_RECORD_DELETE:
         tr_free(effect->bytes);
         return;
     case TRI_EFFECT_EDGE_REMOVE:

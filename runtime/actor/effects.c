@@ -514,7 +514,9 @@ int tr_page_drop(struct tr_context *context, uint32_t page)
     return effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_PAGE, .page = page});
 }
 
-int tr_record(struct tr_context *context, const struct tr_schema *schema, const void *row)
+/* Packs a row and adds its effect; `count` fields are what it is found by. */
+static int add_row(struct tr_context *context, enum tri_effect_kind kind,
+                   const struct tr_schema *schema, const void *row, uint16_t count)
 {
     size_t size = schema->size_max(row);
     if (size > TR_MESSAGE_BYTES_MAX) {
@@ -525,11 +527,21 @@ int tr_record(struct tr_context *context, const struct tr_schema *schema, const 
         return TR_MEMORY;
     }
     struct tr_writer writer = tr_writer_of(bytes, size);
+    struct tr_bytes key = {0};
     int error = schema->pack(row, &writer);
     if (error == 0) {
-        error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_RECORD,
+        struct tr_bytes packed = {.data = bytes, .size = tr_writer_size(&writer)};
+        error = count == 0 ? 0 : tr_row_key_bytes(packed, count, &key);
+    }
+    if (error == 0 && key.size > TR_ROW_KEY_BYTES_MAX) {
+        error = TR_LIMIT;
+    }
+    if (error == 0) {
+        error = effect_add(context, (struct tri_effect){.kind = (uint8_t)kind,
+                                                        .key_size = (uint16_t)key.size,
                                                         .page = schema->id,
                                                         .peer = {{0, 0}, schema->version},
+                                                        .id = count,
                                                         .bytes = bytes,
                                                         .size = (uint32_t)tr_writer_size(&writer)});
     }
@@ -537,4 +549,18 @@ int tr_record(struct tr_context *context, const struct tr_schema *schema, const 
         tr_free(bytes);
     }
     return error;
+}
+
+int tr_record(struct tr_context *context, const struct tr_schema *schema, const void *row)
+{
+    return add_row(context, TRI_EFFECT_RECORD, schema, row, tr_row_key_count(schema));
+}
+
+int tr_record_delete(struct tr_context *context, const struct tr_schema *schema, const void *row,
+                     uint32_t key_field_count)
+{
+    if (key_field_count == 0 || key_field_count > tr_row_key_count(schema)) {
+        return TR_INVALID;
+    }
+    return add_row(context, TRI_EFFECT_RECORD_DELETE, schema, row, (uint16_t)key_field_count);
 }

@@ -103,14 +103,15 @@ enum tri_effect_kind {
     TRI_EFFECT_EDGE_ADD,    /* edge, peer, id, due_ms; slot: taken when it is prepared */
     TRI_EFFECT_EDGE_REMOVE, /* edge, id */
     TRI_EFFECT_PAGE,        /* page, bytes (NULL: dropped), size */
-    TRI_EFFECT_RECORD,      /* page = schema id, peer.incarnation = version, bytes, size */
+    TRI_EFFECT_RECORD, /* page = schema id, peer.incarnation = version, bytes, size, key_size */
+    TRI_EFFECT_RECORD_DELETE, /* the same; id = how many fields of the key count */
 };
 
 /* One effect of a handler that is not a message. */
 struct tri_effect {
-    uint8_t kind; /* enum tri_effect_kind */
-    uint8_t edge; /* enum tri_edge_kind */
-    uint16_t padding;
+    uint8_t kind;      /* enum tri_effect_kind */
+    uint8_t edge;      /* enum tri_edge_kind */
+    uint16_t key_size; /* of a record's row: struct tri_op has it */
     uint32_t page;
     uint32_t slot;
     uint32_t size;

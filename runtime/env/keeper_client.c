@@ -567,6 +567,12 @@ int tri_keeper_client_send(struct tri_keeper_client *client, const struct tr_sch
     return tri_frames_put(&client->frames, schema, value);
 }
 
+bool tri_keeper_client_has_room(const struct tri_keeper_client *client)
+{
+    return tri_frames_waiting(&client->frames) <
+           TR_KEEPER_CLIENT_OUTPUT_BYTES_MAX - 2 * TR_KEEPER_FRAME_BYTES_MAX;
+}
+
 int tri_keeper_client_next(struct tri_keeper_client *client, struct tri_keeper_event *event)
 {
     reap(client);

@@ -71,6 +71,9 @@ bool tri_keeper_client_is_up(const struct tri_keeper_client *client);
 TR_MUST_USE int tri_keeper_client_send(struct tri_keeper_client *client,
                                        const struct tr_schema *schema, const void *value);
 
+/* Whether a message of any size can be put; if not, wait for events and ask again. */
+bool tri_keeper_client_has_room(const struct tri_keeper_client *client);
+
 /* Sends what the keeper takes now; the rest follows when it takes more. */
 void tri_keeper_client_flush(struct tri_keeper_client *client);
 

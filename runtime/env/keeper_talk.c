@@ -125,6 +125,16 @@ static void do_turns(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     keeper->running_max = is_bounded ? turns->running_max : TR_KEEPER_CHILDREN_MAX;
 }
 
+/* Somebody else asks for a key that waits for its turn: its start is told to him, if nobody else is
+ * there to hear of it. */
+static void adopt(struct tri_keeper_peer *client, const struct tri_key_entry *entry)
+{
+    struct tri_child *child = entry->phase == TR_PROCESS_STARTING ? entry->child : NULL;
+    if (child != NULL && child->asked_by == NULL && client->is_following) {
+        child->asked_by = client;
+    }
+}
+
 /* Answers who asks for a key that is known: it is not started again. */
 static void tell_known(struct tri_keeper *keeper, struct tri_keeper_peer *client,
                        const struct tri_key_entry *entry)
@@ -138,6 +148,7 @@ static void tell_known(struct tri_keeper *keeper, struct tri_keeper_peer *client
     } else if (entry->phase == TR_PROCESS_ENDED) {
         tri_keeper_tell(keeper, client, &tr_process_ended_schema, &entry->end);
     } else {
+        adopt(client, entry);
         tell_state(keeper, client, entry->key, entry);
     }
 }
@@ -176,6 +187,9 @@ static void do_query(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
 {
     const struct tr_process_query *query = value;
     const struct tri_key_entry *entry = tri_key_table_find(&keeper->table, query->key);
+    if (entry != NULL) {
+        adopt(client, entry);
+    }
     tell_state(keeper, client, query->key, entry);
     if (entry != NULL && entry->phase == TR_PROCESS_ENDED) {
         tri_keeper_tell(keeper, client, &tr_process_ended_schema, &entry->end);

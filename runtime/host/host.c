@@ -142,6 +142,7 @@ static int open_store(const struct tr_host_options *options, char *explain,
         .durability = options->durability,
         .records = options->records,
         .record_count = options->record_count,
+        .views = options->views,
     };
     return tri_sqlite_open(&store_options, explain, store);
 }
@@ -166,6 +167,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
         return options->keeper_command != NULL ? TR_INVALID : 0;
     }
     host->keeper_command = options->keeper_command;
+    host->jobs = options->jobs;
     host->folder = tr_text_copy(tr_text_of(options->folder));
     return host->folder == NULL ? TR_MEMORY : 0;
 }
@@ -316,6 +318,7 @@ static int start_services(struct tr_host *host)
             .host_epoch = shared->host_epoch,
             .folder = host->folder,
             .keeper_command = host->keeper_command,
+            .jobs = host->jobs,
         };
         error = tri_process_service_start(&options, &host->processes);
     }

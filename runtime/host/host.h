@@ -31,12 +31,14 @@ struct tr_host {
     struct tri_process_service *processes;
     char *folder; /* of the store; NULL without durability */
     const char *const *keeper_command;
+    uint32_t jobs;
     struct tri_watchdog *watchdog; /* while the host runs */
     /* The program's own place; used by the thread that made the host. */
     struct tri_voice voice;
     uint64_t wishes;
     struct tri_ended *ended;          /* DOWNs that came while something else was waited for */
     struct tri_gathering *gathering;  /* answers that are waited for */
+    struct tri_asking *asking;        /* the answer of an actor that is waited for */
     struct tr_tap *taps[TR_TAPS_MAX]; /* open, or not let go of by every worker */
     uint32_t next_worker;
     /* Threads. */

@@ -20,15 +20,31 @@ int tri_process_keys_init(struct tri_process_keys *keys)
     return 0;
 }
 
-void tri_process_keys_fini(struct tri_process_keys *keys)
+static void entry_free(struct tri_process_key *entry)
+{
+    tri_process_key_end(entry);
+    tr_free(entry);
+}
+
+void tri_process_keys_clear(struct tri_process_keys *keys, void *self,
+                            void (*visit)(void *self, struct tri_process_key *entry))
 {
     for (uint32_t i = 0; keys->buckets != NULL && i <= keys->mask; i++) {
         while (keys->buckets[i] != NULL) {
             struct tri_process_key *entry = keys->buckets[i];
             keys->buckets[i] = entry->next;
-            tr_free(entry);
+            if (visit != NULL) {
+                visit(self, entry);
+            }
+            entry_free(entry);
         }
     }
+    keys->count = 0;
+}
+
+void tri_process_keys_fini(struct tri_process_keys *keys)
+{
+    tri_process_keys_clear(keys, NULL, NULL);
     tr_free(keys->buckets);
     *keys = (struct tri_process_keys){0};
 }
@@ -99,13 +115,16 @@ static struct tri_process_key *keys_add(struct tri_process_keys *keys, struct tr
     return entry;
 }
 
+struct tri_process_key *tri_process_keys_have(struct tri_process_keys *keys, struct tr_text key)
+{
+    struct tri_process_key *entry = tri_process_keys_find(keys, key);
+    return entry != NULL ? entry : keys_add(keys, key);
+}
+
 int tri_process_keys_open(struct tri_process_keys *keys, struct tr_text key,
                           const struct tri_caller *caller)
 {
-    struct tri_process_key *entry = tri_process_keys_find(keys, key);
-    if (entry == NULL) {
-        entry = keys_add(keys, key);
-    }
+    struct tri_process_key *entry = tri_process_keys_have(keys, key);
     if (entry == NULL) {
         return TR_MEMORY;
     }
@@ -113,7 +132,6 @@ int tri_process_keys_open(struct tri_process_keys *keys, struct tr_text key,
         return TR_LIMIT;
     }
     entry->open[entry->open_count++] = *caller;
-    entry->owner = *caller;
     return 0;
 }
 
@@ -128,23 +146,42 @@ bool tri_process_key_answer(struct tri_process_key *entry, struct tri_caller *ca
     return true;
 }
 
-void tri_process_keys_remove(struct tri_process_keys *keys, struct tr_text key)
+int tri_process_key_hold(struct tri_process_key *entry, struct tr_bytes body, uint8_t version)
 {
-    struct tri_process_key **link = locate(keys, key);
-    struct tri_process_key *entry = *link;
-    if (entry != NULL) {
-        *link = entry->next;
-        keys->count--;
-        tr_free(entry);
+    uint8_t *held = tr_alloc(body.size);
+    if (held == NULL) {
+        return TR_MEMORY;
     }
+    memcpy(held, body.data, body.size);
+    entry->held = held;
+    entry->held_size = body.size;
+    entry->held_version = version;
+    entry->phase = TRI_RUN_HELD;
+    return 0;
 }
 
-void tri_process_keys_each(struct tri_process_keys *keys, void *self,
-                           void (*visit)(void *self, struct tri_process_key *entry))
+void tri_process_key_let_go(struct tri_process_key *entry)
 {
-    for (uint32_t i = 0; i <= keys->mask; i++) {
-        for (struct tri_process_key *entry = keys->buckets[i]; entry != NULL; entry = entry->next) {
-            visit(self, entry);
-        }
+    tr_free(entry->held);
+    entry->held = NULL;
+    entry->held_size = 0;
+}
+
+void tri_process_key_end(struct tri_process_key *entry)
+{
+    tri_process_key_let_go(entry);
+    tri_attempt_free(entry->attempt);
+    entry->attempt = NULL;
+    entry->phase = TRI_RUN_NONE;
+}
+
+void tri_process_keys_tidy(struct tri_process_keys *keys, struct tri_process_key *entry)
+{
+    if (entry->phase != TRI_RUN_NONE || entry->open_count > 0) {
+        return;
     }
+    struct tr_text key = {.data = entry->key, .size = entry->size};
+    *locate(keys, key) = entry->next;
+    keys->count--;
+    entry_free(entry);
 }

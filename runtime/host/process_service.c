@@ -1,45 +1,252 @@
 /*
- * Between actors and the keeper: calls go to the keeper as they are, because both speak
- * schemas/process.h; what the keeper says of a key goes to who asked about it.
+ * Between actors and the keeper: one thread that takes in calls from the one side and news from the
+ * other. Most messages go through as they are, because both sides speak schemas/process.h; runs
+ * have a life of their own, in process_run.c.
  */
 #include "runtime/host/process_service.h"
 
-#include "runtime/env/keeper_client.h"
-#include "runtime/host/process_keys.h"
+#include <unistd.h>
+
+#include "runtime/host/process_inside.h"
 #include "runtime/memory.h"
 
 #define WAIT_NS 200000000
 
-struct tri_process_service {
-    struct tri_service base;
-    struct tri_keeper_client *client;
-    struct tri_process_keys keys;
-    struct tri_frame frame; /* of calls that wait for the keeper */
-    bool has_frame;
-    bool has_failed; /* no keeper can be had: what waits is refused, once */
-};
+/* Calls that are taken before the keeper gets what they said: it should not wait for all. */
+#define CALLS_PER_ROUND 16
 
-/* The messages of a call, and how to find the key in each. */
-union process_call {
-    struct tr_process_start start;
-    struct tr_process_query query;
-    struct tr_process_stop stop;
-    struct tr_process_forget forget;
-};
+void tri_process_service_check(struct tri_process_service *service, int error)
+{
+    if (error != 0) {
+        atomic_store(&service->base.fatal, error);
+    }
+}
 
-static const struct {
-    const struct tr_schema *schema;
-    size_t key_offset;
+/* ---- From actors. --------------------------------------------------------------------------- */
+
+/* A call, as its handler gets it. */
+struct call {
+    struct tri_caller caller;
+    struct tr_bytes body;
+    uint8_t version;
     bool is_answered;
-} calls[] = {
-    {&tr_process_start_schema, offsetof(struct tr_process_start, key), true},
-    {&tr_process_query_schema, offsetof(struct tr_process_query, key), true},
-    {&tr_process_stop_schema, offsetof(struct tr_process_stop, key), true},
-    {&tr_process_forget_schema, offsetof(struct tr_process_forget, key), false},
 };
+
+static int take_run(struct tri_process_service *service, const struct call *call)
+{
+    if (!tri_keeper_client_is_up(service->client)) {
+        return TR_NO_CONNECTION;
+    }
+    tri_run_take(service, call->body, call->version, &call->caller);
+    return 0;
+}
+
+/* Hands a message on, and remembers who waits for an answer. */
+static int hand_on(struct tri_process_service *service, const struct call *call,
+                   const struct tr_schema *schema, const void *value, struct tr_text key)
+{
+    if (!tri_keeper_client_is_up(service->client)) {
+        return TR_NO_CONNECTION;
+    }
+    int error = tri_keeper_client_send(service->client, schema, value);
+    if (error == 0 && call->is_answered) {
+        error = tri_process_keys_open(&service->keys, key, &call->caller);
+    }
+    return error;
+}
+
+static int take_query(struct tri_process_service *service, const struct call *call)
+{
+    struct tr_process_query query;
+    int error = tr_process_query_unpack(call->body, call->version, &query);
+    return error != 0 ? error : hand_on(service, call, &tr_process_query_schema, &query, query.key);
+}
+
+static int take_stop(struct tri_process_service *service, const struct call *call)
+{
+    struct tr_process_stop stop;
+    int error = tr_process_stop_unpack(call->body, call->version, &stop);
+    return error != 0 ? error : hand_on(service, call, &tr_process_stop_schema, &stop, stop.key);
+}
+
+/* The keeper does not answer that it has forgotten, so whoever wants to know has it asked. */
+static int take_forget(struct tri_process_service *service, const struct call *call)
+{
+    struct tr_process_forget forget;
+    struct call told = {.is_answered = false};
+    int error = tr_process_forget_unpack(call->body, call->version, &forget);
+    if (error == 0) {
+        error = hand_on(service, &told, &tr_process_forget_schema, &forget, forget.key);
+    }
+    if (error == 0 && call->is_answered) {
+        struct tr_process_query query = {.key = forget.key};
+        error = hand_on(service, call, &tr_process_query_schema, &query, query.key);
+    }
+    return error;
+}
+
+static int take_remove(struct tri_process_service *service, const struct call *call)
+{
+    char reason[TR_KEEPER_REASON_BYTES_MAX];
+    struct tr_folder_remove wanted;
+    int error = tr_folder_remove_unpack(call->body, call->version, &wanted);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_folder_removed removed = {.path = wanted.path};
+    removed.error = tri_attempt_folder_remove(&service->folders, wanted.path, reason);
+    removed.reason = tr_text_of(reason);
+    return call->is_answered ? tri_service_reply(&service->base, &call->caller,
+                                                 &tr_folder_removed_schema, &removed)
+                             : 0;
+}
+
+static const struct call_kind {
+    const struct tr_schema *schema;
+    int (*take)(struct tri_process_service *service, const struct call *call);
+    bool needs_keeper;
+} call_kinds[] = {
+    {&tr_process_run_schema, take_run, true},       {&tr_process_query_schema, take_query, true},
+    {&tr_process_stop_schema, take_stop, true},     {&tr_process_forget_schema, take_forget, true},
+    {&tr_folder_remove_schema, take_remove, false},
+};
+
+static const struct call_kind *kind_of(const uint8_t *envelope)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(call_kinds); i++) {
+        if (tr_envelope_get(envelope, 16, type) == call_kinds[i].schema->id) {
+            return &call_kinds[i];
+        }
+    }
+    return NULL;
+}
+
+static void take_call(struct tri_process_service *service, const uint8_t *envelope,
+                      const struct call_kind *kind)
+{
+    struct call call = {
+        .caller = tri_caller_of(envelope),
+        .body = tr_envelope_body(envelope),
+        .version = tr_envelope_get(envelope, 8, version),
+        .is_answered = tr_envelope_get(envelope, 8, kind) == TR_KIND_CALL,
+    };
+    int error = kind != NULL ? kind->take(service, &call) : TR_UNKNOWN_TYPE;
+    if (error != 0 && call.is_answered) {
+        tri_service_refuse(&service->base, &call.caller, error);
+    }
+}
+
+/* The first call starts the keeper. Calls wait until it is up and has room, or can't be had. */
+static bool is_ready(struct tri_process_service *service)
+{
+    if (service->has_failed) {
+        return true;
+    }
+    if (tri_keeper_client_is_up(service->client)) {
+        return tri_keeper_client_has_room(service->client);
+    }
+    tri_keeper_client_connect(service->client);
+    return false;
+}
+
+/* Takes some calls of a frame; what cannot be taken now stays there. */
+static void take_frame(struct tri_process_service *service, uint32_t *calls_left)
+{
+    struct tr_bytes bytes;
+    bool is_stored;
+    size_t size;
+    while (*calls_left > 0) {
+        size_t offset = service->offset;
+        if (!tri_frame_next(&service->frame, &offset, &bytes, &is_stored)) {
+            tri_link_release(service->base.voice.link, &service->frame);
+            service->has_frame = false;
+            return;
+        }
+        if (tr_envelope_check(bytes, &size) == 0) {
+            const struct call_kind *kind = kind_of(bytes.data);
+            if (kind != NULL && kind->needs_keeper && !is_ready(service)) {
+                *calls_left = 0;
+                return;
+            }
+            take_call(service, bytes.data, kind);
+            (*calls_left)--;
+        }
+        service->offset = offset;
+    }
+}
+
+/* Takes some calls, as many as there are or can be taken now. */
+static void take_calls(struct tri_process_service *service)
+{
+    uint32_t calls_left = CALLS_PER_ROUND;
+    while (calls_left > 0) {
+        if (!service->has_frame) {
+            if (tri_link_receive(service->base.voice.link, &service->frame) != 0) {
+                service->has_failed = false;
+                return;
+            }
+            service->has_frame = true;
+            service->offset = 0;
+        }
+        take_frame(service, &calls_left);
+    }
+}
+
+/* Whether calls are left that need not wait for the keeper any more. */
+static bool can_go_on(const struct tri_process_service *service)
+{
+    bool has_room =
+        tri_keeper_client_is_up(service->client) && tri_keeper_client_has_room(service->client);
+    return service->has_frame && (service->has_failed || has_room);
+}
+
+/* ---- From the keeper. ----------------------------------------------------------------------- */
+
+/* Answers a call about a key with what the keeper has said of it. */
+static bool answer_open(struct tri_process_service *service, struct tri_process_key *entry,
+                        const struct tr_schema *schema, const void *value)
+{
+    struct tri_caller caller;
+    if (!tri_process_key_answer(entry, &caller)) {
+        return false;
+    }
+    tri_process_service_check(service, tri_service_reply(&service->base, &caller, schema, value));
+    return true;
+}
+
+static void hear_started(struct tri_process_service *service, struct tri_process_key *entry,
+                         const void *value)
+{
+    tri_run_started(service, entry, value);
+}
+
+static void hear_refused(struct tri_process_service *service, struct tri_process_key *entry,
+                         const void *value)
+{
+    tri_run_refused(service, entry, value);
+}
+
+static void hear_ended(struct tri_process_service *service, struct tri_process_key *entry,
+                       const void *value)
+{
+    tri_run_ended(service, entry, value);
+    while (answer_open(service, entry, &tr_process_ended_schema, value)) {
+    }
+}
+
+static void hear_state(struct tri_process_service *service, struct tri_process_key *entry,
+                       const void *value)
+{
+    const struct tr_process_state *state = value;
+    if (entry->phase == TRI_RUN_HELD) {
+        tri_run_known(service, entry, state);
+    } else if (state->phase != TR_PROCESS_ENDED) {
+        (void)answer_open(service, entry, &tr_process_state_schema, state);
+    } /* else the end itself comes behind it */
+}
 
 /* What the keeper says of a key. */
-union process_news {
+union news {
     struct tr_process_started started;
     struct tr_process_refused refused;
     struct tr_process_ended ended;
@@ -49,103 +256,31 @@ union process_news {
 static const struct {
     const struct tr_schema *schema;
     size_t key_offset;
-} news[] = {
-    {&tr_process_started_schema, offsetof(struct tr_process_started, key)},
-    {&tr_process_refused_schema, offsetof(struct tr_process_refused, key)},
-    {&tr_process_ended_schema, offsetof(struct tr_process_ended, key)},
-    {&tr_process_state_schema, offsetof(struct tr_process_state, key)},
+    void (*hear)(struct tri_process_service *service, struct tri_process_key *entry,
+                 const void *value);
+} news_kinds[] = {
+    {&tr_process_started_schema, offsetof(struct tr_process_started, key), hear_started},
+    {&tr_process_refused_schema, offsetof(struct tr_process_refused, key), hear_refused},
+    {&tr_process_ended_schema, offsetof(struct tr_process_ended, key), hear_ended},
+    {&tr_process_state_schema, offsetof(struct tr_process_state, key), hear_state},
 };
 
-static struct tr_text key_at(const void *value, size_t offset)
-{
-    struct tr_text key;
-    memcpy(&key, (const char *)value + offset, sizeof key);
-    return key;
-}
-
-/* ------------------------------------------------------------------------ from actors */
-
-/* Hands a call on; the keeper answers it, or its end does. */
-static int hand_on(struct tri_process_service *service, size_t row, const void *call,
-                   const struct tri_caller *caller)
-{
-    struct tr_text key = key_at(call, calls[row].key_offset);
-    if (!tri_keeper_client_is_up(service->client)) {
-        return TR_NO_CONNECTION;
-    }
-    int error = calls[row].is_answered ? tri_process_keys_open(&service->keys, key, caller) : 0;
-    if (error == 0) {
-        error = tri_keeper_client_send(service->client, calls[row].schema, call);
-    }
-    if (!calls[row].is_answered) {
-        tri_process_keys_remove(&service->keys, key);
-    }
-    return error;
-}
-
-static void take_call(struct tri_process_service *service, const uint8_t *envelope)
-{
-    struct tri_caller caller = tri_caller_of(envelope);
-    union process_call call;
-    int error = TR_UNKNOWN_TYPE;
-    for (size_t row = 0; row < TR_COUNT_OF(calls); row++) {
-        if (tr_envelope_get(envelope, 16, type) == calls[row].schema->id) {
-            error = calls[row].schema->unpack(tr_envelope_body(envelope),
-                                              tr_envelope_get(envelope, 8, version), &call);
-            error = error != 0 ? error : hand_on(service, row, &call, &caller);
-        }
-    }
-    if (error != 0 && tr_envelope_get(envelope, 8, kind) == TR_KIND_CALL) {
-        tri_service_refuse(&service->base, &caller, error);
-    }
-}
-
-static void take_frame(struct tri_process_service *service, const struct tri_frame *frame)
-{
-    struct tr_bytes bytes;
-    bool is_stored;
-    size_t size;
-    size_t offset = 0;
-    while (tri_frame_next(frame, &offset, &bytes, &is_stored)) {
-        if (tr_envelope_check(bytes, &size) == 0) {
-            take_call(service, bytes.data);
-        }
-    }
-}
-
-/* ------------------------------------------------------------------------ from the keeper */
-
-static void tell(struct tri_process_service *service, size_t row, const void *value)
-{
-    struct tri_service *base = &service->base;
-    struct tr_text key = key_at(value, news[row].key_offset);
-    struct tri_process_key *entry = tri_process_keys_find(&service->keys, key);
-    struct tri_caller caller;
-    int error = 0;
-    if (entry == NULL) {
-        return; /* of an earlier engine; its actors ask about their keys when they recover */
-    }
-    bool is_end = news[row].schema == &tr_process_ended_schema;
-    bool is_answer = tri_process_key_answer(entry, &caller);
-    if (is_answer) {
-        error = tri_service_reply(base, &caller, news[row].schema, value);
-    }
-    bool owner_heard = is_answer && tr_key_equal(caller.ref.key, entry->owner.ref.key);
-    if (error == 0 && is_end && !owner_heard) {
-        error = tri_service_tell(base, &entry->owner, news[row].schema, value);
-    }
-    if (error != 0) {
-        atomic_store(&base->fatal, error);
-    }
-}
-
+/* News of a key that nobody waits for are of an earlier engine: its actors ask when they recover.
+ */
 static void take_news(struct tri_process_service *service, const struct tri_packet *packet)
 {
-    union process_news value;
-    for (size_t row = 0; row < TR_COUNT_OF(news); row++) {
-        if (packet->type == news[row].schema->id &&
-            news[row].schema->unpack(packet->body, packet->version, &value) == 0) {
-            tell(service, row, &value);
+    union news value;
+    struct tr_text key;
+    for (size_t i = 0; i < TR_COUNT_OF(news_kinds); i++) {
+        if (packet->type != news_kinds[i].schema->id ||
+            news_kinds[i].schema->unpack(packet->body, packet->version, &value) != 0) {
+            continue;
+        }
+        memcpy(&key, (const char *)&value + news_kinds[i].key_offset, sizeof key);
+        struct tri_process_key *entry = tri_process_keys_find(&service->keys, key);
+        if (entry != NULL) {
+            news_kinds[i].hear(service, entry, &value);
+            tri_process_keys_tidy(&service->keys, entry);
         }
     }
 }
@@ -155,60 +290,33 @@ static void refuse_open(void *self, struct tri_process_key *entry)
 {
     struct tri_process_service *service = self;
     struct tri_caller caller;
+    if (entry->phase != TRI_RUN_NONE) {
+        tri_service_refuse(&service->base, &entry->run, TR_NO_CONNECTION);
+    }
     while (tri_process_key_answer(entry, &caller)) {
         tri_service_refuse(&service->base, &caller, TR_NO_CONNECTION);
     }
 }
 
-static void take_event(struct tri_process_service *service, const struct tri_keeper_event *event)
-{
-    switch (event->kind) {
-    case TRI_KEEPER_UP:
-        return;
-    case TRI_KEEPER_DOWN:
-        tri_process_keys_each(&service->keys, service, refuse_open);
-        service->has_failed = true;
-        return;
-    case TRI_KEEPER_PACKET:
-        take_news(service, &event->packet);
-        return;
-    }
-}
-
-/* ------------------------------------------------------------------------ the thread */
-
 static void take_events(struct tri_process_service *service)
 {
     struct tri_keeper_event event;
     while (tri_keeper_client_next(service->client, &event) == 0) {
-        take_event(service, &event);
-    }
-}
-
-/* The first call starts the keeper. Calls wait until it is up, or can't be had. */
-static bool is_ready(struct tri_process_service *service)
-{
-    if (service->has_failed || tri_keeper_client_is_up(service->client)) {
-        return true;
-    }
-    tri_keeper_client_connect(service->client);
-    return false;
-}
-
-static void take_calls(struct tri_process_service *service)
-{
-    struct tri_link *link = service->base.voice.link;
-    while (service->has_frame || tri_link_receive(link, &service->frame) == 0) {
-        service->has_frame = true;
-        if (!is_ready(service)) {
-            return;
+        switch (event.kind) {
+        case TRI_KEEPER_UP:
+            break;
+        case TRI_KEEPER_DOWN:
+            tri_process_keys_clear(&service->keys, service, refuse_open);
+            service->has_failed = true;
+            break;
+        case TRI_KEEPER_PACKET:
+            take_news(service, &event.packet);
+            break;
         }
-        take_frame(service, &service->frame);
-        tri_link_release(link, &service->frame);
-        service->has_frame = false;
     }
-    service->has_failed = false;
 }
+
+/* ---- The thread. ---------------------------------------------------------------------------- */
 
 static void *service_main(void *argument)
 {
@@ -224,17 +332,29 @@ static void *service_main(void *argument)
         take_calls(service);
         tri_keeper_client_flush(service->client);
         tri_voice_flush(&base->voice);
-        tri_link_wait_also(base->voice.link, tri_keeper_client_fd(service->client), WAIT_NS);
+        if (!can_go_on(service)) {
+            tri_link_wait_also(base->voice.link, tri_keeper_client_fd(service->client), WAIT_NS);
+        }
     }
     return NULL;
+}
+
+static uint32_t jobs_wanted(const struct tri_process_service_options *options)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return options->jobs != 0 ? options->jobs : cores < 1 ? 1 : (uint32_t)cores;
 }
 
 static int start(struct tri_process_service *service,
                  const struct tri_process_service_options *options)
 {
     struct tri_keeper_client_options client = {.store_folder = options->folder,
-                                               .command = options->keeper_command};
+                                               .command = options->keeper_command,
+                                               .running_max = jobs_wanted(options)};
     int error = tri_process_keys_init(&service->keys);
+    if (error == 0) {
+        error = tri_attempt_folders_init(&service->folders, options->folder);
+    }
     if (error == 0) {
         error = tri_keeper_client_new(&client, &service->client);
     }
@@ -251,6 +371,9 @@ static void process_service_free(struct tri_process_service *service)
     }
     tri_keeper_client_free(service->client);
     tri_process_keys_fini(&service->keys);
+    tri_attempt_folders_fini(&service->folders);
+    tri_buffer_fini(&service->environment);
+    tri_buffer_fini(&service->documents);
     tri_service_fini(&service->base);
     tr_free(service);
 }
@@ -264,6 +387,8 @@ int tri_process_service_start(const struct tri_process_service_options *options,
     }
     tri_service_init(&service->base, options->env, options->worker_count, options->host_epoch,
                      TR_SERVICE_PROCESSES);
+    service->folders.store = -1;
+    service->folders.parent = -1;
     int error = start(service, options);
     if (error != 0) {
         process_service_free(service);

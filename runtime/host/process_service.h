@@ -1,11 +1,14 @@
 /*
- * The process service: the engine's end of the keeper, for actors.
+ * The process service: what a process task needs outside, for actors (TR_SERVICE_PROCESSES).
  *
- * Actors call TR_SERVICE_PROCESSES with the messages of schemas/process.h. The first thing that the
- * keeper says of the key is the reply; the end of a process that was started or asked for comes
- * later as a message of its own, process_ended, to whoever called last about that key.
- * process_forget is told, not called. Without a keeper, calls fail with TR_NO_CONNECTION, and
- * what became of their keys is asked again later (law 5).
+ * An actor makes one call for an attempt, process_run; schemas/process.h has the conversation. The
+ * service makes the attempt's folder, has the keeper run the process, reads its documents when it
+ * has ended, and answers with process_over. process_query and a called process_stop are answered by
+ * the next that the keeper says of the key: process_state or process_ended. A called process_forget
+ * is answered by process_state when the keeper has forgotten. folder_remove needs no keeper.
+ *
+ * When the keeper is lost, or cannot be had, every open call fails with TR_NO_CONNECTION; what
+ * became of its key is found out by saying the same process_run again (law 5).
  */
 #ifndef TR_RUNTIME_HOST_PROCESS_SERVICE_H
 #define TR_RUNTIME_HOST_PROCESS_SERVICE_H
@@ -21,6 +24,7 @@ struct tri_process_service_options {
     uint32_t host_epoch;
     const char *folder;                /* of the store: the keeper is its own */
     const char *const *keeper_command; /* argv of the keeper, ended by NULL */
+    uint32_t jobs;                     /* processes at once; 0: one per core */
 };
 
 /* Starts it; the keeper is started with the first call. TR_MEMORY, TR_SYSTEM, TR_INVALID. */

@@ -47,6 +47,7 @@ uint8_t *tri_batch_reserve(struct tri_batch *batch, const struct tri_op *op, siz
         .key = op->key,
         .number = op->number,
         .size = (uint32_t)size,
+        .key_size = op->key_size,
     };
     uint8_t *at = batch->data + batch->size;
     memcpy(at, &head, sizeof head);
@@ -111,6 +112,7 @@ bool tri_batch_next(struct tr_bytes batch, size_t *offset, struct tri_op *op)
     *op = (struct tri_op){
         .kind = (enum tri_op_kind)head.kind,
         .type = head.type,
+        .key_size = head.key_size,
         .incarnation = head.incarnation,
         .key = head.key,
         .number = head.number,

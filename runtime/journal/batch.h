@@ -5,7 +5,7 @@
  * to the outside ride along and are let go when the batch is committed.
  *
  *     [number u64][worker u32] ([kind u8][type u16][incarnation u32][group u64][serial u64]
- *                               [number u64][size u32][bytes])*
+ *                               [number u64][size u32][key_size u16][bytes])*
  *
  * in the machine's byte order: a batch never leaves its process.
  */
@@ -32,7 +32,8 @@ struct tri_batch_op {
     struct tr_key key;
     uint64_t number;
     uint32_t size;
-    uint32_t reserved;
+    uint16_t key_size;
+    uint16_t reserved;
 };
 
 /* A batch that grows. `error` sticks: a batch that missed an operation is never sent. */

@@ -3,6 +3,9 @@
  *
  * An actor or a message whose first and last trace lie in the same group leaves none at all. The
  * first image of an actor is marked (number = 1), so that its end need not ask the store.
+ *
+ * Of the rows of a record with a key the last one of each key is left. A deletion of rows takes
+ * those that came before it within the group, too; turns keep it in its place among them.
  */
 #include "runtime/journal/group.h"
 
@@ -18,34 +21,66 @@ static const uint8_t class_of_kind[] = {
     [TRI_OP_PUT_COUNTER] = 1,  [TRI_OP_DELETE_COUNTER] = 1, [TRI_OP_PUT_ACTOR] = 2,
     [TRI_OP_DELETE_ACTOR] = 2, [TRI_OP_PUT_PAGE] = 3,       [TRI_OP_DELETE_PAGE] = 3,
     [TRI_OP_PUT_MESSAGE] = 4,  [TRI_OP_DELETE_MESSAGE] = 4, [TRI_OP_PUT_META] = 5,
-    [TRI_OP_PUT_RECORD] = 0,
+    [TRI_OP_PUT_RECORD] = 6,   [TRI_OP_DELETE_RECORDS] = 0,
 };
+
+static uint8_t class_of(const struct tri_op *op)
+{
+    bool is_added = op->kind == TRI_OP_PUT_RECORD && op->key_size == 0;
+    return is_added ? 0 : class_of_kind[op->kind];
+}
 
 /* What an operation is about, beside its class and key. */
 static uint64_t detail_of(const struct tri_op *op)
 {
-    switch (class_of_kind[op->kind]) {
+    switch (class_of(op)) {
     case 3:
     case 5:
         return op->number;
     case 4:
         return op->number * 31 + op->incarnation;
+    case 6:
+        return op->type;
     default:
         return 0;
     }
 }
 
+/* Whether the keys of two rows are the same behind the bytes that `key` holds. */
+static bool is_same_row(const struct tri_op *a, const struct tri_op *b)
+{
+    if (a->key_size != b->key_size) {
+        return false;
+    }
+    return a->key_size <= sizeof a->key ||
+           memcmp(tri_op_row_key(a).data, tri_op_row_key(b).data, a->key_size) == 0;
+}
+
 static bool is_same_thing(const struct tri_op *a, const struct tri_op *b)
 {
-    return class_of_kind[a->kind] == class_of_kind[b->kind] && tr_key_equal(a->key, b->key) &&
-           detail_of(a) == detail_of(b);
+    return class_of(a) == class_of(b) && tr_key_equal(a->key, b->key) &&
+           detail_of(a) == detail_of(b) && is_same_row(a, b);
+}
+
+/* The bytes of a row's key that `key` does not hold. */
+static uint64_t hash_rest(const struct tri_op *op)
+{
+    struct tr_bytes bytes = tri_op_row_key(op);
+    uint64_t hash = 0;
+    for (size_t at = sizeof op->key; at < bytes.size; at++) {
+        hash = (hash ^ bytes.data[at]) * 0x100000001b3U;
+    }
+    return hash;
 }
 
 static uint64_t hash_of(const struct tri_op *op)
 {
     uint64_t hash = op->key.group * 0x9e3779b97f4a7c15U;
     hash ^= op->key.serial * 0xc2b2ae3d27d4eb4fU;
-    hash ^= (detail_of(op) + class_of_kind[op->kind]) * 0x165667b19e3779f9U;
+    hash ^= (detail_of(op) + class_of(op)) * 0x165667b19e3779f9U;
+    if (op->key_size > sizeof op->key) {
+        hash ^= hash_rest(op);
+    }
     return hash ^ hash >> 31;
 }
 
@@ -75,7 +110,7 @@ static int rebuild_places(struct tri_group_commit *group, size_t capacity)
     group->places = places;
     group->place_count = capacity * 2;
     for (size_t i = 0; i < group->count; i++) {
-        if (class_of_kind[group->ops[i].kind] != 0) {
+        if (class_of(&group->ops[i]) != 0) {
             *locate(group, &group->ops[i]) = (uint32_t)i + 1;
         }
     }
@@ -122,25 +157,46 @@ static bool is_cancelled(const struct tri_op *op)
     return is_end && op->type == UINT16_MAX;
 }
 
+/* A row or a deletion of rows as it stands in the group: in its order, ready to be sorted. */
+static struct tri_op row_in_turn(struct tri_group_commit *group, const struct tri_op *op)
+{
+    struct tri_op row = *op;
+    row.turn = group->turn;
+    tri_op_sort_by_row(&row);
+    if (row.kind == TRI_OP_PUT_RECORD) {
+        row.number = group->count;
+    } else {
+        group->turn++;
+    }
+    return row;
+}
+
+/* Adds what there is room for; it replaces an earlier operation about the same thing. */
+static void add(struct tri_group_commit *group, const struct tri_op *op)
+{
+    uint32_t *place = class_of(op) != 0 ? locate(group, op) : NULL;
+    if (place != NULL && *place != 0) {
+        replace(&group->ops[*place - 1], op);
+        return;
+    }
+    group->ops[group->count++] = *op;
+    if (place != NULL) {
+        *place = (uint32_t)group->count;
+    }
+}
+
 int tri_group_commit_add(struct tri_group_commit *group, const struct tri_op *op)
 {
     int error = group_reserve(group);
     if (error != 0) {
         return error;
     }
-    if (class_of_kind[op->kind] == 0) {
-        group->ops[group->count] = *op;
-        group->ops[group->count].number = group->count; /* records keep their order */
-        group->count++;
-        return 0;
+    if (op->kind == TRI_OP_PUT_RECORD || op->kind == TRI_OP_DELETE_RECORDS) {
+        struct tri_op row = row_in_turn(group, op);
+        add(group, &row);
+    } else {
+        add(group, op);
     }
-    uint32_t *place = locate(group, op);
-    if (*place != 0) {
-        replace(&group->ops[*place - 1], op);
-        return 0;
-    }
-    group->ops[group->count++] = *op;
-    *place = (uint32_t)group->count;
     return 0;
 }
 
@@ -189,6 +245,7 @@ void tri_group_commit_clear(struct tri_group_commit *group)
 {
     bool is_oversized = group->count * 16 < group->place_count && group->capacity > GROUP_FIRST_OPS;
     group->count = 0;
+    group->turn = 0;
     if (is_oversized) {
         /* Wiping a large index after each small group would cost more than making a new one. */
         tri_group_commit_fini(group);

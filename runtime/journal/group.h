@@ -13,6 +13,7 @@ struct tri_group_commit {
     size_t capacity;
     uint32_t *places; /* open addressing: index + 1 */
     size_t place_count;
+    uint32_t turn; /* deletions of rows so far */
 };
 
 /* Adds an operation; it replaces, or cancels, an earlier one about the same thing. TR_MEMORY. */

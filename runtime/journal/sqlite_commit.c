@@ -33,6 +33,7 @@ static const struct {
     [TRI_OP_PUT_RECORD] = {TRI_SQL_COUNT, true, false},
     [TRI_OP_PUT_META] = {TRI_SQL_PUT_META, true, false},
     [TRI_OP_DELETE_COUNTER] = {TRI_SQL_DELETE_COUNTER, false, false},
+    [TRI_OP_DELETE_RECORDS] = {TRI_SQL_COUNT, true, false},
 };
 
 /*
@@ -170,22 +171,33 @@ static int pass_fence(struct tri_sqlite *self, uint64_t last_number)
     return sqlite3_changes(self->database) == 1 ? 0 : say_fenced(self);
 }
 
+static bool is_of_records(const struct tri_op *op)
+{
+    return op->kind == TRI_OP_PUT_RECORD || op->kind == TRI_OP_DELETE_RECORDS;
+}
+
+/* The statement for rows, or a deletion of rows, of one record. */
+static int record_statement(struct tri_sqlite *self, const struct tri_op *op,
+                            struct tri_sqlite_record **record, sqlite3_stmt **statement)
+{
+    *record = tri_sqlite_record_find(self, op->type);
+    if (*record == NULL) {
+        return tri_sqlite_say(self, TR_UNKNOWN_TYPE, "%s: no schema for record %d was given",
+                              self->path, op->type);
+    }
+    return op->kind == TRI_OP_PUT_RECORD
+               ? tri_sqlite_record_insert(self, *record, statement)
+               : tri_sqlite_record_delete(self, *record, op->number, statement);
+}
+
 /* Writes operations of one kind, and one type where they are records, with one statement. */
 static int write_at_once(struct tri_sqlite *self, const struct tri_op *ops, size_t count)
 {
     sqlite3_stmt *statement = NULL;
     struct tri_sqlite_record *record = NULL;
-    int error;
-    if (ops->kind == TRI_OP_PUT_RECORD) {
-        record = tri_sqlite_record_find(self, ops->type);
-        if (record == NULL) {
-            return tri_sqlite_say(self, TR_UNKNOWN_TYPE, "%s: no schema for record %d was given",
-                                  self->path, ops->type);
-        }
-        error = tri_sqlite_record_insert(self, record, &statement);
-    } else {
-        error = tri_sqlite_statement(self, writings[ops->kind].sql, &statement);
-    }
+    int error = is_of_records(ops)
+                    ? record_statement(self, ops, &record, &statement)
+                    : tri_sqlite_statement(self, writings[ops->kind].sql, &statement);
     if (error != 0) {
         return error;
     }
@@ -229,11 +241,11 @@ static int write_each(struct tri_sqlite *self, const struct tri_op *ops, size_t 
     return error;
 }
 
-/* How many operations from here on one statement can take. */
+/* How many operations from here on one statement can take. Rows are deleted one key at a time. */
 static size_t length_of_run(const struct tri_op *ops, size_t count)
 {
     size_t length = 1;
-    while (length < count && ops[length].kind == ops->kind &&
+    while (ops->kind != TRI_OP_DELETE_RECORDS && length < count && ops[length].kind == ops->kind &&
            (ops->kind != TRI_OP_PUT_RECORD || ops[length].type == ops->type)) {
         length++;
     }
@@ -246,7 +258,7 @@ static int write_ops(struct tri_sqlite *self, const struct tri_commit *commit)
     size_t done = 0;
     while (error == 0 && done < commit->count) {
         const struct tri_op *ops = &commit->ops[done];
-        if (ops->kind < TRI_OP_PUT_COUNTER || ops->kind > TRI_OP_DELETE_COUNTER) {
+        if (ops->kind < TRI_OP_PUT_COUNTER || ops->kind > TRI_OP_DELETE_RECORDS) {
             return tri_sqlite_say(self, TR_INVALID, "%s: operation kind %d is unknown", self->path,
                                   (int)ops->kind);
         }

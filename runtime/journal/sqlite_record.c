@@ -6,6 +6,8 @@
  * A schema only ever grows by fields at its end, so a newer version adds columns, with the same
  * zeros that a reader of an older body would see. What a table was made for is remembered in
  * `record_schemas`; one made for a newer version than ours is refused.
+ *
+ * A record with a key (TR_ROW_KEY) has one row for each key: a table WITHOUT ROWID in key order.
  */
 #include <string.h>
 
@@ -54,6 +56,7 @@ static int record_init(struct tri_sqlite *self, struct tri_sqlite_record *record
                               schema->name, count, TR_RECORD_COLUMNS_MAX);
     }
     record->schema = schema;
+    record->key_count = tr_row_key_count(schema);
     record->columns = tr_alloc_zero(count + 1, sizeof *record->columns);
     if (record->columns == NULL) {
         return tri_sqlite_say(self, TR_MEMORY, "%s", tr_error_text(TR_MEMORY));
@@ -95,6 +98,9 @@ void tri_sqlite_records_fini(struct tri_sqlite *self)
 {
     for (size_t i = 0; i < self->record_count; i++) {
         (void)sqlite3_finalize(self->records[i].insert);
+        for (size_t k = 0; k < TR_ROW_KEYS_MAX; k++) {
+            (void)sqlite3_finalize(self->records[i].deletes[k]);
+        }
         tr_free(self->records[i].columns);
     }
     tr_free(self->records);
@@ -125,17 +131,46 @@ static int execute_built(struct tri_sqlite *self, sqlite3_str *text, const char 
     return error;
 }
 
+/* How many columns the first fields of a record take. */
+static size_t columns_of(const struct tri_sqlite_record *record, uint64_t field_count)
+{
+    const struct tr_field *end = record->schema->fields() + field_count;
+    size_t count = 0;
+    while (count < record->column_count && record->columns[count].field < end) {
+        count++;
+    }
+    return count;
+}
+
+/* Adds the names of the first columns, with commas between. */
+static void append_columns(sqlite3_str *text, const struct tri_sqlite_record *record, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sqlite3_str_appendf(text, "%s\"%w%s\"", i == 0 ? "" : ", ", record->columns[i].field->name,
+                            column_suffix(&record->columns[i]));
+    }
+}
+
+/* Rows with a key lie in its order; the others in the order in which they came. */
 static int create_table(struct tri_sqlite *self, const struct tri_sqlite_record *record)
 {
     sqlite3_str *text = sqlite3_str_new(self->database);
-    sqlite3_str_appendf(text, "CREATE TABLE \"record_%w\"(record_id INTEGER PRIMARY KEY",
-                        record->schema->name);
+    sqlite3_str_appendf(text, "CREATE TABLE \"record_%w\"(", record->schema->name);
+    if (record->key_count == 0) {
+        sqlite3_str_appendall(text, "record_id INTEGER PRIMARY KEY, ");
+    }
     for (size_t i = 0; i < record->column_count; i++) {
         const struct tri_sqlite_column *column = &record->columns[i];
-        sqlite3_str_appendf(text, ", \"%w%s\" %s", column->field->name, column_suffix(column),
-                            storage[column->field->kind].declaration);
+        sqlite3_str_appendf(text, "%s\"%w%s\" %s", i == 0 ? "" : ", ", column->field->name,
+                            column_suffix(column), storage[column->field->kind].declaration);
     }
-    sqlite3_str_appendall(text, ")");
+    if (record->key_count == 0) {
+        sqlite3_str_appendall(text, ")");
+    } else {
+        sqlite3_str_appendall(text, ", PRIMARY KEY(");
+        append_columns(text, record, columns_of(record, record->key_count));
+        sqlite3_str_appendall(text, ")) WITHOUT ROWID");
+    }
     return execute_built(self, text, "making a record's table");
 }
 
@@ -198,7 +233,7 @@ static int remember_version(struct tri_sqlite *self, const struct tr_schema *sch
     return execute_built(self, text, "remembering a record's version");
 }
 
-static int upgrade(struct tri_sqlite *self, const struct tri_sqlite_record *record)
+static int upgrade(struct tri_sqlite *self, struct tri_sqlite_record *record)
 {
     const struct tr_schema *schema = record->schema;
     sqlite3_int64 version = 0;
@@ -212,6 +247,7 @@ static int upgrade(struct tri_sqlite *self, const struct tri_sqlite_record *reco
                               "version of the program knows %d; use the one that wrote it",
                               self->path, schema->name, (long long)version, schema->version);
     }
+    record->stored_version = self->read_only ? (uint8_t)version : schema->version;
     if (version == schema->version || self->read_only) {
         return 0;
     }
@@ -228,118 +264,83 @@ int tri_sqlite_records_upgrade(struct tri_sqlite *self)
     return error;
 }
 
+static int prepare_built(struct tri_sqlite *self, sqlite3_str *text, sqlite3_stmt **statement)
+{
+    char *sql = sqlite3_str_finish(text);
+    int code = sql == NULL ? SQLITE_NOMEM
+                           : sqlite3_prepare_v3(self->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                                statement, NULL);
+    sqlite3_free(sql);
+    return tri_sqlite_error(self, code, "preparing a record's statement");
+}
+
 int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sqlite_record *record,
                              sqlite3_stmt **statement)
 {
     if (record->insert == NULL) {
         sqlite3_str *text = sqlite3_str_new(self->database);
-        sqlite3_str_appendf(text, "INSERT INTO \"record_%w\"(record_id", record->schema->name);
+        sqlite3_str_appendf(text, "INSERT OR REPLACE INTO \"record_%w\"(", record->schema->name);
+        append_columns(text, record, record->column_count);
+        sqlite3_str_appendall(text, ") SELECT ");
         for (size_t i = 0; i < record->column_count; i++) {
-            sqlite3_str_appendf(text, ", \"%w%s\"", record->columns[i].field->name,
-                                column_suffix(&record->columns[i]));
-        }
-        sqlite3_str_appendall(text, ") SELECT NULL");
-        for (size_t i = 0; i < record->column_count; i++) {
-            sqlite3_str_appendf(text, ", c%d", (int)i);
+            sqlite3_str_appendf(text, "%sc%d", i == 0 ? "" : ", ", (int)i);
         }
         sqlite3_str_appendall(text, " FROM batch");
-        char *sql = sqlite3_str_finish(text);
-        int code = sql == NULL
-                       ? SQLITE_NOMEM
-                       : sqlite3_prepare_v3(self->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
-                                            &record->insert, NULL);
-        sqlite3_free(sql);
-        if (code != SQLITE_OK) {
-            return tri_sqlite_error(self, code, "preparing a record's statement");
+        int error = prepare_built(self, text, &record->insert);
+        if (error != 0) {
+            return error;
         }
     }
     *statement = record->insert;
     return 0;
 }
 
-/* Text and bytes of no length are not NULL, whatever their pointer is. */
-static void result_text(sqlite3_context *context, const void *data, size_t size)
+int tri_sqlite_record_delete(struct tri_sqlite *self, struct tri_sqlite_record *record,
+                             uint64_t count, sqlite3_stmt **statement)
 {
-    sqlite3_result_text64(context, size > 0 ? data : "", size, SQLITE_STATIC, SQLITE_UTF8);
+    if (count == 0 || count > record->key_count) {
+        return tri_sqlite_say(self, TR_INVALID, "%s: rows of %s are found by 1 to %d fields",
+                              self->path, record->schema->name, record->key_count);
+    }
+    sqlite3_stmt **kept = &record->deletes[count - 1];
+    if (*kept == NULL) {
+        sqlite3_str *text = sqlite3_str_new(self->database);
+        sqlite3_str_appendf(text, "DELETE FROM \"record_%w\" WHERE ", record->schema->name);
+        for (size_t i = 0; i < columns_of(record, count); i++) {
+            sqlite3_str_appendf(text, "%s\"%w%s\" = (SELECT c%d FROM batch)", i == 0 ? "" : " AND ",
+                                record->columns[i].field->name, column_suffix(&record->columns[i]),
+                                (int)i);
+        }
+        int error = prepare_built(self, text, kept);
+        if (error != 0) {
+            return error;
+        }
+    }
+    *statement = *kept;
+    return 0;
 }
 
-static void result_bytes(sqlite3_context *context, const void *data, size_t size)
+void tri_sqlite_record_select(const struct tri_sqlite_record *record, sqlite3_str *text)
 {
-    sqlite3_result_blob64(context, size > 0 ? data : "", size, SQLITE_STATIC);
+    sqlite3_str_appendall(text, "SELECT ");
+    for (size_t i = 0; i < record->column_count; i++) {
+        const struct tri_sqlite_column *column = &record->columns[i];
+        sqlite3_str_appendall(text, i == 0 ? "" : ", ");
+        if (column->field->since <= record->stored_version) {
+            sqlite3_str_appendf(text, "\"%w%s\"", column->field->name, column_suffix(column));
+        } else {
+            sqlite3_str_appendall(text, "NULL"); /* a column that this table does not have */
+        }
+    }
+    sqlite3_str_appendf(text, " FROM \"record_%w\"", record->schema->name);
 }
 
-/* Array fields are text or bytes that lie in the row itself: a size, and the bytes behind it. */
-static void result_array(const struct tr_field *field, const uint8_t *at, sqlite3_context *context)
+void tri_sqlite_record_order(const struct tri_sqlite_record *record, sqlite3_str *text)
 {
-    uint16_t size;
-    memcpy(&size, at, sizeof size);
-    if (field->kind == TR_FIELD_text) {
-        result_text(context, at + sizeof size, size);
+    sqlite3_str_appendall(text, " ORDER BY ");
+    if (record->key_count == 0) {
+        sqlite3_str_appendall(text, "record_id");
     } else {
-        result_bytes(context, at + sizeof size, size);
-    }
-}
-
-static void result_ref(const struct tr_ref *ref, unsigned part, sqlite3_context *context)
-{
-    uint64_t parts[] = {ref->key.group, ref->key.serial, ref->incarnation};
-    sqlite3_result_int64(context, (sqlite3_int64)parts[part]);
-}
-
-static void result_integer(enum tr_field_kind kind, const void *at, sqlite3_context *context)
-{
-    uint64_t value = 0;
-    if (kind == TR_FIELD_bool) {
-        value = *(const bool *)at;
-    } else if (kind == TR_FIELD_u8) {
-        value = *(const uint8_t *)at;
-    } else if (kind == TR_FIELD_u16) {
-        value = *(const uint16_t *)at;
-    } else if (kind == TR_FIELD_u32) {
-        value = *(const uint32_t *)at;
-    } else {
-        value = *(const uint64_t *)at; /* i64 has the same bits */
-    }
-    sqlite3_result_int64(context, (sqlite3_int64)value);
-}
-
-void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void *row,
-                              sqlite3_context *context)
-{
-    const struct tr_field *field = column->field;
-    const void *at = (const uint8_t *)row + field->offset;
-    if (field->capacity > 0) {
-        result_array(field, at, context);
-        return;
-    }
-    switch (field->kind) {
-    case TR_FIELD_bool:
-    case TR_FIELD_u8:
-    case TR_FIELD_u16:
-    case TR_FIELD_u32:
-    case TR_FIELD_u64:
-    case TR_FIELD_i64:
-        result_integer(field->kind, at, context);
-        break;
-    case TR_FIELD_f64:
-        sqlite3_result_double(context, *(const double *)at);
-        break;
-    case TR_FIELD_key:
-        result_ref(&(struct tr_ref){.key = *(const struct tr_key *)at}, column->part, context);
-        break;
-    case TR_FIELD_ref:
-        result_ref(at, column->part, context);
-        break;
-    case TR_FIELD_text: {
-        const struct tr_text *text = at;
-        result_text(context, text->data, text->size);
-        break;
-    }
-    case TR_FIELD_bytes:
-    case TR_FIELD_any: {
-        const struct tr_bytes *bytes = at;
-        result_bytes(context, bytes->data, bytes->size);
-        break;
-    }
+        append_columns(text, record, columns_of(record, record->key_count));
     }
 }

@@ -13,6 +13,7 @@
 #define TR_RUNTIME_JOURNAL_STORE_H
 
 #include "schemas/field.h"
+#include "schemas/view.h"
 
 /* What a crash may take (design: durability levels). */
 enum tr_durability {
@@ -33,6 +34,11 @@ enum tri_op_kind {
     TRI_OP_PUT_RECORD, /* type = record schema's id, data = packed row (version in `incarnation`) */
     TRI_OP_PUT_META,   /* number = a named cell (enum tri_meta), data = its bytes */
     TRI_OP_DELETE_COUNTER, /* key as for PUT_COUNTER: its group has ended */
+    /*
+     * type, incarnation and data as for PUT_RECORD: the rows go whose first fields, `number` of
+     * them, are those of this one. It stands among the PUT_RECORDs, in the order of `turn`.
+     */
+    TRI_OP_DELETE_RECORDS,
 };
 
 /* Named cells of the store beside its actors. */
@@ -45,19 +51,39 @@ enum tri_meta {
 struct tri_op {
     enum tri_op_kind kind;
     uint16_t type;
+    uint16_t
+        key_size; /* of rows: the bytes of the fields that they are found by (tr_row_key_bytes) */
     uint32_t incarnation;
-    struct tr_key key;
+    uint32_t turn;     /* of rows: how many deletions of rows come before this within the commit */
+    struct tr_key key; /* of rows: the first bytes of those fields, to sort by */
     uint64_t number;
     struct tr_bytes data;
 };
 
 /*
- * Sorts as a commit wants it: by kind (records then by type), key, incarnation, number, so that
- * writes go in key order. Records of one type keep their order where `number` counts them.
+ * Sorts as a commit wants it: by kind, key, incarnation, number, so that writes go in key order.
+ * Records are sorted by type, turn, the bytes of their keys, and number: rows without a key, and
+ * those of equal keys, keep their order where `number` counts them.
  */
 int tri_op_compare(const struct tri_op *a, const struct tri_op *b);
 
-/* One atomic step of the store. Deleting what is not there is no error. */
+/* The bytes that `key_size` of an operation's row counts. */
+struct tr_bytes tri_op_row_key(const struct tri_op *op);
+
+/* Fills `key` from them. */
+void tri_op_sort_by_row(struct tri_op *op);
+
+/*
+ * Fills `key_size` and `key` of a row as the schema has it: of a deletion the fields that `number`
+ * counts. Errors: TR_LIMIT (TR_ROW_KEY_BYTES_MAX), TR_INVALID (a deletion of more fields than the
+ * key has, or of none), and those of reading.
+ */
+TR_MUST_USE int tri_op_find_row_key(struct tri_op *op, const struct tr_schema *schema);
+
+/*
+ * One atomic step of the store. Deleting what is not there is no error. A row replaces the one of
+ * the same key; rows without a key are added. Rows and deletions of a type happen in their order.
+ */
 struct tri_commit {
     const struct tri_op *ops; /* sorted, at most one for each thing but records */
     size_t count;
@@ -71,7 +97,8 @@ struct tri_store_options {
     bool read_only;                         /* no lock, no fence, no writing; commit is refused */
     const struct tr_schema *const *records; /* the record schemas, each a table */
     size_t record_count;
-    const char *vfs; /* the database's own file system, NULL: the system's */
+    const struct tr_views *views; /* how people see them, and what they are found by; NULL: none */
+    const char *vfs;              /* the database's own file system, NULL: the system's */
 };
 
 /*

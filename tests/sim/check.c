@@ -3,6 +3,7 @@
  */
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/players.h"
@@ -72,6 +73,29 @@ void sim_check_loaded(struct sim_host *host)
     }
 }
 
+/* The store's database on the simulated disk; whoever opens it closes it, whatever comes of it. */
+static int open_database(struct sim_host *host, const char *sql, sqlite3 **database,
+                         sqlite3_stmt **statement)
+{
+    tri_disk_kill(host->disk); /* a power that has failed since the last write is back */
+    int code = sqlite3_open_v2("simulated/troupe.db", database, SQLITE_OPEN_READWRITE,
+                               tri_disk_name(host->disk));
+    if (code == SQLITE_OK) {
+        code = sqlite3_prepare_v2(*database, sql, -1, statement, NULL);
+    }
+    return code;
+}
+
+static void close_database(struct sim_host *host, int code, sqlite3 *database,
+                           sqlite3_stmt *statement)
+{
+    if (code != SQLITE_DONE && code != SQLITE_ROW) {
+        sim_fail("host %u: the records cannot be read: %s", host->index, sqlite3_errmsg(database));
+    }
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_close(database);
+}
+
 /* The rows of the records' table, each once. */
 static uint64_t count_rows(struct sim_host *host)
 {
@@ -80,20 +104,84 @@ static uint64_t count_rows(struct sim_host *host)
     sqlite3 *database = NULL;
     sqlite3_stmt *statement = NULL;
     uint64_t count = 0;
-    tri_disk_kill(host->disk); /* a power that has failed since the last write is back */
-    int code = sqlite3_open_v2("simulated/troupe.db", &database, SQLITE_OPEN_READWRITE,
-                               tri_disk_name(host->disk));
+    int code = open_database(host, sql, &database, &statement);
     if (code == SQLITE_OK) {
-        code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
-    }
-    if (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        code = sqlite3_step(statement);
         count = (uint64_t)sqlite3_column_int64(statement, 0);
-    } else {
-        sim_fail("host %u: the records cannot be read: %s", host->index, sqlite3_errmsg(database));
     }
-    (void)sqlite3_finalize(statement);
-    (void)sqlite3_close(database);
+    close_database(host, code, database, statement);
     return count;
+}
+
+/* The leaves in the store's database, by writer and place. */
+static size_t read_leaves(struct sim_host *host, struct sim_leaf *leaves, size_t capacity)
+{
+    static const char sql[] = "SELECT writer_group, writer_serial, place, edition FROM "
+                              "record_sim_page_leaf ORDER BY 1, 2, 3";
+    sqlite3 *database = NULL;
+    sqlite3_stmt *statement = NULL;
+    size_t count = 0;
+    int code = open_database(host, sql, &database, &statement);
+    while (code == SQLITE_OK || code == SQLITE_ROW) {
+        code = sqlite3_step(statement);
+        if (code == SQLITE_ROW && count++ < capacity) {
+            struct sim_leaf *leaf = &leaves[count - 1];
+            leaf->writer.group = (uint64_t)sqlite3_column_int64(statement, 0);
+            leaf->writer.serial = (uint64_t)sqlite3_column_int64(statement, 1);
+            leaf->place = (uint64_t)sqlite3_column_int64(statement, 2);
+            leaf->edition = (uint64_t)sqlite3_column_int64(statement, 3);
+        }
+    }
+    close_database(host, code, database, statement);
+    return count;
+}
+
+static int compare_leaves(const void *a, const void *b)
+{
+    const struct sim_leaf *left = a;
+    const struct sim_leaf *right = b;
+    int order = tr_key_compare(left->writer, right->writer);
+    return order != 0 ? order : (left->place > right->place) - (left->place < right->place);
+}
+
+/* The leaves in the model, by writer and place. */
+static size_t model_leaves(struct sim_host *host, struct sim_leaf *leaves, size_t capacity)
+{
+    uint16_t type = tr_sim_page_leaf_schema.id;
+    size_t count = tri_model_record_count(host->model, type);
+    for (size_t i = 0; i < count && i < capacity; i++) {
+        const struct tri_op *op = tri_model_record(host->model, type, i);
+        struct tr_sim_page_leaf leaf = {0};
+        int error = tr_sim_page_leaf_unpack(op->data, (uint8_t)op->incarnation, &leaf);
+        TR_ASSERT(error == 0);
+        leaves[i] = (struct sim_leaf){leaf.writer, leaf.place, leaf.edition};
+    }
+    qsort(leaves, count < capacity ? count : capacity, sizeof *leaves, compare_leaves);
+    return count;
+}
+
+/* The most pages that all scribes of a world have together. */
+#define LEAVES_MAX 4096
+
+/* A row for each page that a scribe has left, with its last edition, and no other. */
+static void check_leaves(struct sim_host *host)
+{
+    struct sim_leaf *wanted = sim_must(calloc(2 * LEAVES_MAX, sizeof *wanted));
+    struct sim_leaf *found = wanted + LEAVES_MAX;
+    size_t wanted_count = sim_shadow_leaves(host->shadow, wanted, LEAVES_MAX);
+    size_t found_count = host->disk != NULL ? read_leaves(host, found, LEAVES_MAX)
+                                            : model_leaves(host, found, LEAVES_MAX);
+    TR_ASSERT(wanted_count <= LEAVES_MAX);
+    bool is_same = wanted_count == found_count;
+    for (size_t i = 0; is_same && i < wanted_count; i++) {
+        is_same =
+            compare_leaves(&wanted[i], &found[i]) == 0 && wanted[i].edition == found[i].edition;
+    }
+    if (!is_same) {
+        sim_fail("host %u: rows of %zu pages were left, the store has %zu, or other ones",
+                 host->index, wanted_count, found_count);
+    }
+    free(wanted);
 }
 
 /* What the store has of records is what was written. */
@@ -175,6 +263,7 @@ void sim_check_end(struct sim_host *host)
     }
     check_records(host);
     check_record_count(host);
+    check_leaves(host);
 }
 
 static void explain_actor(struct sim_host *host, struct tri_worker *worker, struct tri_actor *actor)

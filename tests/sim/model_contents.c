@@ -2,7 +2,8 @@
  * The contents of a model store: sorted lists, merged with sorted operations.
  *
  * Rows are copied from version to version, their bytes are shared by all versions that have them.
- * Records only ever grow, so their lists are chained instead of copied.
+ * Records without a key only ever grow, so their lists are chained instead of copied; one with a
+ * key, or a deletion of rows, makes one list of the chain.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static const struct {
     [TRI_OP_PUT_RECORD] = {TRI_MODEL_RECORDS, false},
     [TRI_OP_PUT_META] = {TRI_MODEL_META, false},
     [TRI_OP_DELETE_COUNTER] = {TRI_MODEL_COUNTERS, true},
+    [TRI_OP_DELETE_RECORDS] = {TRI_MODEL_RECORDS, true},
 };
 
 /* What a row is known by. */
@@ -170,7 +172,7 @@ static struct tri_model_list *merge(enum tri_model_class class, bool deletes,
     return merged;
 }
 
-/* Records are never overwritten: a list of the new ones goes behind those before. */
+/* Records without a key are never overwritten: a list of the new ones goes behind those before. */
 static struct tri_model_list *chain(struct tri_model_list *before, const struct tri_op *ops,
                                     size_t count)
 {
@@ -178,6 +180,73 @@ static struct tri_model_list *chain(struct tri_model_list *before, const struct 
     list->before = before;
     for (size_t i = 0; i < count; i++) {
         list_copy(list, TRI_MODEL_RECORDS, &ops[i]);
+    }
+    return list;
+}
+
+/* Whether the row is of the key that an operation puts or deletes. */
+static bool is_row_of(const struct tri_op *row, const struct tri_op *op)
+{
+    struct tr_bytes mine = tri_op_row_key(row);
+    struct tr_bytes wanted = tri_op_row_key(op);
+    return row->type == op->type && wanted.size > 0 && mine.size >= wanted.size &&
+           memcmp(mine.data, wanted.data, wanted.size) == 0;
+}
+
+static size_t count_chain(const struct tri_model_list *list)
+{
+    size_t count = 0;
+    for (; list != NULL; list = list->before) {
+        count += list->count;
+    }
+    return count;
+}
+
+/* Adds the rows of a chain that are not of the operation's key, the oldest first. */
+static void share_others(struct tri_model_list *to, const struct tri_model_list *chain,
+                         const struct tri_op *op)
+{
+    size_t count = count_chain(chain);
+    to->count = count;
+    for (const struct tri_model_list *list = chain; list != NULL; list = list->before) {
+        for (size_t i = list->count; i > 0; i--) {
+            to->rows[--count] = list->rows[i - 1];
+        }
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < to->count; i++) {
+        if (!is_row_of(&to->rows[i].op, op)) {
+            to->rows[i].blob->references++;
+            to->rows[kept++] = to->rows[i];
+        }
+    }
+    to->count = kept;
+}
+
+/* Puts a row with a key, or deletes rows: a list in the place of the chain, whose hold it takes. */
+static struct tri_model_list *rewrite(struct tri_model_list *before, const struct tri_op *op)
+{
+    struct tri_model_list *list = list_new(count_chain(before) + 1);
+    share_others(list, before, op);
+    if (op->kind == TRI_OP_PUT_RECORD) {
+        list_copy(list, TRI_MODEL_RECORDS, op);
+    }
+    list_unref(before);
+    return list;
+}
+
+/* A run of rows that are put, or of deletions, in their order. */
+static struct tri_model_list *apply_rows(struct tri_model_list *list, const struct tri_op *ops,
+                                         size_t count)
+{
+    size_t done = 0;
+    while (done < count) {
+        size_t length = 0;
+        while (done + length < count && ops[done + length].key_size == 0) {
+            length++;
+        }
+        list = length > 0 ? chain(list, &ops[done], length) : rewrite(list, &ops[done]);
+        done += length > 0 ? length : 1;
     }
     return list;
 }
@@ -213,7 +282,7 @@ static void apply_run(struct tri_model_version *version, const struct tri_op *op
     enum tri_model_class class = kinds[ops->kind].class;
     struct tri_model_list *list = version->lists[class];
     if (class == TRI_MODEL_RECORDS) {
-        version->lists[class] = chain(list, ops, count); /* which takes our hold of the list */
+        version->lists[class] = apply_rows(list, ops, count); /* which takes our hold of the list */
         return;
     }
     list_set(version, class, merge(class, kinds[ops->kind].deletes, list, ops, count));
@@ -231,7 +300,7 @@ static void apply_ops(struct tri_model_version *version, const struct tri_op *op
         while (done + length < count && ops[done + length].kind == ops[done].kind) {
             length++;
         }
-        TR_ASSERT(done == 0 || ops[done - 1].kind < ops[done].kind);
+        TR_ASSERT(done == 0 || tri_op_compare(&ops[done - 1], &ops[done]) < 0);
         apply_run(version, &ops[done], length);
         done += length;
     }

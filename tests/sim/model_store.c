@@ -87,6 +87,10 @@ static int check_record(struct model_store *self, const struct tri_op *op)
     uint8_t version = op->incarnation <= UINT8_MAX ? (uint8_t)op->incarnation : 0;
     int error = schema->unpack(op->data, version, row);
     free(row);
+    struct tri_op found = *op;
+    if (error == 0 && op->kind == TRI_OP_DELETE_RECORDS) {
+        error = tri_op_find_row_key(&found, schema);
+    }
     return error == 0 ? 0 : say(self, error, "model: a record %s cannot be unpacked", schema->name);
 }
 
@@ -94,10 +98,11 @@ static int check_ops(struct model_store *self, const struct tri_commit *commit)
 {
     for (size_t i = 0; i < commit->count; i++) {
         const struct tri_op *op = &commit->ops[i];
-        if (op->kind < TRI_OP_PUT_COUNTER || op->kind > TRI_OP_DELETE_COUNTER) {
+        if (op->kind < TRI_OP_PUT_COUNTER || op->kind > TRI_OP_DELETE_RECORDS) {
             return say(self, TR_INVALID, "model: operation kind %d is unknown", (int)op->kind);
         }
-        int error = op->kind == TRI_OP_PUT_RECORD ? check_record(self, op) : 0;
+        bool is_of_records = op->kind == TRI_OP_PUT_RECORD || op->kind == TRI_OP_DELETE_RECORDS;
+        int error = is_of_records ? check_record(self, op) : 0;
         if (error != 0) {
             return error;
         }

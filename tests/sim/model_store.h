@@ -57,7 +57,7 @@ void tri_model_kill(struct tri_model *model, uint64_t seed);
  */
 void tri_model_crash(struct tri_model *model, uint64_t seed);
 
-/* The records of one type, in the order in which they were committed. */
+/* The rows of one type that are left, in the order in which they were committed. */
 size_t tri_model_record_count(const struct tri_model *model, uint16_t type);
 const struct tri_op *tri_model_record(const struct tri_model *model, uint16_t type, size_t index);
 

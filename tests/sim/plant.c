@@ -48,6 +48,11 @@ static bool keep_records(struct sim_host *host, const struct tri_op *op)
     return keep_unless(host, op, TRI_OP_PUT_RECORD);
 }
 
+static bool keep_forgetting(struct sim_host *host, const struct tri_op *op)
+{
+    return keep_unless(host, op, TRI_OP_DELETE_RECORDS);
+}
+
 static bool keep_images(struct sim_host *host, const struct tri_op *op)
 {
     /* The first image is always kept: an actor that never was would be noticed too easily. */
@@ -286,6 +291,11 @@ const struct sim_plant sim_plants[] = {
      .first_seed = 5,
      .is_blind = true,
      .keep = keep_records},
+    {.name = "record-not-deleted",
+     .text = "rows of a record that were deleted stay",
+     .first_seed = 14,
+     .is_blind = true,
+     .keep = keep_forgetting},
     {.name = "commit-not-kept",
      .text = "the store says that a commit is done, and keeps nothing of it",
      .first_seed = 1,

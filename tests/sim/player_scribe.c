@@ -1,5 +1,6 @@
 /*
- * Scribes: pages whose bytes follow from a number in the state, and a record for each change.
+ * Scribes: pages whose bytes follow from a number in the state, a record for each change, and a row
+ * for each page that there is.
  */
 #include "tests/sim/players.h"
 
@@ -96,6 +97,29 @@ static int write_entry(struct tr_context *context, struct writing *writing, uint
     return tr_record(context, &tr_sim_page_entry_schema, &entry);
 }
 
+/* The row of a page is what the page is: written anew with it, and gone with it. */
+static int write_leaf(struct tr_context *context, const struct writing *writing, uint32_t place)
+{
+    const struct leaf *leaf = &writing->pages[place];
+    struct tr_sim_page_leaf row = {
+        .writer = tr_self(context).key,
+        .place = place,
+        .edition = leaf->edition,
+        .words = tr_text_of("a page that is there"),
+    };
+    return leaf->edition == 0 ? tr_record_delete(context, &tr_sim_page_leaf_schema, &row, 2)
+                              : tr_record(context, &tr_sim_page_leaf_schema, &row);
+}
+
+/* Every second scribe takes its rows with it. */
+static int forget_leaves(struct tr_context *context)
+{
+    struct tr_sim_page_leaf row = {.writer = tr_self(context).key};
+    return row.writer.serial / 16 % 2 == 0
+               ? 0
+               : tr_record_delete(context, &tr_sim_page_leaf_schema, &row, 1);
+}
+
 static int write_some(struct tr_context *context, struct writing *writing,
                       const struct tr_message *message)
 {
@@ -111,6 +135,9 @@ static int write_some(struct tr_context *context, struct writing *writing,
     } else {
         error = write_page(context, writing, place, message);
     }
+    if (error == 0) {
+        error = write_leaf(context, writing, place);
+    }
     uint64_t entries = choice / 64 % 3;
     while (error == 0 && entries-- > 0) {
         error = write_entry(context, writing, writing->pages[place].edition);
@@ -125,6 +152,9 @@ static int close_book(struct tr_context *context, struct tr_sim_player *state,
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < PAGES; i++) {
         error = check_page(context, writing, i, message);
+    }
+    if (error == 0) {
+        error = forget_leaves(context);
     }
     writing->errands.total = writing->entries;
     return error != 0 ? error : sim_errand_next(context, state, &writing->errands);

@@ -63,7 +63,7 @@ SIM_BEHAVIOURS(SIM_BEHAVIOUR_DEFINE)
 const struct tr_behaviour *const sim_behaviours[] = {SIM_BEHAVIOURS(SIM_BEHAVIOUR_POINTER)};
 const size_t sim_behaviour_count = TR_COUNT_OF(sim_behaviours);
 
-const struct tr_schema *const sim_records[] = {&tr_sim_page_entry_schema};
+const struct tr_schema *const sim_records[] = {&tr_sim_page_entry_schema, &tr_sim_page_leaf_schema};
 const size_t sim_record_count = TR_COUNT_OF(sim_records);
 
 uint64_t sim_planned(const struct tr_sim_player *state, uint64_t place, uint64_t limit)

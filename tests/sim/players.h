@@ -57,19 +57,27 @@
     FIELD(u64, digest, 1, 0)                \
     FIELD(text, words, 1, 0)
 
-#define SIM_PLAYER_SCHEMAS(S)                                            \
-    S(sim_cast, 900, TR_MESSAGE, 1, TR_DURABLE, SIM_CAST_FIELDS)         \
-    S(sim_go, 901, TR_MESSAGE, 1, TR_DURABLE, SIM_GO_FIELDS)             \
-    S(sim_note, 902, TR_MESSAGE, 1, TR_DURABLE, SIM_NOTE_FIELDS)         \
-    S(sim_question, 903, TR_MESSAGE, 1, TR_DURABLE, SIM_QUESTION_FIELDS) \
-    S(sim_answer, 904, TR_MESSAGE, 1, TR_DURABLE, SIM_ANSWER_FIELDS)     \
-    S(sim_poison, 905, TR_MESSAGE, 1, TR_DURABLE, SIM_POISON_FIELDS)     \
-    S(sim_done, 906, TR_MESSAGE, 1, TR_DURABLE, SIM_DONE_FIELDS)         \
-    S(sim_rumour, 907, TR_MESSAGE, 1, TR_HINT, SIM_RUMOUR_FIELDS)        \
-    S(sim_errand, 908, TR_MESSAGE, 1, TR_DURABLE, SIM_ERRAND_FIELDS)     \
-    S(sim_outcome, 909, TR_MESSAGE, 1, TR_DURABLE, SIM_OUTCOME_FIELDS)   \
-    S(sim_player, 910, TR_STATE, 1, TR_DURABLE, SIM_PLAYER_FIELDS)       \
-    S(sim_page_entry, 911, TR_RECORD, 1, TR_DURABLE, SIM_PAGE_ENTRY_FIELDS)
+/* What a scribe's page is, as long as it is there: a row for each, replaced by every writing. */
+#define SIM_PAGE_LEAF_FIELDS(FIELD, ARRAY) \
+    FIELD(key, writer, 1, TR_ROW_KEY)      \
+    FIELD(u32, place, 1, TR_ROW_KEY)       \
+    FIELD(u64, edition, 1, 0)              \
+    FIELD(text, words, 1, 0)
+
+#define SIM_PLAYER_SCHEMAS(S)                                               \
+    S(sim_cast, 900, TR_MESSAGE, 1, TR_DURABLE, SIM_CAST_FIELDS)            \
+    S(sim_go, 901, TR_MESSAGE, 1, TR_DURABLE, SIM_GO_FIELDS)                \
+    S(sim_note, 902, TR_MESSAGE, 1, TR_DURABLE, SIM_NOTE_FIELDS)            \
+    S(sim_question, 903, TR_MESSAGE, 1, TR_DURABLE, SIM_QUESTION_FIELDS)    \
+    S(sim_answer, 904, TR_MESSAGE, 1, TR_DURABLE, SIM_ANSWER_FIELDS)        \
+    S(sim_poison, 905, TR_MESSAGE, 1, TR_DURABLE, SIM_POISON_FIELDS)        \
+    S(sim_done, 906, TR_MESSAGE, 1, TR_DURABLE, SIM_DONE_FIELDS)            \
+    S(sim_rumour, 907, TR_MESSAGE, 1, TR_HINT, SIM_RUMOUR_FIELDS)           \
+    S(sim_errand, 908, TR_MESSAGE, 1, TR_DURABLE, SIM_ERRAND_FIELDS)        \
+    S(sim_outcome, 909, TR_MESSAGE, 1, TR_DURABLE, SIM_OUTCOME_FIELDS)      \
+    S(sim_player, 910, TR_STATE, 1, TR_DURABLE, SIM_PLAYER_FIELDS)          \
+    S(sim_page_entry, 911, TR_RECORD, 1, TR_DURABLE, SIM_PAGE_ENTRY_FIELDS) \
+    S(sim_page_leaf, 912, TR_RECORD, 1, TR_DURABLE, SIM_PAGE_LEAF_FIELDS)
 
 SIM_PLAYER_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

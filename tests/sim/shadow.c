@@ -2,7 +2,8 @@
  * The shadow: sorted rows, changed by one operation at a time.
  *
  * Rows sort as a store tells them: counters, actors with their pages behind them, messages. Records
- * are only counted, by writer, in the order in which they must come.
+ * without a key are only counted, by writer, in the order in which they must come; those with a key
+ * are rows of their own kind, which lie behind the others.
  */
 #include "tests/sim/shadow.h"
 
@@ -18,9 +19,9 @@
 
 /* A row: what it is known by, and its bytes. */
 struct row {
-    uint8_t class; /* 1 counter, 2 actor or page, 3 message, 4 cell */
+    uint8_t class; /* 1 counter, 2 actor or page, 3 message, 4 cell, 5 leaf of a scribe */
     struct tr_key key;
-    uint64_t detail; /* of an actor 0, of a page its number + 1, of a message its sequence */
+    uint64_t detail; /* of a page its number + 1, of a message its sequence, of a leaf its place */
     uint32_t incarnation;
     uint64_t number; /* of a counter: its value */
     uint8_t *bytes;
@@ -136,6 +137,7 @@ static struct row row_of(const struct tri_op *op)
         row.detail = op->number;
         return row;
     case TRI_OP_PUT_RECORD:
+    case TRI_OP_DELETE_RECORDS:
         break;
     }
     return row;
@@ -247,7 +249,7 @@ uint64_t sim_shadow_record_count(const struct sim_shadow *shadow)
 static void note_record(struct sim_shadow *shadow, const struct tri_op *op)
 {
     struct tr_sim_page_entry entry;
-    if (op->type != tr_sim_page_entry_schema.id ||
+    if (op->kind != TRI_OP_PUT_RECORD || op->type != tr_sim_page_entry_schema.id ||
         tr_sim_page_entry_unpack(op->data, (uint8_t)op->incarnation, &entry) != 0) {
         sim_fail("shadow: a record of type %u that nobody wrote", op->type);
         return;
@@ -256,6 +258,24 @@ static void note_record(struct sim_shadow *shadow, const struct tri_op *op)
     if (entry.number != ++writer->records) {
         sim_fail("shadow: record %llu of a writer stands where %llu belongs",
                  (unsigned long long)entry.number, (unsigned long long)writer->records);
+    }
+}
+
+/* A leaf that is put, or leaves that go: one, or all of a writer. */
+static void note_leaf(struct sim_shadow *shadow, const struct tri_op *op)
+{
+    struct tr_sim_page_leaf leaf;
+    bool is_all = op->kind == TRI_OP_DELETE_RECORDS && op->number == 1;
+    if (tr_sim_page_leaf_unpack(op->data, (uint8_t)op->incarnation, &leaf) != 0) {
+        sim_fail("shadow: a leaf that cannot be read");
+        return;
+    }
+    struct row row = {.class = 5, .key = leaf.writer, .detail = is_all ? 0 : leaf.place};
+    if (op->kind == TRI_OP_PUT_RECORD) {
+        row.number = leaf.edition;
+        put_row(shadow, row, (struct tr_bytes){0});
+    } else {
+        delete_row(shadow, &row, is_all);
     }
 }
 
@@ -283,9 +303,26 @@ static void apply(struct sim_shadow *shadow, const struct tri_op *op)
         delete_row(shadow, &row, true);
         return;
     case TRI_OP_PUT_RECORD:
-        note_record(shadow, op);
+    case TRI_OP_DELETE_RECORDS:
+        if (op->type == tr_sim_page_leaf_schema.id) {
+            note_leaf(shadow, op);
+        } else {
+            note_record(shadow, op);
+        }
         return;
     }
+}
+
+size_t sim_shadow_leaves(const struct sim_shadow *shadow, struct sim_leaf *leaves, size_t capacity)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < shadow->count; i++) {
+        const struct row *row = &shadow->rows[i];
+        if (row->class == 5 && count++ < capacity) {
+            leaves[count - 1] = (struct sim_leaf){row->key, row->detail, row->number};
+        }
+    }
+    return count;
 }
 
 void sim_shadow_capture(struct sim_host *host, uint32_t worker, const uint8_t *data, size_t size)
@@ -434,13 +471,13 @@ void sim_shadow_compare(struct sim_shadow *shadow, struct tri_store *store)
         return;
     }
     size_t at = comparison.at;
-    for (; at < shadow->count && shadow->rows[at].class != 4; at++) {
+    for (; at < shadow->count && shadow->rows[at].class < 4; at++) {
         const struct row *row = &shadow->rows[at];
         sim_fail("at number %llu the store does not hold the last %s %llu/%llu",
                  (unsigned long long)shadow->last_number, class_name(row->class, row->detail),
                  (unsigned long long)row->key.group, (unsigned long long)row->key.serial);
     }
-    for (; at < shadow->count; at++) {
+    for (; at < shadow->count && shadow->rows[at].class == 4; at++) {
         uint8_t cell[64];
         size_t size = 0;
         error = tri_store_read_meta(store, shadow->rows[at].detail, cell, sizeof cell, &size);
@@ -470,7 +507,7 @@ bool sim_shadow_is_empty(const struct sim_shadow *shadow, char *text, size_t siz
 {
     for (size_t i = 0; i < shadow->count; i++) {
         const struct row *row = &shadow->rows[i];
-        if (row->class != 4) {
+        if (row->class < 4) {
             (void)snprintf(text, size, "%s %llu/%llu detail %llu",
                            class_name(row->class, row->detail), (unsigned long long)row->key.group,
                            (unsigned long long)row->key.serial, (unsigned long long)row->detail);

@@ -40,7 +40,17 @@ bool sim_shadow_find(const struct sim_shadow *shadow, const struct tri_op *op,
 /* How many records there must be in all. */
 uint64_t sim_shadow_record_count(const struct sim_shadow *shadow);
 
-/* Whether nothing but named cells is left. */
+/* A page of a scribe, as its row has it. */
+struct sim_leaf {
+    struct tr_key writer;
+    uint64_t place;
+    uint64_t edition;
+};
+
+/* The rows of pages that there must be, by writer and place; how many there are. */
+size_t sim_shadow_leaves(const struct sim_shadow *shadow, struct sim_leaf *leaves, size_t capacity);
+
+/* Whether nothing but named cells and rows of records is left. */
 bool sim_shadow_is_empty(const struct sim_shadow *shadow, char *text, size_t size);
 
 /* The number up to which everything is acknowledged. */

@@ -22,6 +22,10 @@
 #define TR_LEDGER_FIELDS(FIELD, ARRAY) \
     FIELD(u64, number, 1, 0)           \
     FIELD(text, words, 1, 0)
+#define TR_TALLY_FIELDS(FIELD, ARRAY) \
+    FIELD(text, place, 1, TR_ROW_KEY) \
+    FIELD(u64, day, 1, TR_ROW_KEY)    \
+    FIELD(u64, number, 1, 0)
 #define TR_PUPPET_FIELDS(FIELD, ARRAY) \
     FIELD(u64, count, 1, 0)            \
     FIELD(u64, number, 1, 0)           \
@@ -40,6 +44,7 @@
     S(answer, 61004, TR_MESSAGE, 1, TR_DURABLE, TR_ANSWER_FIELDS)     \
     S(parcel, 61005, TR_MESSAGE, 1, TR_DURABLE, TR_PARCEL_FIELDS)     \
     S(ledger, 61000, TR_RECORD, 1, 0, TR_LEDGER_FIELDS)               \
+    S(tally, 61001, TR_RECORD, 1, 0, TR_TALLY_FIELDS)                 \
     S(puppet, 61000, TR_STATE, 1, 0, TR_PUPPET_FIELDS)
 
 PUPPET_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

@@ -7,9 +7,15 @@
 #include <stdlib.h>
 
 #include "schemas/control.h"
+#include "schemas/files.h"
 #include "schemas/flow.h"
+#include "schemas/history.h"
 #include "schemas/http.h"
 #include "schemas/process.h"
+#include "schemas/request.h"
+#include "schemas/state_array.h"
+#include "schemas/state_plugin.h"
+#include "schemas/state_task.h"
 #include "schemas/tap.h"
 #include "tests/support/sample.h"
 

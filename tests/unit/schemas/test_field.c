@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/registry.h"
 #include "tests/support/sample.h"
 #include "tests/support/sample_body.h"
 #include "tests/support/schemas_all.h"
@@ -237,6 +238,60 @@ static void zero_values_go_round(void **state)
     assert_int_equal(tr_sample_stop_unpack((struct tr_bytes){buffer, 1}, 1, &stop), 0);
 }
 
+/* Equal keys are equal bytes, whatever follows; what is no row is refused. */
+static void keys_of_rows(void **state)
+{
+    (void)state;
+    uint8_t bytes[2][64];
+    struct tr_bytes rows[2];
+    struct tr_bytes keys[2];
+    struct tr_sample_history row = {.who = {7, 300}, .at_ms = 70000};
+    for (size_t i = 0; i < 2; i++) {
+        struct tr_writer writer = tr_writer_of(bytes[i], sizeof bytes[i]);
+        row.phase = tr_text_of(i == 0 ? "running" : "done");
+        assert_int_equal(tr_sample_history_pack(&row, &writer), 0);
+        rows[i] = (struct tr_bytes){.data = bytes[i], .size = tr_writer_size(&writer)};
+        assert_int_equal(tr_row_key_bytes(rows[i], 2, &keys[i]), 0);
+    }
+    assert_ptr_equal(keys[0].data, bytes[0] + 1); /* behind the header */
+    assert_int_equal(keys[0].size, 1 + 1 + 3 + 5);
+    assert_int_equal(keys[1].size, keys[0].size);
+    assert_memory_equal(keys[0].data, keys[1].data, keys[0].size);
+    struct tr_bytes none = {0};
+    assert_int_equal(tr_row_key_bytes(rows[0], 0, &none), 0);
+    assert_int_equal(none.size, 0);
+    assert_int_equal(tr_row_key_bytes(rows[0], 5, &none), TR_TRUNCATED);
+    rows[0].size = 4;
+    assert_int_equal(tr_row_key_bytes(rows[0], 2, &none), TR_TRUNCATED);
+    assert_int_equal(tr_row_key_bytes((struct tr_bytes){0}, 0, &none), TR_TRUNCATED);
+    assert_int_equal(tr_row_key_count(&tr_sample_history_schema), 0);
+}
+
+#define MANY_KEYS_FIELDS(FIELD, ARRAY) \
+    FIELD(u8, k1, 1, TR_ROW_KEY)       \
+    FIELD(u8, k2, 1, TR_ROW_KEY)       \
+    FIELD(u8, k3, 1, TR_ROW_KEY)       \
+    FIELD(u8, k4, 1, TR_ROW_KEY)       \
+    FIELD(u8, k5, 1, TR_ROW_KEY)       \
+    FIELD(u8, k6, 1, TR_ROW_KEY)       \
+    FIELD(u8, k7, 1, TR_ROW_KEY)       \
+    FIELD(u8, k8, 1, TR_ROW_KEY)       \
+    FIELD(u8, k9, 1, TR_ROW_KEY)
+TR_SCHEMA_DECLARE(many_keys, MANY_KEYS_FIELDS)
+TR_SCHEMA_DEFINE(many_keys, 65002, TR_RECORD, 1, 0, MANY_KEYS_FIELDS)
+
+static void keys_have_a_limit(void **state)
+{
+    (void)state;
+    char explain[TR_REGISTRY_EXPLAIN_BYTES] = "";
+    assert_int_equal(tr_schema_check(&tr_many_keys_schema, explain), TR_INVALID);
+    assert_non_null(strstr(explain, "field k9: a key has too many fields"));
+    struct tr_schema fewer = tr_many_keys_schema;
+    fewer.field_count = TR_ROW_KEYS_MAX;
+    assert_int_equal(tr_schema_check(&fewer, explain), 0);
+    assert_int_equal(tr_row_key_count(&fewer), TR_ROW_KEYS_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +304,8 @@ int main(void)
         cmocka_unit_test(arrays_have_an_end),
         cmocka_unit_test(bad_values_do_not_pack),
         cmocka_unit_test(zero_values_go_round),
+        cmocka_unit_test(keys_of_rows),
+        cmocka_unit_test(keys_have_a_limit),
     };
     return cmocka_run_group_tests_name("schemas/field", tests, NULL, NULL);
 }

@@ -180,6 +180,13 @@ static void fields_that_make_no_sense(void **state)
     SPOIL((fields[0].since = 2, fields[1].since = 1), "field second: `since` is lower");
     SPOIL(fields[1].since = 3, "field second: `since` is above the schema's version");
     SPOIL(fields[0].marks = 1 << 5, "field first: the marks are unknown");
+    SPOIL(fields[0].marks = TR_ROW_KEY, "field first: only a record has a key");
+    SPOIL((schema.role = TR_RECORD, fields[1].marks |= TR_ROW_KEY),
+          "field second: a key is the first fields of version 1");
+    SPOIL((schema.role = TR_RECORD, fields[0].marks = TR_ROW_KEY, fields[1].marks |= TR_ROW_KEY),
+          "field second: a key is the first fields of version 1");
+    SPOIL((schema.role = TR_RECORD, fields[0].marks = TR_ROW_KEY, fields[0].kind = TR_FIELD_f64),
+          "field first: a key cannot hold f64 or any");
     SPOIL((fields[0].marks = TRI_ARRAY_MARK, fields[0].capacity = 8),
           "field first: an array must be of text or bytes");
     SPOIL(fields[1].capacity = 0, "field second: an array's capacity must be");

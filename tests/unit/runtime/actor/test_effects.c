@@ -274,6 +274,94 @@ static void test_what_hangs_on_one_actor_has_a_limit(void **state)
     stage_close(&stage);
 }
 
+/* ------------------------------------------------------- rows with a key */
+
+static int write_tally(struct tr_context *context, const char *place, uint64_t day, uint64_t number)
+{
+    struct tr_tally row = {.place = tr_text_of(place), .day = day, .number = number};
+    return tr_record(context, &tr_tally_schema, &row);
+}
+
+/* In one handler: the last row of a key, and of what was deleted only what came after. */
+SCRIPT(write_tallies)
+{
+    UNUSED(puppet, act, message);
+    TRY(write_tally(context, "here", 1, 10));
+    TRY(write_tally(context, "here", 2, 20));
+    TRY(write_tally(context, "there", 1, 30));
+    TRY(write_tally(context, "here", 1, 11));
+    struct tr_tally here = {.place = tr_text_of("here"), .day = 2};
+    struct tr_tally there = {.place = tr_text_of("there")};
+    TRY(tr_record_delete(context, &tr_tally_schema, &here, 2));
+    TRY(tr_record_delete(context, &tr_tally_schema, &there, 1));
+    return write_tally(context, "there", 2, 31);
+}
+
+SCRIPT(forget_here)
+{
+    UNUSED(puppet, message);
+    struct tr_tally here = {.place = tr_text_of("here")};
+    TRY(write_tally(context, "there", 9, 90));
+    TRY(tr_record_delete(context, &tr_tally_schema, &here, 1));
+    return act->number == 0 ? 0 : TR_FAILED;
+}
+
+SCRIPT(delete_badly)
+{
+    UNUSED(puppet, act, message);
+    static char place[TR_ROW_KEY_BYTES_MAX];
+    memset(place, 'x', sizeof place);
+    struct tr_tally row = {.place = {place, sizeof place}};
+    assert_int_equal(tr_record(context, &tr_tally_schema, &row), TR_LIMIT);
+    assert_int_equal(tr_record_delete(context, &tr_tally_schema, &row, 1), TR_LIMIT);
+    assert_int_equal(tr_record_delete(context, &tr_tally_schema, &row, 0), TR_INVALID);
+    assert_int_equal(tr_record_delete(context, &tr_tally_schema, &row, 3), TR_INVALID);
+    struct tr_ledger ledger = {.number = 4};
+    assert_int_equal(tr_record_delete(context, &tr_ledger_schema, &ledger, 1), TR_INVALID);
+    return 0;
+}
+
+static void expect_tallies(const struct tri_model *model, const uint64_t *numbers, size_t count)
+{
+    assert_int_equal(tri_model_record_count(model, tr_tally_schema.id), count);
+    for (size_t i = 0; i < count; i++) {
+        const struct tri_op *op = tri_model_record(model, tr_tally_schema.id, i);
+        struct tr_tally row;
+        assert_int_equal(tr_tally_unpack(op->data, 1, &row), 0);
+        assert_int_equal(row.number, numbers[i]);
+    }
+}
+
+static void test_rows_are_replaced_and_deleted_by_their_key(void **state)
+{
+    (void)state;
+    struct tri_model *model = tri_model_new();
+    struct tri_store *store;
+    const struct tr_schema *records[] = {&tr_tally_schema};
+    struct tri_store_options options = {
+        .folder = "model", .durability = TR_DURABILITY_FULL, .records = records, .record_count = 1};
+    assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
+    puppet_forget();
+    stage_open(&stage, &(struct stage_options){.worker_count = 1, .store = store});
+    struct tr_ref a = puppet();
+    puppet_act(&stage, a, write_tallies, 0, nobody);
+    expect_tallies(model, (uint64_t[]){11, 31}, 2);
+    puppet_act(&stage, a, delete_badly, 0, nobody);
+    assert_int_equal(stage_metric(&stage, handler_failures), 0);
+    puppet_act(&stage, a, forget_here, 0, nobody);
+    expect_tallies(model, (uint64_t[]){31, 90}, 2);
+    /* What a handler that fails deletes, stays. */
+    puppet_act(&stage, a, write_tallies, 0, nobody);
+    expect_tallies(model, (uint64_t[]){11, 31}, 2);
+    puppet_act(&stage, a, forget_here, 1, nobody);
+    stage_advance(&stage, 50);
+    assert_int_equal(stage_actor(&stage, a)->phase, TRI_QUARANTINED);
+    expect_tallies(model, (uint64_t[]){11, 31}, 2);
+    stage_close(&stage);
+    tri_store_close(store);
+    tri_model_free(model);
+}
+
 /* --------------------------------------------------------------- reading */
 
 static uint64_t drawn[2][3];
@@ -374,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_pages_have_a_largest_size_and_number),
         cmocka_unit_test(test_a_birth_that_cannot_be_is_refused),
         cmocka_unit_test(test_what_hangs_on_one_actor_has_a_limit),
+        cmocka_unit_test(test_rows_are_replaced_and_deleted_by_their_key),
         cmocka_unit_test(test_randomness_belongs_to_the_message),
         cmocka_unit_test(test_a_handler_reads_what_it_wrote),
         cmocka_unit_test(test_who_and_when),

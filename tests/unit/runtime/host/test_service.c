@@ -41,6 +41,9 @@ static struct {
     uint32_t exit_status;
 } seen;
 
+/* Of the host that runs. */
+static char store_folder[64];
+
 static int fetch(struct tr_context *context, struct tr_runner *runner, struct tr_text url,
                  uint8_t delivery)
 {
@@ -58,13 +61,15 @@ static int start_process(struct tr_context *context, struct tr_runner *runner,
     uint8_t words[512];
     struct tr_writer writer = tr_writer_of(words, sizeof words);
     int error = tr_process_words_pack(argv, &writer);
-    struct tr_process_start start = {
+    char folder[128];
+    snprintf(folder, sizeof folder, "%s/work/errand@0", store_folder);
+    struct tr_process_run run = {
         .key = tr_text_of("test/errand@0"),
         .argv = {words, tr_writer_size(&writer)},
-        .folder = tr_text_of("/tmp"),
+        .folder = tr_text_of(folder),
     };
     return error != 0 ? error
-                      : tr_call(context, TR_SERVICE_PROCESSES, &tr_process_start_schema, &start, 0,
+                      : tr_call(context, TR_SERVICE_PROCESSES, &tr_process_run_schema, &run, 0,
                                 &runner->ask);
 }
 
@@ -93,17 +98,17 @@ static int on_response(struct tr_context *context, const struct tr_runner *runne
     return error != 0 ? error : tr_stop(context);
 }
 
-static int on_ended(struct tr_context *context, const struct tr_message *message)
+static int on_over(struct tr_context *context, const struct tr_message *message)
 {
-    struct tr_process_ended ended;
-    int error = tr_message_read(message, process_ended, &ended);
+    struct tr_process_over over;
+    int error = tr_message_read(message, process_over, &over);
     if (error != 0) {
         return error;
     }
-    seen.outcome = ended.outcome;
-    seen.exit_status = ended.status;
+    seen.outcome = over.outcome;
+    seen.exit_status = over.status;
     struct tr_ref service = {{0, TR_SERVICE_PROCESSES}, 0};
-    struct tr_process_forget forget = {.key = ended.key};
+    struct tr_process_forget forget = {.key = over.key};
     error = tr_tell(context, service, &tr_process_forget_schema, &forget);
     return error != 0 ? error : tr_stop(context);
 }
@@ -133,8 +138,8 @@ static int runner_handle(struct tr_context *context, void *state, const struct t
         seen.has_started = true;
         return 0;
     }
-    if (tr_message_is(message, &tr_process_ended_schema)) {
-        return on_ended(context, message);
+    if (tr_message_is(message, &tr_process_over_schema)) {
+        return on_over(context, message);
     }
     if (tr_message_is(message, &tr_ask_failed_schema)) {
         return on_failed(context, message);
@@ -181,6 +186,7 @@ static int setup(void **state)
     memset(&seen, 0, sizeof seen);
     snprintf(world.folder, sizeof world.folder, "/tmp/troupe-service-XXXXXX");
     assert_non_null(mkdtemp(world.folder));
+    snprintf(store_folder, sizeof store_folder, "%s", world.folder);
     *state = &world;
     return 0;
 }

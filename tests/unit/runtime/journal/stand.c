@@ -17,7 +17,8 @@ STAND_SCHEMAS(TR_SCHEMA_DEFINE)
 static const char *const kind_names[STAND_COUNT] = {
     [STAND_FOLDER] = "folder", [STAND_DISK] = "disk", [STAND_MODEL] = "model"};
 
-static const struct tr_schema *const newest_records[] = {&tr_grown_schema, &tr_wide_schema};
+static const struct tr_schema *const newest_records[] = {&tr_grown_schema, &tr_wide_schema,
+                                                         &tr_door_schema};
 
 const struct tr_schema *stand_grown_old(void)
 {
@@ -160,6 +161,72 @@ size_t stand_count_records(struct stand *stand, const struct tr_schema *schema)
     return count;
 }
 
+/* A line of the model's doors; they sort as the table does, since all texts here are short. */
+static size_t print_door(const struct tri_op *op, char *line, size_t size)
+{
+    struct tr_door door = {0};
+    assert_int_equal(tr_door_unpack(op->data, 1, &door), 0);
+    int length = snprintf(line, size, "%llu %llu %.*s %.*s\n", (unsigned long long)door.house,
+                          (unsigned long long)door.floor.key.group, (int)door.door.size,
+                          door.door.data, (int)door.who.size, door.who.data);
+    assert_true(length > 0 && (size_t)length < size);
+    return (size_t)length;
+}
+
+static int compare_ops(const void *a, const void *b)
+{
+    return tri_op_compare(a, b);
+}
+
+static void model_doors(struct stand *stand, char *text, size_t size)
+{
+    size_t count = tri_model_record_count(stand->model, tr_door_schema.id);
+    struct tri_op *ops = calloc(count + 1, sizeof *ops);
+    assert_non_null(ops);
+    for (size_t i = 0; i < count; i++) {
+        ops[i] = *tri_model_record(stand->model, tr_door_schema.id, i);
+        ops[i].turn = 0;
+    }
+    qsort(ops, count, sizeof *ops, compare_ops);
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        at += print_door(&ops[i], text + at, size - at);
+    }
+    free(ops);
+}
+
+void stand_doors(struct stand *stand, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (stand->kind == STAND_MODEL) {
+        model_doors(stand, text, size);
+        return;
+    }
+    char path[128];
+    sqlite3 *database = NULL;
+    sqlite3_stmt *statement = NULL;
+    struct tri_store_options options = stand_options(stand);
+    stand_path(stand, "troupe.db", path, sizeof path);
+    assert_int_equal(sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, options.vfs),
+                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(database,
+                           "SELECT printf('%d %d %s %s', house, floor_group, door, who)"
+                           " FROM record_door ORDER BY house, floor_group,"
+                           " length(door), door",
+                           -1, &statement, NULL),
+        SQLITE_OK);
+    size_t at = 0;
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        int length =
+            snprintf(text + at, size - at, "%s\n", (const char *)sqlite3_column_text(statement, 0));
+        assert_true(length > 0 && (size_t)length < size - at);
+        at += (size_t)length;
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+}
+
 /* --- Operations. --- */
 
 static struct tr_bytes bytes_of(const char *text)
@@ -244,13 +311,55 @@ struct tri_op op_grown(uint8_t version, uint64_t number, const char *what, uint8
                            .data = {.data = buffer, .size = tr_writer_size(&writer)}};
 }
 
-static int compare_ops(const void *a, const void *b)
+static struct tri_op door_op(enum tri_op_kind kind, struct tr_door row, uint64_t number)
 {
-    return tri_op_compare(a, b);
+    static uint8_t buffers[64][128];
+    static size_t next;
+    uint8_t *buffer = buffers[next++ % TR_COUNT_OF(buffers)];
+    struct tr_writer writer = tr_writer_of(buffer, sizeof buffers[0]);
+    assert_int_equal(tr_door_pack(&row, &writer), 0);
+    struct tri_op op = {.kind = kind,
+                        .type = tr_door_schema.id,
+                        .incarnation = 1,
+                        .number = number,
+                        .data = {.data = buffer, .size = tr_writer_size(&writer)}};
+    assert_int_equal(tri_op_find_row_key(&op, &tr_door_schema), 0);
+    return op;
+}
+
+struct tri_op op_door(uint64_t house, uint64_t floor, const char *door, const char *who)
+{
+    struct tr_door row = {.house = house,
+                          .floor = {{floor, 1}, 2},
+                          .door = tr_text_of(door),
+                          .who = tr_text_of(who),
+                          .visits = 7};
+    return door_op(TRI_OP_PUT_RECORD, row, 0);
+}
+
+struct tri_op op_delete_doors(uint64_t house, uint64_t floor, const char *door, uint64_t count)
+{
+    struct tr_door row = {.house = house, .floor = {{floor, 1}, 2}, .door = tr_text_of(door)};
+    return door_op(TRI_OP_DELETE_RECORDS, row, count);
+}
+
+/* What the journal's group does for rows: they happen in the order in which they were given. */
+static void take_turns(struct tri_op *ops, size_t count)
+{
+    uint32_t turn = 0;
+    for (size_t i = 0; i < count; i++) {
+        ops[i].turn = turn;
+        if (ops[i].key_size > 0 && ops[i].kind == TRI_OP_PUT_RECORD) {
+            ops[i].number = i;
+        } else if (ops[i].kind == TRI_OP_DELETE_RECORDS) {
+            turn++;
+        }
+    }
 }
 
 int stand_commit(struct tri_store *store, uint64_t number, struct tri_op *ops, size_t count)
 {
+    take_turns(ops, count);
     qsort(ops, count, sizeof *ops, compare_ops);
     struct tri_commit commit = {.ops = ops, .count = count, .last_number = number};
     return tri_store_commit(store, &commit);
@@ -364,9 +473,17 @@ static struct tri_op draw_op(uint64_t *random, uint8_t *bytes)
     static const enum tri_op_kind kinds[] = {
         TRI_OP_PUT_COUNTER,  TRI_OP_DELETE_COUNTER, TRI_OP_PUT_ACTOR,  TRI_OP_PUT_ACTOR,
         TRI_OP_DELETE_ACTOR, TRI_OP_PUT_PAGE,       TRI_OP_PUT_PAGE,   TRI_OP_DELETE_PAGE,
-        TRI_OP_PUT_MESSAGE,  TRI_OP_DELETE_MESSAGE, TRI_OP_PUT_RECORD, TRI_OP_PUT_META};
+        TRI_OP_PUT_MESSAGE,  TRI_OP_DELETE_MESSAGE, TRI_OP_PUT_RECORD, TRI_OP_PUT_META,
+        TRI_OP_PUT_RECORD,   TRI_OP_DELETE_RECORDS};
     struct tri_op op = {.kind = kinds[draw(random) % TR_COUNT_OF(kinds)]};
     uint64_t number = draw(random) % 6;
+    if (op.kind == TRI_OP_DELETE_RECORDS || (op.kind == TRI_OP_PUT_RECORD && number > 1)) {
+        char door[2] = {(char)('a' + (int)(draw(random) % 5)), '\0'};
+        uint64_t house = draw(random) % 4;
+        return op.kind == TRI_OP_PUT_RECORD
+                   ? op_door(house, number, door, "run")
+                   : op_delete_doors(house, number, door, number == 0 ? 1 : 2 + number % 2);
+    }
     if (op.kind == TRI_OP_PUT_RECORD) {
         return op_grown(2, draw(random), "run", bytes, 1024);
     }
@@ -437,6 +554,7 @@ size_t stand_run_ops(uint64_t run, uint64_t number, struct tri_op *ops, uint8_t 
             ops[count++] = op_actor(op.key.group, op.key.serial, 1, "owner");
         }
     }
+    take_turns(ops, count);
     qsort(ops, count, sizeof *ops, compare_ops);
     return count;
 }

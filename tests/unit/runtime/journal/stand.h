@@ -86,10 +86,19 @@ void stand_path(const struct stand *stand, const char *name, char *path, size_t 
     ARRAY(text, label, 24, 1, 0)        \
     ARRAY(bytes, digest, 32, 1, 0)
 
+/* With a key: of these, one row for each house, floor and door. */
+#define TR_DOOR_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, house, 1, TR_ROW_KEY) \
+    FIELD(ref, floor, 1, TR_ROW_KEY) \
+    FIELD(text, door, 1, TR_ROW_KEY) \
+    FIELD(text, who, 1, 0)           \
+    FIELD(u32, visits, 1, 0)
+
 #define STAND_SCHEMAS(S)                                    \
     S(grown_old, 901, TR_RECORD, 1, 0, TR_GROWN_OLD_FIELDS) \
     S(grown, 901, TR_RECORD, 2, 0, TR_GROWN_FIELDS)         \
-    S(wide, 902, TR_RECORD, 1, 0, TR_WIDE_FIELDS)
+    S(wide, 902, TR_RECORD, 1, 0, TR_WIDE_FIELDS)           \
+    S(door, 905, TR_RECORD, 1, 0, TR_DOOR_FIELDS)
 
 STAND_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
@@ -114,7 +123,16 @@ struct tri_op op_meta(uint64_t cell, const char *data);
 struct tri_op op_grown(uint8_t version, uint64_t number, const char *what, uint8_t *buffer,
                        size_t size);
 
-/* Sorts the operations and commits them. */
+/* A row `door`, whose floor is {{floor, 1}, 2}, packed into a buffer that lasts for some calls. */
+struct tri_op op_door(uint64_t house, uint64_t floor, const char *door, const char *who);
+
+/* The deletion of all doors with the same first `count` fields. */
+struct tri_op op_delete_doors(uint64_t house, uint64_t floor, const char *door, uint64_t count);
+
+/* All doors of a store in the order of their keys, a line for each; `text` has room for `size`. */
+void stand_doors(struct stand *stand, char *text, size_t size);
+
+/* Sorts the operations, rows and deletions of rows in the order given, and commits them. */
 int stand_commit(struct tri_store *store, uint64_t number, struct tri_op *ops, size_t count);
 
 #define COMMIT(store, number, ...)                                  \

@@ -13,6 +13,14 @@
 #define PAGES 3
 #define MESSAGES 40
 #define RECORDS_MAX 2000
+#define ROW_TYPE 9
+#define ROW_GROUPS 4
+#define ROW_BYTES 64
+
+/* The second fields of rows' keys: short ones, and some that differ only at their end. */
+static const char *const row_names[] = {"", "a", "b", "a name that is quite long, and ends with a",
+                                        "a name that is quite long, and ends with b"};
+#define ROW_NAMES TR_COUNT_OF(row_names)
 
 /* What a store would hold: 0 is nothing, else the number of the writing that is there. */
 struct world {
@@ -23,6 +31,7 @@ struct world {
     uint32_t metas[ACTORS];
     uint32_t records[RECORDS_MAX];
     size_t record_count;
+    uint64_t rows[ROW_GROUPS][ROW_NAMES];
 };
 
 static uint32_t data_of(const struct tri_op *op)
@@ -31,6 +40,47 @@ static uint32_t data_of(const struct tri_op *op)
     assert_int_equal(op->data.size, sizeof number);
     memcpy(&number, op->data.data, sizeof number);
     return number;
+}
+
+/* A row of a key of two fields, or the deletion of rows by one of them or both. */
+static struct tri_op row_op(struct draw *draw, uint64_t number, uint8_t *bytes)
+{
+    struct tri_op op = {.kind = TRI_OP_PUT_RECORD, .type = ROW_TYPE, .incarnation = 1};
+    struct tr_writer writer = tr_writer_of(bytes, ROW_BYTES);
+    struct tr_bytes key = {0};
+    uint16_t count = 2;
+    tr_write_array(&writer, 3);
+    tr_write_u64(&writer, draw_below(draw, ROW_GROUPS));
+    tr_write_text(&writer, tr_text_of(row_names[draw_below(draw, ROW_NAMES)]));
+    tr_write_u64(&writer, number);
+    op.data = (struct tr_bytes){.data = bytes, .size = tr_writer_size(&writer)};
+    if (draw_below(draw, 4) == 0) {
+        count = (uint16_t)(1 + draw_below(draw, 2));
+        op.kind = TRI_OP_DELETE_RECORDS;
+        op.number = count;
+    }
+    assert_int_equal(writer.error, 0);
+    assert_int_equal(tr_row_key_bytes(op.data, count, &key), 0);
+    op.key_size = (uint16_t)key.size;
+    return op;
+}
+
+static void apply_row(struct world *world, const struct tri_op *op)
+{
+    struct tr_cursor cursor = tr_cursor_of(op->data);
+    assert_int_equal(tr_read_array(&cursor), 3);
+    size_t group = tr_read_u64(&cursor);
+    struct tr_text name = tr_read_text(&cursor);
+    uint64_t number = tr_read_u64(&cursor);
+    assert_int_equal(cursor.error, 0);
+    for (size_t i = 0; i < ROW_NAMES; i++) {
+        bool is_named = tr_text_equal(name, tr_text_of(row_names[i]));
+        if (op->kind == TRI_OP_PUT_RECORD && is_named) {
+            world->rows[group][i] = number;
+        } else if (op->kind == TRI_OP_DELETE_RECORDS && (is_named || op->number == 1)) {
+            world->rows[group][i] = 0;
+        }
+    }
 }
 
 static void apply(struct world *world, const struct tri_op *op)
@@ -65,7 +115,14 @@ static void apply(struct world *world, const struct tri_op *op)
     case TRI_OP_PUT_META:
         world->metas[op->number] = data_of(op);
         return;
+    case TRI_OP_DELETE_RECORDS:
+        apply_row(world, op);
+        return;
     case TRI_OP_PUT_RECORD:
+        if (op->key_size > 0) {
+            apply_row(world, op);
+            return;
+        }
         world->records[world->record_count++] = data_of(op);
         return;
     }
@@ -136,7 +193,11 @@ static bool is_same_thing(const struct tri_op *a, const struct tri_op *b)
         [TRI_OP_PUT_COUNTER] = 1,  [TRI_OP_DELETE_COUNTER] = 1, [TRI_OP_PUT_ACTOR] = 2,
         [TRI_OP_DELETE_ACTOR] = 2, [TRI_OP_PUT_PAGE] = 3,       [TRI_OP_DELETE_PAGE] = 3,
         [TRI_OP_PUT_MESSAGE] = 4,  [TRI_OP_DELETE_MESSAGE] = 4, [TRI_OP_PUT_META] = 5,
-        [TRI_OP_PUT_RECORD] = 0};
+        [TRI_OP_PUT_RECORD] = 0,   [TRI_OP_DELETE_RECORDS] = 0};
+    bool are_rows = a->kind == TRI_OP_PUT_RECORD && b->kind == TRI_OP_PUT_RECORD;
+    if (are_rows && a->key_size > 0 && a->key_size == b->key_size) {
+        return memcmp(tri_op_row_key(a).data, tri_op_row_key(b).data, a->key_size) == 0;
+    }
     int class = classes[a->kind];
     bool has_number = class >= 3;
     return class != 0 && class == classes[b->kind] && tr_key_equal(a->key, b->key) &&
@@ -180,6 +241,7 @@ static void expect_same(const struct world *a, const struct world *b)
     assert_memory_equal(a->pages, b->pages, sizeof a->pages);
     assert_memory_equal(a->messages, b->messages, sizeof a->messages);
     assert_memory_equal(a->metas, b->metas, sizeof a->metas);
+    assert_memory_equal(a->rows, b->rows, sizeof a->rows);
     expect_same_records(a, b);
 }
 
@@ -188,6 +250,7 @@ static void run_seed(uint64_t seed)
     static struct world every;
     static struct world last;
     static uint32_t numbers[RECORDS_MAX];
+    static uint8_t bytes[RECORDS_MAX][ROW_BYTES];
     enum life lives[ACTORS] = {UNBORN};
     enum life messages[ACTORS][MESSAGES] = {{UNBORN}};
     struct draw draw = {seed};
@@ -199,8 +262,10 @@ static void run_seed(uint64_t seed)
         size_t count = draw_below(&draw, 200);
         for (size_t i = 0; i < count; i++) {
             numbers[number] = number + 1;
-            struct tri_op op = draw_op(&draw, &every, lives, messages, &numbers[number]);
-            if (op.kind == TRI_OP_PUT_RECORD) {
+            bool is_row = draw_below(&draw, 5) == 0;
+            struct tri_op op = is_row ? row_op(&draw, number + 1, bytes[number])
+                                      : draw_op(&draw, &every, lives, messages, &numbers[number]);
+            if (op.kind == TRI_OP_PUT_RECORD && !is_row) {
                 numbers[number] = (number + 1) * PAGES + op.type % PAGES;
             }
             if (op.kind != 0) {

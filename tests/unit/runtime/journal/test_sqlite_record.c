@@ -81,6 +81,24 @@ static void test_records_have_readable_columns(void **state)
     stand_free(stand);
 }
 
+/* The table of a record with a key is in its order, and finds rows by its front. */
+static void test_a_key_is_the_primary_key(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_DISK);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_door(2, 1, "b", "bob"), op_door(1, 9, "a", "ann")), 0);
+    expect_sql(stand, "SELECT group_concat(name || pk) FROM pragma_table_info('record_door')",
+               "house1,floor_group2,floor_serial3,floor_incarnation4,door5,who0,visits0");
+    expect_sql(stand, "SELECT group_concat(who) FROM record_door", "ann,bob");
+    expect_sql(stand,
+               "SELECT sql LIKE '% WITHOUT ROWID' FROM sqlite_schema"
+               " WHERE name = 'record_door'",
+               "1");
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 static void test_new_columns_begin_with_zeros(void **state)
 {
     (void)state;
@@ -142,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records_have_readable_columns),
+        cmocka_unit_test(test_a_key_is_the_primary_key),
         cmocka_unit_test(test_new_columns_begin_with_zeros),
         cmocka_unit_test(test_columns_have_a_limit),
     };

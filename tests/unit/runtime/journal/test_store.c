@@ -96,6 +96,66 @@ static void test_overwrites_and_deletes(void **state)
     stand_free(stand);
 }
 
+static void expect_doors(struct stand *stand, const char *expected)
+{
+    char text[4096];
+    stand_doors(stand, text, sizeof text);
+    assert_string_equal(text, expected);
+}
+
+static void test_a_key_has_one_row(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_door(1, 1, "a", "ann"), op_door(1, 1, "b", "bob"),
+                            op_door(1, 2, "a", "cid"), op_door(2, 1, "a", "dan")),
+                     0);
+    expect_doors(stand, "1 1 a ann\n1 1 b bob\n1 2 a cid\n2 1 a dan\n");
+    /* The last one of a key stays, within a commit as well. */
+    assert_int_equal(COMMIT(store, 2, op_door(1, 1, "b", "eve"), op_door(1, 3, "a", "fay"),
+                            op_door(1, 1, "b", "gil"), op_door(2, 1, "", "hal")),
+                     0);
+    expect_doors(stand, "1 1 a ann\n1 1 b gil\n1 2 a cid\n1 3 a fay\n2 1  hal\n2 1 a dan\n");
+    tri_store_close(store);
+    store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 3, op_door(1, 3, "a", "ida")), 0);
+    expect_doors(stand, "1 1 a ann\n1 1 b gil\n1 2 a cid\n1 3 a ida\n2 1  hal\n2 1 a dan\n");
+    tri_store_close(store);
+    stand_free(stand);
+}
+
+static void test_deletes_rows_by_the_front_of_their_key(void **state)
+{
+    struct stand *stand = begin(state);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(COMMIT(store, 1, op_door(1, 1, "a", "ann"), op_door(1, 1, "b", "bob"),
+                            op_door(1, 2, "a", "cid"), op_door(2, 1, "a", "dan"),
+                            op_door(2, 2, "b", "eve")),
+                     0);
+    assert_int_equal(COMMIT(store, 2, op_delete_doors(1, 1, "b", 3), op_delete_doors(7, 7, "", 1)),
+                     0);
+    expect_doors(stand, "1 1 a ann\n1 2 a cid\n2 1 a dan\n2 2 b eve\n");
+    assert_int_equal(COMMIT(store, 3, op_delete_doors(2, 2, "x", 2)), 0);
+    expect_doors(stand, "1 1 a ann\n1 2 a cid\n2 1 a dan\n");
+    /* In order with the rows around it: what comes before goes, what comes after stays. */
+    assert_int_equal(COMMIT(store, 4, op_door(1, 5, "a", "before"), op_door(2, 5, "a", "other"),
+                            op_delete_doors(1, 9, "x", 1), op_door(1, 5, "a", "after"),
+                            op_delete_doors(2, 5, "a", 3), op_door(1, 4, "a", "last"),
+                            op_delete_doors(1, 4, "", 2), op_door(1, 4, "b", "end")),
+                     0);
+    expect_doors(stand, "1 4 b end\n1 5 a after\n2 1 a dan\n");
+    /* A deletion without a field, and one of more than the key has, are refused. */
+    struct tri_op none = op_delete_doors(1, 1, "a", 1);
+    none.number = 0;
+    struct tri_op many = op_delete_doors(1, 1, "a", 3);
+    many.number = 4;
+    assert_int_equal(COMMIT(store, 5, op_door(9, 9, "x", "no"), none), TR_INVALID);
+    assert_int_equal(COMMIT(store, 5, op_door(9, 9, "x", "no"), many), TR_INVALID);
+    expect_doors(stand, "1 4 b end\n1 5 a after\n2 1 a dan\n");
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 static void test_keeps_whole_pages(void **state)
 {
     struct stand *stand = begin(state);
@@ -335,6 +395,12 @@ static void test_equals_the_model_at_every_number(void **state)
     assert_int_equal(stand_count_records(stand, &tr_grown_schema),
                      stand_count_records(other, &tr_grown_schema));
     assert_true(stand_count_records(stand, &tr_grown_schema) > 10);
+    char *doors = malloc(1 << 16);
+    assert_non_null(doors);
+    stand_doors(other, doors, 1 << 16);
+    assert_true(strlen(doors) > 40);
+    expect_doors(stand, doors);
+    free(doors);
     tri_store_close(store);
     tri_store_close(model);
     stand_free(stand);
@@ -345,6 +411,8 @@ static const struct stand_test tests[] = {
     STAND_TEST(test_is_empty_at_first),
     STAND_TEST(test_loads_in_order),
     STAND_TEST(test_overwrites_and_deletes),
+    STAND_TEST(test_a_key_has_one_row),
+    STAND_TEST(test_deletes_rows_by_the_front_of_their_key),
     STAND_TEST(test_keeps_whole_pages),
     STAND_TEST(test_keeps_large_messages_and_numbers),
     STAND_TEST(test_reads_pages_and_cells),

@@ -1,0 +1,44 @@
+/*
+ * What the files of the process service share: process_service.c listens to both sides,
+ * process_run.c has the life of a process_run. Nobody else includes this.
+ */
+#ifndef TR_RUNTIME_HOST_PROCESS_INSIDE_H
+#define TR_RUNTIME_HOST_PROCESS_INSIDE_H
+
+#include "runtime/env/keeper_client.h"
+#include "runtime/host/process_keys.h"
+#include "runtime/host/process_service.h"
+
+struct tri_process_service {
+    struct tri_service base;
+    struct tri_keeper_client *client;
+    struct tri_process_keys keys;
+    struct tri_attempt_folders folders;
+    struct tri_buffer environment; /* of the run that is being started */
+    struct tri_buffer documents;   /* of the run that is being told */
+    struct tri_frame frame;        /* of calls that wait for the keeper, */
+    size_t offset;                 /* from here on */
+    bool has_frame;
+    bool has_failed; /* no keeper can be had: what waits is refused, once */
+};
+
+/* A process_run came. What goes wrong is said to the caller. */
+void tri_run_take(struct tri_process_service *service, struct tr_bytes body, uint8_t version,
+                  const struct tri_caller *caller);
+
+/* What the keeper says of a key for which somebody waits. */
+void tri_run_started(struct tri_process_service *service, struct tri_process_key *entry,
+                     const struct tr_process_started *started);
+void tri_run_refused(struct tri_process_service *service, struct tri_process_key *entry,
+                     const struct tr_process_refused *refused);
+void tri_run_ended(struct tri_process_service *service, struct tri_process_key *entry,
+                   const struct tr_process_ended *ended);
+
+/* The keeper has answered whether it knows the key of a run that is held. */
+void tri_run_known(struct tri_process_service *service, struct tri_process_key *entry,
+                   const struct tr_process_state *state);
+
+/* Something that must be said could not be: the service is at its end. 0 is fine. */
+void tri_process_service_check(struct tri_process_service *service, int error);
+
+#endif
