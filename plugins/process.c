@@ -7,43 +7,31 @@
  */
 #include "plugins/process.h"
 
+#include "plugins/registry.h"
 #include "runtime/troupe.h"
-
-#define TR_PLUGIN_PROCESS_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, run, 1, 0)  /* the call that waits for the end; 0: none */ \
-    FIELD(u64, stop, 1, 0) /* the call that asked for it; 0: none */      \
-    FIELD(bool, is_quiet, 1, 0) /* there are no logs to keep */
-
-#define TR_PLUGIN_PROCESS_SCHEMAS(S) \
-    S(plugin_process, 200, TR_STATE, 1, 0, TR_PLUGIN_PROCESS_FIELDS)
-
-TR_PLUGIN_PROCESS_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
-TR_PLUGIN_PROCESS_SCHEMAS(TR_SCHEMA_DEFINE)
+#include "schemas/state_plugin.h"
 
 /* Asks for the process, or for what became of it. */
-static int run(struct tr_task_context *task, struct tr_plugin_process *state,
+static int run(struct tr_task_context *task, struct tr_process_attempt *state,
                struct tr_transition *transition)
 {
     struct tr_process_run request;
     struct tr_text problem = {0};
     int error = tri_process_request(task, &request, &problem);
-    if (error == TR_LIMIT || error == TR_INVALID) {
-        *transition = (struct tr_transition){.phase = TR_TASK_PHASE_PERMANENT_FAILURE,
-                                             .failure = TR_FAILURE_USER,
-                                             .code = tr_text_of("BadTaskSpecification"),
-                                             .message = problem};
-        return 0;
-    }
     if (error == 0) {
         error = tr_task_folder(task, request.folder);
     }
     if (error == 0) {
         error = tr_task_call(task, TR_SERVICE_PROCESSES, &tr_process_run_schema, &request, 0,
                              &state->run);
+        problem = tr_text_of("its words, environment and inputs are more than one message takes");
     }
-    transition->phase = TR_TASK_PHASE_QUEUED;
-    transition->reason = tr_text_of("handed to the keeper of processes");
-    return error;
+    if (error == TR_LIMIT || error == TR_INVALID) {
+        return tr_task_refuse(transition, tr_text_of("BadTaskSpecification"), problem);
+    }
+    return error != 0 ? error
+                      : tr_task_is(transition, TR_TASK_PHASE_QUEUED,
+                                   tr_text_of("handed to the keeper of processes"));
 }
 
 static int on_started(struct tr_task_context *task, const struct tr_task_event *event,
@@ -51,11 +39,9 @@ static int on_started(struct tr_task_context *task, const struct tr_task_event *
 {
     struct tr_process_started started;
     int error = tr_process_started_unpack(event->body, event->version, &started);
-    if (error == 0) {
-        transition->phase = TR_TASK_PHASE_RUNNING;
-        transition->reason = tri_process_words(task, "process %u", started.pid);
-    }
-    return error;
+    return error != 0 ? error
+                      : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
+                                   tri_process_words(task, "process %u", started.pid));
 }
 
 static int on_refused(struct tr_task_context *task, const struct tr_task_event *event,
@@ -68,16 +54,13 @@ static int on_refused(struct tr_task_context *task, const struct tr_task_event *
     }
     bool is_secret = refused.error == TR_NOT_FOUND;
     bool is_users = is_secret || refused.error == TR_INVALID || refused.error == TR_LIMIT;
-    *transition = (struct tr_transition){
-        .phase = TR_TASK_PHASE_RETRYABLE_FAILURE,
-        .failure = is_users ? TR_FAILURE_USER : TR_FAILURE_SYSTEM,
-        .code = tr_text_of(is_secret ? "SecretNotFound" : "ProcessRefused"),
-        .message = tri_process_words(task, "%.*s", (int)refused.reason.size, refused.reason.data),
-    };
-    return 0;
+    return tr_task_fail(
+        transition, is_users ? TR_FAILURE_USER : TR_FAILURE_SYSTEM,
+        tr_text_of(is_secret ? "SecretNotFound" : "ProcessRefused"),
+        tri_process_words(task, "%.*s", (int)refused.reason.size, refused.reason.data));
 }
 
-static int on_over(struct tr_task_context *task, struct tr_plugin_process *state,
+static int on_over(struct tr_task_context *task, struct tr_process_attempt *state,
                    const struct tr_task_event *event, struct tr_transition *transition)
 {
     struct tr_process_over over;
@@ -97,7 +80,7 @@ static int on_over(struct tr_task_context *task, struct tr_plugin_process *state
 }
 
 /* Messages by their type, whether they answer the call or come beside it. */
-static int on_message(struct tr_task_context *task, struct tr_plugin_process *state,
+static int on_message(struct tr_task_context *task, struct tr_process_attempt *state,
                       const struct tr_task_event *event, struct tr_transition *transition)
 {
     if (event->type == tr_process_started_schema.id) {
@@ -115,7 +98,7 @@ static int on_message(struct tr_task_context *task, struct tr_plugin_process *st
 static int handle(struct tr_task_context *task, void *data, const struct tr_task_event *event,
                   struct tr_transition *transition)
 {
-    struct tr_plugin_process *state = data;
+    struct tr_process_attempt *state = data;
     switch (event->kind) {
     case TR_TASK_START:
         return run(task, state, transition);
@@ -132,10 +115,10 @@ static int handle(struct tr_task_context *task, void *data, const struct tr_task
 /* ------------------------------------------------------------------------ ending it early */
 
 /* Asks the keeper to end the process; asking again is harmless. */
-static int stop(struct tr_task_context *task, struct tr_plugin_process *state, bool is_hard)
+static int stop(struct tr_task_context *task, struct tr_process_attempt *state, bool is_hard)
 {
     const struct tr_task_template *template = tr_task_template(task);
-    uint64_t grace_ms = is_hard ? 0 : (uint64_t)template->grace_ns / 1000000;
+    uint64_t grace_ms = is_hard ? 0 : (uint64_t) template->grace_ns / 1000000;
     struct tr_process_stop request = {
         .key = tr_task_identity(task)->generated_name,
         .grace_ms = grace_ms < UINT32_MAX ? (uint32_t)grace_ms : UINT32_MAX - 1,
@@ -164,7 +147,7 @@ static bool is_end(const struct tr_task_event *event)
 static int abort_process(struct tr_task_context *task, void *data, bool is_hard,
                          const struct tr_task_event *event, struct tr_transition *transition)
 {
-    struct tr_plugin_process *state = data;
+    struct tr_process_attempt *state = data;
     switch (event->kind) {
     case TR_TASK_START:
         return stop(task, state, is_hard);
@@ -172,7 +155,7 @@ static int abort_process(struct tr_task_context *task, void *data, bool is_hard,
         return event->call == state->stop ? stop(task, state, is_hard) : 0;
     default:
         if (is_end(event)) {
-            transition->phase = TR_TASK_PHASE_ABORTED;
+            return tr_task_aborted(transition);
         }
         return 0;
     }
@@ -183,9 +166,9 @@ static int abort_process(struct tr_task_context *task, void *data, bool is_hard,
 static int remove_folder(struct tr_task_context *task, struct tr_text path)
 {
     struct tr_folder_remove request = {.path = path};
-    return path.data == NULL ? TR_MEMORY
-                             : tr_task_tell(task, TR_SERVICE_PROCESSES, &tr_folder_remove_schema,
-                                            &request);
+    return path.data == NULL
+               ? TR_MEMORY
+               : tr_task_tell(task, TR_SERVICE_PROCESSES, &tr_folder_remove_schema, &request);
 }
 
 static struct tr_text join(struct tr_task_context *task, struct tr_text folder, const char *name)
@@ -194,7 +177,7 @@ static struct tr_text join(struct tr_task_context *task, struct tr_text folder, 
 }
 
 /* After a success only logs are kept; after a failure everything is, for whoever looks into it. */
-static int clean(struct tr_task_context *task, const struct tr_plugin_process *state)
+static int clean(struct tr_task_context *task, const struct tr_process_attempt *state)
 {
     static const char *const names[] = {TR_PROCESS_WORK, TR_PROCESS_TMP};
     struct tr_text folder = tri_process_folder(task);
@@ -210,7 +193,7 @@ static int clean(struct tr_task_context *task, const struct tr_plugin_process *s
 
 static int finalize(struct tr_task_context *task, void *data, uint8_t phase)
 {
-    const struct tr_plugin_process *state = data;
+    const struct tr_process_attempt *state = data;
     struct tr_process_forget forget = {.key = tr_task_identity(task)->generated_name};
     int error = tr_task_tell(task, TR_SERVICE_PROCESSES, &tr_process_forget_schema, &forget);
     return error != 0 || phase != TR_TASK_PHASE_SUCCESS ? error : clean(task, state);
@@ -224,7 +207,7 @@ const struct tr_plugin tr_process_plugin = {
     .task_types = task_types,
     .resource = "processes",
     .is_local = true,
-    .state = &tr_plugin_process_schema,
+    .state = &tr_process_attempt_schema,
     .check = tri_process_check,
     .handle = handle,
     .abort = abort_process,

@@ -48,7 +48,8 @@ TR_MUST_USE int tri_process_check(const struct tr_task_template *task, char *pro
                                   size_t problem_size);
 
 /* What the end of a process means for its attempt. */
-TR_MUST_USE int tri_process_outcome(struct tr_task_context *task, const struct tr_process_over *over,
+TR_MUST_USE int tri_process_outcome(struct tr_task_context *task,
+                                    const struct tr_process_over *over,
                                     struct tr_transition *transition);
 
 /* Words in the task's scratch memory; empty when there is none left. */

@@ -35,15 +35,11 @@ static int read_documents(const struct tr_process_over *over, struct documents *
     return 0;
 }
 
-static void fail(struct tr_transition *transition, enum tr_failure_kind failure, const char *code,
-                 struct tr_text message)
+/* A failure that may be tried again. */
+static int fail(struct tr_transition *transition, enum tr_failure_kind kind, const char *code,
+                struct tr_text message)
 {
-    *transition = (struct tr_transition){
-        .phase = TR_TASK_PHASE_RETRYABLE_FAILURE,
-        .failure = (uint8_t)failure,
-        .code = tr_text_of(code),
-        .message = message,
-    };
+    return tr_task_fail(transition, kind, tr_text_of(code), message);
 }
 
 static struct tr_text text_of_bytes(struct tr_bytes bytes)
@@ -57,11 +53,12 @@ static int on_error_document(struct tr_task_context *task,
                              struct tr_transition *transition)
 {
     if (document->is_too_large) {
-        fail(transition, TR_FAILURE_USER, "ErrorDocumentTooLarge",
-             tri_process_words(task, "the document at $TROUPE_ERROR has %llu bytes; at most %u are "
-                                     "read",
-                               (unsigned long long)document->size, TR_PROCESS_DOCUMENT_BYTES_MAX));
-        return 0;
+        return fail(transition, TR_FAILURE_USER, "ErrorDocumentTooLarge",
+                    tri_process_words(task,
+                                      "the document at $TROUPE_ERROR has %llu bytes; at most "
+                                      "%u are read",
+                                      (unsigned long long)document->size,
+                                      TR_PROCESS_DOCUMENT_BYTES_MAX));
     }
     return tr_task_failure_json(task, text_of_bytes(document->bytes), transition);
 }
@@ -75,61 +72,55 @@ static struct tr_text signal_words(struct tr_task_context *task, uint32_t number
                              name != NULL ? name : "?", words != NULL ? words : "unknown");
 }
 
-/* Whether the way it ended is a failure of its own; told if so. */
-static bool has_failed(struct tr_task_context *task, const struct tr_process_over *over,
-                       struct tr_transition *transition)
+static int on_exit_status(struct tr_task_context *task, uint32_t status,
+                          struct tr_transition *transition)
 {
-    switch (over->outcome) {
-    case TR_PROCESS_EXITED:
-        if (over->status != 0) {
-            fail(transition, TR_FAILURE_USER, "ProcessFailed",
-                 tri_process_words(task, "exit status %u", over->status));
-        }
-        return over->status != 0;
-    case TR_PROCESS_SIGNALLED:
-        fail(transition,
-             over->stopped_by == TR_PROCESS_STOPPED_BY_KEEPER ? TR_FAILURE_SYSTEM
-                                                              : TR_FAILURE_USER,
-             "ProcessSignalled", signal_words(task, over->status));
-        return true;
-    case TR_PROCESS_NOT_STARTED:
-        fail(transition, TR_FAILURE_USER, "ProcessNotStarted",
-             tri_process_words(task, "%.*s", (int)over->reason.size, over->reason.data));
-        return true;
-    default:
-        return false;
-    }
+    int error = fail(transition, TR_FAILURE_USER, "ProcessFailed",
+                     tri_process_words(task, "exit status %u", status));
+    transition->exit_status = status;
+    return error;
 }
 
-static int on_outputs(struct tr_task_context *task, const struct tr_process_over *over,
-                      const struct tr_process_document *document, struct tr_transition *transition)
+static int on_signal(struct tr_task_context *task, const struct tr_process_over *over,
+                     struct tr_transition *transition)
 {
-    struct tr_text folder = tri_process_words(task, "%.*s/%s", (int)tri_process_folder(task).size,
-                                              tri_process_folder(task).data, TR_PROCESS_WORK);
-    struct tr_text problem = {0};
-    bool is_unknown = over->outcome == TR_PROCESS_UNKNOWN;
+    bool is_keepers = over->stopped_by == TR_PROCESS_STOPPED_BY_KEEPER;
+    int error = fail(transition, is_keepers ? TR_FAILURE_SYSTEM : TR_FAILURE_USER,
+                     "ProcessSignalled", signal_words(task, over->status));
+    transition->signal = (uint8_t)over->status;
+    return error;
+}
+
+static int on_not_started(struct tr_task_context *task, const struct tr_process_over *over,
+                          struct tr_transition *transition)
+{
+    return fail(transition, TR_FAILURE_USER, "ProcessNotStarted",
+                tri_process_words(task, "%.*s", (int)over->reason.size, over->reason.data));
+}
+
+/* Outputs that are there are the engine's to judge; missing ones have a place to be named. */
+static int on_outputs(struct tr_task_context *task, const struct tr_process_document *document,
+                      struct tr_transition *transition)
+{
+    struct tr_text folder = tri_process_folder(task);
+    folder = tri_process_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
     if (document->is_too_large) {
-        fail(transition, TR_FAILURE_USER, "OutputSizeExceeded",
-             tri_process_words(task, "the document at $TROUPE_OUTPUTS has %llu bytes; at most %u "
-                                     "are taken: write large data to a file and return its path",
-                               (unsigned long long)document->size, TR_PROCESS_DOCUMENT_BYTES_MAX));
-        transition->phase = TR_TASK_PHASE_PERMANENT_FAILURE;
-        return 0;
+        return tr_task_refuse(
+            transition, tr_text_of("OutputSizeExceeded"),
+            tri_process_words(task,
+                              "the document at $TROUPE_OUTPUTS has %llu bytes; at most %u "
+                              "are taken: write large data to a file and return its path",
+                              (unsigned long long)document->size, TR_PROCESS_DOCUMENT_BYTES_MAX));
     }
+    struct tr_text problem = {0};
     struct tr_text json = document->is_absent ? tr_text_of("{}") : text_of_bytes(document->bytes);
     int error = tr_task_outputs_json(task, json, folder, &problem);
-    if (error == TR_INVALID) {
-        bool is_missing = document->is_absent;
-        fail(transition, is_unknown ? TR_FAILURE_SYSTEM : TR_FAILURE_USER,
-             is_unknown ? "OutcomeUnknown" : is_missing ? "OutputsNotFound" : "MismatchingTypes",
-             tri_process_words(task, "%s%.*s",
-                               is_missing ? "nothing was written to $TROUPE_OUTPUTS: " : "",
-                               (int)problem.size, problem.data));
-        transition->is_unknown = is_unknown;
-        return 0;
+    if (error == TR_INVALID && document->is_absent) {
+        return fail(transition, TR_FAILURE_USER, "OutputsNotFound",
+                    tri_process_words(task, "nothing was written to $TROUPE_OUTPUTS: %.*s",
+                                      (int)problem.size, problem.data));
     }
-    transition->phase = TR_TASK_PHASE_SUCCESS;
-    return error;
+    return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
 
 /* The keeper died: what the task has left behind decides, and only if it is complete. */
@@ -137,13 +128,13 @@ static int on_unknown(struct tr_task_context *task, const struct tr_process_over
                       const struct tr_process_document *outputs, struct tr_transition *transition)
 {
     if (!outputs->is_absent) {
-        return on_outputs(task, over, outputs, transition);
+        return on_outputs(task, outputs, transition);
     }
-    fail(transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
-         tri_process_words(task, "outcome unknown: %.*s", (int)over->reason.size,
-                           over->reason.data));
+    int error = fail(transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
+                     tri_process_words(task, "outcome unknown: %.*s", (int)over->reason.size,
+                                       over->reason.data));
     transition->is_unknown = true;
-    return 0;
+    return error;
 }
 
 int tri_process_outcome(struct tr_task_context *task, const struct tr_process_over *over,
@@ -157,10 +148,15 @@ int tri_process_outcome(struct tr_task_context *task, const struct tr_process_ov
     if (!documents.error.is_absent) {
         return on_error_document(task, &documents.error, transition);
     }
-    if (over->outcome == TR_PROCESS_UNKNOWN) {
+    switch (over->outcome) {
+    case TR_PROCESS_EXITED:
+        return over->status != 0 ? on_exit_status(task, over->status, transition)
+                                 : on_outputs(task, &documents.outputs, transition);
+    case TR_PROCESS_SIGNALLED:
+        return on_signal(task, over, transition);
+    case TR_PROCESS_NOT_STARTED:
+        return on_not_started(task, over, transition);
+    default:
         return on_unknown(task, over, &documents.outputs, transition);
     }
-    return has_failed(task, over, transition)
-               ? 0
-               : on_outputs(task, over, &documents.outputs, transition);
 }

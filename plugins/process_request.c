@@ -150,14 +150,13 @@ static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
     words[count++] = tr_text_of("HOME");
     words[count++] = tr_text_of("LANG");
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
-        words[count++] = tri_process_words(task, "%s=%.*s%s", rows[i].name,
-                                           (int)rows[i].value.size, rows[i].value.data,
-                                           rows[i].below);
+        words[count++] = tri_process_words(task, "%s=%.*s%s", rows[i].name, (int)rows[i].value.size,
+                                           rows[i].value.data, rows[i].below);
     }
     words[count++] = tri_process_words(task, "TROUPE_ATTEMPT=%u", identity->attempt);
     if (identity->element != UINT64_MAX) {
-        words[count++] = tri_process_words(task, "TROUPE_ELEMENT=%llu",
-                                           (unsigned long long)identity->element);
+        words[count++] =
+            tri_process_words(task, "TROUPE_ELEMENT=%llu", (unsigned long long)identity->element);
     }
     TR_ASSERT(count <= WORDS_MAX);
     return count;
@@ -201,8 +200,8 @@ static int write_environment(struct tr_task_context *task, struct tr_process_run
         }
     }
     for (uint32_t i = 0; i < template->environment_count; i++) {
-        size += template->environment[i].name.size + template->environment[i].value.size +
-                ARRAY_BYTES;
+        size +=
+            template->environment[i].name.size + template->environment[i].value.size + ARRAY_BYTES;
     }
     struct tr_writer writer = writer_new(task, size);
     tr_write_array(&writer, own_count + template->environment_count);
