@@ -1,6 +1,8 @@
 /*
- * What actors ask of the files service (TR_SERVICE_FILES): large values, which lie in the blob
- * store and not in messages.
+ * What actors ask of the files service (TR_SERVICE_FILES): files and large values, which lie in the
+ * blob store and not in messages, and small documents of the engine's own.
+ *
+ * Everything here may be asked for again after a crash: it gives the same, and nothing twice.
  */
 #ifndef TR_SCHEMAS_FILES_H
 #define TR_SCHEMAS_FILES_H
@@ -37,12 +39,44 @@
     FIELD(i64, error, 1, 0)                 \
     FIELD(text, message, 1, 0)
 
-#define TR_FILES_SCHEMAS(S)                                                \
-    S(blob_read, 350, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_READ_FIELDS)      \
-    S(blob_bytes, 351, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_BYTES_FIELDS)   \
-    S(blob_write, 352, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_WRITE_FIELDS)    \
-    S(blob_stored, 353, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_STORED_FIELDS) \
-    S(blob_failed, 354, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_FAILED_FIELDS)
+/* Copies a local file or folder into the blob store. Answered by blob_stored. */
+#define TR_BLOB_PUT_FIELDS(FIELD, ARRAY) \
+    FIELD(text, path, 1, 0)              \
+    FIELD(text, name_hint, 1, 0)
+
+/* The digest of a local file's or folder's content. Answered by blob_stored. */
+#define TR_BLOB_DIGEST_FIELDS(FIELD, ARRAY) FIELD(text, uri, 1, 0)
+
+/* Makes what a URI names a local file. Answered by blob_stored. */
+#define TR_BLOB_FETCH_FIELDS(FIELD, ARRAY) FIELD(text, uri, 1, 0)
+
+/*
+ * Reads a small document at a path below the store's folder ("cache/ab/abcd..."). Answered by
+ * `document`: `is_found`, and its bytes.
+ */
+#define TR_DOCUMENT_GET_FIELDS(FIELD, ARRAY) FIELD(text, path, 1, 0)
+
+/* Writes one, as a whole or not at all; folders are made. Answered by `document` without bytes. */
+#define TR_DOCUMENT_PUT_FIELDS(FIELD, ARRAY) \
+    FIELD(text, path, 1, 0)                  \
+    FIELD(bytes, bytes, 1, TR_REDACTED)
+
+#define TR_DOCUMENT_FIELDS(FIELD, ARRAY) \
+    FIELD(bool, is_found, 1, 0)          \
+    FIELD(bytes, bytes, 1, TR_REDACTED)
+
+#define TR_FILES_SCHEMAS(S)                                                 \
+    S(blob_read, 350, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_READ_FIELDS)       \
+    S(blob_bytes, 351, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_BYTES_FIELDS)    \
+    S(blob_write, 352, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_WRITE_FIELDS)     \
+    S(blob_stored, 353, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_STORED_FIELDS)  \
+    S(blob_failed, 354, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_FAILED_FIELDS)  \
+    S(blob_put, 355, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_PUT_FIELDS)         \
+    S(blob_digest, 356, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_DIGEST_FIELDS)   \
+    S(blob_fetch, 357, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_FETCH_FIELDS)     \
+    S(document_get, 358, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_GET_FIELDS) \
+    S(document_put, 359, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_PUT_FIELDS) \
+    S(document, 360, TR_MESSAGE, 1, TR_PRIORITY, TR_DOCUMENT_FIELDS)
 
 TR_FILES_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -14,7 +14,7 @@
 #include "schemas/error.h"
 
 /* The places of a host. Workers come first. */
-enum tri_link_place {
+enum tri_place_number {
     TRI_PLACE_JOURNAL = TR_WORKERS_MAX,
     TRI_PLACE_CONTROL, /* the thread that made the host */
     TRI_PLACE_HTTP,
