@@ -148,6 +148,20 @@ enum tr_failure_kind {
     FIELD(u32, slots, 1, 0)                      \
     FIELD(u64, cpu_millis, 1, 0)                 \
     FIELD(u64, memory_bytes, 1, 0)               \
+    FIELD(u64, gpu_count, 1, 0)                  \
+    FIELD(text, pool, 1, 0)                      \
+    FIELD(u32, pool_slots, 1, 0)                 \
+    FIELD(f64, pool_per_second, 1, 0)
+
+/*
+ * Sets what there is of a namespace from now on: slots, 0 for no bound. The name "" is the machine,
+ * with its amounts. Told by the program at its start, and kept.
+ */
+#define TR_RESOURCE_QUOTA_FIELDS(FIELD, ARRAY) \
+    FIELD(text, name, 1, 0)                    \
+    FIELD(u32, slots, 1, 0)                    \
+    FIELD(u64, cpu_millis, 1, 0)               \
+    FIELD(u64, memory_bytes, 1, 0)             \
     FIELD(u64, gpu_count, 1, 0)
 
 #define TR_RESOURCE_GRANTED_FIELDS(FIELD, ARRAY) FIELD(text, identity, 1, 0)
@@ -203,6 +217,7 @@ enum tr_failure_kind {
     S(resource_granted, 411, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_GRANTED_FIELDS) \
     S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS) \
     S(resource_release, 413, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_RELEASE_FIELDS) \
+    S(resource_quota, 417, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_QUOTA_FIELDS)      \
     S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)        \
     S(cache_owner, 415, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_OWNER_FIELDS)           \
     S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)

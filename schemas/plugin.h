@@ -51,6 +51,15 @@ struct tr_resources {
     uint64_t ephemeral_storage_bytes;
 };
 
+/*
+ * One input or output of a task. `type` is the same pointer for equal types of one task, and means
+ * nothing else.
+ */
+struct tr_task_variable {
+    struct tr_text name;
+    const void *type;
+};
+
 /* flyteidl.core.TaskTemplate with the node's overrides merged in; it lives as long as the call. */
 struct tr_task_template {
     struct tr_text name;
@@ -70,6 +79,7 @@ struct tr_task_template {
     uint32_t secret_count;
     struct tr_bytes config; /* a packed map, or empty */
     uint32_t output_count;
+    uint32_t input_count;
 };
 
 /* Who a task is. */
@@ -109,7 +119,9 @@ struct tr_task_event {
 struct tr_transition {
     uint8_t phase; /* enum tr_task_phase */
     uint8_t failure;
-    bool is_unknown;  /* nobody can say whether the work was done (law 5) */
+    bool is_unknown; /* nobody can say whether the work was done (law 5) */
+    uint8_t signal;  /* of a process that has failed: what ended it, and its exit status */
+    uint32_t exit_status;
     uint32_t version; /* an event goes out for a phase and version not seen before */
     struct tr_text reason;
     struct tr_text code;
@@ -134,7 +146,9 @@ struct tr_task_api {
     int (*inputs_json)(struct tr_task_context *task, struct tr_text *json);
     /*
      * Gives the outputs: packed slots in the order of the interface, or a JSON object that is read
-     * and checked by it; relative paths count from `folder`. TR_INVALID with words in `problem`.
+     * and checked by it; relative paths count from `folder`. TR_INVALID with words in `problem`;
+     * a SUCCESS all the same becomes a failure of the task with them (OutputsNotFound,
+     * MismatchingTypes), and so does one without outputs where some are needed.
      */
     int (*outputs)(struct tr_task_context *task, struct tr_bytes slots);
     int (*outputs_json)(struct tr_task_context *task, struct tr_text json, struct tr_text folder,
@@ -151,6 +165,15 @@ struct tr_task_api {
     /* For people: where the logs are and where it ran. */
     int (*log)(struct tr_task_context *task, struct tr_text name, struct tr_text uri);
     int (*folder)(struct tr_task_context *task, struct tr_text path);
+    /* What the inputs and outputs are called; `index` is below the template's count. */
+    struct tr_task_variable (*input)(struct tr_task_context *task, uint32_t index);
+    struct tr_task_variable (*output)(struct tr_task_context *task, uint32_t index);
+    /*
+     * Reads an error document, {"code", "message", "recoverable"}, into the transition, which
+     * becomes a failure of the user's whatever stands in it.
+     */
+    int (*failure_json)(struct tr_task_context *task, struct tr_text json,
+                        struct tr_transition *transition);
 };
 
 /* The head of what a plugin's functions are handed; the rest is the engine's. */
@@ -166,8 +189,9 @@ struct tr_plugin {
     bool is_default;               /* for task types that nobody else names */
     /* A namespace of the resource manager that an attempt needs a token of; NULL: none. */
     const char *resource;
-    bool is_local;                 /* files among its outputs are this machine's: they are kept */
-    const struct tr_schema *state; /* role TR_STATE, at most TR_PLUGIN_STATE_BYTES_MAX packed */
+    bool is_local; /* files among its outputs are this machine's: they are kept */
+    /* Role TR_STATE, at most TR_PLUGIN_STATE_BYTES_MAX packed; NULL: none, `state` is NULL then. */
+    const struct tr_schema *state;
     /*
      * Checks a task's own configuration before anything runs: 0, or TR_INVALID with words. NULL:
      * this plugin has none, and any is refused.

@@ -26,6 +26,12 @@ void tr_arena_init(struct tr_arena *arena)
     *arena = (struct tr_arena){.chunk_bytes = CHUNK_BYTES_MIN};
 }
 
+void tr_arena_init_with(struct tr_arena *arena, void *block, size_t size)
+{
+    *arena = (struct tr_arena){
+        .chunk_bytes = CHUNK_BYTES_MIN, .at = block, .end = (uint8_t *)block + size};
+}
+
 void tr_arena_fini(struct tr_arena *arena)
 {
     struct tri_arena_chunk *chunk = arena->chunks;

@@ -30,6 +30,9 @@ struct tri_vector {
 /* An empty arena; it allocates nothing before its first use. */
 void tr_arena_init(struct tr_arena *arena);
 
+/* The same, with a cleared block that is used first, aligned for everything, and the caller's. */
+void tr_arena_init_with(struct tr_arena *arena, void *block, size_t size);
+
 /* Gives everything back. The arena may be used again. */
 void tr_arena_fini(struct tr_arena *arena);
 

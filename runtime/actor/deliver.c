@@ -260,6 +260,7 @@ static uint32_t service_place(uint64_t serial)
         [TR_SERVICE_CONTROL] = TRI_PLACE_CONTROL,
         [TR_SERVICE_HTTP] = TRI_PLACE_HTTP,
         [TR_SERVICE_PROCESSES] = TRI_PLACE_PROCESSES,
+        [TR_SERVICE_FILES] = TRI_PLACE_FILES,
     };
     return serial < TR_SERVICE_COUNT ? places[serial] : 0;
 }

@@ -14,13 +14,14 @@
 #include "schemas/error.h"
 
 /* The places of a host. Workers come first. */
-enum tri_link_place {
+enum tri_place_number {
     TRI_PLACE_JOURNAL = TR_WORKERS_MAX,
     TRI_PLACE_CONTROL, /* the thread that made the host */
     TRI_PLACE_HTTP,
     TRI_PLACE_HTTP_ANSWERS, /* only speaks */
     TRI_PLACE_PROCESSES,
     TRI_PLACE_BORDER, /* towards other hosts */
+    TRI_PLACE_FILES,
     TRI_PLACE_COUNT,
 };
 

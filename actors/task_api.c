@@ -1,0 +1,221 @@
+/*
+ * What a plugin may ask for while one of its functions runs (struct tr_task_api). Each takes the
+ * head of the handling that the plugin was given and leads to what lies behind it.
+ */
+#include <string.h>
+
+#include "actors/task.h"
+
+/* The plugin's timers carry their attempt, so that one of an attempt before is known as such. */
+static uint64_t timer_id(const struct tri_task *task, uint64_t number)
+{
+    return ((uint64_t)task->state->attempt + 1) << 32 | number;
+}
+
+static struct tri_task *behind(struct tr_task_context *plugin_side)
+{
+    return (struct tri_task *)plugin_side;
+}
+
+/* An effect that could not be taken fails the handler, whatever the plugin makes of it. */
+static int noted(struct tri_task *task, int error)
+{
+    if (error == TR_MEMORY || error == TR_LIMIT) {
+        task->failure = task->failure != 0 ? task->failure : error;
+    }
+    return error;
+}
+
+static uint64_t api_now_ms(struct tr_task_context *side)
+{
+    return tr_now_ms(behind(side)->context);
+}
+
+static uint64_t api_random(struct tr_task_context *side)
+{
+    return tr_random(behind(side)->context);
+}
+
+static const struct tr_task_template *api_template(struct tr_task_context *side)
+{
+    return tri_task_template(behind(side));
+}
+
+static const struct tr_task_identity *api_identity(struct tr_task_context *side)
+{
+    return tri_task_identity(behind(side));
+}
+
+static struct tr_text api_store_folder(struct tr_task_context *side)
+{
+    const char *folder = behind(side)->engine->store_folder;
+    return folder == NULL ? TRI_LITERAL_TEXT("") : tr_text_of(folder);
+}
+
+static void *api_scratch(struct tr_task_context *side, size_t size)
+{
+    struct tri_task *task = behind(side);
+    void *block = tr_arena_alloc(&task->arena, size);
+    (void)noted(task, task->arena.error);
+    return block;
+}
+
+static struct tr_bytes api_inputs(struct tr_task_context *side)
+{
+    struct tri_task *task = behind(side);
+    struct tr_bytes inputs = {0};
+    int error = tri_task_inputs(task, &inputs);
+    task->failure = task->failure != 0 ? task->failure : error;
+    return inputs;
+}
+
+static int api_inputs_json(struct tr_task_context *side, struct tr_text *json)
+{
+    return tri_inputs_to_json(behind(side), json);
+}
+
+static int api_outputs(struct tr_task_context *side, struct tr_bytes slots)
+{
+    struct tri_task *task = behind(side);
+    struct tr_text problem;
+    int error = tri_outputs_check(task, slots, &problem);
+    if (error == 0) {
+        task->outputs = tr_arena_bytes(&task->arena, slots);
+        task->has_outputs = true;
+        error = noted(task, task->arena.error);
+    }
+    return error;
+}
+
+static int api_outputs_json(struct tr_task_context *side, struct tr_text json,
+                            struct tr_text folder, struct tr_text *problem)
+{
+    struct tri_task *task = behind(side);
+    int error = tri_outputs_from_json(task, json, folder, &task->outputs, problem);
+    task->has_outputs = error == 0;
+    return error == TR_INVALID ? error : noted(task, error);
+}
+
+static int api_call(struct tr_task_context *side, uint16_t service, const struct tr_schema *schema,
+                    const void *body, uint64_t timeout_ms, uint64_t *call)
+{
+    struct tri_task *task = behind(side);
+    uint64_t number = 0;
+    int error = tr_call(task->context, service, schema, body, timeout_ms, &number);
+    if (error != 0) {
+        return error == TR_MEMORY ? noted(task, error) : error;
+    }
+    struct tr_task_state *state = task->state;
+    state->plugin_call = state->plugin_call == 0 ? number : state->plugin_call;
+    if (state->intent == TR_INTENT_NEW) {
+        state->intent = TR_INTENT_INTENT;
+    }
+    if (call != NULL) {
+        *call = number;
+    }
+    return 0;
+}
+
+static int api_tell(struct tr_task_context *side, uint16_t service, const struct tr_schema *schema,
+                    const void *body)
+{
+    struct tri_task *task = behind(side);
+    int error = tr_tell(task->context, (struct tr_ref){{0, service}, 0}, schema, body);
+    return error == TR_MEMORY ? noted(task, error) : error;
+}
+
+static int api_timer(struct tr_task_context *side, uint64_t number, uint64_t delay_ms)
+{
+    struct tri_task *task = behind(side);
+    if (number > UINT32_MAX) {
+        return TR_INVALID;
+    }
+    return noted(task, tr_timer_start(task->context, timer_id(task, number), delay_ms));
+}
+
+static int api_timer_stop(struct tr_task_context *side, uint64_t number)
+{
+    struct tri_task *task = behind(side);
+    if (number > UINT32_MAX) {
+        return TR_INVALID;
+    }
+    return noted(task, tr_timer_stop(task->context, timer_id(task, number)));
+}
+
+/* A line for each log: the name, a tab, the URI. */
+static int api_log(struct tr_task_context *side, struct tr_text name, struct tr_text uri)
+{
+    struct tri_task *task = behind(side);
+    int error = tri_task_note(task, true);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_text before = task->note.logs;
+    if (before.size + name.size + uri.size + 2 > TR_TASK_LOGS_BYTES_MAX) {
+        return TR_LIMIT;
+    }
+    task->note.logs =
+        tr_arena_print(&task->arena, "%.*s%.*s\t%.*s\n", (int)before.size, before.data,
+                       (int)name.size, name.data, (int)uri.size, uri.data);
+    return noted(task, task->arena.error);
+}
+
+static int api_folder(struct tr_task_context *side, struct tr_text path)
+{
+    struct tri_task *task = behind(side);
+    int error = tri_task_note(task, true);
+    if (error != 0 || path.size > TR_TASK_LOGS_BYTES_MAX) {
+        return error != 0 ? error : TR_LIMIT;
+    }
+    task->note.folder = tr_arena_text(&task->arena, path);
+    return noted(task, task->arena.error);
+}
+
+static struct tr_task_variable variable_of(const struct tr_variables *variables, uint32_t index)
+{
+    if (index >= variables->count) {
+        return (struct tr_task_variable){.name = TRI_LITERAL_TEXT("")};
+    }
+    const struct tr_variable *found = &variables->items[index];
+    return (struct tr_task_variable){.name = found->name, .type = found->type};
+}
+
+static struct tr_task_variable api_input(struct tr_task_context *side, uint32_t index)
+{
+    return variable_of(&behind(side)->task->interface.inputs, index);
+}
+
+static struct tr_task_variable api_output(struct tr_task_context *side, uint32_t index)
+{
+    return variable_of(&behind(side)->task->interface.outputs, index);
+}
+
+static int api_failure_json(struct tr_task_context *side, struct tr_text json,
+                            struct tr_transition *transition)
+{
+    struct tri_task *task = behind(side);
+    return noted(task, tri_failure_from_json(task, json, transition));
+}
+
+const struct tr_task_api tri_task_api = {
+    .abi = TR_PLUGIN_ABI,
+    .now_ms = api_now_ms,
+    .random = api_random,
+    .template = api_template,
+    .identity = api_identity,
+    .store_folder = api_store_folder,
+    .scratch = api_scratch,
+    .inputs = api_inputs,
+    .inputs_json = api_inputs_json,
+    .outputs = api_outputs,
+    .outputs_json = api_outputs_json,
+    .call = api_call,
+    .tell = api_tell,
+    .timer = api_timer,
+    .timer_stop = api_timer_stop,
+    .log = api_log,
+    .folder = api_folder,
+    .input = api_input,
+    .output = api_output,
+    .failure_json = api_failure_json,
+};

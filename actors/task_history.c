@@ -1,0 +1,217 @@
+/*
+ * Phases of a task's node and attempts: by the tables of schemas/phase.h, written into history, and
+ * told to the parent where they last.
+ *
+ * An element's node phases are its array's to write, in blocks: it hears of them in news and at the
+ * end. Of an element's attempt there is one row, and only when it lasted, so that a map over what
+ * ends at once writes none.
+ */
+#include "actors/history.h"
+#include "actors/task.h"
+
+static bool is_element(const struct tri_task *task)
+{
+    return task->start.element != TR_ELEMENT_NONE;
+}
+
+/* -------------------------------------------------------------- the node */
+
+static int write_node(struct tri_task *task, uint8_t from, const struct tri_task_failure *failure,
+                      struct tr_text cause)
+{
+    struct tr_task_state *state = task->state;
+    struct tr_node_status row = {
+        .execution = task->start.number,
+        .path = task->start.path,
+        .kind = TRI_LITERAL_TEXT("task"),
+        .target = task->task->name,
+        .name = task->node->name,
+        .phase = state->node_phase,
+        .created_ms = state->created_ms,
+        .started_ms = state->started_ms,
+        .attempts = tri_task_attempts(task),
+        .cache_status = state->cache_status,
+    };
+    if (failure != NULL) {
+        row.failure = failure->kind;
+        row.code = failure->code;
+        row.message = failure->message;
+    }
+    int error = tr_history_node(task->context, &row, from, cause, &state->changes);
+    state->started_ms = row.started_ms;
+    return error;
+}
+
+/* The table's word on a change; what it forbids is our own mistake, and fails the handler. */
+static int change_node(struct tri_task *task, uint8_t phase, const struct tri_task_failure *failure,
+                       struct tr_text cause)
+{
+    struct tr_task_state *state = task->state;
+    uint8_t from = state->node_phase;
+    if (!tr_phase_may_follow(TR_SUBJECT_NODE, from, phase)) {
+        return TR_INVALID;
+    }
+    state->node_phase = phase;
+    state->phases |= 1U << phase;
+    return is_element(task) ? 0 : write_node(task, from, failure, cause);
+}
+
+int tri_task_node_phase(struct tri_task *task, uint8_t phase, struct tr_text cause)
+{
+    return change_node(task, phase, NULL, cause);
+}
+
+int tri_task_node_begin(struct tri_task *task)
+{
+    int error = change_node(task, TR_NODE_PHASE_QUEUED, NULL, (struct tr_text){0});
+    if (error != 0 || is_element(task)) {
+        return error;
+    }
+    return tr_history_value(task->context, task->start.number, task->start.path, TR_VALUE_INPUTS,
+                            task->start.inputs);
+}
+
+int tri_task_node_end(struct tri_task *task, uint8_t phase, const struct tri_task_failure *failure,
+                      struct tr_text cause)
+{
+    int error = change_node(task, phase, failure, cause);
+    if (error != 0 || failure != NULL || is_element(task)) {
+        return error;
+    }
+    return tr_history_value(task->context, task->start.number, task->start.path, TR_VALUE_OUTPUTS,
+                            task->outputs);
+}
+
+/* ------------------------------------------------------------- an attempt */
+
+/* The logs that the plugin named, as a JSON list of their URIs. */
+static struct tr_text logs_json(struct tri_task *task, struct tr_text logs)
+{
+    struct tr_buffer json;
+    struct tr_buffer value;
+    tr_buffer_init(&json, 0);
+    tr_buffer_init(&value, 0);
+    tr_buffer_add_string(&json, "[");
+    for (size_t begin = 0; begin < logs.size;) {
+        const char *line = logs.data + begin;
+        const char *end = memchr(line, '\n', logs.size - begin);
+        const char *tab = end == NULL ? NULL : memchr(line, '\t', (size_t)(end - line));
+        if (tab == NULL) {
+            break;
+        }
+        tr_buffer_cut(&value, 0);
+        tr_buffer_text_value(&value,
+                             (struct tr_text){.data = tab + 1, .size = (size_t)(end - tab - 1)});
+        tr_buffer_add_string(&json, begin == 0 ? "" : ",");
+        if (tr_literal_json(NULL, tr_buffer_bytes(&value), &json) != 0) {
+            break;
+        }
+        begin += (size_t)(end - line) + 1;
+    }
+    tr_buffer_add_string(&json, "]");
+    struct tr_text text = tr_arena_text(&task->arena, tr_buffer_text(&json));
+    if (json.error != 0 || value.error != 0) {
+        task->arena.error = TR_MEMORY;
+    }
+    tr_buffer_fini(&json);
+    tr_buffer_fini(&value);
+    return text;
+}
+
+static struct tr_attempt attempt_row(struct tri_task *task)
+{
+    const struct tr_task_state *state = task->state;
+    const struct tr_task_note *note = &task->note;
+    bool is_failed = state->task_phase == TR_TASK_PHASE_RETRYABLE_FAILURE ||
+                     state->task_phase == TR_TASK_PHASE_PERMANENT_FAILURE || state->has_failed;
+    struct tr_attempt row = {
+        .execution = task->start.number,
+        .path = task->start.path,
+        .element = task->start.element,
+        .attempt = state->attempt,
+        .phase = state->task_phase,
+        .plugin = task->plugin == NULL ? (struct tr_text){0} : tr_text_of(task->plugin->id),
+        .generated_name = tri_task_identity(task)->generated_name,
+        .folder = note->folder,
+        .logs = note->logs.size == 0 ? (struct tr_text){0} : logs_json(task, note->logs),
+        .created_ms = state->attempt_created_ms,
+        .started_ms = state->attempt_started_ms,
+        .exit_status = note->exit_status,
+        .signal = note->signal,
+        .is_unknown = is_failed && note->is_unknown,
+    };
+    if (is_failed) {
+        row.failure = note->failure;
+        row.code = note->code;
+        row.message = note->message;
+    }
+    return row;
+}
+
+/* An element's row: when it is known that it lasts, and when it has ended. */
+static int write_element(struct tri_task *task)
+{
+    bool is_end = tr_phase_is_end(TR_SUBJECT_TASK, task->state->task_phase);
+    if (is_end && !task->state->has_lasted) {
+        return 0;
+    }
+    struct tr_attempt row = attempt_row(task);
+    uint64_t now_ms = tr_now_ms(task->context);
+    if (row.started_ms == 0 && row.phase == TR_TASK_PHASE_RUNNING) {
+        row.started_ms = task->state->attempt_started_ms = now_ms;
+    }
+    row.ended_ms = is_end ? now_ms : 0;
+    return tr_record(task->context, &tr_attempt_schema, &row);
+}
+
+int tri_task_attempt_phase(struct tri_task *task, uint8_t phase)
+{
+    struct tr_task_state *state = task->state;
+    uint8_t from = state->task_phase;
+    if (!tr_phase_may_follow(TR_SUBJECT_TASK, from, phase)) {
+        return TR_INVALID;
+    }
+    if (state->attempt_created_ms == 0) {
+        state->attempt_created_ms = tr_now_ms(task->context);
+    }
+    int error = tri_task_note(task, false);
+    state->task_phase = phase;
+    if (error != 0) {
+        return error;
+    }
+    if (is_element(task)) {
+        return tr_phase_is_end(TR_SUBJECT_TASK, phase) ? write_element(task) : 0;
+    }
+    struct tr_attempt row = attempt_row(task);
+    error = tr_history_attempt(task->context, &row, from, task->note.reason, &state->changes);
+    state->attempt_started_ms = row.started_ms;
+    return error;
+}
+
+int tri_task_lost_phase(struct tri_task *task)
+{
+    struct tr_attempt row = attempt_row(task);
+    row.code = TRI_LITERAL_TEXT("PluginStateLost");
+    row.message = task->note.reason;
+    return tr_record(task->context, &tr_attempt_schema, &row);
+}
+
+/* ------------------------------------------------------------------- news */
+
+int tri_task_news(struct tri_task *task, uint8_t phase, struct tr_text message)
+{
+    const struct tr_node_news news = {
+        .node = task->start.node,
+        .element = task->start.element,
+        .phase = phase,
+        .attempt = task->state->attempt,
+        .message = message,
+    };
+    int error = tr_tell(task->context, tr_parent(task->context), &tr_node_news_schema, &news);
+    if (error == 0 && phase == TR_NODE_PHASE_RUNNING && is_element(task)) {
+        task->state->has_lasted = true;
+        error = tri_task_note(task, false);
+        error = error != 0 ? error : write_element(task);
+    }
+    return error;
+}

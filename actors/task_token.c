@@ -1,0 +1,96 @@
+/*
+ * Resources: an attempt of a plugin that has a quota, of a task in a pool, or of one that books a
+ * part of this machine, waits here for its token. What nobody bounds begins at once.
+ */
+#include "actors/task.h"
+
+static bool books_machine(const struct tri_task *task)
+{
+    const struct tr_resources *wanted = &task->settings->resources;
+    return task->plugin->is_local &&
+           (wanted->cpu_millis | wanted->memory_bytes | wanted->gpu_count) != 0;
+}
+
+static bool needs_token(const struct tri_task *task)
+{
+    return task->plugin != NULL && !tr_key_is_none(task->engine->resources.key) &&
+           (task->plugin->resource != NULL || task->settings->pool != TR_GRAPH_NONE ||
+            books_machine(task));
+}
+
+int tri_enter_token(struct tri_task *task)
+{
+    if (!needs_token(task)) {
+        return tri_task_go(task, TR_STEP_FETCH);
+    }
+    const struct tr_settings *settings = task->settings;
+    bool is_booked = books_machine(task);
+    const char *name = task->plugin->resource != NULL ? task->plugin->resource : "";
+    struct tr_resource_request request = {
+        .name = tr_text_of(name),
+        .identity = tri_task_identity(task)->generated_name,
+        .execution = task->start.number,
+        .slots = task->plugin->resource != NULL ? 1 : 0,
+        .cpu_millis = is_booked ? settings->resources.cpu_millis : 0,
+        .memory_bytes = is_booked ? settings->resources.memory_bytes : 0,
+        .gpu_count = is_booked ? settings->resources.gpu_count : 0,
+    };
+    if (settings->pool != TR_GRAPH_NONE) {
+        const struct tr_pool *pool = &task->graph->pools[settings->pool];
+        request.pool = pool->name;
+        request.pool_slots = pool->at_once;
+        request.pool_per_second = pool->per_second;
+    }
+    int error = tri_task_note(task, true);
+    task->note.resource = request.name;
+    task->state->has_token = true;
+    error = error != 0 ? error : tri_task_attempt_phase(task, TR_TASK_PHASE_WAITING_FOR_RESOURCES);
+    return error != 0 ? error
+                      : tr_tell(task->context, task->engine->resources, &tr_resource_request_schema,
+                                &request);
+}
+
+int tri_token_release(struct tri_task *task)
+{
+    if (!task->state->has_token) {
+        return 0;
+    }
+    task->state->has_token = false;
+    const struct tr_resource_release release = {.identity =
+                                                    tri_task_identity(task)->generated_name};
+    return tr_tell(task->context, task->engine->resources, &tr_resource_release_schema, &release);
+}
+
+/* Whether the answer is to what this attempt asked for. */
+static bool is_mine(struct tri_task *task, struct tr_text identity)
+{
+    return task->state->step == TR_STEP_TOKEN &&
+           tr_text_equal(identity, tri_task_identity(task)->generated_name);
+}
+
+int tri_on_granted(struct tri_task *task)
+{
+    struct tr_resource_granted granted;
+    int error = tr_message_read(task->message, resource_granted, &granted);
+    if (error != 0 || !is_mine(task, granted.identity)) {
+        return error;
+    }
+    return tri_task_go(task, TR_STEP_FETCH);
+}
+
+int tri_on_refused(struct tri_task *task)
+{
+    struct tr_resource_refused refused;
+    int error = tr_message_read(task->message, resource_refused, &refused);
+    if (error != 0 || !is_mine(task, refused.identity)) {
+        return error;
+    }
+    task->state->has_token = false;
+    const struct tri_task_failure failure = {
+        .kind = TR_FAILURE_USER,
+        .is_permanent = true,
+        .code = TRI_LITERAL_TEXT("ResourcesExceedLimits"),
+        .message = refused.reason,
+    };
+    return tri_task_fail(task, &failure);
+}

@@ -1,0 +1,71 @@
+/*
+ * Checking a task's `config` against the keys that its plugin knows.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "plugins/plugin.h"
+
+int tr_config_refuse(char *problem, size_t problem_size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(problem, problem_size, format, arguments);
+    va_end(arguments);
+    return TR_INVALID;
+}
+
+/* What the config language calls a type of the codec's. */
+static const char *noun(enum tr_codec_type type)
+{
+    static const char *const nouns[] = {
+        [TR_CODEC_NONE] = "nothing",
+        [TR_CODEC_NIL] = "null",
+        [TR_CODEC_BOOL] = "true or false",
+        [TR_CODEC_UNSIGNED] = "a whole number, 0 or more",
+        [TR_CODEC_SIGNED] = "a whole number",
+        [TR_CODEC_F64] = "a number",
+        [TR_CODEC_TEXT] = "text",
+        [TR_CODEC_BYTES] = "bytes",
+        [TR_CODEC_ARRAY] = "a list",
+        [TR_CODEC_MAP] = "a mapping",
+    };
+    return type < TR_COUNT_OF(nouns) ? nouns[type] : "something else";
+}
+
+static int check_key(struct tr_text name, enum tr_codec_type type, const struct tr_config_key *keys,
+                     size_t key_count, char *problem, size_t problem_size)
+{
+    for (size_t i = 0; i < key_count; i++) {
+        if (!tr_text_equal(name, tr_text_of(keys[i].name))) {
+            continue;
+        }
+        return keys[i].type == type
+                   ? 0
+                   : tr_config_refuse(problem, problem_size, "config.%s has to be %s, not %s",
+                                      keys[i].name, noun(keys[i].type), noun(type));
+    }
+    size_t shown = name.size < 60 ? name.size : 60;
+    return tr_config_refuse(problem, problem_size, "config has no key '%.*s'", (int)shown,
+                            name.data);
+}
+
+int tr_config_check(struct tr_bytes config, const struct tr_config_key *keys, size_t key_count,
+                    char *problem, size_t problem_size)
+{
+    struct tr_cursor cursor = tr_cursor_of(config);
+    uint32_t count = config.size == 0 ? 0 : tr_read_map(&cursor);
+    for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
+        struct tr_text name = tr_read_text(&cursor);
+        enum tr_codec_type type = tr_peek(&cursor);
+        (void)tr_read_any(&cursor);
+        int error =
+            cursor.error != 0 ? 0 : check_key(name, type, keys, key_count, problem, problem_size);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return cursor.error == 0
+               ? 0
+               : tr_config_refuse(problem, problem_size, "config has to be a mapping");
+}

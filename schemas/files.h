@@ -1,0 +1,83 @@
+/*
+ * What actors ask of the files service (TR_SERVICE_FILES): files and large values, which lie in the
+ * blob store and not in messages, and small documents of the engine's own.
+ *
+ * Everything here may be asked for again after a crash: it gives the same, and nothing twice.
+ */
+#ifndef TR_SCHEMAS_FILES_H
+#define TR_SCHEMAS_FILES_H
+
+#include "schemas/field.h"
+
+/* Asks for at most `size` bytes of a blob from `offset` on. Answered by blob_bytes. */
+#define TR_BLOB_READ_FIELDS(FIELD, ARRAY) \
+    FIELD(text, uri, 1, 0)                \
+    FIELD(u64, offset, 1, 0)              \
+    FIELD(u64, size, 1, 0)
+
+/* `total` is the size of the blob. */
+#define TR_BLOB_BYTES_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, bytes, 1, TR_REDACTED)    \
+    FIELD(u64, total, 1, 0)
+
+/* A piece of a large value that is written under `name`. Answered by blob_stored. */
+#define TR_BLOB_WRITE_FIELDS(FIELD, ARRAY) \
+    FIELD(text, name, 1, 0)                \
+    FIELD(u64, offset, 1, 0)               \
+    FIELD(bytes, bytes, 1, TR_REDACTED)    \
+    FIELD(bool, is_last, 1, 0)
+
+/* It is there; of the last piece (or the whole) with where it is and what. */
+#define TR_BLOB_STORED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, uri, 1, 0)                  \
+    FIELD(bytes, digest, 1, 0)              \
+    FIELD(u64, size, 1, 0)                  \
+    FIELD(bool, is_directory, 1, 0)
+
+/* It could not be done: a tr_error, negative, and words for people. */
+#define TR_BLOB_FAILED_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)                 \
+    FIELD(text, message, 1, 0)
+
+/* Copies a local file or folder into the blob store. Answered by blob_stored. */
+#define TR_BLOB_PUT_FIELDS(FIELD, ARRAY) \
+    FIELD(text, path, 1, 0)              \
+    FIELD(text, name_hint, 1, 0)
+
+/* The digest of a local file's or folder's content. Answered by blob_stored. */
+#define TR_BLOB_DIGEST_FIELDS(FIELD, ARRAY) FIELD(text, uri, 1, 0)
+
+/* Makes what a URI names a local file. Answered by blob_stored. */
+#define TR_BLOB_FETCH_FIELDS(FIELD, ARRAY) FIELD(text, uri, 1, 0)
+
+/*
+ * Reads a small document at a path below the store's folder ("cache/ab/abcd..."). Answered by
+ * `document`: `is_found`, and its bytes.
+ */
+#define TR_DOCUMENT_GET_FIELDS(FIELD, ARRAY) FIELD(text, path, 1, 0)
+
+/* Writes one, as a whole or not at all; folders are made. Answered by `document` without bytes. */
+#define TR_DOCUMENT_PUT_FIELDS(FIELD, ARRAY) \
+    FIELD(text, path, 1, 0)                  \
+    FIELD(bytes, bytes, 1, TR_REDACTED)
+
+#define TR_DOCUMENT_FIELDS(FIELD, ARRAY) \
+    FIELD(bool, is_found, 1, 0)          \
+    FIELD(bytes, bytes, 1, TR_REDACTED)
+
+#define TR_FILES_SCHEMAS(S)                                                 \
+    S(blob_read, 350, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_READ_FIELDS)       \
+    S(blob_bytes, 351, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_BYTES_FIELDS)    \
+    S(blob_write, 352, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_WRITE_FIELDS)     \
+    S(blob_stored, 353, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_STORED_FIELDS)  \
+    S(blob_failed, 354, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_FAILED_FIELDS)  \
+    S(blob_put, 355, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_PUT_FIELDS)         \
+    S(blob_digest, 356, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_DIGEST_FIELDS)   \
+    S(blob_fetch, 357, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_FETCH_FIELDS)     \
+    S(document_get, 358, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_GET_FIELDS) \
+    S(document_put, 359, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_PUT_FIELDS) \
+    S(document, 360, TR_MESSAGE, 1, TR_PRIORITY, TR_DOCUMENT_FIELDS)
+
+TR_FILES_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+#endif

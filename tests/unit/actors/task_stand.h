@@ -1,0 +1,120 @@
+/*
+ * What the tests of a task stand on: a stage with a parent that begins one task and writes down
+ * what it hears of it, an outside that answers as the test says, and plugins made of functions.
+ */
+#ifndef TR_TESTS_UNIT_ACTORS_TASK_STAND_H
+#define TR_TESTS_UNIT_ACTORS_TASK_STAND_H
+
+#include "actors/engine.h"
+#include "actors/task.h"
+#include "plugins/plugin.h"
+#include "tests/sim/model_store.h"
+#include "tests/support/stage.h"
+
+/* The plugin `puppet`: what its functions do is the test's. Its state counts. */
+#define TR_PUPPET_STATE_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, events, 1, 0)                 \
+    FIELD(u64, call, 1, 0)                   \
+    ARRAY(text, words, 5000, 1, 0)
+#define TR_BOSS_FIELDS(FIELD, ARRAY) FIELD(ref, child, 1, 0)
+#define TR_BOSS_GO_FIELDS(FIELD, ARRAY) FIELD(bytes, start, 1, 0)
+#define TR_OUTSIDE_FIELDS(FIELD, ARRAY) FIELD(u64, number, 1, 0)
+
+#define TASK_STAND_SCHEMAS(S)                                           \
+    S(puppet_state, 61100, TR_STATE, 1, 0, TR_PUPPET_STATE_FIELDS)      \
+    S(boss, 61101, TR_STATE, 1, 0, TR_BOSS_FIELDS)                      \
+    S(boss_go, 61100, TR_MESSAGE, 1, TR_DURABLE, TR_BOSS_GO_FIELDS)     \
+    S(outside_ask, 61101, TR_MESSAGE, 1, TR_DURABLE, TR_OUTSIDE_FIELDS) \
+    S(outside_told, 61102, TR_MESSAGE, 1, TR_DURABLE, TR_OUTSIDE_FIELDS)
+
+TASK_STAND_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+typedef int task_stand_function(struct tr_task_context *task, struct tr_puppet_state *state,
+                                const struct tr_task_event *event,
+                                struct tr_transition *transition);
+
+/* A message that left for a service. */
+struct outside_message {
+    struct tr_ref from;
+    uint16_t service;
+    uint16_t type;
+    uint8_t version;
+    uint8_t kind;
+    uint64_t sequence;
+    struct tr_bytes body; /* lives until the stand ends */
+};
+
+#define STAND_NEWS_MAX 64
+#define STAND_OUTSIDE_MAX 4096
+
+struct task_stand {
+    struct stage stage;
+    struct tri_model *model; /* NULL: without a store */
+    struct tri_store *store;
+    struct tr_engine *engine;
+    uint64_t graph;
+    const struct tr_graph *compiled;
+    struct tr_ref boss;
+
+    /* What the boss heard. */
+    uint32_t ended_count;
+    struct tr_node_ended ended; /* texts are copies */
+    uint32_t news_count;
+    struct tr_node_news news[STAND_NEWS_MAX];
+    struct stand_block *blocks; /* copies; not of the engine's memory, which has to come back */
+
+    /* The puppet plugin. */
+    task_stand_function *handle;
+    task_stand_function *abort;
+    uint32_t finalized;
+    uint8_t finalized_phase;
+    bool last_is_hard;
+
+    struct outside_message outside[STAND_OUTSIDE_MAX];
+    uint32_t outside_count;
+};
+
+extern struct task_stand stand;
+extern const struct tr_plugin stand_puppet_plugin;
+extern const struct tr_behaviour stand_boss_behaviour;
+
+/* Compiles a definition and opens a stage; with a store where `is_durable`. */
+void stand_begin(const char *yaml, bool is_durable);
+void stand_end(void);
+
+/* The process ends, and another one begins with what is in the store. */
+void stand_crash(void);
+
+/* Begins node `id` of workflow `main` with these inputs (JSON list of slots by type). */
+struct stand_start {
+    const char *node;
+    const char *inputs; /* a JSON object, NULL: none */
+    uint64_t element;   /* with is_element */
+    bool is_element;
+    uint8_t cache_mode;
+};
+void stand_start(const struct stand_start *start);
+
+/* The task, if it lives, and its state. */
+struct tri_actor *stand_task(void);
+const struct tr_task_state *stand_state(void);
+
+/* Reads what has left for services since the last look. Returns how many there are in all. */
+uint32_t stand_look_outside(void);
+
+/* The last message of a schema that left, or NULL. */
+const struct outside_message *stand_outside_last(const struct tr_schema *schema);
+uint32_t stand_outside_times(const struct tr_schema *schema);
+
+/* Answers a call, or says something without one (`kind` TR_KIND_TELL). */
+void stand_answer(const struct outside_message *call, const struct tr_schema *schema,
+                  const void *body);
+void stand_say(uint16_t service, const struct tr_schema *schema, const void *body);
+
+/* Says node_abort in the boss's place. */
+void stand_abort(uint8_t phase, bool is_hard);
+
+/* The outputs that the boss heard, as JSON: a list of values. */
+const char *stand_outputs(void);
+
+#endif
