@@ -16,11 +16,6 @@
 
 struct array_stand array_stand;
 
-#if !__has_include("actors/workflow.c")
-/* The program's own, until there is one; nothing of it but its number is used here. */
-const struct tr_behaviour tr_workflow_behaviour = {.name = "workflow", .id = 101};
-#endif
-
 /* `bytes` is a packed node_start for the hub to give to its array, or none: an abort. */
 #define TR_HUB_WORD_FIELDS(FIELD, ARRAY) \
     FIELD(any, start, 1, 0)              \
