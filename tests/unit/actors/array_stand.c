@@ -16,11 +16,6 @@
 
 struct array_stand array_stand;
 
-/* The program's behaviours, until the engine has all of them; children here have their numbers. */
-__attribute__((weak)) const struct tr_behaviour tr_task_behaviour = {.name = "task", .id = 102};
-__attribute__((weak))
-const struct tr_behaviour tr_workflow_behaviour = {.name = "workflow", .id = 101};
-
 /* `bytes` is a packed node_start for the hub to give to its array, or none: an abort. */
 #define TR_HUB_WORD_FIELDS(FIELD, ARRAY) \
     FIELD(any, start, 1, 0)              \

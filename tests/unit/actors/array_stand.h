@@ -42,7 +42,7 @@ struct array_stand_blob {
     size_t size;
 };
 
-#define ARRAY_STAND_CHILDREN 4096
+#define ARRAY_STAND_CHILDREN 8192
 #define ARRAY_STAND_BLOBS 64
 
 struct array_stand {
