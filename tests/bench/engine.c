@@ -142,11 +142,6 @@ static int element_handle(struct tr_context *context, void *state, const struct 
 static const struct tr_behaviour element_behaviour = {
     .name = "task", .id = 102, .state = &tr_bench_element_schema, .handle = element_handle};
 
-#if !__has_include("actors/workflow.c")
-/* The program's own, until there is one; nothing of it but its number is used here. */
-const struct tr_behaviour tr_workflow_behaviour = {.name = "workflow", .id = 101};
-#endif
-
 static const struct tr_behaviour *const behaviours[] = {&hub_behaviour, &tr_array_behaviour,
                                                         &element_behaviour};
 

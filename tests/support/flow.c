@@ -321,10 +321,6 @@ static const struct tr_behaviour task_puppet = {
 static const struct tr_behaviour array_puppet = {
     .name = "array", .id = 103, .state = &tr_flow_puppet_schema, .handle = puppet_handle};
 
-/* What the engine spawns goes by ids; where the actors themselves are linked, they are these. */
-__attribute__((weak)) const struct tr_behaviour tr_task_behaviour = {.name = "task", .id = 102};
-__attribute__((weak)) const struct tr_behaviour tr_array_behaviour = {.name = "array", .id = 103};
-
 /* ---------------------------------------------------------------- the client */
 
 static int client_handle(struct tr_context *context, void *generic,
