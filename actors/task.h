@@ -254,6 +254,10 @@ TR_MUST_USE int tri_outputs_from_json(struct tri_task *task, struct tr_text json
                                       struct tr_text *problem);
 TR_MUST_USE int tri_inputs_to_json(struct tri_task *task, struct tr_text *json);
 
+/* task_document.c: a failure from the error document of a task. TR_MEMORY. */
+TR_MUST_USE int tri_failure_from_json(struct tri_task *task, struct tr_text json,
+                                      struct tr_transition *transition);
+
 /* A text of a literal in the handling's memory. */
 #define TRI_LITERAL_TEXT(literal) \
     ((struct tr_text){.data = "" literal, .size = sizeof(literal) - 1})

@@ -190,6 +190,13 @@ static struct tr_task_variable api_output(struct tr_task_context *side, uint32_t
     return variable_of(&behind(side)->task->interface.outputs, index);
 }
 
+static int api_failure_json(struct tr_task_context *side, struct tr_text json,
+                            struct tr_transition *transition)
+{
+    struct tri_task *task = behind(side);
+    return noted(task, tri_failure_from_json(task, json, transition));
+}
+
 const struct tr_task_api tri_task_api = {
     .abi = TR_PLUGIN_ABI,
     .now_ms = api_now_ms,
@@ -210,4 +217,5 @@ const struct tr_task_api tri_task_api = {
     .folder = api_folder,
     .input = api_input,
     .output = api_output,
+    .failure_json = api_failure_json,
 };

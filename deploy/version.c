@@ -1,32 +1,29 @@
 /*
  * `troupe version`.
  */
-#include <getopt.h>
 #include <stdio.h>
 
-#include "deploy/command.h"
+#include "deploy/commands.h"
 
-int tr_command_version(int argc, char **argv)
+static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    enum tr_output output = TR_OUTPUT_TEXT;
-    int option;
-    while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
-        if (option != 'o') {
-            return tr_command_help("version", option != 'h');
-        }
-        if (!tr_output_read("version", optarg, &output)) {
-            return TR_EXIT_USAGE;
-        }
-    }
-    if (output == TR_OUTPUT_JSON) {
+    switch (invocation->output) {
+    case TR_OUTPUT_JSON:
         printf("{\"version\":\"%s\"}\n", TR_PROGRAM_VERSION);
-    } else {
+        break;
+    case TR_OUTPUT_YAML:
+        printf("version: \"%s\"\n", TR_PROGRAM_VERSION);
+        break;
+    default:
         printf("troupe %s\n", TR_PROGRAM_VERSION);
     }
     return TR_EXIT_DONE;
 }
+
+const struct tr_command tr_command_version = {
+    .name = "version",
+    .summary = "print the version of the program",
+    .words = "",
+    .outputs = "text|json|yaml",
+    .run = run,
+};

@@ -129,6 +129,14 @@ TR_MUST_USE static inline int tr_task_folder(struct tr_task_context *task, struc
     return task->api->folder(task, path);
 }
 
+/* Fails with what an error document says. */
+TR_MUST_USE static inline int tr_task_failure_json(struct tr_task_context *task,
+                                                   struct tr_text json,
+                                                   struct tr_transition *transition)
+{
+    return task->api->failure_json(task, json, transition);
+}
+
 /* Reads the message of an event: tr_task_event_read(event, process_over, &over). */
 #define tr_task_event_is(event, schema_name) ((event)->type == tr_##schema_name##_schema.id)
 #define tr_task_event_read(event, schema_name, value) \

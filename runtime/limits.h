@@ -161,6 +161,9 @@
 /* Columns of one record's table; a key takes two, a reference three. */
 #define TR_RECORD_COLUMNS_MAX 64
 
+/* Conditions of one reading of records. */
+#define TR_READER_FILTERS_MAX 16
+
 /* The packed bytes of the fields that are the key of a record's row. */
 #define TR_ROW_KEY_BYTES_MAX 16384
 

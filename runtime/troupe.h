@@ -124,6 +124,9 @@ uint64_t tr_random(struct tr_context *context);
 
 struct tr_ref tr_self(const struct tr_context *context);
 
+/* The actor that began a group, alive or not: a root, or a child that was spawned with is_group. */
+struct tr_ref tr_group_root(uint64_t group);
+
 /* The parent; serial 0 for one that the host itself gave birth to. */
 struct tr_ref tr_parent(const struct tr_context *context);
 
@@ -263,8 +266,9 @@ struct tr_host_options {
     size_t behaviour_count;
     const struct tr_schema *const *records; /* that tr_record writes */
     size_t record_count;
-    uint64_t seed; /* of randomness; 0: from the system */
-    bool has_http; /* TR_SERVICE_HTTP is there to be called */
+    const struct tr_views *views; /* of these records, for people who query them; NULL: none */
+    uint64_t seed;                /* of randomness; 0: from the system */
+    bool has_http;                /* TR_SERVICE_HTTP is there to be called */
     /* argv of the keeper of processes, ended by NULL; NULL: TR_SERVICE_PROCESSES is not there */
     const char *const *keeper_command;
     uint32_t jobs;             /* processes that run at once; 0: one per core */
@@ -302,7 +306,32 @@ TR_MUST_USE int tr_host_tell(struct tr_host *host, struct tr_ref to, const struc
 TR_MUST_USE int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms,
                              int *reason);
 
-/* The actor named so, from the root: "/orders/worker[3]". TR_NOT_FOUND. */
+/*
+ * Asks an actor from outside, and waits: `take` (or NULL) gets the answer, whose views live until
+ * it returns. What is answered is committed. Errors: TR_TIMEOUT (`timeout_ms`; 0 waits for ever),
+ * TR_NO_ACTOR, the reason of the actor's end, and why the host cannot go on.
+ */
+TR_MUST_USE int tr_host_ask(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
+                            const void *body, uint64_t timeout_ms,
+                            void (*take)(void *self, const struct tr_message *answer), void *self);
+
+/* Hears of the end of an actor from now on; tr_host_ended tells it. TR_CLOSED, TR_MEMORY. */
+TR_MUST_USE int tr_host_monitor(struct tr_host *host, struct tr_ref actor, uint64_t *monitor);
+
+/* Gives the reason of an end that a monitor has heard of, once; TR_NOT_FOUND: it has not come. */
+TR_MUST_USE int tr_host_ended(struct tr_host *host, struct tr_ref actor, uint64_t monitor,
+                              int *reason);
+
+/*
+ * Lies down until something comes for this thread, until `descriptor` is readable (-1: none), or
+ * the time is over; may return early. TR_CLOSED, or why the host cannot go on.
+ */
+TR_MUST_USE int tr_host_rest(struct tr_host *host, int descriptor, uint64_t timeout_ms);
+
+/*
+ * The actor named so, from the root: "/orders/worker[3]"; before the start of a host among those
+ * that it has loaded. TR_NOT_FOUND.
+ */
 TR_MUST_USE int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor);
 
 /* Moves an actor, with what is in its mailbox, to another worker; returns when it runs there. */
@@ -348,6 +377,27 @@ struct tr_dead_letter {
  */
 TR_MUST_USE int tr_host_dead_letters(struct tr_host *host, struct tr_dead_letter *letters,
                                      size_t capacity, size_t *count);
+
+/* An actor as its worker sees it. Texts live as long as the call that shows it. */
+struct tr_actor_seen {
+    struct tr_ref actor;
+    struct tr_text address; /* from the root, or from "~" where the rest lives on another worker */
+    struct tr_text behaviour;
+    struct tr_text phase; /* "idle", "ready", "backing off", "quarantined", … */
+    uint32_t worker;
+    uint32_t mailbox;
+    uint32_t edges;   /* timers, monitors, links, open questions */
+    uint64_t waiting; /* open questions and calls among them */
+};
+
+/*
+ * Shows each actor whose address matches a pattern (as in taps: `*` within a name, `**` anything),
+ * of each worker at most `limit`. `found` (or NULL) is how many match in all. Thread and errors as
+ * tr_host_metrics.
+ */
+TR_MUST_USE int tr_host_actors(struct tr_host *host, struct tr_text pattern, uint32_t limit,
+                               void (*visit)(void *self, const struct tr_actor_seen *actor),
+                               void *self, uint64_t *found);
 
 /*
  * Writes the flight recorders of all workers to a file descriptor, one event a line. Thread and

@@ -168,6 +168,12 @@ struct tr_task_api {
     /* What the inputs and outputs are called; `index` is below the template's count. */
     struct tr_task_variable (*input)(struct tr_task_context *task, uint32_t index);
     struct tr_task_variable (*output)(struct tr_task_context *task, uint32_t index);
+    /*
+     * Reads an error document, {"code", "message", "recoverable"}, into the transition, which
+     * becomes a failure of the user's whatever stands in it.
+     */
+    int (*failure_json)(struct tr_task_context *task, struct tr_text json,
+                        struct tr_transition *transition);
 };
 
 /* The head of what a plugin's functions are handed; the rest is the engine's. */

@@ -13,9 +13,16 @@
 /* sleep: until when, on the wall clock; 0 before it has begun. */
 #define TR_SLEEP_STATE_FIELDS(FIELD, ARRAY) FIELD(u64, until_ms, 1, 0)
 
-#define TR_STATE_PLUGIN_SCHEMAS(S)                           \
-    S(echo_state, 200, TR_STATE, 1, 0, TR_ECHO_STATE_FIELDS) \
-    S(sleep_state, 201, TR_STATE, 1, 0, TR_SLEEP_STATE_FIELDS)
+/* process: the calls that wait for the end and for a stop, 0: none; whether no log was written. */
+#define TR_PROCESS_ATTEMPT_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, run, 1, 0)                       \
+    FIELD(u64, stop, 1, 0)                      \
+    FIELD(bool, is_quiet, 1, 0)
+
+#define TR_STATE_PLUGIN_SCHEMAS(S)                             \
+    S(echo_state, 200, TR_STATE, 1, 0, TR_ECHO_STATE_FIELDS)   \
+    S(sleep_state, 201, TR_STATE, 1, 0, TR_SLEEP_STATE_FIELDS) \
+    S(process_attempt, 202, TR_STATE, 1, 0, TR_PROCESS_ATTEMPT_FIELDS)
 
 TR_STATE_PLUGIN_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

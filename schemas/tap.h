@@ -30,10 +30,15 @@
     FIELD(u64, wish, 1, 0)                \
     FIELD(u32, tap, 1, 0)
 
-/* Asks for a copy of what a worker knows: runtime/host/observe.h lists what there is. */
+/*
+ * Asks for a copy of what a worker knows: runtime/host/observe.h lists what there is. Of actors
+ * those whose address matches `pattern`, at most `limit`.
+ */
 #define TR_OBSERVE_FIELDS(FIELD, ARRAY) \
     FIELD(u64, wish, 1, 0)              \
-    FIELD(u8, what, 1, 0)
+    FIELD(u8, what, 1, 0)               \
+    FIELD(text, pattern, 1, 0)          \
+    FIELD(u32, limit, 1, 0)
 
 /*
  * A worker's answer to any of these. `data` is in the machine's form, since it never leaves the

@@ -145,6 +145,12 @@ int tri_group_birth(struct tri_worker *worker, struct tri_group *group, uint64_t
     return error;
 }
 
+/* The first birth of a group, on the worker that made its number. */
+struct tr_ref tr_group_root(uint64_t group)
+{
+    return (struct tr_ref){.key = {group, 1U << 4 | (group & (TR_WORKERS_MAX - 1))}};
+}
+
 uint64_t tri_group_number_new(struct tri_worker *worker)
 {
     uint64_t number = ++worker->next_group;

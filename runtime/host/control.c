@@ -19,6 +19,15 @@ struct tri_ended {
     bool is_open; /* it has not come yet */
 };
 
+/* A question to an actor, while its answer is waited for. */
+struct tri_asking {
+    uint64_t ask; /* the number of its envelope */
+    void (*take)(void *self, const struct tr_message *answer);
+    void *self;
+    bool is_over;
+    int reason; /* of its failure */
+};
+
 /* Everything that can come in here, as far as somebody waits for it. */
 struct answer {
     uint64_t wish;    /* of a granted; 0: none */
@@ -85,6 +94,34 @@ static bool take_observed(struct tr_host *host, struct tr_bytes bytes)
     return true;
 }
 
+/* Takes an actor's answer, or the failure of the question; whether it was one of either. */
+static bool take_reply(struct tr_host *host, struct tr_bytes bytes)
+{
+    struct tr_message message = {
+        .envelope = bytes.data,
+        .type = tr_envelope_get(bytes.data, 16, type),
+        .version = tr_envelope_get(bytes.data, 8, version),
+        .kind = tr_envelope_get(bytes.data, 8, kind),
+        .body = tr_envelope_body(bytes.data),
+    };
+    bool is_failure = tr_message_is(&message, &tr_ask_failed_schema);
+    if (message.kind != TR_KIND_REPLY && !is_failure) {
+        return false;
+    }
+    struct tri_asking *asking = host->asking;
+    if (asking == NULL || asking->is_over || asking->ask != tr_message_ask(&message)) {
+        return true; /* it came too late */
+    }
+    struct tr_ask_failed failed = {0};
+    asking->is_over = true;
+    if (is_failure && tr_message_read(&message, ask_failed, &failed) == 0) {
+        asking->reason = -(int)failed.reason;
+    } else if (asking->take != NULL) {
+        asking->take(asking->self, &message);
+    }
+    return true;
+}
+
 static void read_answer(struct tr_bytes bytes, struct answer *answer)
 {
     uint16_t type = tr_envelope_get(bytes.data, 16, type);
@@ -146,7 +183,7 @@ static bool read_frames(struct tr_host *host, uint64_t wish, struct answer *foun
         size_t offset = 0;
         while (tri_frame_next(&frame, &offset, &bytes, &is_stored)) {
             struct answer answer = {0};
-            if (take_observed(host, bytes)) {
+            if (take_observed(host, bytes) || take_reply(host, bytes)) {
                 continue;
             }
             read_answer(bytes, &answer);
@@ -289,6 +326,75 @@ static int await_down(struct tr_host *host, uint64_t monitor, struct tr_key acto
     }
 }
 
+int tr_host_monitor(struct tr_host *host, struct tr_ref actor, uint64_t *monitor)
+{
+    struct tr_monitor wish = {.monitor = ++host->wishes};
+    if (!host->is_started) {
+        return TR_CLOSED;
+    }
+    *monitor = wish.monitor;
+    return tell_actor(host, actor, TR_KIND_CONTROL, &tr_monitor_schema, &wish);
+}
+
+int tr_host_ended(struct tr_host *host, struct tr_ref actor, uint64_t monitor, int *reason)
+{
+    return take_ended(host, monitor, actor.key, reason) ? 0 : TR_NOT_FOUND;
+}
+
+int tr_host_rest(struct tr_host *host, int descriptor, uint64_t timeout_ms)
+{
+    struct answer unused;
+    if (!host->is_started) {
+        return TR_CLOSED;
+    }
+    tri_voice_flush(&host->voice);
+    if (descriptor >= 0 && host->voice.link->ops->wait_also != NULL) {
+        tri_link_wait_also(host->voice.link, descriptor, timeout_ms * 1000000);
+    } else {
+        tri_link_wait(host->voice.link, timeout_ms * 1000000);
+    }
+    (void)read_frames(host, 0, &unused);
+    return atomic_load(&host->fatal);
+}
+
+/* Waits for the answer of an actor. */
+static int await_reply(struct tr_host *host, const struct tri_asking *asking, uint64_t timeout_ms)
+{
+    uint64_t begin_ns = tri_monotonic_ns(host->env);
+    while (!asking->is_over) {
+        uint64_t waited_ms = (tri_monotonic_ns(host->env) - begin_ns) / 1000000;
+        int error = atomic_load(&host->fatal);
+        if (error == 0 && timeout_ms != 0 && waited_ms >= timeout_ms) {
+            error = TR_TIMEOUT;
+        }
+        if (error != 0) {
+            return error;
+        }
+        uint64_t left_ns = timeout_ms == 0 ? WAIT_SLICE_NS : (timeout_ms - waited_ms) * 1000000;
+        tri_control_rest(host, left_ns < WAIT_SLICE_NS ? left_ns : WAIT_SLICE_NS);
+    }
+    return asking->reason;
+}
+
+int tr_host_ask(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
+                const void *body, uint64_t timeout_ms,
+                void (*take)(void *self, const struct tr_message *answer), void *self)
+{
+    struct tri_asking asking = {.take = take, .self = self};
+    if (!host->is_started) {
+        return TR_CLOSED;
+    }
+    int error = tell_actor(host, to, TR_KIND_ASK, schema, body);
+    if (error != 0) {
+        return error;
+    }
+    asking.ask = host->voice.said;
+    host->asking = &asking;
+    error = await_reply(host, &asking, timeout_ms);
+    host->asking = NULL;
+    return error;
+}
+
 int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms, int *reason)
 {
     struct tr_monitor monitor = {.monitor = ++host->wishes};
@@ -310,10 +416,20 @@ int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t timeout_ms,
     return error;
 }
 
+/* Before the threads run the workers are this thread's own. */
+static int find_loaded(struct tr_host *host, struct tr_text address, struct tr_ref *actor)
+{
+    int error = TR_NOT_FOUND;
+    for (uint32_t i = 0; i < host->shared.worker_count && error == TR_NOT_FOUND; i++) {
+        error = tri_worker_find(&host->workers[i], address, actor);
+    }
+    return error;
+}
+
 int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor)
 {
     if (!host->is_started) {
-        return TR_CLOSED;
+        return host->thread_count == 0 ? find_loaded(host, address, actor) : TR_CLOSED;
     }
     int error = TR_NOT_FOUND;
     for (uint32_t i = 0; i < host->shared.worker_count && error == TR_NOT_FOUND; i++) {

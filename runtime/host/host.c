@@ -142,6 +142,7 @@ static int open_store(const struct tr_host_options *options, char *explain,
         .durability = options->durability,
         .records = options->records,
         .record_count = options->record_count,
+        .views = options->views,
     };
     return tri_sqlite_open(&store_options, explain, store);
 }

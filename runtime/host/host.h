@@ -38,6 +38,7 @@ struct tr_host {
     uint64_t wishes;
     struct tri_ended *ended;          /* DOWNs that came while something else was waited for */
     struct tri_gathering *gathering;  /* answers that are waited for */
+    struct tri_asking *asking;        /* the answer of an actor that is waited for */
     struct tr_tap *taps[TR_TAPS_MAX]; /* open, or not let go of by every worker */
     uint32_t next_worker;
     /* Threads. */

@@ -13,36 +13,46 @@ static struct tr_bytes bytes_of(const void *data, size_t size)
     return (struct tr_bytes){.data = data, .size = size};
 }
 
-static struct tr_bytes copy_metrics(struct tri_worker *worker, void *room)
+static int copy_metrics(struct tri_worker *worker, const struct tr_observe *observe,
+                        struct tri_copy *copy)
 {
-    (void)room;
-    return bytes_of(&worker->metrics, sizeof worker->metrics);
+    (void)observe;
+    copy->bytes = bytes_of(&worker->metrics, sizeof worker->metrics);
+    return 0;
 }
 
-static struct tr_bytes copy_dead_letters(struct tri_worker *worker, void *room)
+static int copy_dead_letters(struct tri_worker *worker, const struct tr_observe *observe,
+                             struct tri_copy *copy)
 {
-    (void)room;
+    (void)observe;
     uint64_t count = worker->metrics.dead_letters;
     count = count < TR_DEAD_LETTERS_KEPT ? count : TR_DEAD_LETTERS_KEPT;
-    return bytes_of(worker->dead_letters, count * sizeof *worker->dead_letters);
+    copy->bytes = bytes_of(worker->dead_letters, count * sizeof *worker->dead_letters);
+    return 0;
 }
 
 /* The ring, straightened out. */
-static struct tr_bytes copy_recorder(struct tri_worker *worker, void *room)
+static int copy_recorder(struct tri_worker *worker, const struct tr_observe *observe,
+                         struct tri_copy *copy)
 {
-    struct tri_event *events = room;
+    (void)observe;
+    struct tri_event *events = tr_alloc(TR_RECORDER_EVENTS * sizeof *events);
+    if (events == NULL) {
+        return TR_MEMORY;
+    }
     size_t count = tri_recorder_copy(&worker->recorder, events);
-    return bytes_of(events, count * sizeof *events);
+    *copy = (struct tri_copy){events, bytes_of(events, count * sizeof *events)};
+    return 0;
 }
 
-/* How each observable is copied, and the room that it needs to be put in order. */
-static const struct {
-    struct tr_bytes (*copy)(struct tri_worker *worker, void *room);
-    size_t room_bytes;
-} observables[TRI_OBSERVABLE_COUNT] = {
-    [TRI_OBSERVE_METRICS] = {copy_metrics, 1},
-    [TRI_OBSERVE_DEAD_LETTERS] = {copy_dead_letters, 1},
-    [TRI_OBSERVE_RECORDER] = {copy_recorder, TR_RECORDER_EVENTS * sizeof(struct tri_event)},
+/* How each observable is copied. */
+static int (*const observables[TRI_OBSERVABLE_COUNT])(struct tri_worker *worker,
+                                                      const struct tr_observe *observe,
+                                                      struct tri_copy *copy) = {
+    [TRI_OBSERVE_METRICS] = copy_metrics,
+    [TRI_OBSERVE_DEAD_LETTERS] = copy_dead_letters,
+    [TRI_OBSERVE_RECORDER] = copy_recorder,
+    [TRI_OBSERVE_ACTORS] = tri_observe_actors,
 };
 
 static int answer(struct tri_worker *worker, const struct tr_observe *observe)
@@ -50,17 +60,14 @@ static int answer(struct tri_worker *worker, const struct tr_observe *observe)
     if (observe->what >= TRI_OBSERVABLE_COUNT) {
         return TR_INVALID;
     }
-    void *room = tr_alloc(observables[observe->what].room_bytes);
-    if (room == NULL) {
-        return TR_MEMORY;
+    struct tri_copy copy = {0};
+    int error = observables[observe->what](worker, observe, &copy);
+    if (error == 0) {
+        struct tr_observed observed = {
+            .wish = observe->wish, .worker = worker->index, .data = copy.bytes};
+        error = tri_tell_worker_large(worker, TRI_PLACE_CONTROL, &tr_observed_schema, &observed);
     }
-    struct tr_observed observed = {
-        .wish = observe->wish,
-        .worker = worker->index,
-        .data = observables[observe->what].copy(worker, room),
-    };
-    int error = tri_tell_worker_large(worker, TRI_PLACE_CONTROL, &tr_observed_schema, &observed);
-    tr_free(room);
+    tr_free(copy.room);
     return error;
 }
 

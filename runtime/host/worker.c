@@ -278,20 +278,39 @@ static struct tri_actor *child_named(struct tri_worker *worker, struct tr_key pa
     return NULL;
 }
 
-/* The first actor of a group with this name. */
-static struct tri_actor *root_named(struct tri_worker *worker, struct tr_text name)
+/* How much of an address a root's name takes, slash included; names may hold slashes themselves. */
+static size_t root_size(struct tr_text address, struct tr_text name)
+{
+    size_t begin = address.size > 0 && address.data[0] == '/' ? 1 : 0;
+    size_t size = begin + name.size;
+    bool is_prefix = name.size > 0 && size <= address.size &&
+                     memcmp(address.data + begin, name.data, name.size) == 0;
+    bool is_whole = is_prefix && (size == address.size || address.data[size] == '/' ||
+                                  address.data[size] == '[');
+    return is_whole ? size : 0;
+}
+
+/* The root whose name is the longest beginning of the address, which is cut off. */
+static struct tri_actor *root_named(struct tri_worker *worker, struct tr_text *address)
 {
     char buffer[TR_NAME_BYTES_MAX + 1];
+    struct tri_actor *root = NULL;
+    size_t longest = 0;
     uint64_t cursor = 0;
     uint32_t slot;
     while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
         struct tri_actor *actor = tri_actor_at(worker, slot);
-        if (tr_key_is_none(actor->parent) &&
-            tr_text_equal(tri_actor_name(actor, buffer, sizeof buffer), name)) {
-            return actor;
+        if (!tr_key_is_none(actor->parent)) {
+            continue;
+        }
+        size_t size = root_size(*address, tri_actor_name(actor, buffer, sizeof buffer));
+        if (size > longest) {
+            longest = size;
+            root = actor;
         }
     }
-    return NULL;
+    *address = (struct tr_text){.data = address->data + longest, .size = address->size - longest};
+    return root;
 }
 
 /* Cuts the next name off an address: "/a", then "[3]", then "/b". */
@@ -310,7 +329,7 @@ static struct tr_text next_name(struct tr_text *address)
 
 int tri_worker_find(struct tri_worker *worker, struct tr_text address, struct tr_ref *found)
 {
-    struct tri_actor *actor = root_named(worker, next_name(&address));
+    struct tri_actor *actor = root_named(worker, &address);
     while (actor != NULL && address.size > 0) {
         actor = child_named(worker, actor->key, next_name(&address));
     }

@@ -150,6 +150,9 @@ static int take_over(struct tri_sqlite *self)
         error = tri_sqlite_records_upgrade(self);
     }
     if (error == 0) {
+        error = tri_sqlite_views_upgrade(self);
+    }
+    if (error == 0) {
         error = find_pages(self);
     }
     if (error == 0) {
@@ -207,6 +210,7 @@ int tri_sqlite_open(const struct tri_store_options *options, char *explain,
     self->lock_descriptor = -1;
     self->durability = options->durability;
     self->read_only = options->read_only;
+    self->views = options->views;
     (void)tri_sqlite_say(self, 0, "no error so far");
     int error = open_store(self, options);
     if (error == 0) {

@@ -2,8 +2,10 @@
  * What the files of the SQLite store share; nobody else includes it.
  *
  * Reading order: sqlite_file.c (may this file be touched at all), sqlite_tables.c (what is in it),
- * sqlite_record.c (the tables of records), sqlite.c (opening and closing), sqlite_batch.c and
- * sqlite_commit.c (writing), sqlite_load.c (reading), sqlite_error.c (what went wrong, in words).
+ * sqlite_record.c (the tables of records), sqlite_row.c (their rows), sqlite_view.c (how people see
+ * them), sqlite.c (opening and closing), sqlite_batch.c and sqlite_commit.c (writing),
+ * sqlite_load.c (reading what an engine goes on from), sqlite_reader.c (reading records),
+ * sqlite_error.c (what went wrong, in words).
  *
  * Unsigned 64-bit numbers are stored as the signed numbers of the same bits, which is all SQLite
  * has. So the order of keys is right below 2^63; groups and serials count up from 1 and stay far
@@ -80,8 +82,9 @@ struct tri_sqlite_record {
     const struct tr_schema *schema;
     struct tri_sqlite_column *columns;
     size_t column_count;
-    uint16_t key_count;   /* fields of the key; 0: rows have a number of their own */
-    sqlite3_stmt *insert; /* this and the others prepared when first used */
+    uint8_t stored_version; /* of its table; a reader may find an older one, or 0: none */
+    uint16_t key_count;     /* fields of the key; 0: rows have a number of their own */
+    sqlite3_stmt *insert;   /* this and the others prepared when first used */
     sqlite3_stmt *deletes[TR_ROW_KEYS_MAX]; /* by the first so many fields, less one */
 };
 
@@ -100,7 +103,8 @@ struct tri_sqlite {
     sqlite3_stmt *statements[TRI_SQL_COUNT];
     struct tri_sqlite_record *records;
     size_t record_count;
-    void *row; /* one unpacked record, as large as the largest */
+    const struct tr_views *views; /* may be NULL */
+    void *row;                    /* one unpacked record, as large as the largest */
     struct tri_sqlite_batch batch;
     enum tr_durability durability;
     bool read_only;
@@ -216,9 +220,25 @@ TR_MUST_USE int tri_sqlite_record_insert(struct tri_sqlite *self, struct tri_sql
 TR_MUST_USE int tri_sqlite_record_delete(struct tri_sqlite *self, struct tri_sqlite_record *record,
                                          uint64_t count, sqlite3_stmt **statement);
 
+/* Adds `SELECT` all columns `FROM` its table; and `ORDER BY` its key, or as rows came. */
+void tri_sqlite_record_select(const struct tri_sqlite_record *record, sqlite3_str *text);
+void tri_sqlite_record_order(const struct tri_sqlite_record *record, sqlite3_str *text);
+
+/* --- sqlite_row.c --- */
+
 /* Gives one column of the unpacked record `row` to SQLite. */
 void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void *row,
                               sqlite3_context *context);
+
+/* Reads the row that a statement made by `select` has reached into the store's `row`. */
+TR_MUST_USE int tri_sqlite_record_read(struct tri_sqlite *self,
+                                       const struct tri_sqlite_record *record,
+                                       sqlite3_stmt *statement);
+
+/* --- sqlite_view.c --- */
+
+/* Makes the indexes and views that are missing or have changed; in a transaction for writing. */
+TR_MUST_USE int tri_sqlite_views_upgrade(struct tri_sqlite *self);
 
 /* --- sqlite_batch.c --- */
 

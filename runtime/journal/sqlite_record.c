@@ -233,7 +233,7 @@ static int remember_version(struct tri_sqlite *self, const struct tr_schema *sch
     return execute_built(self, text, "remembering a record's version");
 }
 
-static int upgrade(struct tri_sqlite *self, const struct tri_sqlite_record *record)
+static int upgrade(struct tri_sqlite *self, struct tri_sqlite_record *record)
 {
     const struct tr_schema *schema = record->schema;
     sqlite3_int64 version = 0;
@@ -247,6 +247,7 @@ static int upgrade(struct tri_sqlite *self, const struct tri_sqlite_record *reco
                               "version of the program knows %d; use the one that wrote it",
                               self->path, schema->name, (long long)version, schema->version);
     }
+    record->stored_version = self->read_only ? (uint8_t)version : schema->version;
     if (version == schema->version || self->read_only) {
         return 0;
     }
@@ -319,89 +320,27 @@ int tri_sqlite_record_delete(struct tri_sqlite *self, struct tri_sqlite_record *
     return 0;
 }
 
-/* Text and bytes of no length are not NULL, whatever their pointer is. */
-static void result_text(sqlite3_context *context, const void *data, size_t size)
+void tri_sqlite_record_select(const struct tri_sqlite_record *record, sqlite3_str *text)
 {
-    sqlite3_result_text64(context, size > 0 ? data : "", size, SQLITE_STATIC, SQLITE_UTF8);
+    sqlite3_str_appendall(text, "SELECT ");
+    for (size_t i = 0; i < record->column_count; i++) {
+        const struct tri_sqlite_column *column = &record->columns[i];
+        sqlite3_str_appendall(text, i == 0 ? "" : ", ");
+        if (column->field->since <= record->stored_version) {
+            sqlite3_str_appendf(text, "\"%w%s\"", column->field->name, column_suffix(column));
+        } else {
+            sqlite3_str_appendall(text, "NULL"); /* a column that this table does not have */
+        }
+    }
+    sqlite3_str_appendf(text, " FROM \"record_%w\"", record->schema->name);
 }
 
-static void result_bytes(sqlite3_context *context, const void *data, size_t size)
+void tri_sqlite_record_order(const struct tri_sqlite_record *record, sqlite3_str *text)
 {
-    sqlite3_result_blob64(context, size > 0 ? data : "", size, SQLITE_STATIC);
-}
-
-/* Array fields are text or bytes that lie in the row itself: a size, and the bytes behind it. */
-static void result_array(const struct tr_field *field, const uint8_t *at, sqlite3_context *context)
-{
-    uint16_t size;
-    memcpy(&size, at, sizeof size);
-    if (field->kind == TR_FIELD_text) {
-        result_text(context, at + sizeof size, size);
+    sqlite3_str_appendall(text, " ORDER BY ");
+    if (record->key_count == 0) {
+        sqlite3_str_appendall(text, "record_id");
     } else {
-        result_bytes(context, at + sizeof size, size);
-    }
-}
-
-static void result_ref(const struct tr_ref *ref, unsigned part, sqlite3_context *context)
-{
-    uint64_t parts[] = {ref->key.group, ref->key.serial, ref->incarnation};
-    sqlite3_result_int64(context, (sqlite3_int64)parts[part]);
-}
-
-static void result_integer(enum tr_field_kind kind, const void *at, sqlite3_context *context)
-{
-    uint64_t value = 0;
-    if (kind == TR_FIELD_bool) {
-        value = *(const bool *)at;
-    } else if (kind == TR_FIELD_u8) {
-        value = *(const uint8_t *)at;
-    } else if (kind == TR_FIELD_u16) {
-        value = *(const uint16_t *)at;
-    } else if (kind == TR_FIELD_u32) {
-        value = *(const uint32_t *)at;
-    } else {
-        value = *(const uint64_t *)at; /* i64 has the same bits */
-    }
-    sqlite3_result_int64(context, (sqlite3_int64)value);
-}
-
-void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void *row,
-                              sqlite3_context *context)
-{
-    const struct tr_field *field = column->field;
-    const void *at = (const uint8_t *)row + field->offset;
-    if (field->capacity > 0) {
-        result_array(field, at, context);
-        return;
-    }
-    switch (field->kind) {
-    case TR_FIELD_bool:
-    case TR_FIELD_u8:
-    case TR_FIELD_u16:
-    case TR_FIELD_u32:
-    case TR_FIELD_u64:
-    case TR_FIELD_i64:
-        result_integer(field->kind, at, context);
-        break;
-    case TR_FIELD_f64:
-        sqlite3_result_double(context, *(const double *)at);
-        break;
-    case TR_FIELD_key:
-        result_ref(&(struct tr_ref){.key = *(const struct tr_key *)at}, column->part, context);
-        break;
-    case TR_FIELD_ref:
-        result_ref(at, column->part, context);
-        break;
-    case TR_FIELD_text: {
-        const struct tr_text *text = at;
-        result_text(context, text->data, text->size);
-        break;
-    }
-    case TR_FIELD_bytes:
-    case TR_FIELD_any: {
-        const struct tr_bytes *bytes = at;
-        result_bytes(context, bytes->data, bytes->size);
-        break;
-    }
+        append_columns(text, record, columns_of(record, record->key_count));
     }
 }

@@ -13,6 +13,7 @@
 #define TR_RUNTIME_JOURNAL_STORE_H
 
 #include "schemas/field.h"
+#include "schemas/view.h"
 
 /* What a crash may take (design: durability levels). */
 enum tr_durability {
@@ -96,7 +97,8 @@ struct tri_store_options {
     bool read_only;                         /* no lock, no fence, no writing; commit is refused */
     const struct tr_schema *const *records; /* the record schemas, each a table */
     size_t record_count;
-    const char *vfs; /* the database's own file system, NULL: the system's */
+    const struct tr_views *views; /* how people see them, and what they are found by; NULL: none */
+    const char *vfs;              /* the database's own file system, NULL: the system's */
 };
 
 /*

@@ -12,35 +12,33 @@
 #include "schemas/history.h"
 #include "schemas/http.h"
 #include "schemas/process.h"
+#include "schemas/request.h"
+#include "schemas/state_array.h"
 #include "schemas/state_plugin.h"
 #include "schemas/state_task.h"
 #include "schemas/tap.h"
 #include "tests/support/sample.h"
 
-static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
-static const struct tr_schema *const files[] = {TR_FILES_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
-static const struct tr_schema *const flow[] = {TR_FLOW_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
-static const struct tr_schema *const history[] = {TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
-static const struct tr_schema *const http[] = {TR_HTTP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
-static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
-static const struct tr_schema *const state_plugin[] = {
-    TR_STATE_PLUGIN_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
-static const struct tr_schema *const state_task[] = {TR_STATE_TASK_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
-static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
-static const struct tr_schema *const sample[] = {TR_SAMPLE_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+#define LISTS(L)                             \
+    L(control, TR_CONTROL_SCHEMAS)           \
+    L(process, TR_PROCESS_SCHEMAS)           \
+    L(http, TR_HTTP_SCHEMAS)                 \
+    L(files, TR_FILES_SCHEMAS)               \
+    L(tap, TR_TAP_SCHEMAS)                   \
+    L(flow, TR_FLOW_SCHEMAS)                 \
+    L(history, TR_HISTORY_SCHEMAS)           \
+    L(request, TR_REQUEST_SCHEMAS)           \
+    L(state_task, TR_STATE_TASK_SCHEMAS)     \
+    L(state_plugin, TR_STATE_PLUGIN_SCHEMAS) \
+    L(sample, TR_SAMPLE_SCHEMAS)             \
+    L(array, TR_STATE_ARRAY_SCHEMAS)
 
-static const struct tr_schema_list lists[] = {
-    {control, TR_COUNT_OF(control)},
-    {process, TR_COUNT_OF(process)},
-    {http, TR_COUNT_OF(http)},
-    {files, TR_COUNT_OF(files)},
-    {tap, TR_COUNT_OF(tap)},
-    {flow, TR_COUNT_OF(flow)},
-    {sample, TR_COUNT_OF(sample)},
-    {history, TR_COUNT_OF(history)},
-    {state_plugin, TR_COUNT_OF(state_plugin)},
-    {state_task, TR_COUNT_OF(state_task)},
-};
+#define TABLE(name, SCHEMAS) \
+    static const struct tr_schema *const name[] = {SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+LISTS(TABLE)
+
+#define ROW(name, SCHEMAS) {name, TR_COUNT_OF(name)},
+static const struct tr_schema_list lists[] = {LISTS(ROW)};
 
 const struct tr_registry *schemas_all(void)
 {

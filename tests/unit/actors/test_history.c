@@ -4,10 +4,15 @@
  */
 #include "actors/history.h"
 
+#include <ftw.h>
 #include <jansson.h>
+#include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "runtime/journal/reader.h"
+#include "schemas/history_views.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/puppet.h"
 #include "tests/support/stage.h"
@@ -414,6 +419,120 @@ static void forgetting_takes_all_rows_of_one_execution(void **state)
     close_stage();
 }
 
+/* What plain SQL says to somebody at the store's file. */
+static void expect_view(const char *folder, const char *sql, const char *expected)
+{
+    char path[128];
+    sqlite3 *database = NULL;
+    sqlite3_stmt *statement = NULL;
+    (void)snprintf(path, sizeof path, "%s/troupe.db", folder);
+    assert_int_equal(sqlite3_open_v2(path, &database, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 0), expected);
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    (void)status;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static void remove_folder(const char *folder)
+{
+    (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ------------------------------------------------------------ a whole host */
+
+/* Takes a node through a phase with each message, and ends with the last one. */
+static int handle_note(struct tr_context *context, void *state, const struct tr_message *message)
+{
+    static const uint8_t phases[] = {TR_NODE_PHASE_NOT_YET_STARTED, TR_NODE_PHASE_QUEUED,
+                                     TR_NODE_PHASE_RUNNING, TR_NODE_PHASE_SUCCEEDED};
+    struct tr_puppet *puppet = state;
+    if (!tr_message_is(message, &tr_note_schema)) {
+        return tr_unexpected(context, message);
+    }
+    struct tr_node_status node = {.execution = tr_self(context).key.group,
+                                  .path = tr_text_of("list"),
+                                  .phase = phases[puppet->count + 1]};
+    uint64_t changes = puppet->count;
+    TRY(tr_history_node(context, &node, phases[puppet->count], (struct tr_text){0}, &changes));
+    puppet->count = changes;
+    return changes + 1 == TR_COUNT_OF(phases) ? tr_stop(context) : 0;
+}
+
+static const struct tr_behaviour noting = {
+    .name = "noting", .id = 60999, .state = &tr_puppet_schema, .handle = handle_note};
+
+static int count_phases(void *self, const void *row)
+{
+    const struct tr_phase *phase = row;
+    uint64_t *count = self;
+    assert_int_equal(phase->number, ++*count);
+    assert_int_equal(phase->at_ms == 0, 0);
+    return 0;
+}
+
+static int see_node(void *self, const void *row)
+{
+    const struct tr_node_status *node = row;
+    *(uint8_t *)self = node->phase;
+    return 0;
+}
+
+/* The commands' way: the engine lives, and its store is read beside it. */
+static void a_reader_sees_what_a_live_host_has_written(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/troupe_history_XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    const struct tr_behaviour *behaviours[] = {&noting};
+    struct tr_host_options options = {.worker_count = 1,
+                                      .durability = TR_DURABILITY_PROCESS,
+                                      .folder = folder,
+                                      .behaviours = behaviours,
+                                      .behaviour_count = 1,
+                                      .records = tr_history_schemas,
+                                      .record_count = tr_history_schema_count,
+                                      .views = &tr_history_views};
+    struct tr_host *host = NULL;
+    struct tr_ref actor;
+    int reason = -1;
+    assert_int_equal(tr_host_new(&options, NULL, &host), 0);
+    assert_int_equal(tr_host_start(host), 0);
+    struct tr_spawn_options watched = {.is_watched = true};
+    assert_int_equal(tr_host_spawn(host, &noting, &watched, &actor), 0);
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(tr_host_tell(host, actor, &tr_note_schema, &(struct tr_note){i}), 0);
+    }
+    assert_int_equal(tr_host_wait(host, actor, 20000, &reason), 0);
+    assert_int_equal(reason, 0);
+    struct tr_reader_options reading = {
+        .folder = folder, .records = tr_history_schemas, .record_count = tr_history_schema_count};
+    struct tr_reader *reader = NULL;
+    assert_int_equal(tr_reader_open(&reading, NULL, &reader), 0);
+    uint64_t count = 0;
+    uint8_t phase = 0;
+    struct tr_reader_filter mine = tr_filter_number("execution", TR_FILTER_EQUAL, actor.key.group);
+    struct tr_reader_query query = {
+        .record = &tr_phase_schema, .filters = &mine, .filter_count = 1};
+    assert_int_equal(tr_reader_rows(reader, &query, count_phases, &count), 0);
+    assert_int_equal(count, 3);
+    query.record = &tr_node_status_schema;
+    assert_int_equal(tr_reader_rows(reader, &query, see_node, &phase), 0);
+    assert_int_equal(phase, TR_NODE_PHASE_SUCCEEDED);
+    tr_reader_close(reader);
+    tr_host_free(host);
+    expect_view(folder, "SELECT group_concat(phase) FROM events", "queued,running,succeeded");
+    remove_folder(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +543,7 @@ int main(void)
         cmocka_unit_test(one_entry_always_fits),
         cmocka_unit_test(elements_come_in_blocks),
         cmocka_unit_test(forgetting_takes_all_rows_of_one_execution),
+        cmocka_unit_test(a_reader_sees_what_a_live_host_has_written),
     };
     return cmocka_run_group_tests_name("history", tests, NULL, NULL);
 }

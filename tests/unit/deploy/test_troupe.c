@@ -110,13 +110,16 @@ static void test_mistakes_are_named(void **state)
         const char *arguments;
         const char *words;
     } mistakes[] = {
-        {"", "usage: troupe COMMAND"},
+        {"", "name a command"},
         {"chek", "unknown command: chek; did you mean check?"},
-        {"check", "name the files to check"},
-        {"check --wrong x", "troupe check: unrecognized option '--wrong'"},
-        {"check -o yaml x", "-o yaml: unknown form; write text or json"},
+        {"check", "usage: troupe check FILE..."},
+        {"check --outptu json x", "there is no option --outptu; did you mean --output?"},
+        {"check -o xml x", "--output: 'xml' is no form of it; write one of text|json|yaml"},
         {"check /nonexistent", "/nonexistent: the file cannot be read: not found"},
-        {"version -o", "requires an argument"},
+        {"version -o", "--output needs a value: FORM"},
+        {"version now", "'now' is one word too many"},
+        {"completion tcsh", "'tcsh' is no shell known here; write bash, zsh or fish"},
+        {"help chek", "there is no command chek"},
         {"keeper", "usage: troupe keeper FOLDER"},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
@@ -136,6 +139,32 @@ static void test_help_is_no_mistake(void **state)
     assert_non_null(strstr(printed, "--output"));
 }
 
+/* The shells read what is made for them, and every command is in it. */
+static void test_completions_are_scripts(void **state)
+{
+    (void)state;
+    assert_int_equal(system(PROGRAM " completion bash | bash -n"), 0);
+    static const char *const shells[] = {"bash", "zsh", "fish"};
+    for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++) {
+        char arguments[64];
+        snprintf(arguments, sizeof arguments, "completion %s", shells[i]);
+        assert_int_equal(run(arguments), 0);
+        assert_non_null(strstr(printed, "check"));
+        assert_non_null(strstr(printed, "output"));
+        assert_null(strstr(printed, "keeper"));
+    }
+}
+
+/* A reader that goes away is no failure; a disk that is full is one. */
+static void test_a_closed_stdout_ends_quietly(void **state)
+{
+    (void)state;
+    assert_int_equal(system("bash -c '" PROGRAM " help 2>&1 | true; "
+                            "test ${PIPESTATUS[0]} -eq 0'"),
+                     0);
+    assert_int_equal(run("help >/dev/full"), 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +174,8 @@ int main(void)
         cmocka_unit_test(test_version),
         cmocka_unit_test(test_mistakes_are_named),
         cmocka_unit_test(test_help_is_no_mistake),
+        cmocka_unit_test(test_completions_are_scripts),
+        cmocka_unit_test(test_a_closed_stdout_ends_quietly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,222 @@
+/*
+ * From the words that were typed to one call of a command: the same for all of them.
+ */
+#include "deploy/command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "schemas/error.h"
+
+static const struct tr_option common_options[] = {
+    {'h', "help", NULL, "show this help", NULL, 0, false},
+    {'q', "quiet", NULL, "no messages but errors", NULL, 0, false},
+    {'v', "verbose", NULL, "more messages", NULL, 0, false},
+    {0},
+};
+
+static const struct tr_option store_options[] = {
+    {0, "store", "FOLDER",
+     "the store (else $TROUPE_STORE, the nearest .troupe upwards, or a new one here)", NULL,
+     TR_COMPLETES_FOLDERS, false},
+    {0},
+};
+
+static const struct tr_option output_options[] = {
+    {'o', "output", "FORM", "how the result is printed", NULL, 0, false},
+    {0},
+};
+
+const struct tr_command *tr_command_find(const char *name)
+{
+    for (const struct tr_command *const *command = tr_commands; *command != NULL; command++) {
+        if (strcmp((*command)->name, name) == 0) {
+            return *command;
+        }
+    }
+    return NULL;
+}
+
+void tr_command_tables(const struct tr_command *command,
+                       const struct tr_option *tables[TR_COMMAND_TABLES_MAX])
+{
+    size_t count = 0;
+    if (command->options != NULL) {
+        tables[count++] = command->options;
+    }
+    if (command->outputs != NULL) {
+        tables[count++] = output_options;
+    }
+    if (command->has_store) {
+        tables[count++] = store_options;
+    }
+    tables[count++] = common_options;
+    tables[count] = NULL;
+}
+
+/* ------------------------------------------------------------- what people read */
+
+static void say(const struct tr_command *command, const char *format, va_list values)
+{
+    char words[4096];
+    vsnprintf(words, sizeof words, format, values);
+    fprintf(stderr, "troupe %s: %s\n", command->name, words);
+}
+
+enum tr_exit_status tr_command_mistake(const struct tr_command *command, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    say(command, format, values);
+    va_end(values);
+    fprintf(stderr, "usage: troupe %s %s (`troupe %s --help` says more)\n", command->name,
+            command->words, command->name);
+    return TR_EXIT_USAGE;
+}
+
+enum tr_exit_status tr_command_failed(const struct tr_command *command, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    say(command, format, values);
+    va_end(values);
+    return TR_EXIT_ENGINE;
+}
+
+void tr_command_note(const struct tr_invocation *invocation, const char *format, ...)
+{
+    if (invocation->is_quiet) {
+        return;
+    }
+    va_list values;
+    va_start(values, format);
+    say(invocation->command, format, values);
+    va_end(values);
+}
+
+/* Names the command that is most like what was typed. */
+static enum tr_exit_status unknown(const char *name)
+{
+    const char *nearest = NULL;
+    unsigned least = UINT32_MAX;
+    for (const struct tr_command *const *command = tr_commands; *command != NULL; command++) {
+        unsigned distance = tr_words_distance(name, (*command)->name);
+        if ((*command)->summary != NULL && tr_words_are_near(name, distance) && distance < least) {
+            nearest = (*command)->name;
+            least = distance;
+        }
+    }
+    fprintf(stderr, "troupe: unknown command: %s", name);
+    if (nearest != NULL) {
+        fprintf(stderr, "; did you mean %s?", nearest);
+    }
+    fprintf(stderr, "\n`troupe --help` lists all.\n");
+    return TR_EXIT_USAGE;
+}
+
+/* --------------------------------------------------------------------- one call */
+
+static int read_output(struct tr_invocation *invocation, char *problem)
+{
+    const char *word = tr_arguments_value(&invocation->arguments, "output");
+    const char *outputs = invocation->command->outputs;
+    if (outputs == NULL) {
+        return 0;
+    }
+    char standard[16];
+    snprintf(standard, sizeof standard, "%.*s", (int)strcspn(outputs, "|"), outputs);
+    if (word != NULL && tr_words_find(outputs, word) < 0) {
+        snprintf(problem, TR_OPTIONS_PROBLEM_BYTES,
+                 "--output: '%.60s' is no form of it; write one of %s", word, outputs);
+        return TR_INVALID;
+    }
+    int place = tr_words_find(TR_OUTPUT_WORDS, word != NULL ? word : standard);
+    TR_ASSERT(place >= 0);
+    invocation->output = (enum tr_output)place;
+    return 0;
+}
+
+static int check_words(const struct tr_invocation *invocation, char *problem)
+{
+    const struct tr_command *command = invocation->command;
+    size_t count = invocation->arguments.word_count;
+    if (count < command->words_min) {
+        snprintf(problem, TR_OPTIONS_PROBLEM_BYTES, "something is missing behind the command");
+        return TR_INVALID;
+    }
+    if (count > command->words_max) {
+        snprintf(problem, TR_OPTIONS_PROBLEM_BYTES, "'%.60s' is one word too many",
+                 invocation->arguments.words[command->words_max]);
+        return TR_INVALID;
+    }
+    return 0;
+}
+
+static enum tr_exit_status call(struct tr_invocation *invocation)
+{
+    char problem[TR_OPTIONS_PROBLEM_BYTES];
+    const struct tr_arguments *arguments = &invocation->arguments;
+    if (tr_arguments_has(arguments, "help")) {
+        tr_command_help_print(invocation->command);
+        return TR_EXIT_DONE;
+    }
+    invocation->is_quiet = tr_arguments_has(arguments, "quiet");
+    invocation->is_verbose = tr_arguments_has(arguments, "verbose");
+    int error = read_output(invocation, problem);
+    if (error == 0) {
+        error = check_words(invocation, problem);
+    }
+    if (error != 0) {
+        return tr_command_mistake(invocation->command, "%s", problem);
+    }
+    return invocation->command->run(invocation);
+}
+
+static enum tr_exit_status run(const struct tr_command *command, int argc, char **argv)
+{
+    char problem[TR_OPTIONS_PROBLEM_BYTES];
+    const struct tr_option *tables[TR_COMMAND_TABLES_MAX];
+    struct tr_invocation invocation = {.command = command};
+    tr_command_tables(command, tables);
+    int error = tr_arguments_read(tables, argc, argv, &invocation.arguments, problem);
+    if (error == TR_INVALID) {
+        return tr_command_mistake(command, "%s", problem);
+    }
+    if (error != 0) {
+        return tr_command_failed(command, "%s", tr_error_text(error));
+    }
+    enum tr_exit_status status = call(&invocation);
+    tr_arguments_fini(&invocation.arguments);
+    return status;
+}
+
+/* What was printed has to arrive. Nobody who reads it any more is no error; a full disk is. */
+static enum tr_exit_status finish(enum tr_exit_status status)
+{
+    if (fflush(stdout) != 0 && errno != EPIPE) {
+        fprintf(stderr, "troupe: the result could not be written: %s\n", strerror(errno));
+        return TR_EXIT_ENGINE;
+    }
+    return status;
+}
+
+enum tr_exit_status tr_program_run(int argc, char **argv)
+{
+    /* A reader that has gone is seen by the next write, not by a signal that ends an engine. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (argc < 2) {
+        fprintf(stderr, "troupe: name a command (`troupe --help` lists all)\n");
+        return TR_EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        tr_help_print();
+        return finish(TR_EXIT_DONE);
+    }
+    const struct tr_command *command =
+        tr_command_find(strcmp(name, "--version") == 0 ? "version" : name);
+    return command == NULL ? unknown(name) : finish(run(command, argc - 2, argv + 2));
+}

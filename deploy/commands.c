@@ -1,0 +1,9 @@
+/*
+ * The list of all commands. A new one is a row in a file of its own and two lines here.
+ */
+#include "deploy/commands.h"
+
+const struct tr_command *const tr_commands[] = {
+    &tr_command_check,   &tr_command_completion, &tr_command_help,
+    &tr_command_version, &tr_command_keeper,     NULL,
+};

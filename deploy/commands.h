@@ -1,0 +1,15 @@
+/*
+ * The rows of all commands; each stands in the file of its name.
+ */
+#ifndef TR_DEPLOY_COMMANDS_H
+#define TR_DEPLOY_COMMANDS_H
+
+#include "deploy/command.h"
+
+extern const struct tr_command tr_command_check;
+extern const struct tr_command tr_command_completion;
+extern const struct tr_command tr_command_help;
+extern const struct tr_command tr_command_version;
+extern const struct tr_command tr_command_keeper;
+
+#endif

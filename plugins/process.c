@@ -1,0 +1,215 @@
+/*
+ * The process plugin: a task is a program that the keeper runs.
+ *
+ * One call asks for everything and stays open until the process has ended. Its grade is exact: the
+ * keeper starts a key once, so when the engine or the keeper has died meanwhile, the same call is
+ * made again and takes up with whatever became of the key (law 5).
+ */
+#include "plugins/process.h"
+
+#include "plugins/registry.h"
+#include "runtime/troupe.h"
+#include "schemas/state_plugin.h"
+
+/* Asks for the process, or for what became of it. */
+static int run(struct tr_task_context *task, struct tr_process_attempt *state,
+               struct tr_transition *transition)
+{
+    struct tr_process_run request;
+    struct tr_text problem = {0};
+    int error = tri_process_request(task, &request, &problem);
+    if (error == 0) {
+        error = tr_task_folder(task, request.folder);
+    }
+    if (error == 0) {
+        error = tr_task_call(task, TR_SERVICE_PROCESSES, &tr_process_run_schema, &request, 0,
+                             &state->run);
+        problem = tr_text_of("its words, environment and inputs are more than one message takes");
+    }
+    if (error == TR_LIMIT || error == TR_INVALID) {
+        return tr_task_refuse(transition, tr_text_of("BadTaskSpecification"), problem);
+    }
+    return error != 0 ? error
+                      : tr_task_is(transition, TR_TASK_PHASE_QUEUED,
+                                   tr_text_of("handed to the keeper of processes"));
+}
+
+static int on_started(struct tr_task_context *task, const struct tr_task_event *event,
+                      struct tr_transition *transition)
+{
+    struct tr_process_started started;
+    int error = tr_process_started_unpack(event->body, event->version, &started);
+    return error != 0 ? error
+                      : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
+                                   tri_process_words(task, "process %u", started.pid));
+}
+
+static int on_refused(struct tr_task_context *task, const struct tr_task_event *event,
+                      struct tr_transition *transition)
+{
+    struct tr_process_refused refused;
+    int error = tr_process_refused_unpack(event->body, event->version, &refused);
+    if (error != 0) {
+        return error;
+    }
+    bool is_secret = refused.error == TR_NOT_FOUND;
+    bool is_users = is_secret || refused.error == TR_INVALID || refused.error == TR_LIMIT;
+    return tr_task_fail(
+        transition, is_users ? TR_FAILURE_USER : TR_FAILURE_SYSTEM,
+        tr_text_of(is_secret ? "SecretNotFound" : "ProcessRefused"),
+        tri_process_words(task, "%.*s", (int)refused.reason.size, refused.reason.data));
+}
+
+static int on_over(struct tr_task_context *task, struct tr_process_attempt *state,
+                   const struct tr_task_event *event, struct tr_transition *transition)
+{
+    struct tr_process_over over;
+    int error = tr_process_over_unpack(event->body, event->version, &over);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_cursor cursor;
+    uint32_t count = tr_process_array_begin(over.documents, &cursor);
+    state->is_quiet = true;
+    for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
+        struct tr_process_document document = tr_process_document_next(&cursor);
+        bool is_log = i == TRI_PROCESS_RESULT_STDOUT || i == TRI_PROCESS_RESULT_STDERR;
+        state->is_quiet = state->is_quiet && (!is_log || document.is_absent);
+    }
+    return cursor.error != 0 ? cursor.error : tri_process_outcome(task, &over, transition);
+}
+
+/* Messages by their type, whether they answer the call or come beside it. */
+static int on_message(struct tr_task_context *task, struct tr_process_attempt *state,
+                      const struct tr_task_event *event, struct tr_transition *transition)
+{
+    if (event->type == tr_process_started_schema.id) {
+        return on_started(task, event, transition);
+    }
+    if (event->type == tr_process_refused_schema.id) {
+        return on_refused(task, event, transition);
+    }
+    if (event->type == tr_process_over_schema.id) {
+        return on_over(task, state, event, transition);
+    }
+    return 0;
+}
+
+static int handle(struct tr_task_context *task, void *data, const struct tr_task_event *event,
+                  struct tr_transition *transition)
+{
+    struct tr_process_attempt *state = data;
+    switch (event->kind) {
+    case TR_TASK_START:
+        return run(task, state, transition);
+    case TR_TASK_FAILED: /* the engine, its service or the keeper died: what became of it? */
+        return run(task, state, transition);
+    case TR_TASK_ANSWER:
+    case TR_TASK_NEWS:
+        return on_message(task, state, event, transition);
+    default:
+        return 0;
+    }
+}
+
+/* ------------------------------------------------------------------------ ending it early */
+
+/* Asks the keeper to end the process; asking again is harmless. */
+static int stop(struct tr_task_context *task, struct tr_process_attempt *state, bool is_hard)
+{
+    const struct tr_task_template *template = tr_task_template(task);
+    uint64_t grace_ms = is_hard ? 0 : (uint64_t) template->grace_ns / 1000000;
+    struct tr_process_stop request = {
+        .key = tr_task_identity(task)->generated_name,
+        .grace_ms = grace_ms < UINT32_MAX ? (uint32_t)grace_ms : UINT32_MAX - 1,
+    };
+    return tr_task_call(task, TR_SERVICE_PROCESSES, &tr_process_stop_schema, &request, 0,
+                        &state->stop);
+}
+
+/* Whether a message says that nothing of the process is left. */
+static bool is_end(const struct tr_task_event *event)
+{
+    static const struct tr_schema *const ends[] = {
+        &tr_process_over_schema, &tr_process_refused_schema, &tr_process_ended_schema};
+    for (size_t i = 0; i < TR_COUNT_OF(ends); i++) {
+        if (event->type == ends[i]->id) {
+            return true;
+        }
+    }
+    struct tr_process_state known;
+    return event->type == tr_process_state_schema.id &&
+           tr_process_state_unpack(event->body, event->version, &known) == 0 &&
+           known.phase != TR_PROCESS_STARTING && known.phase != TR_PROCESS_RUNNING;
+}
+
+/* With the engine or the keeper gone, the stop is said again: its answer says what there is. */
+static int abort_process(struct tr_task_context *task, void *data, bool is_hard,
+                         const struct tr_task_event *event, struct tr_transition *transition)
+{
+    struct tr_process_attempt *state = data;
+    switch (event->kind) {
+    case TR_TASK_START:
+        return stop(task, state, is_hard);
+    case TR_TASK_FAILED:
+        return event->call == state->stop ? stop(task, state, is_hard) : 0;
+    default:
+        if (is_end(event)) {
+            return tr_task_aborted(transition);
+        }
+        return 0;
+    }
+}
+
+/* --------------------------------------------------------------------------- cleaning up */
+
+static int remove_folder(struct tr_task_context *task, struct tr_text path)
+{
+    struct tr_folder_remove request = {.path = path};
+    return path.data == NULL
+               ? TR_MEMORY
+               : tr_task_tell(task, TR_SERVICE_PROCESSES, &tr_folder_remove_schema, &request);
+}
+
+static struct tr_text join(struct tr_task_context *task, struct tr_text folder, const char *name)
+{
+    return tri_process_words(task, "%.*s/%s", (int)folder.size, folder.data, name);
+}
+
+/* After a success only logs are kept; after a failure everything is, for whoever looks into it. */
+static int clean(struct tr_task_context *task, const struct tr_process_attempt *state)
+{
+    static const char *const names[] = {TR_PROCESS_WORK, TR_PROCESS_TMP};
+    struct tr_text folder = tri_process_folder(task);
+    int error = remove_folder(task, tri_process_checkpoints(task));
+    if (error != 0 || state->is_quiet) {
+        return error != 0 ? error : remove_folder(task, folder);
+    }
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(names); i++) {
+        error = remove_folder(task, join(task, folder, names[i]));
+    }
+    return error;
+}
+
+static int finalize(struct tr_task_context *task, void *data, uint8_t phase)
+{
+    const struct tr_process_attempt *state = data;
+    struct tr_process_forget forget = {.key = tr_task_identity(task)->generated_name};
+    int error = tr_task_tell(task, TR_SERVICE_PROCESSES, &tr_process_forget_schema, &forget);
+    return error != 0 || phase != TR_TASK_PHASE_SUCCESS ? error : clean(task, state);
+}
+
+static const char *const task_types[] = {"process", NULL};
+
+const struct tr_plugin tr_process_plugin = {
+    .abi = TR_PLUGIN_ABI,
+    .id = "process",
+    .task_types = task_types,
+    .resource = "processes",
+    .is_local = true,
+    .state = &tr_process_attempt_schema,
+    .check = tri_process_check,
+    .handle = handle,
+    .abort = abort_process,
+    .finalize = finalize,
+};

@@ -1,0 +1,162 @@
+/*
+ * What the end of a process means: language.md, "A process task".
+ *
+ * An error document is a failure whatever the exit status; then the way it ended counts, and last
+ * whether the outputs are there and are what the interface says.
+ */
+#include "plugins/process.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* The documents of an end, as far as they were asked for. */
+struct documents {
+    struct tr_process_document outputs;
+    struct tr_process_document error;
+};
+
+static int read_documents(const struct tr_process_over *over, struct documents *documents)
+{
+    struct tr_cursor cursor;
+    struct documents found = {.outputs.is_absent = true, .error.is_absent = true};
+    uint32_t count = tr_process_array_begin(over->documents, &cursor);
+    for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
+        struct tr_process_document document = tr_process_document_next(&cursor);
+        if (i == TRI_PROCESS_RESULT_OUTPUTS) {
+            found.outputs = document;
+        } else if (i == TRI_PROCESS_RESULT_ERROR) {
+            found.error = document;
+        }
+    }
+    if (cursor.error != 0) {
+        return cursor.error;
+    }
+    *documents = found;
+    return 0;
+}
+
+/* A failure that may be tried again. */
+static int fail(struct tr_transition *transition, enum tr_failure_kind kind, const char *code,
+                struct tr_text message)
+{
+    return tr_task_fail(transition, kind, tr_text_of(code), message);
+}
+
+static struct tr_text text_of_bytes(struct tr_bytes bytes)
+{
+    return (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
+}
+
+/* An error document says itself whether trying again may help. */
+static int on_error_document(struct tr_task_context *task,
+                             const struct tr_process_document *document,
+                             struct tr_transition *transition)
+{
+    if (document->is_too_large) {
+        return fail(transition, TR_FAILURE_USER, "ErrorDocumentTooLarge",
+                    tri_process_words(task,
+                                      "the document at $TROUPE_ERROR has %llu bytes; at most "
+                                      "%u are read",
+                                      (unsigned long long)document->size,
+                                      TR_PROCESS_DOCUMENT_BYTES_MAX));
+    }
+    return tr_task_failure_json(task, text_of_bytes(document->bytes), transition);
+}
+
+/* The name of a signal for people, such as "SIGKILL, Killed". */
+static struct tr_text signal_words(struct tr_task_context *task, uint32_t number)
+{
+    const char *name = sigabbrev_np((int)number);
+    const char *words = sigdescr_np((int)number);
+    return tri_process_words(task, "ended by signal %u (SIG%s, %s)", number,
+                             name != NULL ? name : "?", words != NULL ? words : "unknown");
+}
+
+static int on_exit_status(struct tr_task_context *task, uint32_t status,
+                          struct tr_transition *transition)
+{
+    int error = fail(transition, TR_FAILURE_USER, "ProcessFailed",
+                     tri_process_words(task, "exit status %u", status));
+    transition->exit_status = status;
+    return error;
+}
+
+static int on_signal(struct tr_task_context *task, const struct tr_process_over *over,
+                     struct tr_transition *transition)
+{
+    bool is_keepers = over->stopped_by == TR_PROCESS_STOPPED_BY_KEEPER;
+    int error = fail(transition, is_keepers ? TR_FAILURE_SYSTEM : TR_FAILURE_USER,
+                     "ProcessSignalled", signal_words(task, over->status));
+    transition->signal = (uint8_t)over->status;
+    return error;
+}
+
+static int on_not_started(struct tr_task_context *task, const struct tr_process_over *over,
+                          struct tr_transition *transition)
+{
+    return fail(transition, TR_FAILURE_USER, "ProcessNotStarted",
+                tri_process_words(task, "%.*s", (int)over->reason.size, over->reason.data));
+}
+
+/* Outputs that are there are the engine's to judge; missing ones have a place to be named. */
+static int on_outputs(struct tr_task_context *task, const struct tr_process_document *document,
+                      struct tr_transition *transition)
+{
+    struct tr_text folder = tri_process_folder(task);
+    folder = tri_process_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
+    if (document->is_too_large) {
+        return tr_task_refuse(
+            transition, tr_text_of("OutputSizeExceeded"),
+            tri_process_words(task,
+                              "the document at $TROUPE_OUTPUTS has %llu bytes; at most %u "
+                              "are taken: write large data to a file and return its path",
+                              (unsigned long long)document->size, TR_PROCESS_DOCUMENT_BYTES_MAX));
+    }
+    struct tr_text problem = {0};
+    struct tr_text json = document->is_absent ? tr_text_of("{}") : text_of_bytes(document->bytes);
+    int error = tr_task_outputs_json(task, json, folder, &problem);
+    if (error == TR_INVALID && document->is_absent) {
+        return fail(transition, TR_FAILURE_USER, "OutputsNotFound",
+                    tri_process_words(task, "nothing was written to $TROUPE_OUTPUTS: %.*s",
+                                      (int)problem.size, problem.data));
+    }
+    return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
+}
+
+/* The keeper died: what the task has left behind decides, and only if it is complete. */
+static int on_unknown(struct tr_task_context *task, const struct tr_process_over *over,
+                      const struct tr_process_document *outputs, struct tr_transition *transition)
+{
+    if (!outputs->is_absent) {
+        return on_outputs(task, outputs, transition);
+    }
+    int error = fail(transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
+                     tri_process_words(task, "outcome unknown: %.*s", (int)over->reason.size,
+                                       over->reason.data));
+    transition->is_unknown = true;
+    return error;
+}
+
+int tri_process_outcome(struct tr_task_context *task, const struct tr_process_over *over,
+                        struct tr_transition *transition)
+{
+    struct documents documents;
+    int error = read_documents(over, &documents);
+    if (error != 0) {
+        return error;
+    }
+    if (!documents.error.is_absent) {
+        return on_error_document(task, &documents.error, transition);
+    }
+    switch (over->outcome) {
+    case TR_PROCESS_EXITED:
+        return over->status != 0 ? on_exit_status(task, over->status, transition)
+                                 : on_outputs(task, &documents.outputs, transition);
+    case TR_PROCESS_SIGNALLED:
+        return on_signal(task, over, transition);
+    case TR_PROCESS_NOT_STARTED:
+        return on_not_started(task, over, transition);
+    default:
+        return on_unknown(task, over, &documents.outputs, transition);
+    }
+}

@@ -1,0 +1,401 @@
+/*
+ * What a task's process is asked for with: argv, environment, files and what to read at its end.
+ *
+ * An attempt's folder is STORE/attempts/EXECUTION/GENERATED-NAME: its documents and logs, and below
+ * it the empty working folder and TROUPE_TMP.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plugins/process.h"
+
+/* Arrays of a request: a header and nothing more beside their words. */
+#define ARRAY_BYTES 64
+
+/* Words of the environment that every task has, besides its own. */
+#define WORDS_MAX 16
+
+struct tr_text tri_process_words(struct tr_task_context *task, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *words = size < 0 ? NULL : tr_task_scratch(task, (size_t)size + 1);
+    if (words == NULL) {
+        return (struct tr_text){0};
+    }
+    va_start(arguments, format);
+    vsnprintf(words, (size_t)size + 1, format, arguments);
+    va_end(arguments);
+    return (struct tr_text){.data = words, .size = (size_t)size};
+}
+
+/* The execution's own name, behind project and domain. */
+static struct tr_text execution_name(const struct tr_task_identity *identity)
+{
+    struct tr_text name = identity->execution;
+    for (size_t i = name.size; i > 0; i--) {
+        if (name.data[i - 1] == '/') {
+            return (struct tr_text){.data = name.data + i, .size = name.size - i};
+        }
+    }
+    return name;
+}
+
+struct tr_text tri_process_folder(struct tr_task_context *task)
+{
+    const struct tr_task_identity *identity = tr_task_identity(task);
+    struct tr_text store = tr_task_store_folder(task);
+    return tri_process_words(task, "%.*s/attempts/%.*s/%.*s", (int)store.size, store.data,
+                             (int)identity->execution.size, identity->execution.data,
+                             (int)identity->generated_name.size, identity->generated_name.data);
+}
+
+struct tr_text tri_process_checkpoints(struct tr_task_context *task)
+{
+    const struct tr_task_identity *identity = tr_task_identity(task);
+    struct tr_text store = tr_task_store_folder(task);
+    struct tr_text element = {0};
+    if (identity->element != UINT64_MAX) {
+        element = tri_process_words(task, "[%llu]", (unsigned long long)identity->element);
+    }
+    return tri_process_words(task, "%.*s/checkpoints/%.*s/%.*s%.*s", (int)store.size, store.data,
+                             (int)identity->execution.size, identity->execution.data,
+                             (int)identity->path.size, identity->path.data, (int)element.size,
+                             element.data);
+}
+
+/* ------------------------------------------------------------------------------ the words */
+
+/* A writer over scratch memory; without memory it has no room, which it says at the end. */
+static struct tr_writer writer_new(struct tr_task_context *task, size_t size)
+{
+    void *buffer = tr_task_scratch(task, size);
+    return tr_writer_of(buffer, buffer == NULL ? 0 : size);
+}
+
+static struct tr_bytes written(const struct tr_writer *writer)
+{
+    return (struct tr_bytes){.data = writer->begin, .size = tr_writer_size(writer)};
+}
+
+static void write_word(struct tr_writer *writer, struct tr_text word)
+{
+    tr_process_word_write(writer, (struct tr_bytes){(const uint8_t *)word.data, word.size});
+}
+
+static bool begins_with(struct tr_text text, const char *beginning)
+{
+    size_t size = strlen(beginning);
+    return text.size >= size && memcmp(text.data, beginning, size) == 0;
+}
+
+/* `./` and `../` count from the definition's folder; joined, so that links stay as they are. */
+static struct tr_text absolute_word(struct tr_task_context *task, struct tr_text word)
+{
+    struct tr_text folder = tr_task_template(task)->folder;
+    if (begins_with(word, "./")) {
+        return tri_process_words(task, "%.*s/%.*s", (int)folder.size, folder.data,
+                                 (int)word.size - 2, word.data + 2);
+    }
+    if (begins_with(word, "../")) {
+        return tri_process_words(task, "%.*s/%.*s", (int)folder.size, folder.data, (int)word.size,
+                                 word.data);
+    }
+    return word;
+}
+
+static int write_arguments(struct tr_task_context *task, struct tr_process_run *run)
+{
+    const struct tr_task_template *template = tr_task_template(task);
+    size_t size = ARRAY_BYTES;
+    for (uint32_t i = 0; i < template->word_count; i++) {
+        size += template->words[i].size + template->folder.size + ARRAY_BYTES;
+    }
+    struct tr_writer writer = writer_new(task, size);
+    tr_write_array(&writer, template->word_count);
+    for (uint32_t i = 0; i < template->word_count; i++) {
+        write_word(&writer, absolute_word(task, template->words[i]));
+    }
+    run->argv = written(&writer);
+    return writer.error;
+}
+
+/* What every task is told about itself. Returns how many words there are. */
+static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
+                          struct tr_text words[WORDS_MAX])
+{
+    const struct tr_task_identity *identity = tr_task_identity(task);
+    const struct tr_task_template *template = tr_task_template(task);
+    struct tr_text name = execution_name(identity);
+    struct tr_text checkpoints = tri_process_checkpoints(task);
+    const struct {
+        const char *name;
+        struct tr_text value;
+        const char *below;
+    } rows[] = {
+        {"TROUPE_FOLDER", template->folder, ""},
+        {"TROUPE_EXECUTION", name, ""},
+        {"TROUPE_NODE", identity->path, ""},
+        {"TROUPE_CHECKPOINT", checkpoints, ""},
+        {"TROUPE_TMP", folder, "/" TR_PROCESS_TMP},
+        {"TROUPE_INPUTS", folder, "/" TR_PROCESS_INPUTS},
+        {"TROUPE_OUTPUTS", folder, "/" TR_PROCESS_OUTPUTS},
+        {"TROUPE_ERROR", folder, "/" TR_PROCESS_ERROR},
+    };
+    uint32_t count = 0;
+    words[count++] = tr_text_of("PATH");
+    words[count++] = tr_text_of("HOME");
+    words[count++] = tr_text_of("LANG");
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        words[count++] = tri_process_words(task, "%s=%.*s%s", rows[i].name, (int)rows[i].value.size,
+                                           rows[i].value.data, rows[i].below);
+    }
+    words[count++] = tri_process_words(task, "TROUPE_ATTEMPT=%u", identity->attempt);
+    if (identity->element != UINT64_MAX) {
+        words[count++] =
+            tri_process_words(task, "TROUPE_ELEMENT=%llu", (unsigned long long)identity->element);
+    }
+    TR_ASSERT(count <= WORDS_MAX);
+    return count;
+}
+
+static struct tr_text environment_word(struct tr_task_context *task,
+                                       const struct tr_environment *entry)
+{
+    if (entry->is_passed_on) {
+        return entry->name;
+    }
+    return tri_process_words(task, "%.*s=%.*s", (int)entry->name.size, entry->name.data,
+                             (int)entry->value.size, entry->value.data);
+}
+
+/* Whether the task's own environment says what one of ours would. */
+static bool is_overridden(const struct tr_task_template *template, struct tr_text word)
+{
+    const char *end = memchr(word.data, '=', word.size);
+    size_t size = end == NULL ? word.size : (size_t)(end - word.data);
+    struct tr_text name = {.data = word.data, .size = size};
+    for (uint32_t i = 0; i < template->environment_count; i++) {
+        if (tr_text_equal(template->environment[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int write_environment(struct tr_task_context *task, struct tr_process_run *run)
+{
+    const struct tr_task_template *template = tr_task_template(task);
+    struct tr_text own[WORDS_MAX];
+    uint32_t own_count = 0;
+    uint32_t all = own_words(task, run->folder, own);
+    size_t size = ARRAY_BYTES;
+    for (uint32_t i = 0; i < all; i++) {
+        if (!is_overridden(template, own[i])) {
+            own[own_count++] = own[i];
+            size += own[own_count - 1].size + ARRAY_BYTES;
+        }
+    }
+    for (uint32_t i = 0; i < template->environment_count; i++) {
+        size +=
+            template->environment[i].name.size + template->environment[i].value.size + ARRAY_BYTES;
+    }
+    struct tr_writer writer = writer_new(task, size);
+    tr_write_array(&writer, own_count + template->environment_count);
+    for (uint32_t i = 0; i < own_count; i++) {
+        write_word(&writer, own[i]);
+    }
+    for (uint32_t i = 0; i < template->environment_count; i++) {
+        write_word(&writer, environment_word(task, &template->environment[i]));
+    }
+    run->environment = written(&writer);
+    return writer.error;
+}
+
+/* ----------------------------------------------------------------- secrets, files, folders */
+
+static int write_secrets(struct tr_task_context *task, struct tr_process_run *run)
+{
+    const struct tr_task_template *template = tr_task_template(task);
+    uint32_t count = template->secret_count;
+    size_t size = ARRAY_BYTES;
+    struct tr_process_secret *secrets = tr_task_scratch(task, (count + 1) * sizeof *secrets);
+    if (secrets == NULL) {
+        return TR_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tr_secret *secret = &template->secrets[i];
+        secrets[i] = (struct tr_process_secret){.name = secret->name,
+                                                .group = secret->group,
+                                                .key = secret->key,
+                                                .version = secret->version,
+                                                .is_file = secret->is_file};
+        size += secret->name.size + secret->group.size + secret->key.size + secret->version.size +
+                ARRAY_BYTES;
+    }
+    struct tr_writer writer = writer_new(task, size);
+    int error = tr_process_secrets_pack(secrets, count, &writer);
+    run->secrets = written(&writer);
+    return error;
+}
+
+/* The inputs as one document. */
+static int write_files(struct tr_task_context *task, struct tr_process_run *run,
+                       struct tr_text *problem)
+{
+    struct tr_text inputs = {0};
+    int error = tr_task_inputs_json(task, &inputs);
+    if (error == TR_LIMIT || (error == 0 && inputs.size > TR_PROCESS_DOCUMENT_BYTES_MAX)) {
+        *problem = tri_process_words(task,
+                                     "the inputs are more than a process task takes as JSON "
+                                     "(%u bytes): hand large data on as a file",
+                                     TR_PROCESS_DOCUMENT_BYTES_MAX);
+        return TR_LIMIT;
+    }
+    if (error != 0) {
+        return error;
+    }
+    struct tr_process_file file = {
+        .name = tr_text_of(TR_PROCESS_INPUTS),
+        .bytes = {.data = (const uint8_t *)inputs.data, .size = inputs.size},
+        .mode = 0400,
+    };
+    struct tr_writer writer = writer_new(task, inputs.size + ARRAY_BYTES + file.name.size);
+    error = tr_process_files_pack(&file, 1, &writer);
+    run->files = written(&writer);
+    return error;
+}
+
+static int write_folders(struct tr_task_context *task, struct tr_process_run *run)
+{
+    struct tr_text checkpoints = tri_process_checkpoints(task);
+    struct tr_writer writer = writer_new(task, checkpoints.size + 2 * ARRAY_BYTES);
+    tr_write_array(&writer, 2);
+    tr_write_text(&writer, tr_text_of(TR_PROCESS_TMP));
+    tr_write_text(&writer, checkpoints);
+    run->folders = written(&writer);
+    return writer.error;
+}
+
+static int write_results(struct tr_task_context *task, struct tr_process_run *run)
+{
+    const struct tr_process_result results[] = {
+        [TRI_PROCESS_RESULT_OUTPUTS] = {tr_text_of(TR_PROCESS_OUTPUTS),
+                                        TR_PROCESS_DOCUMENT_BYTES_MAX},
+        [TRI_PROCESS_RESULT_ERROR] = {tr_text_of(TR_PROCESS_ERROR), TR_PROCESS_DOCUMENT_BYTES_MAX},
+        [TRI_PROCESS_RESULT_STDOUT] = {tr_text_of(TR_PROCESS_STDOUT), 0},
+        [TRI_PROCESS_RESULT_STDERR] = {tr_text_of(TR_PROCESS_STDERR), 0},
+    };
+    struct tr_writer writer = writer_new(task, 8 * ARRAY_BYTES);
+    int error = tr_process_results_pack(results, TR_COUNT_OF(results), &writer);
+    run->results = written(&writer);
+    return error;
+}
+
+/* -------------------------------------------------------------------------- configuration */
+
+/* Reads one limit; false when it is none. */
+static bool read_limit(struct tr_cursor *cursor, struct tr_process_limit *limit)
+{
+    limit->name = tr_read_text(cursor);
+    int64_t value = tr_read_i64(cursor);
+    limit->soft = (uint64_t)value;
+    limit->hard = (uint64_t)value;
+    return cursor->error == 0 && value >= 0;
+}
+
+#define LIMITS_MAX 16
+
+/*
+ * Reads {limits: {NAME: NUMBER, ...}}: the limits are given, or what is wrong is said in `problem`.
+ */
+static bool read_config(struct tr_bytes config, struct tr_process_limit limits[LIMITS_MAX],
+                        uint32_t *count, const char **problem)
+{
+    struct tr_cursor cursor = tr_cursor_of(config);
+    *count = 0;
+    if (config.size == 0) {
+        return true;
+    }
+    uint32_t keys = tr_read_map(&cursor);
+    for (uint32_t i = 0; i < keys && cursor.error == 0; i++) {
+        if (!tr_text_equal(tr_read_text(&cursor), tr_text_of("limits"))) {
+            *problem = "config: a process task knows only `limits`";
+            return false;
+        }
+        uint32_t rows = tr_read_map(&cursor);
+        if (rows > LIMITS_MAX) {
+            *problem = "config.limits: too many";
+            return false;
+        }
+        for (uint32_t row = 0; row < rows; row++) {
+            if (!read_limit(&cursor, &limits[(*count)++])) {
+                *problem = "config.limits: each is a name and a number that is not negative";
+                return false;
+            }
+        }
+    }
+    *problem = "config: write a mapping such as {limits: {open_files: 1024}}";
+    return cursor.error == 0;
+}
+
+int tri_process_check(const struct tr_task_template *task, char *problem, size_t problem_size)
+{
+    struct tr_process_limit limits[LIMITS_MAX];
+    uint32_t count;
+    const char *words = "";
+    if (task->word_count == 0) {
+        snprintf(problem, problem_size, "run: a process task needs a program to run");
+        return TR_INVALID;
+    }
+    if (!read_config(task->config, limits, &count, &words)) {
+        snprintf(problem, problem_size, "%s", words);
+        return TR_INVALID;
+    }
+    return 0;
+}
+
+static int write_limits(struct tr_task_context *task, struct tr_process_run *run,
+                        struct tr_text *problem)
+{
+    struct tr_process_limit limits[LIMITS_MAX];
+    uint32_t count;
+    const char *words = "";
+    if (!read_config(tr_task_template(task)->config, limits, &count, &words)) {
+        *problem = tr_text_of(words);
+        return TR_INVALID;
+    }
+    struct tr_writer writer = writer_new(task, ARRAY_BYTES * (count + 1) * 2);
+    int error = tr_process_limits_pack(limits, count, &writer);
+    run->limits = written(&writer);
+    return error;
+}
+
+/* ------------------------------------------------------------------------------ all of it */
+
+int tri_process_request(struct tr_task_context *task, struct tr_process_run *run,
+                        struct tr_text *problem)
+{
+    const struct tr_task_template *template = tr_task_template(task);
+    int64_t grace_ms = template->grace_ns / 1000000;
+    *run = (struct tr_process_run){
+        .key = tr_task_identity(task)->generated_name,
+        .folder = tri_process_folder(task),
+        .work = tr_text_of(TR_PROCESS_WORK),
+        .stdin_path = tr_text_of(template->is_stdin_inputs ? TR_PROCESS_INPUTS : ""),
+        .stdout_path =
+            tr_text_of(template->is_stdout_outputs ? TR_PROCESS_OUTPUTS : TR_PROCESS_STDOUT),
+        .stderr_path = tr_text_of(TR_PROCESS_STDERR),
+        .grace_ms = grace_ms < UINT32_MAX ? (uint32_t)grace_ms : UINT32_MAX - 1,
+    };
+    int error = run->folder.data == NULL ? TR_MEMORY : write_arguments(task, run);
+    error = error != 0 ? error : write_environment(task, run);
+    error = error != 0 ? error : write_secrets(task, run);
+    error = error != 0 ? error : write_files(task, run, problem);
+    error = error != 0 ? error : write_folders(task, run);
+    error = error != 0 ? error : write_results(task, run);
+    return error != 0 ? error : write_limits(task, run, problem);
+}

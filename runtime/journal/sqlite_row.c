@@ -1,0 +1,237 @@
+/*
+ * A row of a record, from its struct to the columns of its table and back.
+ *
+ * Columns are read with distrust: a file may hold a number that its field cannot, or text where
+ * bytes belong. A column that an older table does not have reads as NULL, and is zero.
+ */
+#include <string.h>
+
+#include "runtime/journal/sqlite_internal.h"
+
+/* --------------------------------------------------------------- to the table */
+
+/* Text and bytes of no length are not NULL, whatever their pointer is. */
+static void result_text(sqlite3_context *context, const void *data, size_t size)
+{
+    sqlite3_result_text64(context, size > 0 ? data : "", size, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static void result_bytes(sqlite3_context *context, const void *data, size_t size)
+{
+    sqlite3_result_blob64(context, size > 0 ? data : "", size, SQLITE_STATIC);
+}
+
+/* Array fields are text or bytes that lie in the row itself: a size, and the bytes behind it. */
+static void result_array(const struct tr_field *field, const uint8_t *at, sqlite3_context *context)
+{
+    uint16_t size;
+    memcpy(&size, at, sizeof size);
+    if (field->kind == TR_FIELD_text) {
+        result_text(context, at + sizeof size, size);
+    } else {
+        result_bytes(context, at + sizeof size, size);
+    }
+}
+
+static void result_ref(const struct tr_ref *ref, unsigned part, sqlite3_context *context)
+{
+    uint64_t parts[] = {ref->key.group, ref->key.serial, ref->incarnation};
+    sqlite3_result_int64(context, (sqlite3_int64)parts[part]);
+}
+
+static void result_integer(enum tr_field_kind kind, const void *at, sqlite3_context *context)
+{
+    uint64_t value = 0;
+    if (kind == TR_FIELD_bool) {
+        value = *(const bool *)at;
+    } else if (kind == TR_FIELD_u8) {
+        value = *(const uint8_t *)at;
+    } else if (kind == TR_FIELD_u16) {
+        value = *(const uint16_t *)at;
+    } else if (kind == TR_FIELD_u32) {
+        value = *(const uint32_t *)at;
+    } else {
+        value = *(const uint64_t *)at; /* i64 has the same bits */
+    }
+    sqlite3_result_int64(context, (sqlite3_int64)value);
+}
+
+void tri_sqlite_record_result(const struct tri_sqlite_column *column, const void *row,
+                              sqlite3_context *context)
+{
+    const struct tr_field *field = column->field;
+    const void *at = (const uint8_t *)row + field->offset;
+    if (field->capacity > 0) {
+        result_array(field, at, context);
+        return;
+    }
+    switch (field->kind) {
+    case TR_FIELD_bool:
+    case TR_FIELD_u8:
+    case TR_FIELD_u16:
+    case TR_FIELD_u32:
+    case TR_FIELD_u64:
+    case TR_FIELD_i64:
+        result_integer(field->kind, at, context);
+        break;
+    case TR_FIELD_f64:
+        sqlite3_result_double(context, *(const double *)at);
+        break;
+    case TR_FIELD_key:
+        result_ref(&(struct tr_ref){.key = *(const struct tr_key *)at}, column->part, context);
+        break;
+    case TR_FIELD_ref:
+        result_ref(at, column->part, context);
+        break;
+    case TR_FIELD_text: {
+        const struct tr_text *text = at;
+        result_text(context, text->data, text->size);
+        break;
+    }
+    case TR_FIELD_bytes:
+    case TR_FIELD_any: {
+        const struct tr_bytes *bytes = at;
+        result_bytes(context, bytes->data, bytes->size);
+        break;
+    }
+    }
+}
+
+/* ------------------------------------------------------------- from the table */
+
+static int damaged(struct tri_sqlite *self, const struct tri_sqlite_record *record,
+                   const struct tri_sqlite_column *column)
+{
+    char words[160];
+    (void)sqlite3_snprintf(sizeof words, words, "record %s, field %s: the row holds what it cannot",
+                           record->schema->name, column->field->name);
+    return tri_sqlite_damaged(self, words);
+}
+
+/* The bits that a field of this kind has; the others must be zeros. */
+static uint64_t bits_of(enum tr_field_kind kind)
+{
+    switch (kind) {
+    case TR_FIELD_bool:
+        return 1;
+    case TR_FIELD_u8:
+        return UINT8_MAX;
+    case TR_FIELD_u16:
+        return UINT16_MAX;
+    case TR_FIELD_u32:
+        return UINT32_MAX;
+    default:
+        return UINT64_MAX;
+    }
+}
+
+static void store_integer(enum tr_field_kind kind, uint64_t value, void *at)
+{
+    if (kind == TR_FIELD_bool) {
+        *(bool *)at = value != 0;
+    } else if (kind == TR_FIELD_u8) {
+        *(uint8_t *)at = (uint8_t)value;
+    } else if (kind == TR_FIELD_u16) {
+        *(uint16_t *)at = (uint16_t)value;
+    } else if (kind == TR_FIELD_u32) {
+        *(uint32_t *)at = (uint32_t)value;
+    } else {
+        *(uint64_t *)at = value; /* i64 has the same bits */
+    }
+}
+
+/* Text or bytes that lie in the row itself. */
+static bool store_array(const struct tr_field *field, const void *data, size_t size, uint8_t *at)
+{
+    uint16_t stored = (uint16_t)size;
+    if (size > field->capacity) {
+        return false;
+    }
+    memcpy(at, &stored, sizeof stored);
+    if (size > 0) {
+        memcpy(at + sizeof stored, data, size);
+    }
+    return true;
+}
+
+static bool read_blob(const struct tr_field *field, sqlite3_stmt *statement, int index, void *at)
+{
+    const void *data = sqlite3_column_blob(statement, index);
+    size_t size = (size_t)sqlite3_column_bytes(statement, index);
+    int type = sqlite3_column_type(statement, index);
+    if (type != SQLITE_NULL && type != (field->kind == TR_FIELD_text ? SQLITE_TEXT : SQLITE_BLOB)) {
+        return false;
+    }
+    if (field->capacity > 0) {
+        return store_array(field, data, size, at);
+    }
+    if (field->kind == TR_FIELD_text) {
+        *(struct tr_text *)at = (struct tr_text){.data = data, .size = size};
+    } else {
+        *(struct tr_bytes *)at = (struct tr_bytes){.data = data, .size = size};
+    }
+    return true;
+}
+
+static bool read_integer(const struct tri_sqlite_column *column, sqlite3_stmt *statement, int index,
+                         void *at)
+{
+    int type = sqlite3_column_type(statement, index);
+    uint64_t value = (uint64_t)sqlite3_column_int64(statement, index);
+    enum tr_field_kind kind = column->field->kind;
+    bool is_incarnation = kind == TR_FIELD_ref && column->part == 2;
+    uint64_t bits = is_incarnation ? UINT32_MAX : bits_of(kind);
+    if ((type != SQLITE_INTEGER && type != SQLITE_NULL) || (value & ~bits) != 0) {
+        return false;
+    }
+    if (kind == TR_FIELD_key || kind == TR_FIELD_ref) {
+        struct tr_ref *ref = at; /* a key is how a reference begins */
+        if (is_incarnation) {
+            ref->incarnation = (uint32_t)value;
+        } else {
+            *(column->part == 0 ? &ref->key.group : &ref->key.serial) = value;
+        }
+    } else {
+        store_integer(kind, value, at);
+    }
+    return true;
+}
+
+static bool read_real(sqlite3_stmt *statement, int index, bool is_there, void *at)
+{
+    int type = sqlite3_column_type(statement, index);
+    if (type != SQLITE_FLOAT && type != SQLITE_NULL) {
+        return false;
+    }
+    /* What is no number is NULL in SQL. */
+    bool is_no_number = type == SQLITE_NULL && is_there;
+    *(double *)at = is_no_number ? __builtin_nan("") : sqlite3_column_double(statement, index);
+    return true;
+}
+
+int tri_sqlite_record_read(struct tri_sqlite *self, const struct tri_sqlite_record *record,
+                           sqlite3_stmt *statement)
+{
+    memset(self->row, 0, record->schema->struct_size);
+    for (size_t i = 0; i < record->column_count; i++) {
+        const struct tri_sqlite_column *column = &record->columns[i];
+        const struct tr_field *field = column->field;
+        void *at = (uint8_t *)self->row + field->offset;
+        bool is_there = field->since <= record->stored_version;
+        bool fits;
+        if (field->kind == TR_FIELD_text || field->kind == TR_FIELD_bytes ||
+            field->kind == TR_FIELD_any) {
+            fits = read_blob(field, statement, (int)i, at);
+        } else if (field->kind == TR_FIELD_f64) {
+            fits = read_real(statement, (int)i, is_there, at);
+        } else {
+            fits = read_integer(column, statement, (int)i, at);
+        }
+        if (!fits) {
+            return damaged(self, record, column);
+        }
+    }
+    return sqlite3_errcode(self->database) == SQLITE_NOMEM
+               ? tri_sqlite_error(self, SQLITE_NOMEM, "reading a row")
+               : 0;
+}

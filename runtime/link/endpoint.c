@@ -1,0 +1,216 @@
+/*
+ * The engine's side of the door: one ROUTER, whose senders have names that ZeroMQ gives them.
+ *
+ * The socket lies in the store's folder, whatever the length of its path: it is named through an
+ * open descriptor of the folder.
+ */
+#include "runtime/link/endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "runtime/memory.h"
+
+struct tri_endpoint {
+    void *context;
+    void *router;
+    int folder;
+    int descriptor;
+    uint64_t refused;
+    zmq_msg_t received;
+};
+
+/* ------------------------------------------------------------------ open and close */
+
+static int set_number(void *socket, int option, int value)
+{
+    return zmq_setsockopt(socket, option, &value, sizeof value);
+}
+
+static int configure(void *router)
+{
+    int64_t bytes_max = TR_ENDPOINT_BYTES_MAX;
+    bool is_set = set_number(router, ZMQ_LINGER, 0) == 0 &&
+                  set_number(router, ZMQ_ROUTER_MANDATORY, 1) == 0 &&
+                  set_number(router, ZMQ_SNDHWM, TR_ENDPOINT_ANSWERS_MAX) == 0 &&
+                  zmq_setsockopt(router, ZMQ_MAXMSGSIZE, &bytes_max, sizeof bytes_max) == 0;
+    return is_set ? 0 : TR_SYSTEM;
+}
+
+/* Binds the socket under a name that only the owner may use, from the beginning. */
+static int bind_socket(struct tri_endpoint *endpoint)
+{
+    char address[64];
+    size_t size = sizeof endpoint->descriptor;
+    snprintf(address, sizeof address, "ipc:///proc/self/fd/%d/%s", endpoint->folder,
+             TR_ENDPOINT_NAME);
+    mode_t before = umask(0177);
+    int result = zmq_bind(endpoint->router, address);
+    (void)umask(before);
+    if (result != 0 ||
+        zmq_getsockopt(endpoint->router, ZMQ_FD, &endpoint->descriptor, &size) != 0) {
+        return TR_SYSTEM;
+    }
+    return 0;
+}
+
+static int open_all(struct tri_endpoint *endpoint, const char *folder)
+{
+    endpoint->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (endpoint->folder < 0) {
+        return TR_SYSTEM;
+    }
+    endpoint->context = zmq_ctx_new();
+    if (endpoint->context == NULL) {
+        return TR_SYSTEM;
+    }
+    endpoint->router = zmq_socket(endpoint->context, ZMQ_ROUTER);
+    if (endpoint->router == NULL) {
+        return TR_SYSTEM;
+    }
+    int error = configure(endpoint->router);
+    return error != 0 ? error : bind_socket(endpoint);
+}
+
+int tri_endpoint_open(const char *folder, struct tri_endpoint **out)
+{
+    struct tri_endpoint *endpoint = tr_alloc_zero(1, sizeof *endpoint);
+    if (endpoint == NULL) {
+        return TR_MEMORY;
+    }
+    zmq_msg_init(&endpoint->received);
+    int error = open_all(endpoint, folder);
+    if (error != 0) {
+        int number = errno;
+        tri_endpoint_close(endpoint);
+        errno = number;
+        return error;
+    }
+    *out = endpoint;
+    return 0;
+}
+
+/* How long the last answers may take to get into the pipes of those who read. */
+#define LINGER_MS 200
+
+void tri_endpoint_close(struct tri_endpoint *endpoint)
+{
+    if (endpoint == NULL) {
+        return;
+    }
+    zmq_msg_close(&endpoint->received);
+    if (endpoint->router != NULL) {
+        (void)unlinkat(endpoint->folder, TR_ENDPOINT_NAME, 0);
+        (void)set_number(endpoint->router, ZMQ_LINGER, LINGER_MS);
+        zmq_close(endpoint->router);
+    }
+    if (endpoint->context != NULL) {
+        zmq_ctx_term(endpoint->context);
+    }
+    if (endpoint->folder > 0) {
+        close(endpoint->folder);
+    }
+    tr_free(endpoint);
+}
+
+int tri_endpoint_descriptor(const struct tri_endpoint *endpoint)
+{
+    return endpoint->descriptor;
+}
+
+uint64_t tri_endpoint_refused(const struct tri_endpoint *endpoint)
+{
+    return endpoint->refused;
+}
+
+/* ---------------------------------------------------------------------- requests */
+
+/* Receives one part; false when there is none. */
+static bool receive_part(struct tri_endpoint *endpoint)
+{
+    zmq_msg_close(&endpoint->received);
+    zmq_msg_init(&endpoint->received);
+    return zmq_msg_recv(&endpoint->received, endpoint->router, ZMQ_DONTWAIT) >= 0;
+}
+
+/* The rest of a message that has more parts than ours. */
+static void drop_parts(struct tri_endpoint *endpoint)
+{
+    while (zmq_msg_more(&endpoint->received) != 0 && receive_part(endpoint)) {
+    }
+}
+
+/* Reads one message of the sender whose name was received; whether it is a request. */
+static bool read_message(struct tri_endpoint *endpoint, struct tri_peer *peer,
+                         struct tri_request *request)
+{
+    size_t name_size = zmq_msg_size(&endpoint->received);
+    bool is_good = name_size <= TRI_PEER_BYTES_MAX && zmq_msg_more(&endpoint->received) != 0;
+    if (is_good) {
+        peer->size = (uint8_t)name_size;
+        memcpy(peer->name, zmq_msg_data(&endpoint->received), name_size);
+        is_good = receive_part(endpoint) && zmq_msg_more(&endpoint->received) == 0;
+    }
+    struct tr_bytes frame = {.data = zmq_msg_data(&endpoint->received),
+                             .size = zmq_msg_size(&endpoint->received)};
+    if (is_good && tri_request_read(frame, request) == 0) {
+        peer->number = request->number;
+        return true;
+    }
+    drop_parts(endpoint);
+    endpoint->refused++;
+    return false;
+}
+
+int tri_endpoint_next(struct tri_endpoint *endpoint, struct tri_peer *peer,
+                      struct tri_request *request)
+{
+    while (receive_part(endpoint)) {
+        if (read_message(endpoint, peer, request)) {
+            return 0;
+        }
+    }
+    return TR_NOT_FOUND;
+}
+
+static void free_frame(void *data, void *hint)
+{
+    (void)hint;
+    tr_free(data);
+}
+
+static int send_failed(int number)
+{
+    return number == EHOSTUNREACH ? TR_NO_CONNECTION : number == EAGAIN ? TR_BUSY : TR_SYSTEM;
+}
+
+int tri_endpoint_answer(struct tri_endpoint *endpoint, const struct tri_peer *peer,
+                        const struct tr_schema *schema, const void *body)
+{
+    uint8_t *frame;
+    size_t size;
+    int error = tri_request_make(peer->number, schema, body, &frame, &size);
+    if (error != 0) {
+        return error;
+    }
+    if (zmq_send(endpoint->router, peer->name, peer->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+        error = send_failed(errno);
+        tr_free(frame);
+        return error;
+    }
+    zmq_msg_t message;
+    if (zmq_msg_init_data(&message, frame, size, free_frame, NULL) != 0) {
+        tr_free(frame);
+        return TR_MEMORY;
+    }
+    if (zmq_msg_send(&message, endpoint->router, ZMQ_DONTWAIT) < 0) {
+        error = send_failed(errno);
+        zmq_msg_close(&message);
+    }
+    return error;
+}

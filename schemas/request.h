@@ -1,0 +1,110 @@
+/*
+ * What commands ask of a live engine on the same store, and what it answers; runtime/link/endpoint.h
+ * has the frames. Each request has one last answer, `answered` or the one named beside it; those in
+ * brackets come before it, any number of them.
+ *
+ *     hello            welcome
+ *     submit           submitted
+ *     follow           [following, about twice a second] answered, when the execution has ended
+ *     stop_execution   answered
+ *     list_actors      [actor_row] answered
+ *     list_metrics     [metric_row] answered
+ *     open_tap         [tap_row] answered
+ */
+#ifndef TR_SCHEMAS_REQUEST_H
+#define TR_SCHEMAS_REQUEST_H
+
+#include "schemas/field.h"
+
+/* `error` is an enum tr_error, 0 for done; `message` has it in words. */
+#define TR_ANSWERED_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)              \
+    FIELD(text, message, 1, 0)
+
+/* The first request of a command, and what the engine is: a command of `troupe` in a process. */
+#define TR_HELLO_FIELDS(FIELD, ARRAY) FIELD(text, program, 1, 0)
+#define TR_WELCOME_FIELDS(FIELD, ARRAY) \
+    FIELD(text, program, 1, 0)          \
+    FIELD(text, command, 1, 0)          \
+    FIELD(u64, pid, 1, 0)               \
+    FIELD(u64, executions, 1, 0)
+
+/*
+ * Begins an execution. `graph` is packed; `workflow` and `plan` (or UINT32_MAX) count in it, and
+ * `inputs` has a slot for each input of the workflow. Without a `name` the engine finds one. With
+ * `if_new` an execution of that name that exists is the answer, else it is a refusal, TR_EXISTS.
+ */
+#define TR_SUBMIT_FIELDS(FIELD, ARRAY) \
+    FIELD(text, name, 1, 0)            \
+    FIELD(bool, if_new, 1, 0)          \
+    FIELD(bytes, graph, 1, 0)          \
+    FIELD(u32, workflow, 1, 0)         \
+    FIELD(u32, plan, 1, 0)             \
+    FIELD(any, inputs, 1, TR_REDACTED) \
+    FIELD(u8, cache_mode, 1, 0)        \
+    FIELD(text, cause, 1, 0)
+
+/* `execution` is its number; `is_new`: it began with this request. */
+#define TR_SUBMITTED_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)               \
+    FIELD(text, message, 1, 0)            \
+    FIELD(text, name, 1, 0)               \
+    FIELD(u64, execution, 1, 0)           \
+    FIELD(bool, is_new, 1, 0)
+
+/* As long as somebody follows an execution, an engine that came with `run` stays. */
+#define TR_FOLLOW_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+#define TR_FOLLOWING_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+
+/* Aborts an execution; acknowledged when the abort has begun. */
+#define TR_STOP_EXECUTION_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)                \
+    FIELD(text, cause, 1, 0)                   \
+    FIELD(bool, is_hard, 1, 0)
+
+/* Which actors live: addresses that match `pattern`, of each worker at most `limit`. */
+#define TR_LIST_ACTORS_FIELDS(FIELD, ARRAY) \
+    FIELD(text, pattern, 1, 0)              \
+    FIELD(u32, limit, 1, 0)
+#define TR_ACTOR_ROW_FIELDS(FIELD, ARRAY) \
+    FIELD(ref, actor, 1, 0)               \
+    FIELD(text, address, 1, 0)            \
+    FIELD(text, behaviour, 1, 0)          \
+    FIELD(text, phase, 1, 0)              \
+    FIELD(u32, worker, 1, 0)              \
+    FIELD(u32, mailbox, 1, 0)             \
+    FIELD(u32, edges, 1, 0)               \
+    FIELD(u64, waiting, 1, 0)
+
+#define TR_LIST_METRICS_FIELDS(FIELD, ARRAY)
+#define TR_METRIC_ROW_FIELDS(FIELD, ARRAY) \
+    FIELD(text, name, 1, 0)                \
+    FIELD(text, about, 1, 0)               \
+    FIELD(u64, value, 1, 0)
+
+/* `words` is an array of a filter's words (runtime/tap/filter.h); `is_json`: lines for programs. */
+#define TR_OPEN_TAP_FIELDS(FIELD, ARRAY) \
+    FIELD(any, words, 1, 0)              \
+    FIELD(bool, is_json, 1, 0)
+#define TR_TAP_ROW_FIELDS(FIELD, ARRAY) FIELD(text, line, 1, 0)
+
+/* Ids 500 to 549 belong to requests. */
+#define TR_REQUEST_SCHEMAS(S)                                                \
+    S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)             \
+    S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                   \
+    S(welcome, 502, TR_MESSAGE, 1, TR_HINT, TR_WELCOME_FIELDS)               \
+    S(submit, 503, TR_MESSAGE, 1, TR_HINT, TR_SUBMIT_FIELDS)                 \
+    S(submitted, 504, TR_MESSAGE, 1, TR_HINT, TR_SUBMITTED_FIELDS)           \
+    S(follow, 505, TR_MESSAGE, 1, TR_HINT, TR_FOLLOW_FIELDS)                 \
+    S(following, 506, TR_MESSAGE, 1, TR_HINT, TR_FOLLOWING_FIELDS)           \
+    S(stop_execution, 507, TR_MESSAGE, 1, TR_HINT, TR_STOP_EXECUTION_FIELDS) \
+    S(list_actors, 510, TR_MESSAGE, 1, TR_HINT, TR_LIST_ACTORS_FIELDS)       \
+    S(actor_row, 511, TR_MESSAGE, 1, TR_HINT, TR_ACTOR_ROW_FIELDS)           \
+    S(list_metrics, 512, TR_MESSAGE, 1, TR_HINT, TR_LIST_METRICS_FIELDS)     \
+    S(metric_row, 513, TR_MESSAGE, 1, TR_HINT, TR_METRIC_ROW_FIELDS)         \
+    S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)             \
+    S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)
+
+TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+#endif

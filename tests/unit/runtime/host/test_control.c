@@ -1,0 +1,233 @@
+/*
+ * What the program asks of its actors: questions with one end each, ends that are heard of while
+ * something else is waited for, addresses whose root holds a slash, and who lives.
+ */
+#include "runtime/host/control.h"
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/puppet.h"
+#include "tests/support/stage.h"
+
+static struct stage stage;
+static uint64_t answered;
+static uint32_t answers;
+
+static void take(void *self, const struct tr_message *message)
+{
+    struct tr_answer answer;
+    assert_ptr_equal(self, &stage);
+    assert_true(tr_message_is(message, &tr_answer_schema));
+    assert_int_equal(tr_message_read(message, answer, &answer), 0);
+    answered = answer.number;
+    answers++;
+}
+
+static int ask(struct tr_ref who, uint64_t number, uint64_t timeout_ms)
+{
+    struct tr_question question = {.number = number};
+    return tr_host_ask(&stage.host, who, &tr_question_schema, &question, timeout_ms, take, &stage);
+}
+
+static int stop(struct tr_context *context, struct tr_puppet *puppet, const struct tr_act *act,
+                const struct tr_message *message)
+{
+    (void)puppet;
+    (void)act;
+    (void)message;
+    return tr_stop(context);
+}
+
+/* Ends without an answer to what it is asked. */
+static int ask_to_stop(struct tr_ref who)
+{
+    struct tr_act act = {.script = (uint64_t)(uintptr_t)stop};
+    return tr_host_ask(&stage.host, who, &tr_act_schema, &act, 0, take, &stage);
+}
+
+static void test_questions_have_one_end(void **state)
+{
+    (void)state;
+    stage_open(&stage, &(struct stage_options){.worker_count = 2});
+    struct tr_ref here = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref there = stage_spawn(&stage, &puppet_behaviour, NULL);
+    answers = 0;
+    assert_int_equal(ask(here, 7, 0), 0);
+    assert_int_equal(answered, 8);
+    assert_int_equal(ask(there, 10, 1000), 0);
+    assert_int_equal(answered, 11);
+    assert_int_equal(answers, 2);
+    assert_int_equal(ask_to_stop(here), TR_NO_ACTOR);
+    assert_int_equal(ask(here, 1, 0), TR_NO_ACTOR);
+    assert_int_equal(answers, 2);
+    stage_close(&stage);
+}
+
+/* An answer that comes after its question was given up is nobody's. */
+static void test_a_late_answer_is_dropped(void **state)
+{
+    (void)state;
+    stage_open(&stage, &(struct stage_options){.worker_count = 1});
+    struct tr_ref puppet = stage_spawn(&stage, &puppet_behaviour, NULL);
+    stage.worker_sleeps[0] = true;
+    answers = 0;
+    assert_int_equal(ask(puppet, 1, 5), TR_TIMEOUT);
+    stage.worker_sleeps[0] = false;
+    stage_run(&stage);
+    assert_int_equal(answers, 0);
+    assert_int_equal(ask(puppet, 2, 0), 0);
+    assert_int_equal(answered, 3);
+    assert_int_equal(answers, 1);
+    stage_close(&stage);
+}
+
+static void test_ends_are_heard_meanwhile(void **state)
+{
+    (void)state;
+    stage_open(&stage, &(struct stage_options){.worker_count = 2});
+    struct tr_ref one = stage_spawn(&stage, &puppet_behaviour, NULL);
+    struct tr_ref other = stage_spawn(&stage, &puppet_behaviour, NULL);
+    uint64_t monitor;
+    int reason = 1;
+    assert_int_equal(tr_host_monitor(&stage.host, one, &monitor), 0);
+    assert_int_equal(tr_host_ended(&stage.host, one, monitor, &reason), TR_NOT_FOUND);
+    assert_int_equal(ask_to_stop(one), TR_NO_ACTOR);
+    assert_int_equal(ask(other, 1, 0), 0);
+    stage_run(&stage);
+    assert_int_equal(tr_host_rest(&stage.host, -1, 1), 0);
+    assert_int_equal(tr_host_ended(&stage.host, one, monitor, &reason), 0);
+    assert_int_equal(reason, 0);
+    assert_int_equal(tr_host_ended(&stage.host, one, monitor, &reason), TR_NOT_FOUND);
+    stage_close(&stage);
+}
+
+static struct tr_ref spawn_named(const char *name)
+{
+    struct tr_spawn_options options = {.name = tr_text_of(name)};
+    return stage_spawn(&stage, &puppet_behaviour, &options);
+}
+
+static bool finds(const char *address, struct tr_ref who)
+{
+    struct tr_ref found;
+    int error = tr_host_find(&stage.host, tr_text_of(address), &found);
+    return error == 0 && tr_key_equal(found.key, who.key);
+}
+
+/* A launcher is called PROJECT/DOMAIN: the longest root that fits is meant. */
+static void test_roots_may_hold_slashes(void **state)
+{
+    (void)state;
+    struct tr_ref found;
+    stage_open(&stage, &(struct stage_options){.worker_count = 1});
+    struct tr_ref demo = spawn_named("demo");
+    struct tr_ref launcher = spawn_named("demo/development");
+    assert_true(finds("/demo", demo));
+    assert_true(finds("demo/development", launcher));
+    assert_true(finds("/demo/development", launcher));
+    assert_int_equal(tr_host_find(&stage.host, tr_text_of("/demo/develop"), &found), TR_NOT_FOUND);
+    assert_int_equal(tr_host_find(&stage.host, tr_text_of("/demo/development/x"), &found),
+                     TR_NOT_FOUND);
+    assert_int_equal(tr_host_find(&stage.host, tr_text_of("/demon"), &found), TR_NOT_FOUND);
+    stage_close(&stage);
+}
+
+static int spawn_group(struct tr_context *context, struct tr_puppet *puppet,
+                       const struct tr_act *act, const struct tr_message *message)
+{
+    (void)act;
+    (void)message;
+    struct tr_spawn_options options = {.name = tr_text_of("child"), .is_group = true};
+    return tr_spawn(context, &puppet_behaviour, &options, &puppet->peer);
+}
+
+/* The number of a group says who began it. */
+static void test_roots_are_known_by_their_group(void **state)
+{
+    (void)state;
+    stage_open(&stage, &(struct stage_options){.worker_count = 3});
+    for (uint32_t i = 0; i < 7; i++) {
+        struct tr_ref root = stage_spawn(&stage, &puppet_behaviour, NULL);
+        assert_true(tr_key_equal(tr_group_root(root.key.group).key, root.key));
+        puppet_act(&stage, root, spawn_group, 0, root);
+        struct tri_actor *parent = stage_actor(&stage, root);
+        const struct tr_puppet *puppet = tri_actor_state(parent);
+        assert_int_not_equal(puppet->peer.key.group, root.key.group);
+        assert_true(tr_key_equal(tr_group_root(puppet->peer.key.group).key, puppet->peer.key));
+    }
+    stage_close(&stage);
+}
+
+/* What was loaded is found before anything runs. */
+static void test_loaded_actors_are_found(void **state)
+{
+    (void)state;
+    struct tr_ref found;
+    stage_open(&stage, &(struct stage_options){.worker_count = 2});
+    struct tr_ref named = spawn_named("named");
+    stage.host.is_started = false;
+    assert_true(finds("/named", named));
+    assert_int_equal(tr_host_find(&stage.host, tr_text_of("/other"), &found), TR_NOT_FOUND);
+    stage.host.is_started = true;
+    stage_close(&stage);
+}
+
+/* What was shown of the actors. */
+static char shown[4096];
+static uint32_t mailboxes;
+
+static void show(void *self, const struct tr_actor_seen *actor)
+{
+    (void)self;
+    size_t size = strlen(shown);
+    mailboxes += actor->mailbox;
+    snprintf(shown + size, sizeof shown - size, "%.*s %.*s %.*s %u\n", (int)actor->address.size,
+             actor->address.data, (int)actor->behaviour.size, actor->behaviour.data,
+             (int)actor->phase.size, actor->phase.data, actor->worker);
+}
+
+static uint64_t list(const char *pattern, uint32_t limit)
+{
+    uint64_t found = UINT64_MAX;
+    shown[0] = '\0';
+    mailboxes = 0;
+    assert_int_equal(tr_host_actors(&stage.host, tr_text_of(pattern), limit, show, NULL, &found),
+                     0);
+    return found;
+}
+
+static void test_actors_are_shown(void **state)
+{
+    (void)state;
+    stage_open(&stage, &(struct stage_options){.worker_count = 2});
+    (void)spawn_named("orders");
+    (void)spawn_named("demo/development");
+    (void)spawn_named("other");
+    assert_int_equal(list("/orders", 10), 1);
+    assert_string_equal(shown, "/orders puppet idle 0\n");
+    assert_int_equal(list("/**", 10), 3);
+    assert_non_null(strstr(shown, "/demo/development puppet idle 1\n"));
+    assert_int_equal(list("/**", 1), 3); /* one of each worker is shown */
+    assert_null(strstr(shown, "/other"));
+    assert_int_equal(list("/nobody/**", 10), 0);
+    assert_string_equal(shown, "");
+    char long_pattern[TR_TAP_GLOB_BYTES_MAX + 2];
+    memset(long_pattern, 'x', sizeof long_pattern);
+    struct tr_text text = {.data = long_pattern, .size = sizeof long_pattern};
+    assert_int_equal(tr_host_actors(&stage.host, text, 1, show, NULL, NULL), TR_LIMIT);
+    stage_close(&stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_questions_have_one_end),
+        cmocka_unit_test(test_a_late_answer_is_dropped),
+        cmocka_unit_test(test_ends_are_heard_meanwhile),
+        cmocka_unit_test(test_roots_may_hold_slashes),
+        cmocka_unit_test(test_roots_are_known_by_their_group),
+        cmocka_unit_test(test_loaded_actors_are_found),
+        cmocka_unit_test(test_actors_are_shown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
