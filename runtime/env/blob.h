@@ -1,6 +1,6 @@
 /*
- * The blob store: files, folders and large values by their content, in the store's folder, and small
- * documents of the engine's own.
+ * The blob store: files, folders and large values by their content, in the store's folder, and
+ * small documents of the engine's own.
  *
  * A blob's URI is the plain absolute path of a read-only file, or of a folder of such files:
  * STORE/blobs/DIGEST or STORE/blobs/DIGEST-NAME, with the SHA-256 of the content in hexadecimal and
@@ -39,7 +39,7 @@ struct tri_blob {
 };
 
 /*
- * Opens the blob store of a store's folder and removes what an earlier engine left unfinished there.
+ * Opens the blob store of a store's folder and removes what an earlier engine left unfinished.
  * What takes long ends as TR_CLOSED when `is_stopping` becomes true; NULL is fine.
  */
 TR_MUST_USE int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping,
@@ -79,6 +79,15 @@ TR_MUST_USE int tri_blob_digest(struct tri_blobs *blobs, struct tr_text uri, str
  * it exists. Any other kind of URI is TR_INVALID, by name.
  */
 TR_MUST_USE int tri_blob_fetch(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *blob);
+
+/*
+ * For what somebody else writes: makes an empty file for it, named `name` until it is adopted as a
+ * blob or given up. The descriptor is the caller's. Adopting gives it up where it fails.
+ */
+TR_MUST_USE int tri_blob_begin(struct tri_blobs *blobs, char name[32], int *fd);
+TR_MUST_USE int tri_blob_adopt(struct tri_blobs *blobs, const char *name, struct tr_text hint,
+                               struct tri_blob *blob);
+void tri_blob_give_up(struct tri_blobs *blobs, const char *name);
 
 /*
  * Removes blobs, and values that were never finished, which are older than `age_ms` and which

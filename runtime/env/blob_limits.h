@@ -16,6 +16,9 @@
 /* What of a hint, or of a file's own name, becomes part of a blob's name. */
 #define TR_BLOB_HINT_BYTES_MAX 100
 
+/* What is downloaded into one blob. */
+#define TR_BLOB_FETCH_BYTES_MAX (64ULL << 30)
+
 /* A document: with its envelope it fits into one message. */
 #define TR_DOCUMENT_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 16384)
 

@@ -74,6 +74,52 @@ static int write_whole(struct tri_blobs *blobs, const char *shown, struct tr_byt
     return error;
 }
 
+/* ---- Written by others. --------------------------------------------------------------------- */
+
+int tri_blob_begin(struct tri_blobs *blobs, char name[32], int *fd)
+{
+    tri_blob_new_name(blobs, name);
+    int opened = openat(blobs->fresh, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, MODE_OPEN);
+    if (opened < 0) {
+        return tri_blob_explain(blobs, tri_below_error(), blobs->path);
+    }
+    *fd = opened;
+    return 0;
+}
+
+static int adopt(struct tri_blobs *blobs, const char *name, int fd, struct tr_text hint,
+                 struct tri_blob *blob)
+{
+    int error = tri_blob_digest_file(blobs, fd, -1, name, blob);
+    if (error == 0 && (fchmod(fd, MODE_BLOB) != 0 || fsync(fd) != 0)) {
+        error = tri_blob_explain(blobs, tri_below_error(), name);
+    }
+    return error != 0 ? error : tri_blob_settle(blobs, blobs->fresh, name, hint, false, blob);
+}
+
+int tri_blob_adopt(struct tri_blobs *blobs, const char *name, struct tr_text hint,
+                   struct tri_blob *out)
+{
+    struct tri_blob blob = {.size = 0};
+    int fd = openat(blobs->fresh, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int error = fd < 0 ? tri_blob_explain(blobs, tri_below_error(), name)
+                       : adopt(blobs, name, fd, hint, &blob);
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (error != 0) {
+        tri_blob_give_up(blobs, name);
+        return error;
+    }
+    *out = blob;
+    return 0;
+}
+
+void tri_blob_give_up(struct tri_blobs *blobs, const char *name)
+{
+    (void)unlinkat(blobs->fresh, name, 0); /* else the next start does */
+}
+
 /* ---- Pieces. -------------------------------------------------------------------------------- */
 
 /* A piece on its way into its value. */

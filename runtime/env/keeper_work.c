@@ -4,8 +4,8 @@
  *
  * The order is the promise: a key is on the disk before its process exists, so that a process is
  * never forgotten; an end is there before anybody hears of it. What was written down and waits for
- * its turn is launched without a sync, so that the disk does not hold up the processors; and as long
- * as something waits so, syncs and answers are gathered, so that they take little of their time.
+ * its turn is launched without a sync, so that the disk does not hold up the processors; and as
+ * long as something waits so, syncs and answers are gathered, to take little of their time.
  */
 #include <errno.h>
 

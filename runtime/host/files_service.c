@@ -1,9 +1,11 @@
 /*
- * Between actors and the blob store: one thread, one call after the other.
+ * Between actors and the blob store: one thread, one call after the other; only downloads go on
+ * beside it.
  */
 #include "runtime/host/files_service.h"
 
 #include "runtime/env/blob.h"
+#include "runtime/host/files_fetch.h"
 #include "runtime/memory.h"
 #include "schemas/files.h"
 
@@ -12,6 +14,7 @@
 struct tri_files_service {
     struct tri_service base;
     struct tri_blobs *blobs;
+    struct tri_fetches *fetches;
     struct tri_buffer bytes; /* of what is being read */
 };
 
@@ -46,15 +49,20 @@ static void reply_blob(struct tri_files_service *service, const struct call *cal
     reply(service, call, &tr_blob_stored_schema, &stored);
 }
 
-static void fail(struct tri_files_service *service, const struct call *call, int error)
+static void fail_with(struct tri_files_service *service, const struct call *call, int error,
+                      struct tr_text words)
 {
-    struct tr_text words = tr_text_of(tri_blobs_words(service->blobs));
     /* A path may hold any bytes, a message only text. */
     struct tr_blob_failed failed = {
         .error = error,
         .message = tr_utf8_valid(words) ? words : tr_text_of(tr_error_text(error)),
     };
     reply(service, call, &tr_blob_failed_schema, &failed);
+}
+
+static void fail(struct tri_files_service *service, const struct call *call, int error)
+{
+    fail_with(service, call, error, tr_text_of(tri_blobs_words(service->blobs)));
 }
 
 /* ---- Calls. Each gives an error that has words; what cannot be read fails as a call. --------- */
@@ -125,6 +133,13 @@ static int take_fetch(struct tri_files_service *service, const struct call *call
     struct tr_blob_fetch fetch;
     if (tr_blob_fetch_unpack(call->body, call->version, &fetch) != 0) {
         return TR_MALFORMED;
+    }
+    if (tri_fetch_can(fetch.uri)) {
+        int failed = tri_fetch_begin(service->fetches, fetch.uri, &call->caller);
+        if (failed != 0) {
+            fail_with(service, call, failed, tr_text_of(tr_error_text(failed)));
+        }
+        return 0; /* answered when it has ended */
     }
     int error = tri_blob_fetch(service->blobs, fetch.uri, &blob);
     if (error == 0) {
@@ -210,6 +225,28 @@ static void take_frame(struct tri_files_service *service, const struct tri_frame
     }
 }
 
+/* Answers those whose downloads have ended. */
+static void take_fetches(struct tri_files_service *service)
+{
+    struct tri_fetch *fetch;
+    while ((fetch = tri_fetches_next(service->fetches)) != NULL) {
+        struct call call = {.caller = fetch->caller};
+        struct tri_blob blob;
+        if (fetch->error != 0) {
+            tri_blob_give_up(service->blobs, fetch->name);
+            fail_with(service, &call, fetch->error, tr_text_of(fetch->words));
+        } else {
+            int error = tri_blob_adopt(service->blobs, fetch->name, tr_text_of(fetch->hint), &blob);
+            if (error == 0) {
+                reply_blob(service, &call, &blob);
+            } else {
+                fail(service, &call, error);
+            }
+        }
+        tri_fetch_free(fetch);
+    }
+}
+
 /* ---- The thread. ---------------------------------------------------------------------------- */
 
 static void *service_main(void *argument)
@@ -228,14 +265,16 @@ static void *service_main(void *argument)
             take_frame(service, &frame);
             tri_link_release(base->voice.link, &frame);
         }
+        take_fetches(service);
         tri_voice_flush(&base->voice);
-        tri_link_wait(base->voice.link, WAIT_NS);
+        tri_link_wait_also(base->voice.link, tri_fetches_fd(service->fetches), WAIT_NS);
     }
     return NULL;
 }
 
 static void files_service_free(struct tri_files_service *service)
 {
+    tri_fetches_free(service->fetches);
     tri_blobs_close(service->blobs);
     tri_buffer_fini(&service->bytes);
     tri_service_fini(&service->base);
@@ -252,6 +291,9 @@ int tri_files_service_start(const struct tri_files_service_options *options,
     tri_service_init(&service->base, options->env, options->worker_count, options->host_epoch,
                      TR_SERVICE_FILES);
     int error = tri_blobs_open(options->folder, &service->base.is_stopping, &service->blobs);
+    if (error == 0) {
+        error = tri_fetches_new(service->blobs, &service->fetches);
+    }
     if (error == 0 && pthread_create(&service->base.thread, NULL, service_main, service) != 0) {
         error = TR_SYSTEM;
     }

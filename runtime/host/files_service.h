@@ -1,7 +1,8 @@
 /*
  * The files service: the blob store and documents, for actors (TR_SERVICE_FILES). schemas/files.h
  * has the messages. One thread does what is asked in its order; while it copies a large file the
- * others wait. What cannot be done is answered by blob_failed, with words for people.
+ * others wait. Only downloads (blob_fetch of http and https) go on beside it. What cannot be done
+ * is answered by blob_failed, with words for people.
  */
 #ifndef TR_RUNTIME_HOST_FILES_SERVICE_H
 #define TR_RUNTIME_HOST_FILES_SERVICE_H
