@@ -219,30 +219,33 @@ static void what_fails_has_words(void **state)
     assert_int_equal(seen.error, TR_UNKNOWN_TYPE);
 }
 
+/* Has a path of the server fetched, and gives the answer's type. */
+static uint16_t fetch_from(struct world *world, int port, const char *path)
+{
+    char url[128];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d%s", port, path);
+    return say(world, &tr_blob_fetch_schema, &(struct tr_blob_fetch){.uri = tr_text_of(url)});
+}
+
 static void what_the_web_has_is_fetched(void **state)
 {
     struct world *world = *state;
     struct http_server server;
-    char url[128];
     assert_int_equal(unsetenv("http_proxy"), 0);
     http_server_start(&server, NULL, NULL);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d/chunks/3000000#part", server.port);
-    struct tr_blob_fetch fetch = {.uri = tr_text_of(url)};
-    assert_int_equal(say(world, &tr_blob_fetch_schema, &fetch), tr_blob_stored_schema.id);
+    assert_int_equal(fetch_from(world, server.port, "/chunks/3000000#part"),
+                     tr_blob_stored_schema.id);
     assert_int_equal(seen.stored.size, 3000000);
     assert_non_null(strstr(seen.uri, "/blobs/"));
     assert_string_equal(strrchr(seen.uri, '-'), "-3000000");
     assert_int_equal(access(seen.uri, R_OK), 0);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d/status/404", server.port);
-    assert_int_equal(say(world, &tr_blob_fetch_schema, &fetch), tr_blob_failed_schema.id);
+    assert_int_equal(fetch_from(world, server.port, "/status/404"), tr_blob_failed_schema.id);
     assert_int_equal(seen.error, TR_NOT_FOUND);
     assert_non_null(strstr(seen.message, "404"));
-    snprintf(url, sizeof url, "http://127.0.0.1:%d/broken", server.port);
-    assert_int_equal(say(world, &tr_blob_fetch_schema, &fetch), tr_blob_failed_schema.id);
+    assert_int_equal(fetch_from(world, server.port, "/broken"), tr_blob_failed_schema.id);
     assert_int_equal(seen.error, TR_SYSTEM);
     http_server_stop(&server);
-    snprintf(url, sizeof url, "http://127.0.0.1:1/");
-    assert_int_equal(say(world, &tr_blob_fetch_schema, &fetch), tr_blob_failed_schema.id);
+    assert_int_equal(fetch_from(world, 1, "/"), tr_blob_failed_schema.id);
     assert_int_equal(seen.error, TR_SYSTEM);
 }
 
