@@ -152,6 +152,9 @@ int tri_node_failed(struct tri_flow *flow, uint32_t node, const struct tri_failu
     if (error == 0) {
         error = end_row(flow, node, known.phase, 0, flags);
     }
+    if (error == 0 && has_arms && flow->state->stage != TRI_STAGE_DRAIN) {
+        error = tri_settle_push(flow, node); /* its arms have to be skipped */
+    }
     if (error == 0) {
         error = compiled->is_optional ? pass_on(flow, node) : blame(flow, node, &known);
     }
