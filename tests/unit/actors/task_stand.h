@@ -15,15 +15,17 @@
 #define TR_PUPPET_STATE_FIELDS(FIELD, ARRAY) \
     FIELD(u64, events, 1, 0)                 \
     FIELD(u64, call, 1, 0)                   \
-    ARRAY(text, words, 5000, 1, 0)
+    ARRAY(text, words, 5000, 2, 0)
 #define TR_BOSS_FIELDS(FIELD, ARRAY) \
     FIELD(ref, child, 1, 0)          \
     FIELD(u32, ended, 1, 0)
 #define TR_BOSS_GO_FIELDS(FIELD, ARRAY) FIELD(bytes, start, 1, 0)
-#define TR_OUTSIDE_FIELDS(FIELD, ARRAY) FIELD(u64, number, 1, 0)
+#define TR_OUTSIDE_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, number, 1, 0)            \
+    FIELD(text, key, 1, 0)
 
 #define TASK_STAND_SCHEMAS(S)                                           \
-    S(puppet_state, 61100, TR_STATE, 1, 0, TR_PUPPET_STATE_FIELDS)      \
+    S(puppet_state, 61100, TR_STATE, 2, 0, TR_PUPPET_STATE_FIELDS)      \
     S(boss, 61101, TR_STATE, 1, 0, TR_BOSS_FIELDS)                      \
     S(boss_go, 61100, TR_MESSAGE, 1, TR_DURABLE, TR_BOSS_GO_FIELDS)     \
     S(outside_ask, 61101, TR_MESSAGE, 1, TR_DURABLE, TR_OUTSIDE_FIELDS) \

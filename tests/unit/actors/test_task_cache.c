@@ -290,7 +290,8 @@ static uint8_t step_of(struct tr_ref task)
 
 static void finish(struct tr_ref task)
 {
-    stand_say_to(task, TR_SERVICE_PROCESSES, &tr_outside_told_schema, &(struct tr_outside_told){1});
+    stand_say_to(task, TR_SERVICE_PROCESSES, &tr_outside_told_schema,
+                 &(struct tr_outside_told){.number = 1});
     stand_run(serve);
 }
 
