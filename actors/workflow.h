@@ -84,7 +84,7 @@ struct tri_flow {
     const struct tr_workflow *workflow;
     struct tr_heap heap;
     struct tr_node_start start;   /* without inputs; read by tri_start */
-    struct tr_buffer start_bytes; /* under `start` where it does not lie in one page */
+    struct tr_buffer start_bytes; /* under `start` */
     bool has_start;
     struct tr_buffer value; /* under a value that does not */
     uint32_t starts_left;

@@ -175,6 +175,13 @@ int tri_start(struct tri_flow *flow)
     }
     int error =
         tr_heap_get(flow->context, &flow->heap, flow->state->start, &flow->start_bytes, &bytes);
+    if (error == 0 && bytes.data != flow->start_bytes.data) {
+        /* A copy: the page it lies in may be edited while the texts are in use. */
+        tr_buffer_cut(&flow->start_bytes, 0);
+        tr_buffer_add(&flow->start_bytes, bytes.data, bytes.size);
+        bytes = tr_buffer_bytes(&flow->start_bytes);
+        error = flow->start_bytes.error;
+    }
     if (error == 0) {
         error = tr_node_start_unpack(bytes, tr_node_start_schema.version, &flow->start);
     }
