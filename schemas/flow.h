@@ -80,8 +80,8 @@ enum tr_failure_kind {
  * A child's first message. `graph` (tr_graph_number), `workflow` and `node` say what it is: the
  * node in whose place it runs; for the root `node` is UINT32_MAX. `path` is the address below the
  * execution, "squares" or "w/inner", without the element of its own, which is `element`.
- * `execution` is "PROJECT/DOMAIN/NAME", `number` the number of its group. `skip` is for what an
- * earlier execution did already (later).
+ * `execution` is "PROJECT/DOMAIN/NAME", `number` the number of its group. `plan` (its
+ * name), `parent` and `cause` are those of `launch`, for the root alone.
  */
 #define TR_NODE_START_FIELDS(FIELD, ARRAY) \
     FIELD(u64, graph, 1, 0)                \
@@ -92,11 +92,15 @@ enum tr_failure_kind {
     FIELD(u64, number, 1, 0)               \
     FIELD(text, path, 1, 0)                \
     FIELD(u8, cache_mode, 1, 0)            \
-    FIELD(any, inputs, 1, TR_REDACTED)
+    FIELD(any, inputs, 1, TR_REDACTED)     \
+    FIELD(text, plan, 1, 0)                \
+    FIELD(text, parent, 1, 0)              \
+    FIELD(text, cause, 1, 0)
 
 /*
  * A child's last message. `phase` is an end of a node (enum tr_node_phase); `outputs` has a slot
- * for each output when it succeeded or was recovered, else it is empty. `failed` is the path of the
+ * for each output when it succeeded or was recovered, else it is empty. Their types are those of
+ * the target's interface, lists of them for a map; the workflow adds what `optional` adds. `failed` is the path of the
  * deepest node whose failure this is, `failed_element` its element. `phases` are the phases of a
  * node that this child has been in since its last news (bit n: phase n), so that nobody needs a
  * message for each.
@@ -189,6 +193,18 @@ enum tr_failure_kind {
     FIELD(bytes, key, 1, 0)                   \
     FIELD(bool, is_made, 1, 0)
 
+/* To itself: there is more to do than one handler should. */
+#define TR_WORKFLOW_NEXT_FIELDS(FIELD, ARRAY) FIELD(u8, stage, 1, 0)
+
+/*
+ * The program asks a launcher, after a start, to hold a graph for the executions that live.
+ * Answered by graph_held: how many there are. 0: nobody holds it.
+ */
+#define TR_GRAPH_HOLD_FIELDS(FIELD, ARRAY) FIELD(u64, graph, 1, 0)
+#define TR_GRAPH_HELD_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, graph, 1, 0)                \
+    FIELD(u64, executions, 1, 0)
+
 #define TR_FLOW_SCHEMAS(S)                                                           \
     S(launch, 400, TR_MESSAGE, 1, TR_DURABLE, TR_LAUNCH_FIELDS)                      \
     S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                 \
@@ -197,6 +213,9 @@ enum tr_failure_kind {
     S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)             \
     S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                \
     S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)             \
+    S(workflow_next, 407, TR_MESSAGE, 1, TR_DURABLE, TR_WORKFLOW_NEXT_FIELDS)        \
+    S(graph_hold, 408, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_HOLD_FIELDS)              \
+    S(graph_held, 409, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_HELD_FIELDS)             \
     S(resource_request, 410, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_REQUEST_FIELDS)  \
     S(resource_granted, 411, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_GRANTED_FIELDS) \
     S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS) \

@@ -17,6 +17,7 @@
 #include "schemas/state_plugin.h"
 #include "schemas/state_service.h"
 #include "schemas/state_task.h"
+#include "schemas/state_workflow.h"
 #include "schemas/tap.h"
 #include "tests/support/sample.h"
 
@@ -33,7 +34,8 @@
     L(state_task, TR_STATE_TASK_SCHEMAS)       \
     L(state_plugin, TR_STATE_PLUGIN_SCHEMAS)   \
     L(sample, TR_SAMPLE_SCHEMAS)               \
-    L(array, TR_STATE_ARRAY_SCHEMAS)
+    L(array, TR_STATE_ARRAY_SCHEMAS)           \
+    L(state_workflow, TR_STATE_WORKFLOW_SCHEMAS)
 
 #define TABLE(name, SCHEMAS) \
     static const struct tr_schema *const name[] = {SCHEMAS(TR_SCHEMA_POINTER_ROW)};

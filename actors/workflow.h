@@ -1,0 +1,227 @@
+/*
+ * The inside of the workflow actor: the node table, and what its files do for each other.
+ *
+ * Only actors/workflow*.c and branch.c include this. A `tri_flow` is what one handler knows: it is
+ * made at its beginning and gone at its end; what lasts is in the state and its pages.
+ *
+ *     workflow.c         messages in, and the loop that does a handler's share of the work
+ *     workflow_table.c   the node table and the queues through it; values of nodes
+ *     workflow_node.c    a node begins, by its kind; a node ends
+ *     workflow_end.c     failures, aborts, bounds of time, and the way to the workflow's own end
+ *     workflow_tell.c    what history and the parent hear
+ *     branch.c           which arm is taken, and what becomes of the others
+ */
+#ifndef TR_ACTORS_WORKFLOW_H
+#define TR_ACTORS_WORKFLOW_H
+
+#include "actors/engine.h"
+#include "actors/heap.h"
+#include "actors/value.h"
+#include "schemas/phase.h"
+#include "schemas/state_workflow.h"
+
+/* Nodes of one page of the table. What a handler changes is copied, so pages are small. */
+#define TRI_ROWS_PER_PAGE 64
+
+/* What one handler does at most before it says workflow_next to itself. */
+#define TRI_STARTS_MAX 64  /* children begun, or told to end */
+#define TRI_STEPS_MAX 256  /* nodes told of an upstream, arms skipped */
+#define TRI_LOOKS_MAX 4096 /* rows looked at for children to abort */
+#define TRI_SENT_BYTES_MAX (1U << 20)
+
+/* Timers of a workflow; those of branches with a deadline are behind, by node. */
+#define TRI_TIMER_TIMEOUT 1
+#define TRI_TIMER_DEADLINE 2
+#define TRI_TIMER_NODES 16
+
+/* Where a workflow stands between its start and its end. */
+enum tri_stage {
+    TRI_STAGE_GRAPH,      /* its nodes run */
+    TRI_STAGE_DRAIN,      /* nothing begins; what runs is being ended */
+    TRI_STAGE_ON_FAILURE, /* the node on_failure runs */
+    TRI_STAGE_FINALLY,    /* the node finally runs */
+};
+
+/* What a row says beside its phase. */
+enum tri_row_flag {
+    TRI_ROW_SKIPS = 1 << 0,      /* an upstream gave nothing: it will be skipped */
+    TRI_ROW_READY = 1 << 1,      /* in the queue of those to be started */
+    TRI_ROW_HAS_ARMS = 1 << 2,   /* a branch whose other arms are still to be skipped */
+    TRI_ROW_TIMED_OUT = 1 << 3,  /* a branch whose deadline has passed */
+    TRI_ROW_GIVES_NONE = 1 << 4, /* it ended without outputs, which are all none */
+    TRI_ROW_SETTLING = 1 << 5,   /* in the queue of those that others are told of */
+};
+
+/* A node. Zeros are one that has not begun; pages that nobody has touched need not be there. */
+struct tri_row {
+    uint8_t phase; /* enum tr_node_phase */
+    uint8_t flags;
+    uint16_t spare;
+    uint32_t told;    /* upstreams that have told it of their end */
+    uint32_t next;    /* + 1: behind it in the queue it is in */
+    uint32_t arm;     /* + 1: of a branch, the node of the arm that is taken */
+    uint64_t outputs; /* the place of its outputs, 0: none */
+    uint64_t child;   /* serial of the child; of a branch, when it began, in milliseconds */
+};
+
+_Static_assert(sizeof(struct tri_row) == 32, "rows lie on disk as they are in memory");
+
+/* A failure of a node, or of a workflow. Texts belong to whoever made it. */
+struct tri_failure {
+    uint8_t phase; /* how the node ended: failed, timed out or aborted */
+    uint8_t kind;  /* enum tr_failure_kind */
+    struct tr_text code;
+    struct tr_text message;
+    struct tr_text failed; /* the path of the deepest node; empty: the node itself */
+    uint64_t failed_element;
+};
+
+/* What one handler knows. */
+struct tri_flow {
+    struct tr_context *context;
+    struct tr_workflow_state *state;
+    const struct tr_graph *graph;
+    const struct tr_workflow *workflow;
+    struct tr_heap heap;
+    struct tr_node_start start;   /* without inputs; read by tri_start */
+    struct tr_buffer start_bytes; /* under `start` */
+    bool has_start;
+    struct tr_buffer value; /* under a value that does not */
+    uint32_t starts_left;
+    uint32_t steps_left;
+    uint32_t looks_left;
+    uint32_t bytes_left;
+};
+
+static inline bool tri_is_root(const struct tri_flow *flow)
+{
+    return flow->state->node == TR_GRAPH_NONE;
+}
+
+static inline bool tri_is_element(const struct tri_flow *flow)
+{
+    return flow->state->element != TR_ELEMENT_NONE;
+}
+
+/* ------------------------------------------------------ workflow_table.c */
+
+/* The row of a node to look at; the view lives until the row is changed. */
+TR_MUST_USE int tri_row_get(struct tri_flow *flow, uint32_t node, struct tri_row *row);
+
+/* The row of a node to change; it lives until another page is edited or a size changes. */
+TR_MUST_USE int tri_row_edit(struct tri_flow *flow, uint32_t node, struct tri_row **row);
+
+/* The first page behind the table. */
+uint32_t tri_heap_first(const struct tr_workflow *workflow);
+
+/* Whether a row has ended. */
+static inline bool tri_row_is_done(const struct tri_row *row)
+{
+    return tr_phase_is_end(TR_SUBJECT_NODE, row->phase);
+}
+
+/* Puts a node at the end of those to be started, or of those that others have to be told of. */
+TR_MUST_USE int tri_ready_push(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_settle_push(struct tri_flow *flow, uint32_t node);
+
+/* Takes the first one off. */
+TR_MUST_USE int tri_ready_pop(struct tri_flow *flow, uint32_t *node);
+TR_MUST_USE int tri_settle_pop(struct tri_flow *flow);
+
+/* Keeps a list of slots; `place` is 0 for an empty one. */
+TR_MUST_USE int tri_slots_put(struct tri_flow *flow, struct tr_bytes slots, uint64_t *place);
+
+/* One slot of a list: a view that lives until the next call. TR_NOT_FOUND. */
+TR_MUST_USE int tri_slots_find(struct tri_flow *flow, uint64_t place, uint32_t index,
+                               struct tr_bytes *slot);
+
+/* Reads `flow->start`, whose texts live as long as the flow. */
+TR_MUST_USE int tri_start(struct tri_flow *flow);
+
+/* Keeps a message that this actor may want to read again. */
+TR_MUST_USE int tri_body_put(struct tri_flow *flow, const struct tr_schema *schema,
+                             const void *body, uint64_t *place);
+
+/* Appends the whole list again. */
+TR_MUST_USE int tri_slots_copy(struct tri_flow *flow, uint64_t place, struct tr_buffer *buffer);
+
+/* An output of a node, as tr_bind_output wants it: `self` is the flow. */
+TR_MUST_USE int tri_output_find(void *self, uint32_t node, uint32_t output, struct tr_bytes *slot);
+
+/* ------------------------------------------------------- workflow_node.c */
+
+/* Begins a node whose turn it is. */
+TR_MUST_USE int tri_node_begin(struct tri_flow *flow, uint32_t node);
+
+/* An upstream has ended; `skips`: without giving anything. */
+TR_MUST_USE int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips);
+
+/* A node has ended: with outputs at a place, without having run, or with a failure. */
+TR_MUST_USE int tri_node_succeeded(struct tri_flow *flow, uint32_t node, uint8_t phase,
+                                   uint64_t outputs);
+TR_MUST_USE int tri_node_skipped(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_node_failed(struct tri_flow *flow, uint32_t node,
+                                const struct tri_failure *failure);
+
+/* A child has said its last word. */
+TR_MUST_USE int tri_child_ended(struct tri_flow *flow, const struct tr_message *message);
+
+/* --------------------------------------------------------------- branch.c */
+
+/* Evaluates a branch and takes an arm. */
+TR_MUST_USE int tri_branch_begin(struct tri_flow *flow, uint32_t node);
+
+/* Goes on skipping the arms that were not taken; `is_done` when none is left. */
+TR_MUST_USE int tri_branch_skip_arms(struct tri_flow *flow, uint32_t node, bool *is_done);
+
+/* The node of the arm that was taken has ended, successfully or skipped. */
+TR_MUST_USE int tri_branch_arm_done(struct tri_flow *flow, uint32_t arm);
+
+/* The deadline of a branch has passed. */
+TR_MUST_USE int tri_branch_timed_out(struct tri_flow *flow, uint32_t node);
+
+/* Ends a branch under an abort if nothing that could end it runs below. */
+TR_MUST_USE int tri_branch_abort(struct tri_flow *flow, uint32_t node);
+
+/* -------------------------------------------------------- workflow_end.c */
+
+/* A node that nobody stands in for has failed: so has the workflow, as its policy says. */
+TR_MUST_USE int tri_workflow_failed(struct tri_flow *flow, uint32_t node,
+                                    const struct tri_failure *failure);
+
+/* The parent, or `troupe abort`, ends it. */
+TR_MUST_USE int tri_workflow_abort(struct tri_flow *flow, const struct tr_node_abort *abort);
+
+/* One of its bounds of time has passed. */
+TR_MUST_USE int tri_workflow_timed_out(struct tri_flow *flow, bool is_deadline);
+
+/* Goes on aborting children. */
+TR_MUST_USE int tri_abort_children(struct tri_flow *flow);
+
+/* Goes to the next stage where this one is over; `is_over` says so, `has_ended` that it was last. */
+TR_MUST_USE int tri_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended);
+
+/* A node of on_failure or finally that stands for itself has ended. */
+TR_MUST_USE int tri_handler_ended(struct tri_flow *flow, uint32_t node,
+                                  const struct tri_failure *failure);
+
+/* ------------------------------------------------------- workflow_tell.c */
+
+/* The workflow goes to another phase (enum tr_execution_phase): checked and recorded. */
+TR_MUST_USE int tri_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_text cause);
+
+/* A node that has no actor of its own goes to another phase. `failure` may be NULL. */
+TR_MUST_USE int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t to,
+                                uint64_t begun_ms, const struct tri_failure *failure);
+
+/* The failure that is kept; false if there is none. */
+TR_MUST_USE int tri_failure_get(struct tri_flow *flow, struct tr_buffer *buffer,
+                                struct tr_node_ended *failure, bool *is_there);
+
+/* Says the last word and stops. */
+TR_MUST_USE int tri_workflow_say_end(struct tri_flow *flow);
+
+/* Appends the path of a node of this workflow. */
+void tri_path_add(const struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer);
+
+#endif

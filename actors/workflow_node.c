@@ -1,0 +1,522 @@
+/*
+ * Nodes: how one begins, by its kind, and what its end means to those behind it.
+ *
+ * A node that fails stands for itself: an optional one goes on with outputs that are none, the
+ * failure of an arm is its branch's, and any other one is the workflow's.
+ */
+#include "actors/bind.h"
+#include "actors/workflow.h"
+
+/* What stands in a message beside values. */
+#define MESSAGE_MARGIN_BYTES 65536
+
+static struct tri_failure failure_of(const char *code, struct tr_text message)
+{
+    return (struct tri_failure){.phase = TR_NODE_PHASE_FAILED,
+                                .kind = TR_FAILURE_USER,
+                                .code = tr_text_of(code),
+                                .message = message,
+                                .failed_element = TR_ELEMENT_NONE};
+}
+
+/* ----------------------------------------------------------------- endings */
+
+/* The row of a node that has ended. */
+static int end_row(struct tri_flow *flow, uint32_t node, uint8_t phase, uint64_t outputs,
+                   uint8_t flags)
+{
+    struct tri_row *row;
+    int error = tri_row_edit(flow, node, &row);
+    if (error != 0) {
+        return error;
+    }
+    TR_ASSERT(tr_phase_may_follow(TR_SUBJECT_NODE, row->phase, phase));
+    row->phase = phase;
+    row->outputs = outputs;
+    row->flags |= flags;
+    row->child = 0;
+    flow->state->done += flow->workflow->nodes[node].role == TR_ROLE_GRAPH ? 1 : 0;
+    return 0;
+}
+
+/* Records the end of a node that has no actor of its own, and stops its timer. */
+static int note_end(struct tri_flow *flow, uint32_t node, uint8_t phase,
+                    const struct tri_failure *failure)
+{
+    const struct tr_node *compiled = &flow->workflow->nodes[node];
+    struct tri_row row;
+    int error = tri_row_get(flow, node, &row);
+    bool is_branch = compiled->kind == TR_NODE_BRANCH;
+    bool is_recorded = row.phase == TR_NODE_PHASE_NOT_YET_STARTED || is_branch;
+    if (error == 0 && is_recorded) {
+        error = tri_node_record(flow, node, row.phase, phase, is_branch ? row.child : 0, failure);
+    }
+    if (error == 0 && is_branch && compiled->deadline_ns > 0) {
+        error = tr_timer_stop(flow->context, TRI_TIMER_NODES + node);
+    }
+    return error;
+}
+
+/* A node has ended in a way that lets others go on, or skips them. */
+static int pass_on(struct tri_flow *flow, uint32_t node)
+{
+    const struct tr_node *compiled = &flow->workflow->nodes[node];
+    bool is_drained = flow->state->stage == TRI_STAGE_DRAIN;
+    if (!is_drained && (compiled->kind == TR_NODE_BRANCH || compiled->downstream_count > 0)) {
+        int error = tri_settle_push(flow, node);
+        if (error != 0) {
+            return error;
+        }
+    }
+    if (compiled->parent != TR_GRAPH_NONE) {
+        return tri_branch_arm_done(flow, node);
+    }
+    return compiled->role == TR_ROLE_GRAPH ? 0 : tri_handler_ended(flow, node, NULL);
+}
+
+int tri_node_succeeded(struct tri_flow *flow, uint32_t node, uint8_t phase, uint64_t outputs)
+{
+    bool is_plain = flow->workflow->nodes[node].kind == TR_NODE_END;
+    bool gives_none = outputs == 0 && flow->workflow->nodes[node].kind == TR_NODE_BRANCH;
+    int error = is_plain ? 0 : note_end(flow, node, phase, NULL);
+    if (error == 0) {
+        error = end_row(flow, node, phase, outputs, gives_none ? TRI_ROW_GIVES_NONE : 0);
+    }
+    return error != 0 ? error : pass_on(flow, node);
+}
+
+int tri_node_skipped(struct tri_flow *flow, uint32_t node)
+{
+    bool is_branch = flow->workflow->nodes[node].kind == TR_NODE_BRANCH;
+    int error = note_end(flow, node, TR_NODE_PHASE_SKIPPED, NULL);
+    if (error == 0) {
+        error = end_row(flow, node, TR_NODE_PHASE_SKIPPED, 0, is_branch ? TRI_ROW_HAS_ARMS : 0);
+    }
+    return error != 0 ? error : pass_on(flow, node);
+}
+
+/* The failure of an arm is its branch's, unless that has ended already. */
+static int fail_parent(struct tri_flow *flow, uint32_t node, const struct tri_failure *failure)
+{
+    uint32_t parent = flow->workflow->nodes[node].parent;
+    struct tri_row row;
+    int error = tri_row_get(flow, parent, &row);
+    if (error != 0 || tri_row_is_done(&row)) {
+        return error;
+    }
+    struct tri_failure same = *failure;
+    if ((row.flags & TRI_ROW_TIMED_OUT) != 0) {
+        same.phase = TR_NODE_PHASE_TIMED_OUT;
+    } else if (same.phase != TR_NODE_PHASE_ABORTED) {
+        same.phase = TR_NODE_PHASE_FAILED;
+    }
+    return tri_node_failed(flow, parent, &same);
+}
+
+/* Who stands for a failure. */
+static int blame(struct tri_flow *flow, uint32_t node, const struct tri_failure *failure)
+{
+    const struct tr_node *compiled = &flow->workflow->nodes[node];
+    if (compiled->parent != TR_GRAPH_NONE) {
+        return fail_parent(flow, node, failure);
+    }
+    if (compiled->role != TR_ROLE_GRAPH) {
+        return tri_handler_ended(flow, node, failure);
+    }
+    int error = tri_workflow_failed(flow, node, failure);
+    if (error != 0 || flow->state->stage == TRI_STAGE_DRAIN) {
+        return error;
+    }
+    return tri_settle_push(flow, node);
+}
+
+int tri_node_failed(struct tri_flow *flow, uint32_t node, const struct tri_failure *failure)
+{
+    const struct tr_node *compiled = &flow->workflow->nodes[node];
+    struct tri_failure known = *failure;
+    struct tr_buffer path;
+    struct tri_row row;
+    tr_buffer_init(&path, 0);
+    int error = tri_row_get(flow, node, &row);
+    if (error == 0 && known.failed.size == 0) {
+        tri_path_add(flow, node, &path);
+        known.failed = tr_buffer_text(&path);
+        error = path.error;
+    }
+    if (error == 0) {
+        error = note_end(flow, node, known.phase, &known);
+    }
+    bool has_arms = compiled->kind == TR_NODE_BRANCH && row.arm == 0;
+    uint8_t flags = (uint8_t)((compiled->is_optional ? TRI_ROW_GIVES_NONE : 0) |
+                              (has_arms ? TRI_ROW_HAS_ARMS : 0));
+    if (error == 0) {
+        error = end_row(flow, node, known.phase, 0, flags);
+    }
+    if (error == 0 && has_arms && flow->state->stage != TRI_STAGE_DRAIN) {
+        error = tri_settle_push(flow, node); /* its arms have to be skipped */
+    }
+    if (error == 0) {
+        error = compiled->is_optional ? pass_on(flow, node) : blame(flow, node, &known);
+    }
+    tr_buffer_fini(&path);
+    return error;
+}
+
+/* ------------------------------------------------------------------ values */
+
+int tri_output_find(void *self, uint32_t node, uint32_t output, struct tr_bytes *slot)
+{
+    struct tri_flow *flow = self;
+    struct tri_row row;
+    int error = tri_row_get(flow, node, &row);
+    if (error != 0) {
+        return error;
+    }
+    if ((row.flags & TRI_ROW_GIVES_NONE) == 0) {
+        return tri_slots_find(flow, row.outputs, output, slot);
+    }
+    tr_buffer_cut(&flow->value, 0);
+    error = tr_bind_none(flow->workflow->nodes[node].outputs.items[output].type, &flow->value);
+    if (error == 0) {
+        *slot = tr_buffer_bytes(&flow->value);
+    }
+    return error;
+}
+
+/* The workflow's failure as a value, for `$err`. Nothing where there is none. */
+static int write_failure(struct tri_flow *flow, struct tr_buffer *buffer)
+{
+    struct tr_buffer under;
+    struct tr_node_ended ended;
+    bool is_there = false;
+    tr_buffer_init(&under, 0);
+    int error = tri_failure_get(flow, &under, &ended, &is_there);
+    if (error == 0 && is_there) {
+        bool has_element = ended.failed_element != TR_ELEMENT_NONE;
+        struct tr_failure value = {.node = ended.failed,
+                                   .code = ended.code,
+                                   .message = ended.message,
+                                   .element = has_element ? (int64_t)ended.failed_element : -1};
+        tr_write_failure(buffer, &value);
+        error = buffer->error;
+    }
+    tr_buffer_fini(&under);
+    return error;
+}
+
+/* Binds the inputs of a node. What cannot be bound fails it, and `is_bound` stays false. */
+static int bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs,
+                       bool *is_bound)
+{
+    const struct tr_node *compiled = &flow->workflow->nodes[node];
+    struct tr_buffer err;
+    struct tr_binder binder = {.workflow = flow->workflow, .output = tri_output_find, .self = flow};
+    tr_buffer_init(&err, 0);
+    int error = compiled->role == TR_ROLE_GRAPH ? 0 : write_failure(flow, &err);
+    if (error == 0) {
+        binder.failure = tr_buffer_bytes(&err);
+        error = tr_bind_inputs(&binder, compiled, inputs);
+    }
+    tr_buffer_fini(&err);
+    if (error == TR_INVALID) {
+        struct tri_failure failure = failure_of(binder.code, binder.message);
+        return tri_node_failed(flow, node, &failure);
+    }
+    if (error == 0 && inputs->size > TR_MESSAGE_BYTES_MAX - MESSAGE_MARGIN_BYTES) {
+        struct tri_failure failure = failure_of(
+            compiled->kind == TR_NODE_END ? "OutputSizeExceeded" : "InputSizeExceeded",
+            tr_text_of("the values together are larger than TR_MESSAGE_BYTES_MAX (1 MiB)"));
+        return tri_node_failed(flow, node, &failure);
+    }
+    *is_bound = error == 0;
+    return error;
+}
+
+/* -------------------------------------------------------------- beginnings */
+
+static int begin_end(struct tri_flow *flow, uint32_t node)
+{
+    struct tr_buffer values;
+    uint64_t place = 0;
+    bool is_bound = false;
+    tr_buffer_init(&values, 0);
+    int error = bind_inputs(flow, node, &values, &is_bound);
+    if (error == 0 && is_bound) {
+        error = tri_slots_put(flow, tr_buffer_bytes(&values), &place);
+        error = error != 0 ? error : tri_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, place);
+    }
+    tr_buffer_fini(&values);
+    return error;
+}
+
+/* Gives birth to a node's actor and tells it what it is. */
+static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour *behaviour,
+                 struct tr_text path, struct tr_bytes inputs)
+{
+    const struct tr_node_start *start = &flow->start;
+    struct tr_spawn_options options = {.name = flow->workflow->nodes[node].id};
+    struct tr_ref child;
+    struct tri_row *row;
+    int error = tr_spawn(flow->context, behaviour, &options, &child);
+    if (error == 0) {
+        struct tr_node_start message = {
+            .graph = flow->state->graph,
+            .workflow = flow->state->workflow,
+            .node = node,
+            .element = TR_ELEMENT_NONE,
+            .execution = start->execution,
+            .number = start->number,
+            .path = path,
+            .cache_mode = start->cache_mode,
+            .inputs = inputs,
+        };
+        error = tr_tell_hinted(flow->context, child, tr_spawned_hint(flow->context),
+                               &tr_node_start_schema, &message);
+    }
+    error = error != 0 ? error : tri_row_edit(flow, node, &row);
+    if (error == 0) {
+        row->phase = TR_NODE_PHASE_RUNNING;
+        row->child = child.key.serial;
+        flow->state->running++;
+    }
+    return error;
+}
+
+static int begin_child(struct tri_flow *flow, uint32_t node, const struct tr_behaviour *behaviour)
+{
+    struct tr_buffer inputs;
+    struct tr_buffer path;
+    bool is_bound = false;
+    tr_buffer_init(&inputs, 0);
+    tr_buffer_init(&path, 0);
+    int error = tri_start(flow);
+    error = error != 0 ? error : bind_inputs(flow, node, &inputs, &is_bound);
+    if (error != 0 || !is_bound) {
+        goto done;
+    }
+    tri_path_add(flow, node, &path);
+    error = path.error;
+    if (error == 0 && path.size > TR_ADDRESS_BYTES_MAX) {
+        struct tri_failure failure = failure_of(
+            "AddressTooLong", tr_text_of("the node's path is longer than TR_ADDRESS_BYTES_MAX"));
+        error = tri_node_failed(flow, node, &failure);
+        goto done;
+    }
+    if (error == 0) {
+        error = spawn(flow, node, behaviour, tr_buffer_text(&path), tr_buffer_bytes(&inputs));
+        uint32_t size = (uint32_t)inputs.size;
+        flow->bytes_left -= size < flow->bytes_left ? size : flow->bytes_left;
+    }
+done:
+    tr_buffer_fini(&path);
+    tr_buffer_fini(&inputs);
+    return error;
+}
+
+static int begin_task(struct tri_flow *flow, uint32_t node)
+{
+    return begin_child(flow, node, &tr_task_behaviour);
+}
+
+static int begin_map(struct tri_flow *flow, uint32_t node)
+{
+    return begin_child(flow, node, &tr_array_behaviour);
+}
+
+static int begin_workflow(struct tri_flow *flow, uint32_t node)
+{
+    return begin_child(flow, node, &tr_workflow_behaviour);
+}
+
+/* Kinds that this version of the engine cannot run yet; whoever launches refuses them before. */
+static int begin_later(struct tri_flow *flow, uint32_t node)
+{
+    struct tri_failure failure = failure_of(
+        "NotImplementedYet", tr_text_of("this version cannot run nodes of this kind yet"));
+    return tri_node_failed(flow, node, &failure);
+}
+
+/* Each kind's beginning. A new kind is a function and its row here. */
+static int (*const beginnings[])(struct tri_flow *flow, uint32_t node) = {
+    [TR_NODE_START] = begin_later,   [TR_NODE_END] = begin_end,
+    [TR_NODE_TASK] = begin_task,     [TR_NODE_WORKFLOW] = begin_workflow,
+    [TR_NODE_LAUNCH] = begin_later,  [TR_NODE_DYNAMIC] = begin_later,
+    [TR_NODE_MAP] = begin_map,       [TR_NODE_BRANCH] = tri_branch_begin,
+    [TR_NODE_APPROVE] = begin_later, [TR_NODE_SIGNAL] = begin_later,
+    [TR_NODE_SLEEP] = begin_later,
+};
+
+int tri_node_begin(struct tri_flow *flow, uint32_t node)
+{
+    uint8_t kind = flow->workflow->nodes[node].kind;
+    TR_ASSERT(kind < TR_COUNT_OF(beginnings));
+    return beginnings[kind](flow, node);
+}
+
+int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips)
+{
+    struct tri_row *row;
+    int error = tri_row_edit(flow, node, &row);
+    if (error != 0 || tri_row_is_done(row)) {
+        return error; /* an arm that was not taken does not wait any more */
+    }
+    row->told++;
+    row->flags |= skips ? TRI_ROW_SKIPS : 0;
+    if (row->told < flow->workflow->nodes[node].upstream_count) {
+        return 0;
+    }
+    return (row->flags & TRI_ROW_SKIPS) != 0 ? tri_node_skipped(flow, node)
+                                             : tri_ready_push(flow, node);
+}
+
+/* ---------------------------------------------------------- ends of children */
+
+/* The type in which a node's target gives an output; a node that is optional adds none to it. */
+static const struct tr_type *given_type(const struct tri_flow *flow, const struct tr_node *node,
+                                        uint32_t output)
+{
+    const struct tr_type *type = node->outputs.items[output].type;
+    if (node->kind == TR_NODE_TASK) {
+        return flow->graph->tasks[node->target].interface.outputs.items[output].type;
+    }
+    if (node->kind == TR_NODE_WORKFLOW) {
+        return flow->graph->workflows[node->target].interface.outputs.items[output].type;
+    }
+    for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
+        if (type->parts[i]->kind == TR_TYPE_LIST) {
+            return type->parts[i];
+        }
+    }
+    return type;
+}
+
+/* Makes the outputs of an optional node's target into those of the node. */
+static int cast_outputs(struct tri_flow *flow, const struct tr_node *node, struct tr_bytes outputs,
+                        struct tr_buffer *buffer)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(outputs, &cursor);
+    tr_buffer_array(buffer, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_bytes slot = tr_read_any(&cursor);
+        int error = cursor.error;
+        if (error == 0) {
+            error =
+                tr_bind_cast(given_type(flow, node, i), node->outputs.items[i].type, slot, buffer);
+        }
+        if (error != 0) {
+            return error;
+        }
+    }
+    return buffer->error;
+}
+
+/* A child that says it succeeded, and yet its node has failed. */
+static int refuse(struct tri_flow *flow, uint32_t node, const char *code, const char *message)
+{
+    struct tri_failure failure = failure_of(code, tr_text_of(message));
+    int error = tri_node_record(flow, node, TR_NODE_PHASE_RUNNING, failure.phase, 0, &failure);
+    return error != 0 ? error : tri_node_failed(flow, node, &failure);
+}
+
+static int keep_outputs(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
+{
+    const struct tr_node *compiled = &flow->workflow->nodes[node];
+    struct tr_buffer cast;
+    struct tr_bytes outputs = ended->outputs;
+    uint64_t place = 0;
+    int error = 0;
+    tr_buffer_init(&cast, 0);
+    if (compiled->is_optional && compiled->outputs.count > 0) {
+        error = cast_outputs(flow, compiled, outputs, &cast);
+        outputs = tr_buffer_bytes(&cast);
+    }
+    if (error == TR_LIMIT) {
+        error =
+            refuse(flow, node, TR_CODE_INLINE,
+                   "an output of an optional node is larger than TR_INLINE_BYTES_MAX (256 KiB)");
+    } else if (error == TR_INVALID) {
+        error = refuse(flow, node, "MismatchingTypes", "an output is not of its declared type");
+    } else if (error == 0) {
+        error = tri_slots_put(flow, outputs, &place);
+        error = error != 0 ? error : tri_node_succeeded(flow, node, ended->phase, place);
+    }
+    tr_buffer_fini(&cast);
+    return error;
+}
+
+static int take_success(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(ended->outputs, &cursor);
+    if (cursor.error != 0 || count != flow->workflow->nodes[node].outputs.count) {
+        return refuse(flow, node, "OutputsNotFoundError",
+                      "it succeeded without giving all of its declared outputs");
+    }
+    return keep_outputs(flow, node, ended);
+}
+
+static int take_failure(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
+{
+    struct tri_failure failure = {
+        .phase = ended->phase,
+        .kind = ended->failure,
+        .code = ended->code,
+        .message = ended->message,
+        .failed = ended->failed,
+        .failed_element = ended->failed_element,
+    };
+    if (failure.failed.size == 0) {
+        failure.failed_element = TR_ELEMENT_NONE;
+    }
+    if (failure.code.size == 0) {
+        failure.code =
+            tr_text_of(ended->phase == TR_NODE_PHASE_ABORTED ? "NodeAborted" : "UnknownError");
+    }
+    return tri_node_failed(flow, node, &failure);
+}
+
+/* Whether the message is the one word that is waited for from this child. */
+static int is_expected(struct tri_flow *flow, const struct tr_message *message,
+                       const struct tr_node_ended *ended, bool *is_fine)
+{
+    struct tri_row row;
+    *is_fine = false;
+    if (ended->node >= flow->workflow->node_count || ended->node == 0 ||
+        !tr_phase_is_end(TR_SUBJECT_NODE, ended->phase)) {
+        return 0;
+    }
+    int error = tri_row_get(flow, ended->node, &row);
+    *is_fine = error == 0 && row.phase == TR_NODE_PHASE_RUNNING && row.child != 0 &&
+               row.child == message->from.key.serial &&
+               message->from.key.group == tr_self(flow->context).key.group &&
+               flow->workflow->nodes[ended->node].kind != TR_NODE_BRANCH;
+    return error;
+}
+
+int tri_child_ended(struct tri_flow *flow, const struct tr_message *message)
+{
+    struct tr_node_ended ended;
+    bool is_fine;
+    int error = tr_message_read(message, node_ended, &ended);
+    error = error != 0 ? error : is_expected(flow, message, &ended, &is_fine);
+    if (error != 0) {
+        return error;
+    }
+    if (!is_fine) {
+        return tr_unexpected(flow->context, message);
+    }
+    flow->state->running--;
+    switch ((enum tr_node_phase)ended.phase) {
+    case TR_NODE_PHASE_SUCCEEDED:
+    case TR_NODE_PHASE_RECOVERED:
+        return take_success(flow, ended.node, &ended);
+    case TR_NODE_PHASE_SKIPPED:
+        return tri_node_skipped(flow, ended.node);
+    case TR_NODE_PHASE_FAILED:
+    case TR_NODE_PHASE_TIMED_OUT:
+    case TR_NODE_PHASE_ABORTED:
+    default:
+        return take_failure(flow, ended.node, &ended);
+    }
+}

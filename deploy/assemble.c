@@ -1,0 +1,362 @@
+/*
+ * Putting an engine together, in this order: what never changes (tables, plugins, graphs), the
+ * host, the actors that serve all, the door.
+ */
+#include "deploy/assemble.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "deploy/graphs.h"
+#include "deploy/signals.h"
+#include "plugins/registry.h"
+#include "runtime/host/host.h"
+#include "runtime/journal/reader.h"
+#include "runtime/memory.h"
+#include "schemas/history.h"
+#include "schemas/history_views.h"
+
+/* Retries of failures that are not the task's fault (Flyte's default). */
+#define SYSTEM_RETRIES 3
+
+static const struct tr_behaviour *const behaviours[] = {
+    &tr_launcher_behaviour, &tr_workflow_behaviour,  &tr_task_behaviour,
+    &tr_array_behaviour,    &tr_resources_behaviour, &tr_catalog_behaviour,
+};
+
+static const char *const keeper_command[] = {"troupe", "keeper", NULL};
+
+/* ------------------------------------------- what an earlier engine left unfinished */
+
+/* A graph that somebody needs, and the launcher that has to hold it. */
+struct needed {
+    uint64_t graph;
+    char launcher[2 * 64];
+};
+
+struct needs {
+    struct tr_live *live;
+    struct needed *needed;
+    size_t count;
+    size_t capacity;
+    char *explain;
+};
+
+static bool is_known(const struct needs *needs, const struct needed *wanted)
+{
+    for (size_t i = 0; i < needs->count; i++) {
+        if (needs->needed[i].graph == wanted->graph &&
+            strcmp(needs->needed[i].launcher, wanted->launcher) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_need(struct needs *needs, const struct needed *wanted)
+{
+    if (needs->count == needs->capacity) {
+        size_t capacity = 2 * needs->capacity + 16;
+        struct needed *grown = tr_realloc(needs->needed, capacity * sizeof *grown);
+        if (grown == NULL) {
+            return TR_MEMORY;
+        }
+        needs->needed = grown;
+        needs->capacity = capacity;
+    }
+    needs->needed[needs->count++] = *wanted;
+    return 0;
+}
+
+/* Puts the graph of an unfinished execution on the shelf, once for each launcher. */
+static int need_graph(void *self, const void *value)
+{
+    struct needs *needs = self;
+    const struct tr_execution *row = value;
+    struct needed wanted = {0};
+    needs->live->unfinished++;
+    if (row->graph.size == TR_GRAPH_HASH_BYTES) {
+        wanted.graph = tr_graph_number(row->graph.data);
+    }
+    snprintf(wanted.launcher, sizeof wanted.launcher, "%.*s/%.*s", (int)row->project.size,
+             row->project.data, (int)row->domain.size, row->domain.data);
+    if (is_known(needs, &wanted)) {
+        return 0;
+    }
+    struct tr_graph *graph = NULL;
+    uint64_t number;
+    int error = tr_graphs_get(needs->live->folder, row->graph, &graph);
+    if (error == 0) {
+        error = tr_shelf_put(&needs->live->engine->shelf, graph, &number);
+    }
+    if (error != 0) {
+        snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES,
+                 "the definition of the execution %.*s cannot be read from %.200s/graphs: %s",
+                 (int)row->name.size, row->name.data, needs->live->folder, tr_error_text(error));
+        return error;
+    }
+    return add_need(needs, &wanted);
+}
+
+/* Reads which graphs live executions need; a store that is new has none. */
+static int read_needs(struct needs *needs)
+{
+    struct tr_reader *reader;
+    struct tr_reader_options options = {.folder = needs->live->folder,
+                                        .records = tr_history_schemas,
+                                        .record_count = tr_history_schema_count};
+    int error = tr_reader_open(&options, needs->explain, &reader);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_reader_filter filters[TR_EXECUTION_PHASE_COUNT];
+    size_t count = 0;
+    for (uint8_t phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
+        if (tr_phase_is_end(TR_SUBJECT_EXECUTION, phase)) {
+            filters[count++] = tr_filter_number("phase", TR_FILTER_NOT_EQUAL, phase);
+        }
+    }
+    struct tr_reader_query query = {
+        .record = &tr_execution_schema, .filters = filters, .filter_count = count};
+    error = tr_reader_rows(reader, &query, need_graph, needs);
+    if (error != 0 && needs->explain[0] == '\0') {
+        snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
+    }
+    tr_reader_close(reader);
+    return error;
+}
+
+/* The launchers take the graphs over. */
+static int hand_over_graphs(struct needs *needs)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < needs->count; i++) {
+        struct tr_ref launcher;
+        const char *name = needs->needed[i].launcher;
+        error = tr_host_find(needs->live->host, tr_text_of(name), &launcher);
+        if (error == 0) {
+            struct tr_graph_hold hold = {.graph = needs->needed[i].graph};
+            error = tr_host_ask(needs->live->host, launcher, &tr_graph_hold_schema, &hold, 0, NULL,
+                                NULL);
+        }
+        tr_shelf_drop(&needs->live->engine->shelf, needs->needed[i].graph);
+    }
+    return error;
+}
+
+/* ------------------------------------------------------------------------ the host */
+
+static int make_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
+{
+    struct tr_host_options host = {
+        .durability = options->durability,
+        .folder = live->folder,
+        .behaviours = behaviours,
+        .behaviour_count = TR_COUNT_OF(behaviours),
+        .records = tr_history_schemas,
+        .record_count = tr_history_schema_count,
+        .views = &tr_history_views,
+        .keeper_command = keeper_command,
+        .jobs = options->jobs,
+        .is_balanced = true,
+        .program = live->engine,
+    };
+    return tr_host_new(&host, explain, &live->host);
+}
+
+/* An actor that serves all executions: from the store, or born now. */
+static int find_or_bear(struct tr_live *live, const char *name,
+                        const struct tr_behaviour *behaviour, struct tr_ref *actor)
+{
+    int error = tr_host_find(live->host, tr_text_of(name), actor);
+    if (error != TR_NOT_FOUND) {
+        return error;
+    }
+    struct tr_spawn_options options = {.name = tr_text_of(name)};
+    return tr_host_spawn(live->host, behaviour, &options, actor);
+}
+
+#define RESOURCES_NAME "sys/resources"
+#define CATALOG_NAME "sys/catalog"
+
+/* Services that the store has are known before anything runs. */
+static int find_services(struct tr_live *live)
+{
+    int error = tr_host_find(live->host, tr_text_of(RESOURCES_NAME), &live->engine->resources);
+    if (error == 0 || error == TR_NOT_FOUND) {
+        error = tr_host_find(live->host, tr_text_of(CATALOG_NAME), &live->engine->catalog);
+    }
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
+/* What this machine has. */
+static int tell_machine(struct tr_live *live)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    long pages = sysconf(_SC_PHYS_PAGES);
+    struct tr_resource_quota machine = {
+        .cpu_millis = cores < 1 ? 1000 : (uint64_t)cores * 1000,
+        .memory_bytes = pages < 1 ? 0 : (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE),
+    };
+    return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
+}
+
+static int bear_services(struct tr_live *live)
+{
+    int error =
+        find_or_bear(live, RESOURCES_NAME, &tr_resources_behaviour, &live->engine->resources);
+    if (error == 0) {
+        error = find_or_bear(live, CATALOG_NAME, &tr_catalog_behaviour, &live->engine->catalog);
+    }
+    return error != 0 ? error : tell_machine(live);
+}
+
+/* Loads, takes over what is unfinished, and lets it run. */
+static int run_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
+{
+    struct needs needs = {.live = live, .explain = explain};
+    int error = make_host(live, options, explain);
+    if (error == 0) {
+        error = find_services(live);
+    }
+    if (error == 0) {
+        error = read_needs(&needs);
+    }
+    if (error == 0) {
+        error = tr_host_start(live->host);
+    }
+    if (error == 0) {
+        error = bear_services(live);
+    }
+    if (error == 0) {
+        error = hand_over_graphs(&needs);
+    }
+    tr_free(needs.needed);
+    return error;
+}
+
+/* ------------------------------------------------------------------- all of it */
+
+static int watch(int events, int descriptor)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    return epoll_ctl(events, EPOLL_CTL_ADD, descriptor, &event) != 0 ? TR_SYSTEM : 0;
+}
+
+static int open_doors(struct tr_live *live, char *explain)
+{
+    int error = tri_endpoint_open(live->folder, &live->door);
+    if (error != 0) {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the socket %.300s/%s cannot be opened: %s",
+                 live->folder, TR_ENDPOINT_NAME, strerror(errno));
+        return error;
+    }
+    live->events = epoll_create1(EPOLL_CLOEXEC);
+    if (live->events < 0) {
+        return TR_SYSTEM;
+    }
+    error = watch(live->events, live->signals);
+    return error != 0 ? error : watch(live->events, tri_endpoint_descriptor(live->door));
+}
+
+static int open_all(struct tr_live *live, const struct tr_live_options *options, char *explain)
+{
+    int error = tr_signals_open(&live->signals);
+    live->engine = tr_alloc_zero(1, sizeof *live->engine);
+    if (error != 0 || live->engine == NULL) {
+        return error != 0 ? error : TR_MEMORY;
+    }
+    live->engine->plugins = tr_plugins;
+    live->engine->plugin_count = tr_plugin_count;
+    live->engine->store_folder = live->folder;
+    live->engine->system_retries = SYSTEM_RETRIES;
+    error = run_host(live, options, explain);
+    return error != 0 ? error : open_doors(live, explain);
+}
+
+int tr_live_open(const struct tr_live_options *options, char *explain, struct tr_live **out)
+{
+    struct tr_live *live = tr_alloc_zero(1, sizeof *live);
+    explain[0] = '\0';
+    if (live == NULL) {
+        return TR_MEMORY;
+    }
+    live->signals = -1;
+    live->events = -1;
+    live->durability = options->durability;
+    live->command = options->command;
+    snprintf(live->folder, sizeof live->folder, "%s", options->folder);
+    int error = open_all(live, options, explain);
+    if (error != 0) {
+        if (explain[0] == '\0') {
+            snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine cannot start: %s",
+                     tr_error_text(error));
+        }
+        tr_live_close(live);
+        return error;
+    }
+    *out = live;
+    return 0;
+}
+
+void tr_live_close(struct tr_live *live)
+{
+    if (live == NULL) {
+        return;
+    }
+    tri_endpoint_close(live->door);
+    tr_host_free(live->host);
+    if (live->engine != NULL) {
+        tr_shelf_fini(&live->engine->shelf);
+        tr_free(live->engine);
+    }
+    if (live->events >= 0) {
+        close(live->events);
+    }
+    if (live->signals >= 0) {
+        tr_signals_close(live->signals);
+    }
+    tr_free(live->launchers);
+    tr_free(live);
+}
+
+/* -------------------------------------------------------------------- while it lives */
+
+int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_text domain,
+                     struct tr_ref *launcher)
+{
+    struct tr_live_launcher wanted;
+    snprintf(wanted.name, sizeof wanted.name, "%.*s/%.*s", (int)project.size, project.data,
+             (int)domain.size, domain.data);
+    for (size_t i = 0; i < live->launcher_count; i++) {
+        if (strcmp(live->launchers[i].name, wanted.name) == 0) {
+            *launcher = live->launchers[i].ref;
+            return 0;
+        }
+    }
+    struct tr_live_launcher *grown =
+        tr_realloc(live->launchers, (live->launcher_count + 1) * sizeof *grown);
+    if (grown == NULL) {
+        return TR_MEMORY;
+    }
+    live->launchers = grown;
+    int error = find_or_bear(live, wanted.name, &tr_launcher_behaviour, &wanted.ref);
+    if (error == 0) {
+        live->launchers[live->launcher_count++] = wanted;
+        *launcher = wanted.ref;
+    }
+    return error;
+}
+
+int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)
+{
+    return tr_host_rest(live->host, live->events, timeout_ms);
+}
+
+uint64_t tr_live_now_ms(const struct tr_live *live)
+{
+    return tri_monotonic_ns(live->host->env) / 1000000;
+}

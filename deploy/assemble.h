@@ -1,0 +1,65 @@
+/*
+ * A live engine in this process: the host with all behaviours and plugins, the actors that serve
+ * all executions, the door for other commands, and the signals of the process.
+ *
+ * What an earlier engine left unfinished goes on as soon as it is open. One thread, that of the
+ * command; it waits in tr_live_rest and looks at everything when that returns.
+ */
+#ifndef TR_DEPLOY_ASSEMBLE_H
+#define TR_DEPLOY_ASSEMBLE_H
+
+#include <limits.h>
+
+#include "actors/engine.h"
+#include "deploy/command.h"
+#include "runtime/link/endpoint.h"
+
+struct tr_live_options {
+    const char *folder; /* of the store, absolute */
+    enum tr_durability durability;
+    uint32_t jobs;       /* processes at once; 0: one per core */
+    const char *command; /* what others are told this engine came with */
+};
+
+/* A launcher that is known. */
+struct tr_live_launcher {
+    char name[2 * 64]; /* PROJECT/DOMAIN */
+    struct tr_ref ref;
+};
+
+struct tr_live {
+    struct tr_host *host;
+    struct tr_engine *engine;
+    struct tri_endpoint *door;
+    enum tr_durability durability;
+    const char *command;
+    char folder[PATH_MAX];
+    int signals;         /* deploy/signals.h */
+    int events;          /* readable when there is a signal or a request */
+    uint64_t unfinished; /* executions that an earlier engine had left */
+    struct tr_live_launcher *launchers;
+    size_t launcher_count;
+};
+
+/*
+ * Opens a store and lets what is in it go on. Errors: TR_STORE_LOCKED (another engine has it) and
+ * the others of a store, TR_SYSTEM, TR_MEMORY; `explain` (TRI_STORE_EXPLAIN_BYTES) has them in
+ * words.
+ */
+TR_MUST_USE int tr_live_open(const struct tr_live_options *options, char *explain,
+                             struct tr_live **live);
+
+/* Commits what there is and leaves; NULL is fine. */
+void tr_live_close(struct tr_live *live);
+
+/* The launcher of a project and a domain, which is born when there is none. */
+TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
+                                 struct tr_text domain, struct tr_ref *launcher);
+
+/* Waits for a signal, a request, an end or the time; why the host cannot go on. */
+TR_MUST_USE int tr_live_rest(struct tr_live *live, uint32_t timeout_ms);
+
+/* Milliseconds that only ever grow. */
+uint64_t tr_live_now_ms(const struct tr_live *live);
+
+#endif

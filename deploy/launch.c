@@ -1,0 +1,213 @@
+/*
+ * Launching: the name, the graph in the store and on the shelf, the launcher's answer.
+ */
+#include "deploy/launch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/executions.h"
+#include "deploy/graphs.h"
+#include "runtime/host/host.h"
+
+/* How often a name that was made is made again because it exists. */
+#define TRIES_MAX 8
+
+#define RANDOM_LETTERS 5
+
+/* An order whose graph is on the shelf. */
+struct begun {
+    const struct tr_order *order;
+    const struct tr_graph *graph;
+};
+
+/* --------------------------------------------------------------------------- names */
+
+bool tr_execution_name_is_good(struct tr_text name)
+{
+    if (name.size == 0 || name.size >= TR_EXECUTION_NAME_BYTES) {
+        return false;
+    }
+    for (size_t i = 0; i < name.size; i++) {
+        char letter = name.data[i];
+        bool is_letter =
+            (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || letter == '_';
+        bool is_more = (letter >= '0' && letter <= '9') || letter == '-';
+        if (!is_letter && (i == 0 || !is_more)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void tr_execution_name_make(struct tr_text workflow, uint64_t random,
+                            char name[TR_EXECUTION_NAME_BYTES])
+{
+    /* Without letters and digits that look alike. */
+    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
+    size_t size = 0;
+    while (size < workflow.size && size < TR_EXECUTION_NAME_BYTES - RANDOM_LETTERS - 2) {
+        char letter = workflow.data[size];
+        bool is_large = letter >= 'A' && letter <= 'Z';
+        if (letter == '_' && size > 0) {
+            letter = '-';
+        }
+        name[size++] = is_large ? (char)(letter - 'A' + 'a') : letter;
+    }
+    name[size++] = '-';
+    for (size_t i = 0; i < RANDOM_LETTERS; i++) {
+        name[size++] = letters[random % (sizeof letters - 1)];
+        random /= sizeof letters - 1;
+    }
+    name[size] = '\0';
+}
+
+/* ------------------------------------------------------------------------ launching */
+
+/* Whether the history knows a name: then it is the outcome. */
+static int look_up(struct tr_live *live, const struct begun *begun,
+                   struct tr_launch_outcome *outcome)
+{
+    struct tr_reader *reader;
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    int error = tr_history_open(live->folder, explain, &reader);
+    if (error != 0) {
+        snprintf(outcome->message, sizeof outcome->message, "%s", explain);
+        return error;
+    }
+    struct tr_execution_copy copy;
+    error = tr_execution_named(reader, begun->graph->project, begun->graph->domain,
+                               tr_text_of(outcome->name), &copy);
+    tr_reader_close(reader);
+    if (error == TR_NOT_FOUND) {
+        return 0;
+    }
+    if (error == 0) {
+        outcome->execution = copy.row.execution;
+        snprintf(outcome->message, sizeof outcome->message,
+                 "there is an execution %s already (%s); choose another name, or --if-new to "
+                 "follow that one",
+                 outcome->name, tr_execution_phase_word(copy.row.phase));
+        tr_execution_copy_fini(&copy);
+        error = TR_EXISTS;
+    }
+    return error;
+}
+
+/* What the launcher says. */
+static void take_launched(void *self, const struct tr_message *message)
+{
+    struct tr_launch_outcome *outcome = self;
+    struct tr_launched launched;
+    if (tr_message_read(message, launched, &launched) != 0) {
+        return;
+    }
+    outcome->execution = launched.execution.key.group;
+    outcome->is_new = launched.error == 0;
+    if (launched.error != 0) {
+        snprintf(outcome->message, sizeof outcome->message, "%s: %.*s",
+                 tr_error_text((int)launched.error), (int)launched.message.size,
+                 launched.message.data);
+    }
+}
+
+static int ask_launcher(struct tr_live *live, const struct begun *begun,
+                        struct tr_launch_outcome *outcome)
+{
+    const struct tr_order *order = begun->order;
+    const struct tr_graph *graph = begun->graph;
+    struct tr_ref launcher;
+    struct tr_launch launch = {
+        .name = tr_text_of(outcome->name),
+        .graph = {.data = graph->hash, .size = TR_GRAPH_HASH_BYTES},
+        .workflow = order->workflow,
+        .plan = order->plan,
+        .inputs = order->inputs,
+        .cache_mode = order->cache_mode,
+        .cause = order->cause,
+    };
+    int error = tr_live_launcher(live, graph->project, graph->domain, &launcher);
+    if (error == 0) {
+        error = tr_host_ask(live->host, launcher, &tr_launch_schema, &launch, 0, take_launched,
+                            outcome);
+    }
+    if (error != 0) {
+        snprintf(outcome->message, sizeof outcome->message, "the launcher did not answer: %s",
+                 tr_error_text(error));
+        return error;
+    }
+    return outcome->is_new ? 0 : TR_EXISTS;
+}
+
+/* Keeps the graph and asks the launcher, while it is on the shelf. */
+static int begin(struct tr_live *live, const struct begun *begun, struct tr_launch_outcome *outcome)
+{
+    bool is_synced = live->durability == TR_DURABILITY_FULL;
+    int error = tr_graphs_put(live->folder, begun->graph, is_synced);
+    if (error != 0) {
+        snprintf(outcome->message, sizeof outcome->message,
+                 "the definition cannot be kept in %.200s/graphs: %s", live->folder,
+                 error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+        return error;
+    }
+    return ask_launcher(live, begun, outcome);
+}
+
+/* Finds a name that nobody has, and begins under it. */
+static int begin_named(struct tr_live *live, const struct begun *begun,
+                       struct tr_launch_outcome *outcome)
+{
+    const struct tr_order *order = begun->order;
+    const struct tr_graph *graph = begun->graph;
+    struct tr_text workflow = order->plan != TR_GRAPH_NONE ? graph->plans[order->plan].name
+                                                           : graph->workflows[order->workflow].name;
+    int error = TR_EXISTS;
+    for (unsigned i = 0; error == TR_EXISTS && i < TRIES_MAX; i++) {
+        if (order->name.size == 0) {
+            tr_execution_name_make(workflow, tri_entropy(live->host->env), outcome->name);
+        }
+        error = look_up(live, begun, outcome);
+        if (error == 0) {
+            error = begin(live, begun, outcome);
+        }
+        if (order->name.size > 0) {
+            break;
+        }
+    }
+    return error;
+}
+
+int tr_live_launch(struct tr_live *live, const struct tr_order *order,
+                   struct tr_launch_outcome *outcome)
+{
+    uint64_t number;
+    *outcome = (struct tr_launch_outcome){.is_new = false};
+    snprintf(outcome->name, sizeof outcome->name, "%.*s", (int)order->name.size, order->name.data);
+    if (order->name.size > 0 && !tr_execution_name_is_good(order->name)) {
+        snprintf(outcome->message, sizeof outcome->message,
+                 "'%.80s' is no name for an execution; write letters, digits, _ and -, a letter "
+                 "or _ first, at most %d",
+                 outcome->name, TR_EXECUTION_NAME_BYTES - 1);
+        tr_graph_free(order->graph);
+        return TR_INVALID;
+    }
+    int error = tr_shelf_put(&live->engine->shelf, order->graph, &number);
+    if (error != 0) {
+        snprintf(outcome->message, sizeof outcome->message, "the definition has no place: %s",
+                 tr_error_text(error));
+        return error;
+    }
+    /* An equal one that was there has taken the place of ours. */
+    struct begun begun = {.order = order, .graph = tr_shelf_find(&live->engine->shelf, number)};
+    error = begin_named(live, &begun, outcome);
+    tr_shelf_drop(&live->engine->shelf, number);
+    return error;
+}
+
+int tr_live_abort(struct tr_live *live, uint64_t execution, struct tr_text cause, bool is_hard)
+{
+    struct tr_node_abort abort = {
+        .phase = TR_NODE_PHASE_ABORTED, .cause = cause, .is_hard = is_hard};
+    return tr_host_tell(live->host, tr_group_root(execution), &tr_node_abort_schema, &abort);
+}

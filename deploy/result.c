@@ -1,0 +1,277 @@
+/*
+ * Results: from the history, by the types that the definition has for them.
+ */
+#include "deploy/result.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "actors/graph/limits.h"
+#include "actors/value.h"
+#include "deploy/document.h"
+#include "deploy/file.h"
+#include "deploy/graphs.h"
+#include "runtime/memory.h"
+
+/* One execution and what it gave. */
+struct result {
+    const struct tr_invocation *invocation;
+    const char *folder;
+    struct tr_execution_copy copy;
+    struct tr_graph *graph;
+    const struct tr_variables *outputs; /* NULL: unknown */
+    struct tr_buffer slots;
+};
+
+enum tr_exit_status tr_result_status(uint8_t phase)
+{
+    switch (phase) {
+    case TR_EXECUTION_SUCCEEDED:
+        return TR_EXIT_DONE;
+    case TR_EXECUTION_FAILED:
+    case TR_EXECUTION_TIMED_OUT:
+        return TR_EXIT_FAILED;
+    case TR_EXECUTION_ABORTED:
+        return TR_EXIT_ABORTED;
+    default:
+        return TR_EXIT_ENGINE;
+    }
+}
+
+/* ------------------------------------------------------------------------ reading */
+
+static int take_slots(void *self, const void *value)
+{
+    struct result *result = self;
+    const struct tr_node_value *row = value;
+    tr_buffer_add(&result->slots, row->slots.data, row->slots.size);
+    return result->slots.error;
+}
+
+static int read_slots(struct result *result, struct tr_reader *reader)
+{
+    struct tr_reader_filter filters[] = {
+        tr_filter_number("execution", TR_FILTER_EQUAL, result->copy.row.execution),
+        tr_filter_text("path", TR_FILTER_EQUAL, tr_text_of("")),
+        tr_filter_number("side", TR_FILTER_EQUAL, TR_VALUE_OUTPUTS),
+    };
+    struct tr_reader_query query = {
+        .record = &tr_node_value_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
+    return tr_reader_rows(reader, &query, take_slots, result);
+}
+
+static int read_graph(struct result *result)
+{
+    const struct tr_execution *row = &result->copy.row;
+    int error = tr_graphs_get(result->folder, row->graph, &result->graph);
+    if (error != 0) {
+        return error;
+    }
+    uint32_t workflow = tr_graph_find_workflow(result->graph, row->workflow);
+    if (workflow == TR_GRAPH_NONE) {
+        return TR_STORE_DAMAGED;
+    }
+    result->outputs = &result->graph->workflows[workflow].interface.outputs;
+    return 0;
+}
+
+static int read_result(struct result *result, uint64_t execution, char *explain)
+{
+    struct tr_reader *reader;
+    int error = tr_history_open(result->folder, explain, &reader);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_execution_get(reader, execution, &result->copy);
+    if (error == 0 && result->copy.row.phase == TR_EXECUTION_SUCCEEDED) {
+        error = read_slots(result, reader);
+        if (error == 0) {
+            error = read_graph(result);
+        }
+    }
+    if (error != 0) {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the result cannot be read from %.300s: %s",
+                 result->folder, tr_error_text(error));
+    }
+    tr_reader_close(reader);
+    return error;
+}
+
+/* ----------------------------------------------------------------------- printing */
+
+/* Appends a slot as JSON; a large one is read from where it lies. */
+static int slot_json(const struct tr_type *type, struct tr_bytes slot, struct tr_buffer *json)
+{
+    struct tr_offloaded where;
+    if (!tr_slot_is_offloaded(slot, &where)) {
+        return tr_literal_json(type, slot, json);
+    }
+    char *path = tr_text_copy(where.uri);
+    char *data = NULL;
+    size_t size = 0;
+    int error = path == NULL ? TR_MEMORY : tr_file_read(path, TR_FILE_BYTES_MAX, &data, &size);
+    if (error == 0) {
+        struct tr_bytes bytes = {.data = (const uint8_t *)data, .size = size};
+        error = tr_literal_json(type, bytes, json);
+    }
+    tr_free(data);
+    tr_free(path);
+    return error;
+}
+
+/* Text is printed as it is, everything else as JSON. */
+static void print_text_value(const struct tr_type *type, struct tr_bytes slot,
+                             const struct tr_buffer *json)
+{
+    if (type->kind == TR_TYPE_STRING || type->kind == TR_TYPE_ENUM) {
+        struct tr_cursor cursor = tr_cursor_of(slot);
+        struct tr_text text = tr_read_text(&cursor);
+        if (cursor.error == 0) {
+            fwrite(text.data, 1, text.size, stdout);
+            return;
+        }
+    }
+    fwrite(json->data, 1, json->size, stdout);
+}
+
+/* The name of a variable for a document. */
+static void name_of(const struct tr_variable *variable, char name[TR_GRAPH_NAME_BYTES_MAX + 1])
+{
+    snprintf(name, TR_GRAPH_NAME_BYTES_MAX + 1, "%.*s", (int)variable->name.size,
+             variable->name.data);
+}
+
+/* Prints one output, into a document or as a line. */
+static int print_output(const struct tr_variable *variable, struct tr_bytes slot,
+                        struct tr_document *document)
+{
+    struct tr_buffer json;
+    char name[TR_GRAPH_NAME_BYTES_MAX + 1];
+    tr_buffer_init(&json, TR_GRAPH_BYTES_MAX);
+    int error = slot_json(variable->type, slot, &json);
+    name_of(variable, name);
+    if (error == 0 && document != NULL) {
+        tr_document_json(document, name, tr_buffer_text(&json));
+    } else if (error == 0) {
+        printf("%s: ", name);
+        print_text_value(variable->type, slot, &json);
+        printf("\n");
+    }
+    tr_buffer_fini(&json);
+    return error;
+}
+
+static int print_outputs(const struct result *result, struct tr_document *document)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(tr_buffer_bytes(&result->slots), &cursor);
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < count && i < result->outputs->count; i++) {
+        struct tr_bytes slot = tr_read_any(&cursor);
+        error = cursor.error != 0 ? cursor.error
+                                  : print_output(&result->outputs->items[i], slot, document);
+    }
+    return error;
+}
+
+static void print_failed(const struct result *result, struct tr_document *document)
+{
+    const struct tr_execution *row = &result->copy.row;
+    tr_document_begin_map(document, "error");
+    tr_document_text(document, "code", row->code);
+    tr_document_text(document, "message", row->message);
+    tr_document_text(document, "node", row->failed);
+    if (row->failed_element == TR_ELEMENT_NONE) {
+        tr_document_null(document, "element");
+    } else {
+        tr_document_number(document, "element", (int64_t)row->failed_element);
+    }
+    tr_document_end(document);
+}
+
+static int print_document(const struct result *result)
+{
+    const struct tr_execution *row = &result->copy.row;
+    struct tr_document document;
+    int error = 0;
+    tr_document_init(&document, stdout, result->invocation->output);
+    tr_document_begin_map(&document, NULL);
+    tr_document_text(&document, "execution", row->name);
+    tr_document_text(&document, "phase", tr_text_of(tr_execution_phase_word(row->phase)));
+    if (row->phase == TR_EXECUTION_SUCCEEDED) {
+        tr_document_begin_map(&document, "outputs");
+        error = print_outputs(result, &document);
+        tr_document_end(&document);
+    } else {
+        print_failed(result, &document);
+    }
+    tr_document_end(&document);
+    tr_document_fini(&document);
+    return error;
+}
+
+/* Why it has not succeeded, for people. */
+static void explain_end(const struct result *result)
+{
+    const struct tr_execution *row = &result->copy.row;
+    char place[512] = "";
+    if (row->failed.size > 0) {
+        int size =
+            snprintf(place, sizeof place, " at %.*s", (int)row->failed.size, row->failed.data);
+        if (row->failed_element != TR_ELEMENT_NONE && size > 0 && (size_t)size < sizeof place) {
+            snprintf(place + size, sizeof place - (size_t)size, "[%llu]",
+                     (unsigned long long)row->failed_element);
+        }
+    }
+    fprintf(stderr, "troupe %s: %.*s %s%s%s%.*s%s%.*s\n", result->invocation->command->name,
+            (int)row->name.size, row->name.data, tr_execution_phase_word(row->phase), place,
+            row->code.size > 0 ? ": " : "", (int)row->code.size, row->code.data,
+            row->message.size > 0 ? ": " : "", (int)row->message.size, row->message.data);
+}
+
+static int print_result(const struct result *result)
+{
+    const struct tr_execution *row = &result->copy.row;
+    bool has_succeeded = row->phase == TR_EXECUTION_SUCCEEDED;
+    int error = 0;
+    switch (result->invocation->output) {
+    case TR_OUTPUT_JSON:
+    case TR_OUTPUT_YAML:
+        error = print_document(result);
+        break;
+    case TR_OUTPUT_NAME:
+        printf("%.*s\n", (int)row->name.size, row->name.data);
+        break;
+    default:
+        error = has_succeeded ? print_outputs(result, NULL) : 0;
+    }
+    if (!has_succeeded) {
+        explain_end(result);
+    }
+    return error;
+}
+
+enum tr_exit_status tr_result_print(const struct tr_invocation *invocation, const char *folder,
+                                    uint64_t execution)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct result result = {.invocation = invocation, .folder = folder};
+    tr_buffer_init(&result.slots, 0);
+    int error = read_result(&result, execution, explain);
+    enum tr_exit_status status = tr_result_status(result.copy.row.phase);
+    if (error == 0 && !tr_phase_is_end(TR_SUBJECT_EXECUTION, result.copy.row.phase)) {
+        status = tr_command_failed(invocation->command, "%.*s has not ended: it is %s",
+                                   (int)result.copy.row.name.size, result.copy.row.name.data,
+                                   tr_execution_phase_word(result.copy.row.phase));
+    } else if (error == 0) {
+        error = print_result(&result);
+        snprintf(explain, sizeof explain, "the outputs cannot be shown: %s", tr_error_text(error));
+    }
+    if (error != 0) {
+        status = tr_command_failed(invocation->command, "%s", explain);
+    }
+    tr_buffer_fini(&result.slots);
+    tr_graph_free(result.graph);
+    tr_execution_copy_fini(&result.copy);
+    return status;
+}

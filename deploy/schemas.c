@@ -1,0 +1,38 @@
+/*
+ * The list of the program's schemas.
+ */
+#include "deploy/schemas.h"
+
+#include "schemas/control.h"
+#include "schemas/flow.h"
+#include "schemas/history.h"
+#include "schemas/http.h"
+#include "schemas/process.h"
+#include "schemas/request.h"
+#include "schemas/tap.h"
+
+static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const flow[] = {TR_FLOW_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const history[] = {TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const http[] = {TR_HTTP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const request[] = {TR_REQUEST_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+
+static const struct tr_schema_list lists[] = {
+    {control, TR_COUNT_OF(control)}, {flow, TR_COUNT_OF(flow)},
+    {history, TR_COUNT_OF(history)}, {http, TR_COUNT_OF(http)},
+    {process, TR_COUNT_OF(process)}, {request, TR_COUNT_OF(request)},
+    {tap, TR_COUNT_OF(tap)},
+};
+
+const struct tr_registry *tr_program_schemas(void)
+{
+    static struct tr_registry registry;
+    if (registry.count == 0) {
+        char explain[TR_REGISTRY_EXPLAIN_BYTES];
+        int error = tr_registry_init(&registry, lists, TR_COUNT_OF(lists), explain);
+        TR_ASSERT(error == 0);
+    }
+    return &registry;
+}

@@ -1,0 +1,12 @@
+/*
+ * All schemas of the program, by name and by number: for taps, whose filters and lines name them.
+ */
+#ifndef TR_DEPLOY_SCHEMAS_H
+#define TR_DEPLOY_SCHEMAS_H
+
+#include "schemas/registry.h"
+
+/* The registry, made at the first call; by the program's own thread. */
+const struct tr_registry *tr_program_schemas(void);
+
+#endif

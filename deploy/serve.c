@@ -1,0 +1,362 @@
+/*
+ * Requests and their answers: a function for each request, found in a table.
+ */
+#include "deploy/serve.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "actors/graph/pack.h"
+#include "actors/value.h"
+#include "deploy/launch.h"
+#include "deploy/serve_tap.h"
+#include "runtime/memory.h"
+#include "schemas/request.h"
+
+/* How often those who follow are told that it goes on. */
+#define FOLLOWING_MS 500
+
+#define TIMEOUT_MS 500
+
+/* Somebody who waits for an end. */
+struct follower {
+    struct tri_peer peer;
+    uint64_t execution;
+    uint64_t monitor;
+    uint64_t said_ms;
+};
+
+struct tr_serve {
+    struct tr_live *live;
+    struct follower followers[TR_SERVE_FOLLOWERS_MAX];
+    size_t follower_count;
+    struct tr_serve_taps taps;
+};
+
+/*
+ * Whoever asked may have gone meanwhile: then there is nobody to tell. What cannot be said, since it
+ * is too large or no text, is a refusal.
+ */
+static void answer(struct tr_serve *serve, const struct tri_peer *peer,
+                   const struct tr_schema *schema, const void *body)
+{
+    int error = tri_endpoint_answer(serve->live->door, peer, schema, body);
+    if (error != 0 && error != TR_NO_CONNECTION && error != TR_BUSY) {
+        struct tr_answered answered = {.error = error,
+                                       .message = tr_text_of("the answer cannot be said")};
+        error = tri_endpoint_answer(serve->live->door, peer, &tr_answered_schema, &answered);
+    }
+    (void)error;
+}
+
+static void finish(struct tr_serve *serve, const struct tri_peer *peer, int error,
+                   const char *message)
+{
+    struct tr_answered answered = {.error = error, .message = tr_text_of(message)};
+    answer(serve, peer, &tr_answered_schema, &answered);
+}
+
+/* ----------------------------------------------------------------- the requests */
+
+static int on_hello(struct tr_serve *serve, const struct tri_peer *peer,
+                    const struct tri_request *request)
+{
+    struct tr_hello hello;
+    int error = tr_hello_unpack(request->body, request->version, &hello);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_welcome welcome = {
+        .program = tr_text_of(TR_PROGRAM_VERSION),
+        .command = tr_text_of(serve->live->command),
+        .pid = (uint64_t)getpid(),
+        .executions = serve->live->unfinished,
+    };
+    answer(serve, peer, &tr_welcome_schema, &welcome);
+    return 0;
+}
+
+/* Whether bytes are what the inputs of a workflow look like. */
+static int check_inputs(const struct tr_variables *variables, struct tr_bytes slots)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(slots, &cursor);
+    int error = count == variables->count ? 0 : TR_INVALID;
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        struct tr_bytes slot = tr_read_any(&cursor);
+        struct tr_offloaded where;
+        error = cursor.error;
+        if (error == 0 && !tr_slot_is_offloaded(slot, &where)) {
+            error = tr_literal_check(variables->items[i].type, slot);
+        }
+    }
+    return error;
+}
+
+static int check_order(const struct tr_order *order)
+{
+    const struct tr_graph *graph = order->graph;
+    if (order->workflow >= graph->workflow_count ||
+        (order->plan != TR_GRAPH_NONE && order->plan >= graph->plan_count)) {
+        return TR_INVALID;
+    }
+    return check_inputs(&graph->workflows[order->workflow].interface.inputs, order->inputs);
+}
+
+static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
+                     const struct tri_request *request)
+{
+    struct tr_submit submit;
+    struct tr_order order = {.graph = NULL};
+    struct tr_launch_outcome outcome;
+    int error = tr_submit_unpack(request->body, request->version, &submit);
+    if (error == 0) {
+        error = tr_graph_unpack(submit.graph, &order.graph);
+    }
+    if (error != 0) {
+        return error;
+    }
+    order.workflow = submit.workflow;
+    order.plan = submit.plan;
+    order.name = submit.name;
+    order.inputs = submit.inputs;
+    order.cache_mode = submit.cache_mode;
+    order.cause = submit.cause;
+    error = check_order(&order);
+    if (error != 0) {
+        tr_graph_free(order.graph);
+        return error;
+    }
+    error = tr_live_launch(serve->live, &order, &outcome);
+    struct tr_submitted submitted = {
+        .error = error == TR_EXISTS && submit.if_new ? 0 : error,
+        .message = tr_text_of(outcome.message),
+        .name = tr_text_of(outcome.name),
+        .execution = outcome.execution,
+        .is_new = outcome.is_new,
+    };
+    answer(serve, peer, &tr_submitted_schema, &submitted);
+    return 0;
+}
+
+static int on_follow(struct tr_serve *serve, const struct tri_peer *peer,
+                     const struct tri_request *request)
+{
+    struct tr_follow follow;
+    int error = tr_follow_unpack(request->body, request->version, &follow);
+    if (error == 0 && serve->follower_count == TR_SERVE_FOLLOWERS_MAX) {
+        error = TR_LIMIT;
+    }
+    struct follower follower = {.peer = *peer, .execution = follow.execution};
+    if (error == 0) {
+        struct tr_ref root = tr_group_root(follow.execution);
+        error = tr_host_monitor(serve->live->host, root, &follower.monitor);
+    }
+    if (error == 0) {
+        serve->followers[serve->follower_count++] = follower;
+    }
+    return error;
+}
+
+static int on_stop(struct tr_serve *serve, const struct tri_peer *peer,
+                   const struct tri_request *request)
+{
+    struct tr_stop_execution stop;
+    int error = tr_stop_execution_unpack(request->body, request->version, &stop);
+    if (error == 0) {
+        error = tr_live_abort(serve->live, stop.execution, stop.cause, stop.is_hard);
+    }
+    if (error == 0) {
+        finish(serve, peer, 0, "");
+    }
+    return error;
+}
+
+/* To whom actors are shown. */
+struct showing {
+    struct tr_serve *serve;
+    const struct tri_peer *peer;
+};
+
+static void show_actor(void *self, const struct tr_actor_seen *actor)
+{
+    const struct showing *showing = self;
+    struct tr_actor_row row = {
+        .actor = actor->actor,
+        .address = actor->address,
+        .behaviour = actor->behaviour,
+        .phase = actor->phase,
+        .worker = actor->worker,
+        .mailbox = actor->mailbox,
+        .edges = actor->edges,
+        .waiting = actor->waiting,
+    };
+    answer(showing->serve, showing->peer, &tr_actor_row_schema, &row);
+}
+
+static int on_list_actors(struct tr_serve *serve, const struct tri_peer *peer,
+                          const struct tri_request *request)
+{
+    struct tr_list_actors list;
+    struct showing showing = {serve, peer};
+    uint64_t found = 0;
+    char message[64];
+    int error = tr_list_actors_unpack(request->body, request->version, &list);
+    if (error == 0) {
+        uint32_t limit =
+            list.limit < TR_ENDPOINT_ANSWERS_MAX / 4 ? list.limit : TR_ENDPOINT_ANSWERS_MAX / 4;
+        error =
+            tr_host_actors(serve->live->host, list.pattern, limit, show_actor, &showing, &found);
+    }
+    if (error == 0) {
+        snprintf(message, sizeof message, "%llu actors", (unsigned long long)found);
+        finish(serve, peer, 0, message);
+    }
+    return error;
+}
+
+static int on_list_metrics(struct tr_serve *serve, const struct tri_peer *peer,
+                           const struct tri_request *request)
+{
+    struct tr_list_metrics list;
+    struct tr_metric metrics[TR_METRICS_MAX];
+    size_t count = 0;
+    int error = tr_list_metrics_unpack(request->body, request->version, &list);
+    if (error == 0) {
+        error = tr_host_metrics(serve->live->host, metrics, &count);
+    }
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        struct tr_metric_row row = {.name = tr_text_of(metrics[i].name),
+                                    .about = tr_text_of(metrics[i].text),
+                                    .value = metrics[i].value};
+        answer(serve, peer, &tr_metric_row_schema, &row);
+    }
+    if (error == 0) {
+        struct tr_metric_row row = {
+            .name = tr_text_of("requests_refused"),
+            .about = tr_text_of("frames at the engine's door that were no requests"),
+            .value = tri_endpoint_refused(serve->live->door)};
+        answer(serve, peer, &tr_metric_row_schema, &row);
+        finish(serve, peer, 0, "");
+    }
+    return error;
+}
+
+static int on_open_tap(struct tr_serve *serve, const struct tri_peer *peer,
+                       const struct tri_request *request)
+{
+    struct tr_open_tap open;
+    char explain[TR_TAP_EXPLAIN_BYTES] = "";
+    int error = tr_open_tap_unpack(request->body, request->version, &open);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_serve_tap_open(&serve->taps, serve->live, peer, &open, explain);
+    if (error != 0) {
+        finish(serve, peer, error, explain[0] != '\0' ? explain : tr_error_text(error));
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ all of them */
+
+/* What a request is answered by; an error is the last answer. */
+static const struct {
+    const struct tr_schema *schema;
+    int (*act)(struct tr_serve *serve, const struct tri_peer *peer,
+               const struct tri_request *request);
+} requests[] = {
+    {&tr_hello_schema, on_hello},
+    {&tr_submit_schema, on_submit},
+    {&tr_follow_schema, on_follow},
+    {&tr_stop_execution_schema, on_stop},
+    {&tr_list_actors_schema, on_list_actors},
+    {&tr_list_metrics_schema, on_list_metrics},
+    {&tr_open_tap_schema, on_open_tap},
+};
+
+static void act(struct tr_serve *serve, const struct tri_peer *peer,
+                const struct tri_request *request)
+{
+    int error = TR_UNKNOWN_TYPE;
+    for (size_t i = 0; i < TR_COUNT_OF(requests); i++) {
+        if (requests[i].schema->id == request->type) {
+            error = requests[i].act(serve, peer, request);
+        }
+    }
+    if (error != 0) {
+        char message[128];
+        snprintf(message, sizeof message, "the engine refuses this: %s", tr_error_text(error));
+        finish(serve, peer, error, message);
+    }
+}
+
+/* Whether a follower stays. */
+static bool tend(struct tr_serve *serve, struct follower *follower, uint64_t now_ms)
+{
+    int reason;
+    struct tr_ref root = tr_group_root(follower->execution);
+    if (tr_host_ended(serve->live->host, root, follower->monitor, &reason) == 0) {
+        finish(serve, &follower->peer, 0, "");
+        return false;
+    }
+    if (now_ms - follower->said_ms < FOLLOWING_MS) {
+        return true;
+    }
+    struct tr_following following = {.execution = follower->execution};
+    follower->said_ms = now_ms;
+    return tri_endpoint_answer(serve->live->door, &follower->peer, &tr_following_schema,
+                               &following) == 0;
+}
+
+static void tend_followers(struct tr_serve *serve)
+{
+    uint64_t now_ms = tr_live_now_ms(serve->live);
+    size_t kept = 0;
+    for (size_t i = 0; i < serve->follower_count; i++) {
+        if (tend(serve, &serve->followers[i], now_ms)) {
+            serve->followers[kept++] = serve->followers[i];
+        }
+    }
+    serve->follower_count = kept;
+}
+
+void tr_serve_step(struct tr_serve *serve)
+{
+    struct tri_peer peer;
+    struct tri_request request;
+    while (tri_endpoint_next(serve->live->door, &peer, &request) == 0) {
+        act(serve, &peer, &request);
+    }
+    tend_followers(serve);
+    tr_serve_taps_step(&serve->taps, serve->live);
+}
+
+uint32_t tr_serve_timeout_ms(const struct tr_serve *serve)
+{
+    return serve->taps.count > 0 ? TR_TAP_LOOK_MS : TIMEOUT_MS;
+}
+
+size_t tr_serve_followers(const struct tr_serve *serve)
+{
+    return serve->follower_count;
+}
+
+int tr_serve_new(struct tr_live *live, struct tr_serve **out)
+{
+    struct tr_serve *serve = tr_alloc_zero(1, sizeof *serve);
+    if (serve == NULL) {
+        return TR_MEMORY;
+    }
+    serve->live = live;
+    *out = serve;
+    return 0;
+}
+
+void tr_serve_free(struct tr_serve *serve)
+{
+    if (serve != NULL) {
+        tr_serve_taps_fini(&serve->taps);
+        tr_free(serve);
+    }
+}
