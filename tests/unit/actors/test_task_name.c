@@ -47,9 +47,9 @@ static void test_short_ids_are_flytes(void **state)
         struct tr_text parts[16];
         char id[64] = "";
         size_t count = cut(vectors[i].parts, parts);
-        assert_int_equal(tr_unique_id(parts, count, vectors[i].size_max, vectors[i].width, id,
-                                      sizeof id),
-                         vectors[i].error);
+        assert_int_equal(
+            tr_unique_id(parts, count, vectors[i].size_max, vectors[i].width, id, sizeof id),
+            vectors[i].error);
         assert_string_equal(id, vectors[i].id);
     }
     struct tr_text long_one = tr_text_of("this is longer than eight");
