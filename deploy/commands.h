@@ -9,6 +9,7 @@
 extern const struct tr_command tr_command_check;
 extern const struct tr_command tr_command_completion;
 extern const struct tr_command tr_command_help;
+extern const struct tr_command tr_command_list;
 extern const struct tr_command tr_command_version;
 extern const struct tr_command tr_command_keeper;
 
