@@ -112,15 +112,27 @@ static int add_element(struct tri_array *array, struct piece *piece)
 
 /* -------------------------------------------------------------------------- pieces */
 
+/* Elements of a piece that will be written, so that small ones take no handler too long. */
+#define ELEMENTS_MAX 16384U
+
+/* Where a piece ends at the latest: only what may yet stay inline has to be whole. */
+static uint32_t piece_limit(const struct tr_array_state *state)
+{
+    bool is_written = state->written > 0 || state->count >= TR_INLINE_BYTES_MAX;
+    uint32_t left = state->count - state->position;
+    return is_written && left > ELEMENTS_MAX ? state->position + ELEMENTS_MAX : state->count;
+}
+
 /* Makes the piece from the position on: as much as fits, or up to what lies elsewhere. */
 static int make_piece(struct tri_array *array, struct piece *piece)
 {
     const struct tr_array_state *state = array->state;
+    uint32_t limit = piece_limit(state);
     int error = 0;
     if (piece->position == 0 && state->written == 0) {
         tr_buffer_array(&piece->bytes, state->count);
     }
-    while (error == 0 && piece->position < state->count && !piece->is_cut) {
+    while (error == 0 && piece->position < limit && !piece->is_cut) {
         size_t before = piece->bytes.size;
         error = add_element(array, piece);
         bool is_over = piece->bytes.size > TR_ARRAY_PIECE_BYTES && before > 0;

@@ -78,7 +78,7 @@ static int fail_reference(struct tr_binder *binder, const struct tr_binding *bin
     text.size = tr_utf8_cut(text, SHOWN_BYTES);
     int error = words.error;
     if (error == 0) {
-        error = fail(binder, code, "the input '%.*s': %.*s %s", TRI_TEXT(binding->key),
+        error = fail(binder, code, "'%.*s' gets %.*s, which %s", TRI_TEXT(binding->key),
                      TRI_TEXT(text), what);
     }
     tr_buffer_fini(&words);
@@ -206,7 +206,7 @@ static int add_element(struct tr_binder *binder, const struct tr_binding *whole,
     struct tr_bytes bytes = {.data = buffer->data + before, .size = buffer->size - before};
     if (error == 0 && tr_slot_is_offloaded(bytes, &where)) {
         return fail(binder, TR_CODE_INLINE,
-                    "the input '%.*s': a part of %llu bytes is larger than TR_INLINE_BYTES_MAX "
+                    "'%.*s': a part of %llu bytes is larger than TR_INLINE_BYTES_MAX "
                     "(256 KiB) and cannot be put into a list or a map",
                     TRI_TEXT(whole->key), (unsigned long long)where.size_bytes);
     }
@@ -263,7 +263,7 @@ static int bind_parts(struct tr_binder *binder, const struct tr_binding *binding
         error = tr_bind_cast(binding->source, binding->type, tr_buffer_bytes(&whole), buffer);
         if (error == TR_INVALID) {
             error = fail(binder, TR_CODE_BINDING,
-                         "the input '%.*s': what is put together does not fit the declared type",
+                         "'%.*s': what is put together does not fit the declared type",
                          TRI_TEXT(binding->key));
         }
     }

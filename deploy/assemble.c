@@ -94,7 +94,7 @@ static int need_graph(void *self, const void *value)
     }
     if (error != 0) {
         snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES,
-                 "the definition of the execution %.*s cannot be read from %s/graphs: %s",
+                 "the definition of the execution %.*s cannot be read from %.200s/graphs: %s",
                  (int)row->name.size, row->name.data, needs->live->folder, tr_error_text(error));
         return error;
     }
@@ -250,7 +250,7 @@ static int open_doors(struct tr_live *live, char *explain)
 {
     int error = tri_endpoint_open(live->folder, &live->door);
     if (error != 0) {
-        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the socket %s/%s cannot be opened: %s",
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the socket %.300s/%s cannot be opened: %s",
                  live->folder, TR_ENDPOINT_NAME, strerror(errno));
         return error;
     }

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "actors/graph/moment.h"
+#include "deploy/browse.h"
 #include "deploy/commands.h"
 #include "deploy/document.h"
-#include "deploy/look.h"
 #include "deploy/screen.h"
 #include "deploy/show.h"
 #include "deploy/table.h"
@@ -248,18 +248,19 @@ int tr_list_write(struct tr_reader *reader, const struct tr_list_request *reques
 
 /* ---------------------------------------------------------------------- the command */
 
-static enum tr_exit_status read_options(const struct tr_look *look, struct tr_list_request *request)
+static enum tr_exit_status read_options(const struct tr_browse *browse,
+                                        struct tr_list_request *request)
 {
     char problem[TR_OPTIONS_PROBLEM_BYTES];
-    const struct tr_arguments *arguments = &look->invocation->arguments;
-    const struct tr_command *command = look->invocation->command;
+    const struct tr_arguments *arguments = &browse->invocation->arguments;
+    const struct tr_command *command = browse->invocation->command;
     const char *phases = tr_arguments_value(arguments, "phase");
     const char *since = tr_arguments_value(arguments, "since");
     const char *limit = tr_arguments_value(arguments, "limit");
     if (phases != NULL && tr_list_phases(phases, &request->phases, problem) != 0) {
         return tr_command_mistake(command, "%s", problem);
     }
-    if (since != NULL && !tr_list_since(since, look->now_ms, &request->since_ms)) {
+    if (since != NULL && !tr_list_since(since, browse->now_ms, &request->since_ms)) {
         return tr_command_mistake(command,
                                   "--since: '%.60s' is no time; write a span such as 2h, or a date "
                                   "such as 2026-08-20",
@@ -271,39 +272,39 @@ static enum tr_exit_status read_options(const struct tr_look *look, struct tr_li
     return TR_EXIT_DONE;
 }
 
-static enum tr_exit_status list_executions(const struct tr_look *look)
+static enum tr_exit_status list_executions(const struct tr_browse *browse)
 {
-    const struct tr_arguments *arguments = &look->invocation->arguments;
+    const struct tr_arguments *arguments = &browse->invocation->arguments;
     struct tr_list_request request = {
         .project = tr_arguments_value(arguments, "project"),
         .domain = tr_arguments_value(arguments, "domain"),
         .workflow = tr_arguments_value(arguments, "workflow"),
         .limit = TR_LIST_LIMIT,
-        .now_ms = look->now_ms,
-        .output = look->invocation->output,
+        .now_ms = browse->now_ms,
+        .output = browse->invocation->output,
     };
     bool more = false;
-    enum tr_exit_status status = read_options(look, &request);
+    enum tr_exit_status status = read_options(browse, &request);
     if (status != TR_EXIT_DONE) {
         return status;
     }
-    int error = tr_list_write(look->reader, &request, stdout, &more);
+    int error = tr_list_write(browse->reader, &request, stdout, &more);
     if (error != 0) {
-        return tr_look_failed(look, error);
+        return tr_browse_failed(browse, error);
     }
     if (more && tr_arguments_value(arguments, "limit") == NULL) {
-        tr_command_note(look->invocation, "there are more; --limit 0 shows all");
+        tr_command_note(browse->invocation, "there are more; --limit 0 shows all");
     }
     return TR_EXIT_DONE;
 }
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
-    struct tr_look look;
-    enum tr_exit_status status = tr_look_open(invocation, &look);
+    struct tr_browse browse;
+    enum tr_exit_status status = tr_browse_open(invocation, &browse);
     if (status == TR_EXIT_DONE) {
-        status = list_executions(&look);
-        tr_look_close(&look);
+        status = list_executions(&browse);
+        tr_browse_close(&browse);
     }
     return status;
 }

@@ -1,113 +1,172 @@
 /*
- * Opening a history, finding what is meant in it, and saying why not.
+ * `troupe actors` and `troupe metrics`: what the live engine is made of, and its figures.
  */
-#include "deploy/look.h"
-
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
+#include <stdlib.h>
 
-#include "deploy/clock.h"
-#include "runtime/link/endpoint.h"
-#include "schemas/error.h"
+#include "deploy/commands.h"
+#include "deploy/document.h"
+#include "deploy/reach.h"
+#include "deploy/store.h"
+#include "schemas/request.h"
 
-enum tr_exit_status tr_look_open(const struct tr_invocation *invocation, struct tr_look *look)
+#define ACTORS_SHOWN 1000
+
+/* One list on its way to stdout. */
+struct listing {
+    const struct tr_invocation *invocation;
+    struct tr_document document;
+    bool has_document;
+    uint64_t shown;
+};
+
+static bool has_document(const struct tr_invocation *invocation)
 {
-    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
-    *look = (struct tr_look){.invocation = invocation};
-    enum tr_exit_status status = tr_store_find(invocation, false, &look->place);
+    return invocation->output == TR_OUTPUT_JSON || invocation->output == TR_OUTPUT_YAML;
+}
+
+/* Asks the live engine for a list, and prints it row by row. */
+static enum tr_exit_status list(const struct tr_invocation *invocation,
+                                const struct tr_schema *schema, const void *body,
+                                int (*row)(void *self, const struct tri_request *row))
+{
+    struct tr_store_place store;
+    struct tri_client *client = NULL;
+    struct tri_request answer;
+    struct tr_answered answered = {.error = 0};
+    struct listing listing = {.invocation = invocation, .has_document = has_document(invocation)};
+    enum tr_exit_status status = tr_store_find(invocation, false, &store);
+    if (status == TR_EXIT_DONE) {
+        status = tr_reach_live(invocation, store.folder, &client);
+    }
     if (status != TR_EXIT_DONE) {
         return status;
     }
-    int error = tr_history_open(look->place.folder, explain, &look->reader);
-    if (error == TR_NOT_FOUND) {
-        return tr_command_mistake(invocation->command,
-                                  "nothing was run in the store %s yet; `troupe run` begins, "
-                                  "--store names another one",
-                                  look->place.folder);
+    if (listing.has_document) {
+        tr_document_init(&listing.document, stdout, invocation->output);
+        tr_document_begin_list(&listing.document, NULL);
     }
-    if (error != 0) {
-        return tr_command_failed(invocation->command, "%s",
-                                 explain[0] != '\0' ? explain : tr_error_text(error));
-    }
-    look->now_ms = tr_clock_wall_ms();
-    return TR_EXIT_DONE;
-}
-
-void tr_look_close(struct tr_look *look)
-{
-    tr_reader_close(look->reader);
-    look->reader = NULL;
-}
-
-enum tr_exit_status tr_look_failed(const struct tr_look *look, int error)
-{
-    const char *words = tr_reader_explain(look->reader);
-    bool is_readers = error == TR_STORE_DAMAGED || error == TR_STORE_FAILED || error == TR_BUSY;
-    return tr_command_failed(look->invocation->command, "%s: %s", look->place.folder,
-                             is_readers && words[0] != '\0' ? words : tr_error_text(error));
-}
-
-/* ------------------------------------------------------------------- what is meant */
-
-/* As PROJECT/DOMAIN/NAME, which a name with two slashes may be too. */
-static bool find_by_place(const struct tr_look *look, const char *word, struct tr_found *found)
-{
-    char problem[TR_EXECUTIONS_PROBLEM_BYTES];
-    return word[0] != '/' && tr_target_read(word, true, problem, &found->target) == 0 &&
-           tr_execution_find(look->reader, found->target.execution, problem, &found->execution) ==
-               0;
-}
-
-enum tr_exit_status tr_look_find(const struct tr_look *look, const char *word, struct tr_found *out)
-{
-    char problem[TR_EXECUTIONS_PROBLEM_BYTES] = "";
-    struct tr_found found = {.execution = {.texts = NULL}};
-    int error = tr_target_read(word, false, problem, &found.target);
+    int error =
+        tr_client_call(client, schema, body, &tr_answered_schema, 0, row, &listing, &answer);
     if (error == 0) {
-        error = tr_execution_find(look->reader, found.target.execution, problem, &found.execution);
-        if (error == TR_NOT_FOUND && find_by_place(look, word, &found)) {
-            error = 0;
-        }
+        error = tr_answered_unpack(answer.body, answer.version, &answered);
     }
-    if (error == TR_NOT_FOUND || error == TR_INVALID) {
-        return tr_command_mistake(look->invocation->command, "%s", problem);
+    if (listing.has_document) {
+        tr_document_end(&listing.document);
+        tr_document_fini(&listing.document);
     }
+    if (error != 0 || answered.error != 0) {
+        status = tr_command_failed(invocation->command, "the engine did not answer: %s",
+                                   tr_error_text(error != 0 ? error : (int)answered.error));
+    } else if (answered.message.size > 0 && !listing.has_document) {
+        tr_command_note(invocation, "%.*s, %llu shown", (int)answered.message.size,
+                        answered.message.data, (unsigned long long)listing.shown);
+    }
+    tri_client_close(client);
+    return status;
+}
+
+/* -------------------------------------------------------------------------- actors */
+
+static void write_actor(struct tr_document *document, const struct tr_actor_row *row)
+{
+    char name[64];
+    int size = snprintf(name, sizeof name, "%llu/%llu@%u", (unsigned long long)row->actor.key.group,
+                        (unsigned long long)row->actor.key.serial, row->actor.incarnation);
+    tr_document_begin_map(document, NULL);
+    tr_document_text(document, "address", row->address);
+    tr_document_text(document, "actor", (struct tr_text){.data = name, .size = (size_t)size});
+    tr_document_text(document, "behaviour", row->behaviour);
+    tr_document_text(document, "phase", row->phase);
+    tr_document_number(document, "worker", row->worker);
+    tr_document_number(document, "mailbox", row->mailbox);
+    tr_document_number(document, "edges", row->edges);
+    tr_document_number(document, "waiting", (int64_t)row->waiting);
+    tr_document_end(document);
+}
+
+static int take_actor(void *self, const struct tri_request *request)
+{
+    struct listing *listing = self;
+    struct tr_actor_row row;
+    int error = tr_actor_row_unpack(request->body, request->version, &row);
     if (error != 0) {
-        return tr_look_failed(look, error);
+        return error;
     }
-    *out = found;
-    return TR_EXIT_DONE;
+    listing->shown++;
+    if (listing->has_document) {
+        write_actor(&listing->document, &row);
+    } else if (listing->invocation->output == TR_OUTPUT_NAME) {
+        printf("%.*s\n", (int)row.address.size, row.address.data);
+    } else {
+        if (listing->shown == 1) {
+            printf("%-10s %-11s %6s %7s %7s  %s\n", "BEHAVIOUR", "PHASE", "WORKER", "MAILBOX",
+                   "WAITING", "ADDRESS");
+        }
+        printf("%-10.*s %-11.*s %6u %7u %7llu  %.*s\n", (int)row.behaviour.size, row.behaviour.data,
+               (int)row.phase.size, row.phase.data, row.worker, row.mailbox,
+               (unsigned long long)row.waiting, (int)row.address.size, row.address.data);
+    }
+    return 0;
 }
 
-void tr_found_fini(struct tr_found *found)
+static enum tr_exit_status run_actors(const struct tr_invocation *invocation)
 {
-    tr_execution_copy_fini(&found->execution);
+    const struct tr_arguments *arguments = &invocation->arguments;
+    struct tr_list_actors list_actors = {
+        .pattern = tr_text_of(arguments->word_count > 0 ? arguments->words[0] : "/**"),
+        .limit = ACTORS_SHOWN,
+    };
+    return list(invocation, &tr_list_actors_schema, &list_actors, take_actor);
 }
 
-/*
- * An engine has a door in its store: whoever can knock has one. The folder is named by its
- * descriptor, since the address of a socket is short.
- */
-bool tr_look_is_live(const struct tr_look *look)
+const struct tr_command tr_command_actors = {
+    .name = "actors",
+    .summary = "list the actors of the live engine",
+    .words = "[GLOB]",
+    .text = "GLOB is a pattern for addresses: `*` within a name, `**` anything.",
+    .examples = "  troupe actors\n"
+                "  troupe actors '/default/development/fan-out-*/squares[*]'",
+    .outputs = "table|json|yaml|name",
+    .has_store = true,
+    .words_max = 1,
+    .run = run_actors,
+};
+
+/* ------------------------------------------------------------------------- metrics */
+
+static int take_metric(void *self, const struct tri_request *request)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int folder = open(look->place.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", folder,
-             TR_ENDPOINT_NAME);
-    bool is_live = folder >= 0 && door >= 0 &&
-                   (connect(door, (const struct sockaddr *)&address, sizeof address) == 0 ||
-                    errno == EAGAIN || errno == EINPROGRESS);
-    if (door >= 0) {
-        close(door);
+    struct listing *listing = self;
+    struct tr_metric_row row;
+    int error = tr_metric_row_unpack(request->body, request->version, &row);
+    if (error != 0) {
+        return error;
     }
-    if (folder >= 0) {
-        close(folder);
+    listing->shown++;
+    if (listing->has_document) {
+        tr_document_begin_map(&listing->document, NULL);
+        tr_document_text(&listing->document, "name", row.name);
+        tr_document_number(&listing->document, "value", (int64_t)row.value);
+        tr_document_text(&listing->document, "about", row.about);
+        tr_document_end(&listing->document);
+    } else {
+        printf("%-24.*s %16llu  %.*s\n", (int)row.name.size, row.name.data,
+               (unsigned long long)row.value, (int)row.about.size, row.about.data);
     }
-    return is_live;
+    return 0;
 }
+
+static enum tr_exit_status run_metrics(const struct tr_invocation *invocation)
+{
+    return list(invocation, &tr_list_metrics_schema, &(struct tr_list_metrics){}, take_metric);
+}
+
+const struct tr_command tr_command_metrics = {
+    .name = "metrics",
+    .summary = "print the figures of the live engine",
+    .words = "",
+    .outputs = "table|json|yaml",
+    .has_store = true,
+    .run = run_metrics,
+};

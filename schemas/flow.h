@@ -170,6 +170,9 @@ enum tr_failure_kind {
     FIELD(text, identity, 1, 0)                  \
     FIELD(text, reason, 1, 0)
 
+/* From a service of the engine to itself: there is more of what it was doing; `key` says what of. */
+#define TR_SERVICE_MORE_FIELDS(FIELD, ARRAY) FIELD(bytes, key, 1, 0)
+
 /* Gives a token back, or a wait up. */
 #define TR_RESOURCE_RELEASE_FIELDS(FIELD, ARRAY) FIELD(text, identity, 1, 0)
 
@@ -218,6 +221,7 @@ enum tr_failure_kind {
     S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS) \
     S(resource_release, 413, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_RELEASE_FIELDS) \
     S(resource_quota, 417, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_QUOTA_FIELDS)      \
+    S(service_more, 418, TR_MESSAGE, 1, TR_DURABLE, TR_SERVICE_MORE_FIELDS)          \
     S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)        \
     S(cache_owner, 415, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_OWNER_FIELDS)           \
     S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)

@@ -197,10 +197,27 @@ static bool could_take(const struct tr_type *earlier, const struct tr_type *late
            (earlier->kind == TR_TYPE_LIST && later->kind == TR_TYPE_LIST);
 }
 
-/* An object with the keys type and value would be read as naming its variant. */
-static bool needs_type(const struct tr_type *type, uint32_t position)
+/* An object of free keys that has type and value would be read as naming its variant. */
+static bool looks_typed(const struct tr_type *type, struct tr_cursor cursor)
 {
-    if (is_written_as_object(type->parts[position])) {
+    if (type->kind != TR_TYPE_STRUCT && type->kind != TR_TYPE_MAP) {
+        return false;
+    }
+    uint32_t found = 0;
+    uint32_t count = tr_read_map(&cursor);
+    for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
+        struct tr_text key = tr_read_text(&cursor);
+        bool is_one =
+            tr_text_equal(key, tr_text_of("type")) || tr_text_equal(key, tr_text_of("value"));
+        found += is_one ? 1 : 0;
+        (void)tr_read_any(&cursor);
+    }
+    return found == 2;
+}
+
+static bool needs_type(const struct tr_type *type, uint32_t position, struct tr_cursor value)
+{
+    if (looks_typed(type->parts[position], value)) {
         return true;
     }
     for (uint32_t i = 0; i < position; i++) {
@@ -218,7 +235,7 @@ static void write_union(struct writer *writer, const struct tr_type *type)
     if (variant == NULL) {
         return;
     }
-    if (!needs_type(type, position)) {
+    if (!needs_type(type, position, writer->cursor)) {
         write_value(writer, variant);
         return;
     }

@@ -362,6 +362,34 @@ static void nudge(struct tr_host *host, uint32_t place)
     }
 }
 
+/* The same for the journal, whose frames are batches. */
+static void nudge_journal(struct tr_host *host)
+{
+    uint8_t *data = tr_alloc(TRI_JOURNAL_NUDGE_BYTES);
+    if (data != NULL) {
+        data[0] = 0;
+        tri_outbox_send(&host->voice.outbox, host->voice.link, TRI_PLACE_JOURNAL, data,
+                        TRI_JOURNAL_NUDGE_BYTES);
+    }
+}
+
+/* Services are told to end, woken, and waited for. */
+static void stop_services(struct tr_host *host)
+{
+    if (host->processes != NULL) {
+        tri_process_service_leave(host->processes);
+        nudge(host, TRI_PLACE_PROCESSES);
+    }
+    if (host->http != NULL) {
+        tri_http_service_leave(host->http);
+        nudge(host, TRI_PLACE_HTTP);
+    }
+    tri_process_service_stop(host->processes);
+    tri_http_service_stop(host->http);
+    host->processes = NULL;
+    host->http = NULL;
+}
+
 void tr_host_stop(struct tr_host *host)
 {
     if (!host->is_started) {
@@ -379,12 +407,10 @@ void tr_host_stop(struct tr_host *host)
     host->watchdog = NULL;
     atomic_store_explicit(&host->is_draining, true, memory_order_release);
     if (host->store != NULL) {
+        nudge_journal(host);
         pthread_join(host->journal_thread, NULL);
     }
-    tri_process_service_stop(host->processes);
-    tri_http_service_stop(host->http);
-    host->processes = NULL;
-    host->http = NULL;
+    stop_services(host);
     host->is_started = false;
 }
 

@@ -213,12 +213,17 @@ int tri_http_service_start(struct tr_env *env, uint32_t worker_count, uint32_t h
     return 0;
 }
 
+void tri_http_service_leave(struct tri_http_service *service)
+{
+    atomic_store(&service->calls.is_stopping, true);
+}
+
 void tri_http_service_stop(struct tri_http_service *service)
 {
     if (service == NULL) {
         return;
     }
-    atomic_store(&service->calls.is_stopping, true);
+    tri_http_service_leave(service);
     pthread_join(service->calls.thread, NULL);
     tri_http_stop(service->http);
     tri_service_fini(&service->calls);

@@ -398,10 +398,15 @@ int tri_process_service_start(const struct tri_process_service_options *options,
     return 0;
 }
 
+void tri_process_service_leave(struct tri_process_service *service)
+{
+    atomic_store(&service->base.is_stopping, true);
+}
+
 void tri_process_service_stop(struct tri_process_service *service)
 {
     if (service != NULL) {
-        atomic_store(&service->base.is_stopping, true);
+        tri_process_service_leave(service);
         pthread_join(service->base.thread, NULL);
         process_service_free(service);
     }

@@ -31,6 +31,9 @@ struct tri_process_service_options {
 TR_MUST_USE int tri_process_service_start(const struct tri_process_service_options *options,
                                           struct tri_process_service **service);
 
+/* Tells it to end as soon as it is awake. */
+void tri_process_service_leave(struct tri_process_service *service);
+
 /* Ends it; the keeper and its processes go on. NULL is fine. */
 void tri_process_service_stop(struct tri_process_service *service);
 

@@ -60,6 +60,9 @@ struct tri_http_service;
 TR_MUST_USE int tri_http_service_start(struct tr_env *env, uint32_t worker_count,
                                        uint32_t host_epoch, struct tri_http_service **service);
 
+/* Tells it to end as soon as it is awake. */
+void tri_http_service_leave(struct tri_http_service *service);
+
 /* Ends it: what is under way is answered as closed, as far as somebody listens. NULL is fine. */
 void tri_http_service_stop(struct tri_http_service *service);
 

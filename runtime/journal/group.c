@@ -30,20 +30,25 @@ static uint8_t class_of(const struct tri_op *op)
     return is_added ? 0 : class_of_kind[op->kind];
 }
 
-/* What an operation is about, beside its class and key. */
+/* What an operation is about, beside its class and key; of a message its incarnation comes to it. */
 static uint64_t detail_of(const struct tri_op *op)
 {
     switch (class_of(op)) {
     case 3:
+    case 4:
     case 5:
         return op->number;
-    case 4:
-        return op->number * 31 + op->incarnation;
     case 6:
         return op->type;
     default:
         return 0;
     }
+}
+
+/* The life that a message was sent in: numbers begin anew with each. */
+static uint32_t life_of(const struct tri_op *op)
+{
+    return class_of(op) == 4 ? op->incarnation : 0;
 }
 
 /* Whether the keys of two rows are the same behind the bytes that `key` holds. */
@@ -59,7 +64,7 @@ static bool is_same_row(const struct tri_op *a, const struct tri_op *b)
 static bool is_same_thing(const struct tri_op *a, const struct tri_op *b)
 {
     return class_of(a) == class_of(b) && tr_key_equal(a->key, b->key) &&
-           detail_of(a) == detail_of(b) && is_same_row(a, b);
+           detail_of(a) == detail_of(b) && life_of(a) == life_of(b) && is_same_row(a, b);
 }
 
 /* The bytes of a row's key that `key` does not hold. */
@@ -77,7 +82,7 @@ static uint64_t hash_of(const struct tri_op *op)
 {
     uint64_t hash = op->key.group * 0x9e3779b97f4a7c15U;
     hash ^= op->key.serial * 0xc2b2ae3d27d4eb4fU;
-    hash ^= (detail_of(op) + class_of(op)) * 0x165667b19e3779f9U;
+    hash ^= (detail_of(op) * 31 + life_of(op) + class_of(op)) * 0x165667b19e3779f9U;
     if (op->key_size > sizeof op->key) {
         hash ^= hash_rest(op);
     }

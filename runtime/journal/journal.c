@@ -52,6 +52,9 @@ static void fail(struct tri_journal *journal, int error)
 static void keep_batch(struct tri_journal *journal, const struct tri_frame *frame)
 {
     struct tri_batch_header header;
+    if (frame->size == TRI_JOURNAL_NUDGE_BYTES) {
+        return; /* somebody wants the journal to be awake */
+    }
     TR_ASSERT(frame->size >= sizeof header);
     memcpy(&header, frame->data, sizeof header);
     TR_ASSERT(header.number > journal->committed_number);

@@ -15,6 +15,9 @@
 #include "runtime/journal/group.h"
 #include "runtime/link/voice.h"
 
+/* A frame of this size is no batch: it only wakes the journal. */
+#define TRI_JOURNAL_NUDGE_BYTES 1
+
 /* How the journal is doing; read by anybody. */
 enum tri_journal_state {
     TRI_JOURNAL_WELL,

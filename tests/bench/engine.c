@@ -5,8 +5,10 @@
  *     bench_engine [--size N] [--milliseconds M] [--only FIGURE]
  *
  * `array_seconds`: from the node_start of a map over a list of N numbers, which lies in a blob, to
- * its node_ended with all outputs gathered into another blob. Each element is an actor that gives
- * back what it got. Each pass is a map of its own in one host; the value is the median.
+ * its node_ended with all outputs gathered into another blob. Each element is a task that gives
+ * back what it got. `array_least_seconds` is the same with an actor in place of the task that does
+ * nothing else, so the price of the array alone. Each pass is a map of its own in one host; the
+ * value is the median.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@
 #include "actors/engine.h"
 #include "actors/graph/compile.h"
 #include "actors/value.h"
+#include "plugins/registry.h"
 #include "runtime/host/host.h"
 #include "runtime/host/service.h"
 #include "runtime/memory.h"
@@ -117,7 +120,7 @@ static int hub_handle(struct tr_context *context, void *state, const struct tr_m
 static const struct tr_behaviour hub_behaviour = {
     .name = "bench_hub", .id = 90, .state = &tr_bench_hub_schema, .handle = hub_handle};
 
-/* Gives back what it got: the task of an element, as short as one can be. */
+/* Gives back what it got, and nothing else. */
 static int element_handle(struct tr_context *context, void *state, const struct tr_message *message)
 {
     struct tr_node_start start;
@@ -142,13 +145,11 @@ static int element_handle(struct tr_context *context, void *state, const struct 
 static const struct tr_behaviour element_behaviour = {
     .name = "task", .id = 102, .state = &tr_bench_element_schema, .handle = element_handle};
 
-#if !__has_include("actors/workflow.c")
-/* The program's own, until there is one; nothing of it but its number is used here. */
-const struct tr_behaviour tr_workflow_behaviour = {.name = "workflow", .id = 101};
-#endif
-
-static const struct tr_behaviour *const behaviours[] = {&hub_behaviour, &tr_array_behaviour,
-                                                        &element_behaviour};
+/* The task that the engine has, or the least one in its place. */
+static const struct tr_behaviour *const engine_behaviours[] = {&hub_behaviour, &tr_array_behaviour,
+                                                               &tr_task_behaviour};
+static const struct tr_behaviour *const least_behaviours[] = {&hub_behaviour, &tr_array_behaviour,
+                                                              &element_behaviour};
 
 /* -------------------------------------------------------------------------- files */
 
@@ -262,13 +263,14 @@ struct run {
     const char *figure;
     uint64_t size;
     uint32_t workers;
+    bool is_least;
     enum tr_durability durability;
     uint64_t milliseconds;
 };
 
 static const char definition[] = "troupe: 1\n"
                                  "tasks:\n"
-                                 "  same: {inputs: {a: int}, outputs: {a: int}, type: test}\n"
+                                 "  same: {inputs: {a: int}, outputs: {a: int}, type: echo}\n"
                                  "workflows:\n"
                                  "  main:\n"
                                  "    inputs: {a: [int]}\n"
@@ -350,8 +352,8 @@ static struct tr_host *host_for(const struct run *run, struct tr_engine *engine,
         .worker_count = run->workers,
         .durability = run->durability,
         .folder = run->durability == TR_DURABILITY_NONE ? NULL : folder,
-        .behaviours = behaviours,
-        .behaviour_count = TR_COUNT_OF(behaviours),
+        .behaviours = run->is_least ? least_behaviours : engine_behaviours,
+        .behaviour_count = TR_COUNT_OF(engine_behaviours),
         .records = tr_history_schemas,
         .record_count = tr_history_schema_count,
         .program = engine,
@@ -371,6 +373,8 @@ static void measure_array(const struct run *run)
     char folder[] = "/tmp/troupe-bench-XXXXXX";
     must(mkdtemp(folder) == NULL ? TR_SYSTEM : 0, "mkdtemp");
     tr_buffer_init(&slots, 0);
+    engine.plugins = tr_plugins;
+    engine.plugin_count = tr_plugin_count;
     map.graph = put_graph(&engine, &map.node);
     write_list(folder, run->size, &slots);
     map.inputs = tr_buffer_bytes(&slots);
@@ -396,9 +400,21 @@ static void measure_array(const struct run *run)
     }
 }
 
+/* What is measured. */
+static const struct figure {
+    const char *name;
+    bool is_least;
+    enum tr_durability durability;
+} figures[] = {
+    {"array_seconds", false, TR_DURABILITY_FULL},
+    {"array_seconds", false, TR_DURABILITY_NONE},
+    {"array_least_seconds", true, TR_DURABILITY_FULL},
+    {"array_least_seconds", true, TR_DURABILITY_NONE},
+};
+
 int main(int argc, char **argv)
 {
-    struct run run = {.figure = "array_seconds", .size = 1000, .workers = 1, .milliseconds = 200};
+    struct run run = {.size = 1000, .workers = 1, .milliseconds = 200};
     const char *only = NULL;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--size") == 0) {
@@ -409,14 +425,17 @@ int main(int argc, char **argv)
             only = argv[i + 1];
         }
     }
-    if (run.size == 0 || run.size > UINT32_MAX || (only != NULL && strcmp(only, run.figure) != 0)) {
+    if (argc % 2 == 0 || run.size == 0 || run.size > UINT32_MAX) {
         fprintf(stderr, "usage: bench_engine [--size N] [--milliseconds M] [--only FIGURE]\n");
         return 2;
     }
-    static const enum tr_durability levels[] = {TR_DURABILITY_FULL, TR_DURABILITY_NONE};
-    for (size_t i = 0; i < TR_COUNT_OF(levels); i++) {
-        run.durability = levels[i];
-        measure_array(&run);
+    for (size_t i = 0; i < TR_COUNT_OF(figures); i++) {
+        if (only == NULL || strcmp(only, figures[i].name) == 0) {
+            run.figure = figures[i].name;
+            run.is_least = figures[i].is_least;
+            run.durability = figures[i].durability;
+            measure_array(&run);
+        }
     }
     return 0;
 }

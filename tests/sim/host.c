@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "tests/sim/plant.h"
-#include "tests/sim/players.h"
 #include "tests/sim/world.h"
 
 #define MS 1000000ULL
@@ -84,8 +83,8 @@ static int open_inner(struct sim_host *host, struct tri_store **inner)
     struct tri_store_options options = {
         .folder = "simulated",
         .durability = plan->durability,
-        .records = sim_records,
-        .record_count = sim_record_count,
+        .records = host->world->play->records,
+        .record_count = *host->world->play->record_count,
     };
     int error;
     if (plan->uses_sqlite) {
@@ -159,14 +158,18 @@ static int make(struct sim_host *host)
         .has_http = true, /* tri_host_init starts nothing: the place is the ledger's */
         .worker_count = draw_worker_count(host),
         .durability = host->world->plan.durability,
-        .behaviours = sim_behaviours,
-        .behaviour_count = sim_behaviour_count,
-        .records = sim_records,
-        .record_count = sim_record_count,
+        .behaviours = host->world->play->behaviours,
+        .behaviour_count = *host->world->play->behaviour_count,
+        .records = host->world->play->records,
+        .record_count = *host->world->play->record_count,
         .seed = host->world->plan.seed + 1,
         .is_balanced = host->world->plan.is_balanced,
     };
     int error = open_store(host);
+    if (error == 0 && host->world->play->open != NULL) {
+        host->world->play->open(host);
+    }
+    options.program = host->own;
     if (error == 0) {
         host->host = sim_must(calloc(1, sizeof *host->host));
         error = tri_host_init(host->host, &options, &host->env.base, host->store);
@@ -185,6 +188,10 @@ static void unmake(struct sim_host *host)
         tri_host_fini(host->host);
         free(host->host);
         host->host = NULL;
+    }
+    if (host->own != NULL) {
+        host->world->play->close(host);
+        host->own = NULL;
     }
     tri_voice_fini(&host->outside);
     host->outside = (struct tri_voice){0};
@@ -227,7 +234,9 @@ void sim_host_start(struct sim_host *host)
         make_parties(host);
         sim_say("host %u starts at number %llu", host->index,
                 host->store == NULL ? 0ULL : (unsigned long long)host->store->last_number);
-        sim_check_loaded(host);
+        if (host->world->play->check_loaded != NULL) {
+            host->world->play->check_loaded(host);
+        }
         return;
     }
     bool is_excused = (error == TR_MEMORY && world->counts.failed_allocations != failed_before) ||
@@ -320,6 +329,22 @@ void sim_host_free(struct sim_host *host)
     }
 }
 
+/* Actors that are to stay, and have nothing to do. */
+static uint32_t count_staying(const struct sim_host *host, const struct tri_worker *worker)
+{
+    uint32_t count = 0;
+    uint64_t cursor = 0;
+    uint32_t slot;
+    while (host->world->play->stays != NULL &&
+           (slot = tri_table_next(&worker->table, &cursor)) != 0) {
+        const struct tri_actor *actor = tri_actor_at(worker, slot);
+        bool stays = host->world->play->stays(tri_actor_behaviour(worker, actor)) &&
+                     actor->mailbox_count == 0;
+        count += stays ? 1 : 0;
+    }
+    return count;
+}
+
 bool sim_host_is_idle(const struct sim_host *host)
 {
     if (host->host == NULL || host->net.in_flight > 0 || host->outside_box != NULL) {
@@ -327,7 +352,7 @@ bool sim_host_is_idle(const struct sim_host *host)
     }
     for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
         const struct tri_worker *worker = &host->host->workers[i];
-        if (worker->actor_count > 0 || worker->cuts_outstanding > 0 ||
+        if (worker->actor_count > count_staying(host, worker) || worker->cuts_outstanding > 0 ||
             !tri_batch_is_empty(&worker->batch) || !tri_outbox_is_empty(&worker->outbox)) {
             return false;
         }

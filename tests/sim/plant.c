@@ -335,16 +335,6 @@ const struct sim_plant sim_plants[] = {
 };
 const size_t sim_plant_count = TR_COUNT_OF(sim_plants);
 
-const struct sim_plant *sim_plant_find(const char *name)
-{
-    for (size_t i = 0; i < sim_plant_count; i++) {
-        if (strcmp(sim_plants[i].name, name) == 0) {
-            return &sim_plants[i];
-        }
-    }
-    return NULL;
-}
-
 void sim_plant_send(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data, size_t size)
 {
     const struct sim_plant *plant = host->world->plant;

@@ -8,8 +8,7 @@
 
 #include "runtime/journal/store.h"
 #include "schemas/control.h"
-
-struct sim_host;
+#include "tests/sim/play.h"
 
 struct sim_plant {
     const char *name;
@@ -28,11 +27,12 @@ struct sim_plant {
     void (*start)(struct sim_host *host);
 };
 
+/* Those of the runtime, for the players. */
 extern const struct sim_plant sim_plants[];
 extern const size_t sim_plant_count;
 
-/* The plant with this name, or NULL. */
-const struct sim_plant *sim_plant_find(const char *name);
+/* The plant of a play with this name, or NULL. */
+const struct sim_plant *sim_plant_find(const struct sim_play *play, const char *name);
 
 /* Whether the fault strikes this time: once in so many, drawn from the seed. */
 bool sim_plant_strikes(struct sim_host *host, uint32_t once_in);

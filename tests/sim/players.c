@@ -14,20 +14,20 @@
 
 SIM_PLAYER_SCHEMAS(TR_SCHEMA_DEFINE)
 
-typedef int sim_play(struct tr_context *context, struct tr_sim_player *state,
+typedef int sim_turn(struct tr_context *context, struct tr_sim_player *state,
                      const struct tr_message *message);
 
 /* Allocations within which one fails, when one is to fail. */
 #define FAILING_ALLOCATION_WITHIN 6
 
 static int take_turn(struct tr_context *context, void *state, const struct tr_message *message,
-                     sim_play *play)
+                     sim_turn *turn)
 {
     struct sim_world *world = sim_world();
     uint64_t failed_before = world->counts.failed_allocations;
     bool is_failing = !world->is_calm && sim_chance(&world->chance.failure, world->plan.failure);
     sim_memory_arm(world, FAILING_ALLOCATION_WITHIN);
-    int error = play(context, state, message);
+    int error = turn(context, state, message);
     sim_memory_disarm(world);
     /* Players fail on purpose with TR_FAILED; whatever else they give back they were given. */
     bool is_excused =
@@ -58,13 +58,6 @@ static int take_turn(struct tr_context *context, void *state, const struct tr_me
         .handle = handle_##behaviour_name,                                           \
     };
 SIM_BEHAVIOURS(SIM_BEHAVIOUR_DEFINE)
-
-#define SIM_BEHAVIOUR_POINTER(name, id, restarts, exhausted) &sim_##name##_behaviour,
-const struct tr_behaviour *const sim_behaviours[] = {SIM_BEHAVIOURS(SIM_BEHAVIOUR_POINTER)};
-const size_t sim_behaviour_count = TR_COUNT_OF(sim_behaviours);
-
-const struct tr_schema *const sim_records[] = {&tr_sim_page_entry_schema, &tr_sim_page_leaf_schema};
-const size_t sim_record_count = TR_COUNT_OF(sim_records);
 
 uint64_t sim_planned(const struct tr_sim_player *state, uint64_t place, uint64_t limit)
 {

@@ -109,11 +109,6 @@ enum sim_errand_manner {
 SIM_BEHAVIOURS(SIM_BEHAVIOUR_DECLARE)
 #undef SIM_BEHAVIOUR_DECLARE
 
-extern const struct tr_behaviour *const sim_behaviours[];
-extern const size_t sim_behaviour_count;
-extern const struct tr_schema *const sim_records[];
-extern const size_t sim_record_count;
-
 /* ------------------------------------------------------------------------------- for players */
 
 /* A player's turn: what the behaviour of its name does with a message. */
@@ -198,5 +193,15 @@ TR_MUST_USE int sim_errand_next(struct tr_context *context, struct tr_sim_player
 TR_MUST_USE int sim_errand_hear(struct tr_context *context, struct tr_sim_player *state,
                                 struct sim_errands *errands, const struct tr_message *message,
                                 bool *is_mine);
+
+/* ---------------------------------------------------------------------------- for the play */
+
+struct sim_host;
+
+/* What the outside does with a call, and checks (play.h). */
+void sim_players_hear(struct sim_host *host, const struct tr_envelope *envelope,
+                      struct tr_bytes body);
+void sim_players_check_loaded(struct sim_host *host);
+void sim_players_check_end(struct sim_host *host);
 
 #endif

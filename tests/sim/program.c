@@ -1,11 +1,10 @@
 /*
- * The program that started a host, and the people before it: asks for troupes until it was told of
- * all of them, moves actors about, and resumes those that are quarantined.
+ * The program that started a host, and the people before it: asks for what the play wants born,
+ * moves actors about, and resumes those that are quarantined.
  *
  * It speaks from the control place with frames, as host/control.c does, but never waits. To find
  * its actors it simply looks into the workers.
  */
-#include "tests/sim/players.h"
 #include "tests/sim/world.h"
 
 #define MS 1000000ULL
@@ -38,24 +37,20 @@ static void say_to_worker(struct sim_host *host, uint32_t worker, const struct t
     say(host, worker, TR_KIND_CONTROL, to, schema, body);
 }
 
-static void ask_for_birth(struct sim_host *host)
+void sim_program_wish(struct sim_host *host, const struct tr_behaviour *behaviour,
+                      struct tr_text name, const void *state)
 {
-    const struct sim_plan *plan = &host->world->plan;
-    uint32_t number = host->program.granted;
     uint8_t packed[4096];
     struct tr_writer writer = tr_writer_of(packed, sizeof packed);
-    struct tr_sim_player first = {
-        .seed = sim_mix(plan->seed * 16 + host->index * 4 + number),
-        .size = plan->size,
-        .manner = plan->cast_count | (number == 0 ? plan->burst << 16 : 0),
-    };
-    int error = tr_sim_player_pack(&first, &writer);
-    TR_ASSERT(error == 0);
+    if (state != NULL) {
+        int error = behaviour->state->pack(state, &writer);
+        TR_ASSERT(error == 0);
+    }
     host->program.wish = ++host->host->wishes;
     struct tr_birth birth = {
         .wish = host->program.wish,
-        .behaviour = sim_director_behaviour.id,
-        .name = tr_text_of("troupe"),
+        .behaviour = behaviour->id,
+        .name = name,
         .state = {.data = packed, .size = tr_writer_size(&writer)},
     };
     uint32_t worker =
@@ -70,19 +65,10 @@ static void hear_granted(struct sim_host *host, const struct tr_granted *granted
         return;
     }
     host->program.wish = 0;
-    if (granted->reason != 0) {
-        return; /* asked again */
+    if (granted->reason == 0) { /* else it is asked again */
+        host->program.granted++;
+        host->world->play->granted(host, granted);
     }
-    host->program.granted++;
-    struct sim_ledger *ledger = &host->world->ledger;
-    for (uint32_t i = 0; i < ledger->count; i++) {
-        const struct sim_entry *entry = &ledger->entries[i];
-        if (entry->was_granted && entry->host == host->index &&
-            entry->key.group == granted->actor.key.group) {
-            sim_fail("group %llu was given twice", (unsigned long long)entry->key.group);
-        }
-    }
-    sim_ledger_entry(ledger, host->index, granted->actor.key)->was_granted = true;
 }
 
 static bool hear(struct sim_host *host)
@@ -108,8 +94,8 @@ static bool hear(struct sim_host *host)
 }
 
 /* A message to an actor goes to the worker of its birth, which knows where it is. */
-static void say_to_actor(struct sim_host *host, const struct tri_actor *actor, uint8_t kind,
-                         const struct tr_schema *schema, const void *body)
+void sim_program_say(struct sim_host *host, const struct tri_actor *actor, uint8_t kind,
+                     const struct tr_schema *schema, const void *body)
 {
     uint32_t worker = tri_birth_worker(&host->host->shared, actor->key);
     say(host, worker, kind, tri_actor_ref(actor), schema, body);
@@ -126,8 +112,7 @@ static struct sim_wish *find_wish(struct sim_host *host, struct tr_key key)
     return NULL;
 }
 
-/* Whether to ask something of an actor: not while the last time may still have an effect. */
-static bool may_wish(struct sim_host *host, struct tr_key key)
+bool sim_program_may_wish(struct sim_host *host, struct tr_key key)
 {
     uint64_t now_ns = host->world->now_ns;
     struct sim_wish *wish = find_wish(host, key);
@@ -144,8 +129,7 @@ static bool may_wish(struct sim_host *host, struct tr_key key)
     return true;
 }
 
-/* It had its effect. */
-static void forget_wish(struct sim_host *host, struct tr_key key)
+void sim_program_forget_wish(struct sim_host *host, struct tr_key key)
 {
     struct sim_wish *wish = find_wish(host, key);
     if (wish != NULL) {
@@ -153,37 +137,31 @@ static void forget_wish(struct sim_host *host, struct tr_key key)
     }
 }
 
-/* A poisoned message is dropped; any other was only unlucky twice. */
+/* A message that cannot be handled is dropped; any other was only unlucky twice. */
 static void resume(struct sim_host *host, const struct tri_actor *actor)
 {
+    const struct sim_play *play = host->world->play;
     const struct tri_message *first = actor->mailbox_head;
-    struct tr_resume resume = {.drop = first != NULL && tr_envelope_get(first->bytes, 16, type) ==
-                                                            tr_sim_poison_schema.id};
+    struct tr_resume resume = {
+        .drop = first != NULL && play->drops != NULL &&
+                play->drops(tr_envelope_get(first->bytes, 16, type)),
+    };
     host->world->counts.resumes++;
-    say_to_actor(host, actor, TR_KIND_CONTROL, &tr_resume_schema, &resume);
+    sim_program_say(host, actor, TR_KIND_CONTROL, &tr_resume_schema, &resume);
 }
 
 /* Looks at one actor; whether something was done about it. */
 static bool look_at(struct sim_host *host, const struct tri_worker *worker, struct tri_actor *actor)
 {
-    if (actor->phase == TRI_QUARANTINED) {
-        if (!may_wish(host, actor->key)) {
-            return false;
-        }
-        resume(host, actor);
-        return true;
+    const struct sim_play *play = host->world->play;
+    if (actor->phase != TRI_QUARANTINED) {
+        return play->look != NULL && play->look(host, worker, actor);
     }
-    const struct tr_sim_player *state = tri_actor_state(actor);
-    bool is_new = tri_actor_behaviour(worker, actor) == &sim_director_behaviour &&
-                  state->table.size == 0 && actor->mailbox_count == 0;
-    if (is_new && may_wish(host, actor->key)) {
-        say_to_actor(host, actor, TR_KIND_TELL, &tr_sim_go_schema, &(struct tr_sim_go){0});
-        return true;
+    if (!sim_program_may_wish(host, actor->key)) {
+        return false;
     }
-    if (!is_new) {
-        forget_wish(host, actor->key);
-    }
-    return false;
+    resume(host, actor);
+    return true;
 }
 
 static bool look(struct sim_host *host)
@@ -214,14 +192,10 @@ static bool look(struct sim_host *host)
 bool sim_program_step(struct sim_host *host)
 {
     bool did_hear = hear(host);
-    bool must_ask =
-        host->program.wish == 0 && host->program.granted < host->world->plan.troupe_count;
-    if (must_ask) {
-        ask_for_birth(host);
-    }
+    bool did_ask = host->world->play->ask(host);
     bool did_look = look(host);
     tri_voice_flush(&host->host->voice);
-    return did_hear || must_ask || did_look;
+    return did_hear || did_ask || did_look;
 }
 
 static uint32_t count_actors(const struct sim_host *host)

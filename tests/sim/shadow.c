@@ -279,6 +279,15 @@ static void note_leaf(struct sim_shadow *shadow, const struct tri_op *op)
     }
 }
 
+void sim_shadow_record(struct sim_shadow *shadow, const struct tri_op *op)
+{
+    if (op->type == tr_sim_page_leaf_schema.id) {
+        note_leaf(shadow, op);
+    } else {
+        note_record(shadow, op);
+    }
+}
+
 static void apply(struct sim_shadow *shadow, const struct tri_op *op)
 {
     sim_say("host %u at number %llu: operation %u on %llu/%llu number %llu, %zu bytes",
@@ -304,11 +313,7 @@ static void apply(struct sim_shadow *shadow, const struct tri_op *op)
         return;
     case TRI_OP_PUT_RECORD:
     case TRI_OP_DELETE_RECORDS:
-        if (op->type == tr_sim_page_leaf_schema.id) {
-            note_leaf(shadow, op);
-        } else {
-            note_record(shadow, op);
-        }
+        shadow->host->world->play->record(shadow->host, op);
         return;
     }
 }
@@ -503,11 +508,22 @@ bool sim_shadow_find(const struct sim_shadow *shadow, const struct tri_op *op,
     return true;
 }
 
+/* Whether a row belongs to an actor that is there at the end, too. */
+static bool stays(const struct sim_shadow *shadow, const struct row *row)
+{
+    for (uint32_t i = 0; i < shadow->host->staying_count; i++) {
+        if (shadow->host->staying[i] == row->key.group) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool sim_shadow_is_empty(const struct sim_shadow *shadow, char *text, size_t size)
 {
     for (size_t i = 0; i < shadow->count; i++) {
         const struct row *row = &shadow->rows[i];
-        if (row->class < 4) {
+        if (row->class < 4 && !stays(shadow, row)) {
             (void)snprintf(text, size, "%s %llu/%llu detail %llu",
                            class_name(row->class, row->detail), (unsigned long long)row->key.group,
                            (unsigned long long)row->key.serial, (unsigned long long)row->detail);

@@ -30,6 +30,9 @@ void sim_shadow_reopen(struct sim_shadow *shadow, uint64_t last_number);
 /* Compares all of a store with the shadow. */
 void sim_shadow_compare(struct sim_shadow *shadow, struct tri_store *store);
 
+/* A row of the players' records is committed, or rows are deleted. */
+void sim_shadow_record(struct sim_shadow *shadow, const struct tri_op *op);
+
 /* How many records of a writer there must be; they are numbered from 1 on. */
 uint64_t sim_shadow_records(const struct sim_shadow *shadow, struct tr_key writer);
 
@@ -50,7 +53,7 @@ struct sim_leaf {
 /* The rows of pages that there must be, by writer and place; how many there are. */
 size_t sim_shadow_leaves(const struct sim_shadow *shadow, struct sim_leaf *leaves, size_t capacity);
 
-/* Whether nothing but named cells and rows of records is left. */
+/* Whether nothing is left but named cells, rows of records, and those that are to stay. */
 bool sim_shadow_is_empty(const struct sim_shadow *shadow, char *text, size_t size);
 
 /* The number up to which everything is acknowledged. */

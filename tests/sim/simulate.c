@@ -17,6 +17,7 @@
 struct options {
     uint64_t first;
     uint64_t count;
+    const struct sim_play *play; /* NULL: all of them */
     const struct sim_plant *plant;
     bool is_one;
     bool is_verbose;
@@ -24,11 +25,12 @@ struct options {
 
 static const char *program_name;
 static uint64_t running_seed;
+static const struct sim_play *running_play;
 static const struct sim_plant *running_plant;
 
 static void print_replay(void)
 {
-    fprintf(stderr, "replay: %s%s%s --seed %llu\n", program_name,
+    fprintf(stderr, "replay: %s --play %s%s%s --seed %llu\n", program_name, running_play->name,
             running_plant == NULL ? "" : " --plant ",
             running_plant == NULL ? "" : running_plant->name, (unsigned long long)running_seed);
 }
@@ -42,8 +44,11 @@ static void on_signal(int number)
 
 static void usage(void)
 {
-    fputs("Usage: simulate [--seeds N] [--first S] [--seed S] [--plant NAME] [--list-plants]\n"
+    fputs("Usage: simulate [--play NAME] [--seeds N] [--first S] [--seed S] [--plant NAME]\n"
+          "                [--list-plants]\n"
           "\n"
+          "  --play NAME    what is played: players or engine; all, one after the other, unless\n"
+          "                 it is given; with --seed and --plant players\n"
           "  --seeds N      run N seeds (default 300)\n"
           "  --first S      the first of them (default 1)\n"
           "  --seed S       run this seed only, and say what happens in it\n"
@@ -66,20 +71,38 @@ static uint64_t number_of(const char *text)
 
 static void list_plants(void)
 {
-    for (size_t i = 0; i < sim_plant_count; i++) {
-        printf("%-24s %6llu  %s\n", sim_plants[i].name,
-               (unsigned long long)sim_plants[i].first_seed, sim_plants[i].text);
+    for (size_t i = 0; i < sim_play_count; i++) {
+        const struct sim_play *play = sim_plays[i];
+        for (size_t k = 0; k < *play->plant_count; k++) {
+            printf("%-8s %-24s %6llu  %s\n", play->name, play->plants[k].name,
+                   (unsigned long long)play->plants[k].first_seed, play->plants[k].text);
+        }
     }
 }
 
-static const struct sim_plant *plant_of(const char *name)
+static const struct sim_play *play_of(const char *name)
 {
-    const struct sim_plant *plant = sim_plant_find(name);
-    if (plant == NULL) {
-        fprintf(stderr, "simulate: nobody knows the fault '%s' (--list-plants)\n", name);
+    const struct sim_play *play = sim_play_find(name);
+    if (play == NULL) {
+        fprintf(stderr, "simulate: nobody knows the play '%s'\n", name);
         exit(2);
     }
-    return plant;
+    return play;
+}
+
+/* The play that has the plant, if none was named. */
+static const struct sim_plant *plant_of(struct options *options, const char *name)
+{
+    for (size_t i = 0; i < sim_play_count; i++) {
+        const struct sim_plant *plant = sim_plant_find(sim_plays[i], name);
+        bool is_meant = options->play == NULL || options->play == sim_plays[i];
+        if (plant != NULL && is_meant) {
+            options->play = sim_plays[i];
+            return plant;
+        }
+    }
+    fprintf(stderr, "simulate: nobody knows the fault '%s' (--list-plants)\n", name);
+    exit(2);
 }
 
 static struct options read_options(int count, char **arguments)
@@ -102,7 +125,9 @@ static struct options read_options(int count, char **arguments)
             options.first = number_of(value);
             options.is_one = true;
         } else if (strcmp(name, "--plant") == 0) {
-            options.plant = plant_of(value);
+            options.plant = plant_of(&options, value);
+        } else if (strcmp(name, "--play") == 0) {
+            options.play = play_of(value);
         } else {
             usage();
             exit(2);
@@ -131,9 +156,9 @@ static void add_counts(struct sim_counts *total, const struct sim_counts *counts
 static struct sim_result run_seed(uint64_t seed, const struct options *options, bool is_verbose)
 {
     running_seed = seed;
-    struct sim_result result = sim_run(seed, options->plant, is_verbose);
+    struct sim_result result = sim_run(options->play, seed, options->plant, is_verbose);
     if (!result.has_failed && seed % TWICE_EVERY == 0) {
-        struct sim_result again = sim_run(seed, options->plant, false);
+        struct sim_result again = sim_run(options->play, seed, options->plant, false);
         if (again.signature != result.signature) {
             result.has_failed = true;
             (void)snprintf(result.failure, sizeof result.failure,
@@ -173,7 +198,7 @@ static void run_all(const struct options *options)
                     (long long)(time(NULL) - begin));
         }
     }
-    fprintf(stderr, "%llu seeds without a finding in %lld s, %llu ways:",
+    fprintf(stderr, "%s: %llu seeds without a finding in %lld s, %llu ways:", options->play->name,
             (unsigned long long)options->count, (long long)(time(NULL) - begin),
             (unsigned long long)signatures);
     print_counts(&total);
@@ -183,26 +208,45 @@ static void run_all(const struct options *options)
     }
 }
 
+static void run_one(const struct options *options)
+{
+    struct sim_result result = run_seed(options->first, options, options->is_verbose);
+    if (result.has_failed) {
+        end_failed(options, &result);
+    }
+    fprintf(stderr, "seed %llu: well, signature %016llx, %.3f virtual seconds:",
+            (unsigned long long)options->first, (unsigned long long)result.signature,
+            (double)result.virtual_ns / 1e9);
+    print_counts(&result.counts);
+}
+
+static void run_plays(struct options *options)
+{
+    for (size_t i = 0; i < sim_play_count; i++) {
+        options->play = sim_plays[i];
+        running_play = options->play;
+        run_all(options);
+    }
+}
+
 int main(int count, char **arguments)
 {
     struct options options = read_options(count, arguments);
+    bool is_all = options.play == NULL && !options.is_one;
+    options.play = options.play == NULL ? &sim_players : options.play;
     program_name = arguments[0];
+    running_play = options.play;
     running_plant = options.plant;
     signal(SIGSEGV, on_signal);
     signal(SIGBUS, on_signal);
     signal(SIGFPE, on_signal);
     signal(SIGABRT, on_signal);
-    if (!options.is_one) {
+    if (is_all) {
+        run_plays(&options);
+    } else if (!options.is_one) {
         run_all(&options);
     } else {
-        struct sim_result result = run_seed(options.first, &options, options.is_verbose);
-        if (result.has_failed) {
-            end_failed(&options, &result);
-        }
-        fprintf(stderr, "seed %llu: well, signature %016llx, %.3f virtual seconds:",
-                (unsigned long long)options.first, (unsigned long long)result.signature,
-                (double)result.virtual_ns / 1e9);
-        print_counts(&result.counts);
+        run_one(&options);
     }
     if (options.plant != NULL) {
         fputs("the planted fault was not found\n", stderr);

@@ -30,7 +30,7 @@ static int run_apart(uint64_t seed, const struct sim_plant *plant)
     if (child == 0) {
         int nowhere = open("/dev/null", O_WRONLY);
         (void)dup2(nowhere, STDERR_FILENO);
-        struct sim_result result = sim_run(seed, plant, false);
+        struct sim_result result = sim_run(&sim_players, seed, plant, false);
         _exit(result.has_failed ? ENDED_FOUND : ENDED_SOUND);
     }
     int status = 0;

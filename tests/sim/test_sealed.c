@@ -61,7 +61,7 @@ static _Noreturn void run_sealed(void)
         _exit(2);
     }
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        if (sim_run(seed, NULL, false).has_failed) {
+        if (sim_run(&sim_players, seed, NULL, false).has_failed) {
             _exit(1);
         }
     }

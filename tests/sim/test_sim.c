@@ -27,9 +27,9 @@ static void add_counts(const struct sim_counts *counts)
 /* A run that failed leaves its memory behind: there is nothing to go on with. */
 static struct sim_result run_sound(uint64_t seed)
 {
-    struct sim_result result = sim_run(seed, NULL, false);
+    struct sim_result result = sim_run(&sim_players, seed, NULL, false);
     if (result.has_failed) {
-        fprintf(stderr, "seed %llu: %s\nreplay: %s/simulate --seed %llu\n",
+        fprintf(stderr, "seed %llu: %s\nreplay: %s/simulate --play players --seed %llu\n",
                 (unsigned long long)seed, result.failure, TROUPE_BUILD_DIR,
                 (unsigned long long)seed);
         fflush(stderr);

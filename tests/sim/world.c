@@ -258,7 +258,7 @@ static bool is_over(const struct sim_world *world)
 {
     for (uint32_t i = 0; i < world->plan.host_count; i++) {
         const struct sim_host *host = &world->hosts[i];
-        if (!sim_host_is_idle(host) || host->program.granted < world->plan.troupe_count) {
+        if (!sim_host_is_idle(host) || !world->play->is_over(host)) {
             return false;
         }
     }
@@ -304,6 +304,9 @@ static void make_world(struct sim_world *world)
             host->model = sim_must(tri_model_new());
         }
     }
+    if (world->play->begin != NULL) {
+        world->play->begin(world);
+    }
 }
 
 /* All hosts stop in order; then nothing may be left. */
@@ -324,7 +327,12 @@ static void end_world(struct sim_world *world)
         if (!world->has_failed) {
             sim_check_end(host);
         }
-        sim_host_free(host);
+    }
+    for (uint32_t i = 0; i < world->plan.host_count; i++) {
+        sim_host_free(&world->hosts[i]);
+    }
+    if (world->play->end != NULL) {
+        world->play->end(world);
     }
     if (tr_memory_used() != 0) {
         sim_fail("memory: %llu bytes are left at the end", (unsigned long long)tr_memory_used());
@@ -337,11 +345,16 @@ static void on_assertion(void)
     longjmp(assertion_end, 1);
 }
 
-struct sim_result sim_run(uint64_t seed, const struct sim_plant *plant, bool is_verbose)
+struct sim_result sim_run(const struct sim_play *play, uint64_t seed, const struct sim_plant *plant,
+                          bool is_verbose)
 {
     struct sim_world *world = sim_must(calloc(1, sizeof *world));
     the_world = world;
+    world->play = play;
     world->plan = sim_plan_of(seed);
+    if (play->plan != NULL) {
+        play->plan(&world->plan);
+    }
     world->plant = plant;
     world->is_verbose = is_verbose;
     tr_assert_hook_set(on_assertion);

@@ -6,7 +6,8 @@
  * links are queues (net.h), stores are models or files in memory, and everything that is left to
  * chance is drawn from the seed. So a seed is a run, and a run can be had again.
  *
- * There is one world at a time; players (players.h) reach it by sim_world().
+ * What is played in it is a table (play.h). There is one world at a time; handlers reach it by
+ * sim_world().
  */
 #ifndef TR_TESTS_SIM_WORLD_H
 #define TR_TESTS_SIM_WORLD_H
@@ -16,12 +17,14 @@
 #include "tests/sim/ledger.h"
 #include "tests/sim/model_store.h"
 #include "tests/sim/net.h"
-#include "tests/sim/plan.h"
+#include "tests/sim/outside.h"
+#include "tests/sim/play.h"
 #include "tests/sim/shadow.h"
 
 #define SIM_FAILURE_BYTES 1024
 
 struct sim_plant;
+struct sqlite3_stmt;
 
 /* Who takes turns in a host. */
 enum sim_party_kind {
@@ -55,6 +58,9 @@ struct sim_wish {
 
 #define SIM_WISHES_MAX 64
 
+/* Actors of a host that may be there at the end. */
+#define SIM_STAYING_MAX 8
+
 /* What the program of a host knows of it. */
 struct sim_program {
     uint64_t wish;    /* the birth that is under way, 0: none */
@@ -87,6 +93,9 @@ struct sim_host {
     int64_t memory_bytes;   /* in use by this host */
     uint64_t events_seen[TR_WORKERS_MAX];
     uint32_t starts;
+    void *own;                         /* the play's, while it is up */
+    uint64_t staying[SIM_STAYING_MAX]; /* groups that are there at the end, too */
+    uint32_t staying_count;
 };
 
 /* Streams of chance, one for each part. */
@@ -127,6 +136,8 @@ struct sim_counts {
 };
 
 struct sim_world {
+    const struct sim_play *play;
+    void *own; /* the play's */
     struct sim_plan plan;
     struct sim_chances chance;
     struct sim_host hosts[SIM_HOSTS_MAX];
@@ -155,7 +166,8 @@ struct sim_result {
 };
 
 /* Runs one seed from its beginning to its end. `plant` may be NULL. */
-struct sim_result sim_run(uint64_t seed, const struct sim_plant *plant, bool is_verbose);
+struct sim_result sim_run(const struct sim_play *play, uint64_t seed, const struct sim_plant *plant,
+                          bool is_verbose);
 
 /* The world of this run. */
 struct sim_world *sim_world(void);
@@ -183,7 +195,7 @@ void sim_host_stop(struct sim_host *host);
 /* Frees what outlives crashes: the disk. */
 void sim_host_free(struct sim_host *host);
 
-/* Whether a live actor or anything on its way is left. */
+/* Whether no live actor but those that stay, and nothing on its way, is left. */
 bool sim_host_is_idle(const struct sim_host *host);
 
 /* ------------------------------------------------------------------------------------ step.c */
@@ -199,6 +211,20 @@ uint64_t sim_party_due_ns(const struct sim_host *host, const struct sim_party *p
 
 /* --------------------------------------------------------------------------------- program.c */
 
+/* Asks for the birth of an actor without a parent. */
+void sim_program_wish(struct sim_host *host, const struct tr_behaviour *behaviour,
+                      struct tr_text name, const void *state);
+
+/* Says something to an actor. */
+void sim_program_say(struct sim_host *host, const struct tri_actor *actor, uint8_t kind,
+                     const struct tr_schema *schema, const void *body);
+
+/* Whether to ask something of an actor: not while the last time may still have an effect. */
+bool sim_program_may_wish(struct sim_host *host, struct tr_key key);
+
+/* It had its effect. */
+void sim_program_forget_wish(struct sim_host *host, struct tr_key key);
+
 /* One turn of the program; whether it did anything. */
 bool sim_program_step(struct sim_host *host);
 
@@ -210,11 +236,23 @@ void sim_program_forget(struct sim_host *host);
 
 /* ---------------------------------------------------------------------------------- check.c */
 
+/* Visits every live actor of a host. */
+typedef void sim_visit_actor(struct sim_host *host, struct tri_worker *worker,
+                             struct tri_actor *actor);
+void sim_each_actor(struct sim_host *host, sim_visit_actor *visit);
+
+/* A live actor by its key, or NULL. */
+struct tri_actor *sim_find_actor(const struct sim_host *host, struct tr_key key);
+
+/* How many rows a statement counts in a store on the simulated disk. */
+uint64_t sim_count_rows(struct sim_host *host, const char *sql);
+
+/* Calls a function with each row of a statement there; `visit` reads it. */
+typedef void sim_visit_row(void *self, struct sqlite3_stmt *statement);
+void sim_each_row(struct sim_host *host, const char *sql, sim_visit_row *visit, void *self);
+
 /* Every actor has one owner, and lives where nobody else does. */
 void sim_check_owners(struct sim_host *host);
-
-/* What the outside has seen is in what was loaded. */
-void sim_check_loaded(struct sim_host *host);
 
 /* When all actors have ended: workers remember nothing of them. */
 void sim_check_idle(struct sim_host *host);

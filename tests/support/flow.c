@@ -24,7 +24,9 @@
     FIELD(u8, abort_phase, 1, 0)            \
     FIELD(u64, changes, 1, 0)
 #define TR_FLOW_CLIENT_FIELDS(FIELD, ARRAY) FIELD(u64, asked, 1, 0)
-#define TR_FLOW_ORDER_FIELDS(FIELD, ARRAY) FIELD(ref, launcher, 1, 0)
+#define TR_FLOW_ORDER_FIELDS(FIELD, ARRAY) \
+    FIELD(ref, launcher, 1, 0)             \
+    FIELD(u64, graph, 1, 0) /* to be held; 0: launch the request */
 
 #define FLOW_SCHEMAS(S)                                                   \
     S(flow_order, 61100, TR_MESSAGE, 1, TR_DURABLE, TR_FLOW_ORDER_FIELDS) \
@@ -218,6 +220,7 @@ static int end_puppet(struct tr_context *context, struct tr_flow_puppet *puppet,
         error != 0 ? error : tr_tell(context, tr_parent(context), &tr_node_ended_schema, &ended);
     tr_buffer_fini(&outputs);
     current->alive--;
+    current->ended++;
     return error != 0 ? error : tr_stop(context);
 }
 
@@ -321,10 +324,6 @@ static const struct tr_behaviour task_puppet = {
 static const struct tr_behaviour array_puppet = {
     .name = "array", .id = 103, .state = &tr_flow_puppet_schema, .handle = puppet_handle};
 
-/* What the engine spawns goes by ids; where the actors themselves are linked, they are these. */
-__attribute__((weak)) const struct tr_behaviour tr_task_behaviour = {.name = "task", .id = 102};
-__attribute__((weak)) const struct tr_behaviour tr_array_behaviour = {.name = "array", .id = 103};
-
 /* ---------------------------------------------------------------- the client */
 
 static int client_handle(struct tr_context *context, void *generic,
@@ -333,9 +332,14 @@ static int client_handle(struct tr_context *context, void *generic,
     struct tr_flow_client *client = generic;
     struct tr_flow_order order;
     struct tr_launched launched;
+    struct tr_graph_held held;
     if (tr_message_is(message, &tr_flow_order_schema)) {
         assert_int_equal(tr_message_read(message, flow_order, &order), 0);
         client->asked++;
+        if (order.graph != 0) {
+            struct tr_graph_hold hold = {.graph = order.graph};
+            return tr_ask(context, order.launcher, &tr_graph_hold_schema, &hold, 0, NULL);
+        }
         return tr_ask(context, order.launcher, &tr_launch_schema, request, 0, NULL);
     }
     if (tr_message_is(message, &tr_launched_schema)) {
@@ -343,6 +347,12 @@ static int client_handle(struct tr_context *context, void *generic,
         current->is_answered = true;
         current->launch_error = (int)launched.error;
         current->execution = launched.execution;
+        return 0;
+    }
+    if (tr_message_is(message, &tr_graph_held_schema)) {
+        assert_int_equal(tr_message_read(message, graph_held, &held), 0);
+        current->is_answered = true;
+        current->held = held.executions;
         return 0;
     }
     return tr_unexpected(context, message);
@@ -362,7 +372,9 @@ static void open_stage(struct flow *flow)
                                         .durability = TR_DURABILITY_FULL,
                                         .records = tr_history_schemas,
                                         .record_count = tr_history_schema_count};
-    assert_int_equal(tri_model_open(flow->model, &options, NULL, &flow->store), 0);
+    if (flow->model != NULL) {
+        assert_int_equal(tri_model_open(flow->model, &options, NULL, &flow->store), 0);
+    }
     stage_open(&flow->stage, &(struct stage_options){.worker_count = flow->worker_count,
                                                      .store = flow->store,
                                                      .behaviours = behaviours,
@@ -375,7 +387,9 @@ static void close_stage(struct flow *flow)
 {
     tr_buffer_fini(&flow->text);
     stage_close(&flow->stage);
-    tri_store_close(flow->store);
+    if (flow->store != NULL) {
+        tri_store_close(flow->store);
+    }
 }
 
 static struct tr_graph *compile(const char *definition)
@@ -399,7 +413,7 @@ static struct tr_graph *compile(const char *definition)
     return graph;
 }
 
-struct flow *flow_new_wide(const char *definition, uint32_t worker_count)
+static struct flow *make(const char *definition, uint32_t worker_count, bool is_recorded)
 {
     struct flow *flow = calloc(1, sizeof *flow);
     assert_non_null(flow);
@@ -407,7 +421,7 @@ struct flow *flow_new_wide(const char *definition, uint32_t worker_count)
     assert_non_null(flow->engine);
     flow->graph = compile(definition);
     assert_int_equal(tr_shelf_put(&flow->engine->shelf, flow->graph, &flow->graph_number), 0);
-    flow->model = tri_model_new();
+    flow->model = is_recorded ? tri_model_new() : NULL;
     flow->worker_count = worker_count;
     current = flow;
     open_stage(flow);
@@ -417,15 +431,27 @@ struct flow *flow_new_wide(const char *definition, uint32_t worker_count)
     return flow;
 }
 
+struct flow *flow_new_wide(const char *definition, uint32_t worker_count)
+{
+    return make(definition, worker_count, true);
+}
+
 struct flow *flow_new(const char *definition)
 {
-    return flow_new_wide(definition, 1);
+    return make(definition, 1, true);
+}
+
+struct flow *flow_new_unrecorded(const char *definition)
+{
+    return make(definition, 1, false);
 }
 
 void flow_free(struct flow *flow)
 {
     close_stage(flow);
-    tri_model_free(flow->model);
+    if (flow->model != NULL) {
+        tri_model_free(flow->model);
+    }
     tr_shelf_fini(&flow->engine->shelf);
     free(flow->engine);
     free(flow);
@@ -458,17 +484,28 @@ void flow_obey(struct flow *flow, const struct flow_rule *rules)
 
 /* ------------------------------------------------------------------ launching */
 
-void flow_ask(struct flow *flow, const struct tr_launch *launch)
+static void order(struct flow *flow, uint64_t graph)
 {
-    request = launch;
+    struct tr_flow_order what = {.launcher = flow->launcher, .graph = graph};
     flow->is_answered = false;
-    stage_tell(&flow->stage, flow->client, &tr_flow_order_schema,
-               &(struct tr_flow_order){flow->launcher});
+    stage_tell(&flow->stage, flow->client, &tr_flow_order_schema, &what);
     for (int i = 0; i < 1000 && !flow->is_answered; i++) {
         tri_voice_flush(&flow->stage.host.voice);
         (void)stage_step(&flow->stage);
     }
     assert_true(flow->is_answered);
+}
+
+void flow_ask(struct flow *flow, const struct tr_launch *launch)
+{
+    request = launch;
+    order(flow, 0);
+}
+
+uint64_t flow_hold(struct flow *flow, uint64_t graph)
+{
+    order(flow, graph);
+    return flow->held;
 }
 
 /* Packs a JSON list of inputs by their types. */

@@ -51,7 +51,7 @@ struct flow {
     struct stage stage;
     struct tr_engine *engine;
     struct tr_graph *graph;
-    struct tri_model *model;
+    struct tri_model *model; /* NULL: nothing is recorded */
     struct tri_store *store;
     struct tr_ref launcher;
     struct tr_ref client;
@@ -63,12 +63,14 @@ struct flow {
     /* What came of the last launch. */
     int launch_error;
     struct tr_ref execution;
+    uint64_t held;
     bool is_answered;
 
     /* What was seen of the puppets, crashes included. */
     uint32_t alive;
     uint32_t alive_max;
     uint32_t begun;
+    uint32_t ended;
     uint32_t aborted;
     uint32_t hard;
 
@@ -78,8 +80,9 @@ struct flow {
 /* Everything, and a launcher; the definition has to be right. */
 struct flow *flow_new(const char *definition);
 
-/* The same with so many workers. */
+/* The same with so many workers; and without a store, for graphs that are large. */
 struct flow *flow_new_wide(const char *definition, uint32_t worker_count);
+struct flow *flow_new_unrecorded(const char *definition);
 
 /* Ends it and insists that all memory is back. */
 void flow_free(struct flow *flow);
@@ -92,6 +95,9 @@ void flow_launch(struct flow *flow, const char *workflow, const char *inputs, co
 
 /* The same with any request, as it stands. */
 void flow_ask(struct flow *flow, const struct tr_launch *request);
+
+/* Asks the launcher to hold a graph: how many executions it holds it for. */
+uint64_t flow_hold(struct flow *flow, uint64_t graph);
 
 /* Launches, and lets time pass until everything has ended (or for an hour). */
 void flow_run(struct flow *flow, const char *workflow, const char *inputs, const char *name);

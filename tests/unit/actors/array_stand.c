@@ -120,6 +120,10 @@ static int child_say(struct tr_context *context, struct tr_child *child,
         stand->outside += child->is_outside ? 0 : 1;
         child->is_outside = true;
     }
+    if (error == 0 && act->pokes_itself) {
+        error =
+            tr_tell(context, tr_self(context), &tr_child_poke_schema, &(struct tr_child_poke){0});
+    }
     if (error != 0 || !act->is_over) {
         return error;
     }
@@ -128,7 +132,9 @@ static int child_say(struct tr_context *context, struct tr_child *child,
     child_of(start->element)->is_live = false;
     stand->live--;
     stand->outside -= child->is_outside ? 1 : 0;
-    error = tr_tell(context, tr_parent(context), &tr_node_ended_schema, ended);
+    for (int i = 0; i < (act->is_twice ? 2 : 1) && error == 0; i++) {
+        error = tr_tell(context, tr_parent(context), &tr_node_ended_schema, ended);
+    }
     return error != 0 ? error : tr_stop(context);
 }
 
@@ -276,8 +282,7 @@ static void answer(const uint8_t *envelope)
     assert_int_equal(is_read ? answer_read(&caller, envelope) : answer_write(&caller, envelope), 0);
 }
 
-/* Whether there was something to answer. */
-static bool serve(void)
+bool array_stand_serve(void)
 {
     struct tri_frame frame;
     bool did = false;
@@ -299,7 +304,7 @@ void array_stand_run(void)
 {
     do {
         stage_run(&array_stand.stage);
-    } while (serve());
+    } while (array_stand_serve());
 }
 
 void array_stand_advance(uint64_t milliseconds)
@@ -396,6 +401,8 @@ void array_stand_crash(void)
     struct array_stand *stand = &array_stand;
     tri_model_kill(stand->model, 1);
     close_stage();
+    stand->live = 0;
+    stand->outside = 0;
     open_stage();
 }
 

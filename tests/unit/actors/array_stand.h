@@ -15,8 +15,10 @@ enum array_stand_event { STAND_START, STAND_POKE, STAND_ABORT };
 
 /* What comes of it. `ended` is filled in with a success and no outputs. */
 struct array_stand_act {
-    bool is_over; /* say `ended`, and stop */
-    uint8_t news; /* say so; 0: nothing */
+    bool is_over;      /* say `ended`, and stop */
+    bool is_twice;     /* say it once more */
+    bool pokes_itself; /* a STAND_POKE follows */
+    uint8_t news;      /* say so; 0: nothing */
     struct tr_node_ended ended;
     struct tr_buffer outputs; /* of `ended` */
 };
@@ -97,6 +99,9 @@ void array_stand_start_slots(const char *node, struct tr_bytes slots);
 /* Everything that can happen without time happens, the files service included. */
 void array_stand_run(void);
 void array_stand_advance(uint64_t milliseconds);
+
+/* Answers calls of the files service that have left; whether there were any. */
+bool array_stand_serve(void);
 
 /* Pokes the child of an element; aborts the array. */
 void array_stand_poke(uint32_t element);

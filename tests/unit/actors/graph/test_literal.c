@@ -83,6 +83,11 @@ static const struct example yaml_examples[] = {
      NO("'x' is no value of type int | bool; write a value of one of its types, or {type: ..., "
         "value: ...} [MismatchingTypes]")},
     {"float | int", "{type: int, value: 5}", "{\"type\": \"int\", \"value\": 5}"},
+    {"error | none", "{node: n, code: c, message: m}",
+     "{\"node\": \"n\", \"code\": \"c\", \"message\": \"m\"}"},
+    {"struct | none", "{a: 1}", "{\"a\": 1}"},
+    {"struct | none", "{type: struct, value: {type: a, value: b}}",
+     "{\"type\": \"struct\", \"value\": {\"type\": \"a\", \"value\": \"b\"}}"},
     {"error", "{code: X, message: m, element: 3}",
      "{\"node\": \"\", \"code\": \"X\", \"message\": \"m\", \"element\": 3}"},
     {"file", "a/b.txt", "\"/f/a/b.txt\""},

@@ -1,0 +1,130 @@
+/*
+ * The resource manager's rows, for its own files and for who explains what it holds.
+ *
+ * What is bounded: places (a namespace's slots, a pool's slots and its rate, the machine's
+ * amounts). A request needs one place or several at once, and waits in a lane: that of all requests
+ * that need the same places. In a lane there is a queue for each execution that waits there, and
+ * executions take turns, so that a wide array does not starve a small workflow; lanes take turns,
+ * too. Machine amounts are saved for the lane that has met a lack of them first, until its first
+ * request fits, so that no large request starves beside small ones.
+ *
+ *     place <- lane <- queue of an execution <- request
+ */
+#ifndef TR_ACTORS_RESOURCES_H
+#define TR_ACTORS_RESOURCES_H
+
+#include "actors/engine.h"
+#include "actors/watch.h"
+#include "schemas/state_service.h"
+
+/* Names of places and identities of requests are kept up to so many bytes. */
+#define TR_RESOURCE_NAME_BYTES_MAX 64
+
+enum tri_resource_row {
+    TRI_ROW_PLACE = 1,
+    TRI_ROW_POOL,
+    TRI_ROW_LANE,
+    TRI_ROW_QUEUE,
+    TRI_ROW_REQUEST
+};
+
+struct tri_amounts {
+    uint64_t cpu_millis;
+    uint64_t memory_bytes;
+    uint64_t gpu_count;
+};
+
+/* A namespace, a pool, or the machine (a namespace called ""). Bounds of 0 are none. */
+struct tri_place_row {
+    struct tr_rows_head head;
+    uint32_t slots;
+    uint32_t used;
+    struct tri_amounts amounts;
+    struct tri_amounts booked;
+    double per_second;
+    uint64_t next_us; /* of a pool with a rate: when the next may begin, on the wall clock */
+    uint32_t name_size;
+    char name[TR_RESOURCE_NAME_BYTES_MAX];
+};
+
+struct tri_lane_row {
+    struct tr_rows_head head;
+    uint32_t place;
+    uint32_t pool; /* 0: none */
+    bool is_booking;
+    uint32_t next; /* the ring of lanes with somebody in them; 0: not in it */
+    uint32_t previous;
+    uint32_t queue; /* whose turn it is */
+    uint32_t queues;
+    uint32_t requests;
+};
+
+struct tri_queue_row {
+    struct tr_rows_head head;
+    uint64_t execution;
+    uint32_t lane;
+    uint32_t next; /* the ring of the lane's queues */
+    uint32_t previous;
+    uint32_t first;
+    uint32_t last;
+};
+
+struct tri_request_row {
+    struct tr_watched watched;
+    uint64_t execution;
+    uint64_t since_ms; /* asked, or granted */
+    struct tri_amounts amounts;
+    uint32_t slots;
+    uint32_t place;
+    uint32_t pool;
+    uint32_t queue; /* 0: it is granted */
+    uint32_t next;
+    uint32_t previous;
+    uint32_t identity_size;
+    char identity[TR_RESOURCE_NAME_BYTES_MAX];
+};
+
+union tri_resource_any {
+    struct tri_place_row place;
+    struct tri_lane_row lane;
+    struct tri_queue_row queue;
+    struct tri_request_row request;
+};
+
+/* One handling. */
+struct tri_resources {
+    struct tr_context *context;
+    struct tr_resources_state *state;
+    struct tr_rows rows;
+    struct tr_watch watch;
+    uint64_t retry_us; /* when a pool's rate lets the next one begin; 0: no lane waits for that */
+};
+
+/* A row to change, by its kind. */
+TR_MUST_USE int tri_place_edit(struct tri_resources *resources, uint32_t number,
+                               struct tri_place_row **place);
+TR_MUST_USE int tri_lane_edit(struct tri_resources *resources, uint32_t number,
+                              struct tri_lane_row **lane);
+TR_MUST_USE int tri_queue_edit(struct tri_resources *resources, uint32_t number,
+                               struct tri_queue_row **queue);
+TR_MUST_USE int tri_request_edit(struct tri_resources *resources, uint32_t number,
+                                 struct tri_request_row **request);
+
+/* resources_lane.c: who waits. */
+
+/* Puts a request at the end of its execution's queue; whether nobody else is in its lane. */
+TR_MUST_USE int tri_lane_add(struct tri_resources *resources, uint32_t number,
+                             struct tri_request_row *request, bool *is_first);
+
+/* Takes one out that waits, from wherever it stands. */
+TR_MUST_USE int tri_lane_remove(struct tri_resources *resources, uint32_t number,
+                                struct tri_request_row *request);
+
+/* The request whose turn it is in a lane. */
+TR_MUST_USE int tri_lane_first(struct tri_resources *resources, const struct tri_lane_row *lane,
+                               uint32_t *number);
+
+/* The lane's next execution has its turn. */
+TR_MUST_USE int tri_lane_turn(struct tri_resources *resources, struct tri_lane_row *lane);
+
+#endif

@@ -1,0 +1,217 @@
+/*
+ * The loop of an engine that came with a command.
+ */
+#include "deploy/attend.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "deploy/clock.h"
+#include "deploy/follow.h"
+#include "deploy/launch.h"
+#include "deploy/result.h"
+#include "deploy/serve.h"
+#include "deploy/signals.h"
+
+/* How long a second Ctrl-C waits for what it kills. */
+#define HARD_MS 2000
+
+/* How often whoever waits for everything looks whether it has ended. */
+#define LOOK_MS 250
+
+struct attending {
+    const struct tr_invocation *invocation;
+    struct tr_live *live;
+    struct tr_serve *serve;
+    struct tr_follow *follow; /* NULL: nothing in particular */
+    uint64_t execution;       /* 0: everything */
+    uint64_t monitor;
+    bool is_over;
+    uint32_t interrupts;
+    uint64_t leave_ms; /* when it leaves whatever happens; 0: not so */
+    uint64_t look_ms;  /* when it looks again whether anything is unfinished */
+    bool is_leaving;
+    enum tr_exit_status status;
+};
+
+/* ------------------------------------------------------------------------- signals */
+
+static void note(struct attending *attending, const char *text)
+{
+    if (attending->follow != NULL) {
+        tr_follow_note(attending->follow, text);
+    } else {
+        tr_command_note(attending->invocation, "%s", text);
+    }
+}
+
+/* Ctrl-C: the first one aborts, the second one kills and leaves. */
+static void interrupt(struct attending *attending)
+{
+    bool is_hard = attending->interrupts++ > 0;
+    if (attending->execution == 0 || attending->is_over) {
+        attending->is_leaving = true;
+        attending->status = attending->is_over ? attending->status : TR_EXIT_ENGINE;
+        return;
+    }
+    if (is_hard) {
+        attending->leave_ms = tr_clock_ms() + HARD_MS;
+        note(attending, "killing its tasks; the abort is finished by the next engine");
+    } else {
+        note(attending, "aborting (Ctrl-C again kills its tasks and leaves)");
+    }
+    int error = tr_live_abort(attending->live, attending->execution,
+                              tr_text_of("interrupted by Ctrl-C"), is_hard);
+    if (error != 0) {
+        attending->leave_ms = tr_clock_ms();
+    }
+}
+
+static void look_at_signals(struct attending *attending)
+{
+    int number;
+    while ((number = tr_signals_next(attending->live->signals)) != 0) {
+        if (number == SIGINT) {
+            interrupt(attending);
+            continue;
+        }
+        note(attending, "leaving; what is unfinished goes on with `troupe resume`");
+        attending->is_leaving = true;
+        attending->status = attending->is_over ? attending->status : TR_EXIT_ENGINE;
+    }
+    if (attending->leave_ms != 0 && tr_clock_ms() >= attending->leave_ms && !attending->is_over) {
+        attending->is_leaving = true;
+        attending->status = TR_EXIT_ABORTED;
+    }
+}
+
+/* ----------------------------------------------------------------------------- ends */
+
+/* How many executions have not ended. */
+static int count_unfinished(const struct tr_live *live, uint64_t *count)
+{
+    struct tr_reader *reader;
+    struct tr_reader_filter filters[TR_EXECUTION_PHASE_COUNT];
+    size_t filter_count = 0;
+    int error = tr_history_open(live->folder, NULL, &reader);
+    if (error != 0) {
+        return error;
+    }
+    for (uint8_t phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
+        if (tr_phase_is_end(TR_SUBJECT_EXECUTION, phase)) {
+            filters[filter_count++] = tr_filter_number("phase", TR_FILTER_NOT_EQUAL, phase);
+        }
+    }
+    struct tr_reader_query query = {
+        .record = &tr_execution_schema, .filters = filters, .filter_count = filter_count};
+    error = tr_reader_count(reader, &query, count);
+    tr_reader_close(reader);
+    return error;
+}
+
+/* The end of everything is looked for now and then; that of one execution is told. */
+static bool has_ended(struct attending *attending)
+{
+    int reason;
+    uint64_t count;
+    if (attending->execution != 0) {
+        struct tr_ref root = tr_group_root(attending->execution);
+        return tr_host_ended(attending->live->host, root, attending->monitor, &reason) == 0;
+    }
+    if (tr_clock_ms() < attending->look_ms) {
+        return false;
+    }
+    attending->look_ms = tr_clock_ms() + LOOK_MS;
+    return count_unfinished(attending->live, &count) == 0 && count == 0;
+}
+
+static void finish(struct attending *attending)
+{
+    attending->is_over = true;
+    attending->status = TR_EXIT_DONE;
+    if (attending->execution != 0) {
+        tr_follow_finish(attending->follow);
+        attending->status =
+            tr_result_print(attending->invocation, attending->live->folder, attending->execution);
+        (void)fflush(stdout);
+    }
+    size_t followers = tr_serve_followers(attending->serve);
+    if (followers > 0) {
+        tr_command_note(attending->invocation,
+                        "staying for %zu other command%s (Ctrl-C leaves; they lose the engine)",
+                        followers, followers == 1 ? "" : "s");
+    }
+}
+
+/* ----------------------------------------------------------------------------- loop */
+
+static uint32_t timeout_of(const struct attending *attending)
+{
+    uint32_t timeout_ms = tr_serve_timeout_ms(attending->serve);
+    if (attending->follow != NULL && !attending->is_over) {
+        uint32_t view_ms = tr_follow_timeout_ms(attending->follow);
+        timeout_ms = view_ms < timeout_ms ? view_ms : timeout_ms;
+    }
+    return timeout_ms;
+}
+
+/* One turn; an error is the engine's end. */
+static int turn(struct attending *attending)
+{
+    int error = tr_live_rest(attending->live, timeout_of(attending));
+    if (error != 0) {
+        return error;
+    }
+    tr_serve_step(attending->serve);
+    look_at_signals(attending);
+    if (!attending->is_over && has_ended(attending)) {
+        finish(attending);
+    }
+    if (attending->is_over && tr_serve_followers(attending->serve) == 0) {
+        attending->is_leaving = true;
+    }
+    if (!attending->is_over && attending->follow != NULL) {
+        tr_follow_step(attending->follow);
+    }
+    return 0;
+}
+
+static enum tr_exit_status attend(struct attending *attending)
+{
+    int error = tr_serve_new(attending->live, &attending->serve);
+    while (error == 0 && !attending->is_leaving) {
+        error = turn(attending);
+    }
+    tr_serve_free(attending->serve);
+    if (error != 0) {
+        const char *words = tr_host_explain(attending->live->host);
+        return tr_command_failed(attending->invocation->command,
+                                 "the engine cannot go on: %s; `troupe resume` goes on from what "
+                                 "the store holds",
+                                 words[0] != '\0' ? words : tr_error_text(error));
+    }
+    return attending->status;
+}
+
+enum tr_exit_status tr_attend(const struct tr_invocation *invocation, struct tr_live *live,
+                              uint64_t execution)
+{
+    struct attending attending = {
+        .invocation = invocation, .live = live, .execution = execution, .status = TR_EXIT_ENGINE};
+    int error = tr_host_monitor(live->host, tr_group_root(execution), &attending.monitor);
+    if (error == 0) {
+        error = tr_follow_new(invocation, live->folder, execution, &attending.follow);
+    }
+    if (error != 0) {
+        return tr_command_failed(invocation->command, "%s", tr_error_text(error));
+    }
+    enum tr_exit_status status = attend(&attending);
+    tr_follow_free(attending.follow);
+    return status;
+}
+
+enum tr_exit_status tr_attend_all(const struct tr_invocation *invocation, struct tr_live *live)
+{
+    struct attending attending = {.invocation = invocation, .live = live, .status = TR_EXIT_ENGINE};
+    return attend(&attending);
+}

@@ -1,0 +1,19 @@
+/*
+ * Whether a graph can be run by this program: its nodes are of kinds that it knows, its tasks of
+ * types that a plugin serves, and each task's configuration is what its plugin understands. The
+ * language allows more than a given program has plugins for.
+ */
+#ifndef TR_DEPLOY_RUNNABLE_H
+#define TR_DEPLOY_RUNNABLE_H
+
+#include "actors/engine.h"
+
+/*
+ * Looks at everything that a workflow can reach. What is in the way is in the report, all of it:
+ * TR_INVALID. `file` is what messages name. TR_MEMORY.
+ */
+TR_MUST_USE int tr_graph_check_runnable(const struct tr_graph *graph, uint32_t workflow,
+                                        const struct tr_plugin *const *plugins, size_t plugin_count,
+                                        const char *file, struct tr_report *report);
+
+#endif

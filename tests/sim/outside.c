@@ -1,0 +1,132 @@
+/*
+ * The outside of each host: reads calls, hands them to the play, and sends answers late, out of
+ * order, or not at all. No crash takes back what it has heard.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/world.h"
+
+/* An answer that is not sent yet: a message's body, packed. */
+struct sim_outbox {
+    struct sim_outbox *next;
+    uint64_t due_ns;
+    struct tr_ref to;
+    uint64_t ask;
+    const struct tr_schema *schema;
+    size_t size;
+    uint8_t body[];
+};
+
+void sim_outside_reply(struct sim_host *host, const struct tr_envelope *call,
+                       const struct tr_schema *schema, const void *body, uint64_t delay_ns)
+{
+    uint8_t *packed = sim_must(malloc(TR_MESSAGE_BYTES_MAX));
+    struct tr_writer writer = tr_writer_of(packed, TR_MESSAGE_BYTES_MAX);
+    int error = schema->pack(body, &writer);
+    TR_ASSERT(error == 0);
+    size_t size = tr_writer_size(&writer);
+    struct sim_outbox *reply = sim_must(malloc(sizeof *reply + size));
+    *reply = (struct sim_outbox){
+        .next = host->outside_box,
+        .due_ns = host->world->now_ns + delay_ns,
+        .to = tr_envelope_from(call),
+        .ask = call->sequence,
+        .schema = schema,
+        .size = size,
+    };
+    memcpy(reply->body, packed, size);
+    free(packed);
+    host->outside_box = reply;
+}
+
+void sim_outside_hear(struct sim_host *host, struct tr_bytes message)
+{
+    struct tr_envelope envelope;
+    tr_envelope_unpack(message.data, &envelope);
+    host->world->counts.outside_calls++;
+    host->world->play->hear(host, &envelope, tr_envelope_body(message.data));
+}
+
+/* Sends one answer to the worker of birth of whoever waits for it. */
+static void send_reply(struct sim_host *host, const struct sim_outbox *reply)
+{
+    struct tr_envelope envelope = {
+        .kind = TR_KIND_REPLY,
+        .to_group = reply->to.key.group,
+        .to_serial = reply->to.key.serial,
+        .to_incarnation = reply->to.incarnation,
+        .cause_group = reply->to.key.group,
+        .cause_serial = reply->to.key.serial,
+        .cause_incarnation = reply->to.incarnation,
+        .cause_sequence = reply->ask,
+    };
+    uint32_t worker = tri_birth_worker(&host->host->shared, reply->to.key);
+    struct tr_bytes body = {.data = reply->body, .size = reply->size};
+    void *value = sim_must(calloc(1, reply->schema->struct_size));
+    int error = reply->schema->unpack(body, reply->schema->version, value);
+    if (error == 0) {
+        error = tri_voice_say(&host->outside, worker, &envelope, reply->schema, value);
+    }
+    TR_ASSERT(error == 0);
+    free(value);
+}
+
+static bool send_replies(struct sim_host *host)
+{
+    bool did_send = false;
+    struct sim_outbox **link = &host->outside_box;
+    while (*link != NULL) {
+        struct sim_outbox *reply = *link;
+        if (reply->due_ns <= host->world->now_ns) {
+            send_reply(host, reply);
+            *link = reply->next;
+            free(reply);
+            did_send = true;
+        } else {
+            link = &reply->next;
+        }
+    }
+    tri_voice_flush(&host->outside);
+    return did_send;
+}
+
+bool sim_outside_step(struct sim_host *host)
+{
+    struct tri_frame frame;
+    bool did_read = false;
+    while (tri_link_receive(host->outside.link, &frame) == 0) {
+        struct tr_bytes bytes;
+        bool is_stored;
+        size_t offset = 0;
+        while (tri_frame_next(&frame, &offset, &bytes, &is_stored)) {
+            sim_outside_hear(host, bytes);
+        }
+        tri_link_release(host->outside.link, &frame);
+        did_read = true;
+    }
+    return send_replies(host) || did_read;
+}
+
+uint64_t sim_outside_due_ns(const struct sim_host *host)
+{
+    uint64_t due_ns = UINT64_MAX;
+    for (const struct sim_outbox *reply = host->outside_box; reply != NULL; reply = reply->next) {
+        due_ns = reply->due_ns < due_ns ? reply->due_ns : due_ns;
+    }
+    return due_ns;
+}
+
+void sim_outside_forget(struct sim_host *host, bool all)
+{
+    struct sim_outbox **link = &host->outside_box;
+    while (*link != NULL) {
+        struct sim_outbox *reply = *link;
+        if (all || sim_below(&host->world->chance.outside, 2) == 0) {
+            *link = reply->next;
+            free(reply);
+        } else {
+            link = &reply->next;
+        }
+    }
+}

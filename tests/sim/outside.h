@@ -1,0 +1,29 @@
+/*
+ * The outside of a host: the services that its calls reach. What has come here has left for good.
+ */
+#ifndef TR_TESTS_SIM_OUTSIDE_H
+#define TR_TESTS_SIM_OUTSIDE_H
+
+#include "runtime/link/link.h"
+#include "schemas/envelope.h"
+#include "schemas/field.h"
+
+struct sim_host;
+
+/* Answers a call after a while; what the body points to is copied. May be done several times. */
+void sim_outside_reply(struct sim_host *host, const struct tr_envelope *call,
+                       const struct tr_schema *schema, const void *body, uint64_t delay_ns);
+
+/* The outside takes a turn: reads calls, sends replies. Whether it did anything. */
+bool sim_outside_step(struct sim_host *host);
+
+/* When the next reply is due; UINT64_MAX: none. */
+uint64_t sim_outside_due_ns(const struct sim_host *host);
+
+/* Reads one call, as if it had come by the link. */
+void sim_outside_hear(struct sim_host *host, struct tr_bytes message);
+
+/* The host has crashed: some replies are lost with their connections, others come late. */
+void sim_outside_forget(struct sim_host *host, bool all);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * What a world plays: which actors live in its hosts, what its program asks for, what its outside
+ * answers, and what must be true of it all. The world itself (its loop, faults, stores and links)
+ * knows nothing of it but this table.
+ *
+ * There are two: `players`, actors made to watch the runtime (players.h), and `engine`, the actors
+ * of workflows against a model of them (engine.h).
+ */
+#ifndef TR_TESTS_SIM_PLAY_H
+#define TR_TESTS_SIM_PLAY_H
+
+#include "runtime/actor/worker.h"
+#include "tests/sim/plan.h"
+
+struct sim_host;
+struct sim_plant;
+struct sim_world;
+
+/* Functions that are NULL are not needed. */
+struct sim_play {
+    const char *name;
+    const struct tr_behaviour *const *behaviours;
+    const size_t *behaviour_count;
+    const struct tr_schema *const *records;
+    const size_t *record_count;
+    const struct sim_plant *plants; /* faults that can be planted in it */
+    const size_t *plant_count;
+
+    /* Changes what was drawn for a world. */
+    void (*plan)(struct sim_plan *plan);
+
+    /* A world begins and ends: its `own`. Memory of these is not a host's, and the system's. */
+    void (*begin)(struct sim_world *world);
+    void (*end)(struct sim_world *world);
+
+    /* A host starts and goes down: its `own`, which handlers get by tr_program. */
+    void (*open)(struct sim_host *host);
+    void (*close)(struct sim_host *host);
+
+    /* The program takes a turn: whether it asked for something. What it is told of births. */
+    bool (*ask)(struct sim_host *host);
+    void (*granted)(struct sim_host *host, const struct tr_granted *granted);
+    /* The program looks at an actor: whether it said something to it. */
+    bool (*look)(struct sim_host *host, const struct tri_worker *worker, struct tri_actor *actor);
+    /* Whether a message that fails again and again is to be dropped when its actor resumes. */
+    bool (*drops)(uint16_t type);
+
+    /* The outside is called: it answers by sim_outside_reply, or not. */
+    void (*hear)(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body);
+
+    /* A row of records is committed, or rows are deleted. */
+    void (*record)(struct sim_host *host, const struct tri_op *op);
+
+    /* Whether an actor is to be there at the end, too. */
+    bool (*stays)(const struct tr_behaviour *behaviour);
+
+    /* Whether everything was begun: the world is over when nobody else lives. */
+    bool (*is_over)(const struct sim_host *host);
+
+    /* Checks: what was loaded by a start; what is left at the end. */
+    void (*check_loaded)(struct sim_host *host);
+    void (*check_end)(struct sim_host *host);
+};
+
+extern const struct sim_play sim_players;
+
+/* All there are, and one by its name, or NULL. */
+extern const struct sim_play *const sim_plays[];
+extern const size_t sim_play_count;
+const struct sim_play *sim_play_find(const char *name);
+
+#endif

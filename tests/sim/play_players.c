@@ -1,0 +1,95 @@
+/*
+ * The play of the players: each host has a troupe or two, which the program asks for and sets
+ * going.
+ */
+#include "tests/sim/plant.h"
+#include "tests/sim/players.h"
+#include "tests/sim/world.h"
+
+#define SIM_BEHAVIOUR_POINTER(name, id, restarts, exhausted) &sim_##name##_behaviour,
+static const struct tr_behaviour *const behaviours[] = {SIM_BEHAVIOURS(SIM_BEHAVIOUR_POINTER)};
+static const size_t behaviour_count = TR_COUNT_OF(behaviours);
+
+static const struct tr_schema *const records[] = {&tr_sim_page_entry_schema,
+                                                  &tr_sim_page_leaf_schema};
+static const size_t record_count = TR_COUNT_OF(records);
+
+/* Asks for a troupe until it was told of all of them. */
+static bool ask(struct sim_host *host)
+{
+    const struct sim_plan *plan = &host->world->plan;
+    uint32_t number = host->program.granted;
+    if (host->program.wish != 0 || number >= plan->troupe_count) {
+        return false;
+    }
+    struct tr_sim_player first = {
+        .seed = sim_mix(plan->seed * 16 + host->index * 4 + number),
+        .size = plan->size,
+        .manner = plan->cast_count | (number == 0 ? plan->burst << 16 : 0),
+    };
+    sim_program_wish(host, &sim_director_behaviour, tr_text_of("troupe"), &first);
+    return true;
+}
+
+static void granted(struct sim_host *host, const struct tr_granted *granted)
+{
+    struct sim_ledger *ledger = &host->world->ledger;
+    for (uint32_t i = 0; i < ledger->count; i++) {
+        const struct sim_entry *entry = &ledger->entries[i];
+        if (entry->was_granted && entry->host == host->index &&
+            entry->key.group == granted->actor.key.group) {
+            sim_fail("group %llu was given twice", (unsigned long long)entry->key.group);
+        }
+    }
+    sim_ledger_entry(ledger, host->index, granted->actor.key)->was_granted = true;
+}
+
+/* A director that is new is told to begin. */
+static bool look(struct sim_host *host, const struct tri_worker *worker, struct tri_actor *actor)
+{
+    const struct tr_sim_player *state = tri_actor_state(actor);
+    bool is_new = tri_actor_behaviour(worker, actor) == &sim_director_behaviour &&
+                  state->table.size == 0 && actor->mailbox_count == 0;
+    if (is_new && sim_program_may_wish(host, actor->key)) {
+        sim_program_say(host, actor, TR_KIND_TELL, &tr_sim_go_schema, &(struct tr_sim_go){0});
+        return true;
+    }
+    if (!is_new) {
+        sim_program_forget_wish(host, actor->key);
+    }
+    return false;
+}
+
+static bool drops(uint16_t type)
+{
+    return type == tr_sim_poison_schema.id;
+}
+
+static void record(struct sim_host *host, const struct tri_op *op)
+{
+    sim_shadow_record(host->shadow, op);
+}
+
+static bool is_over(const struct sim_host *host)
+{
+    return host->program.granted >= host->world->plan.troupe_count;
+}
+
+const struct sim_play sim_players = {
+    .name = "players",
+    .behaviours = behaviours,
+    .behaviour_count = &behaviour_count,
+    .records = records,
+    .record_count = &record_count,
+    .plants = sim_plants,
+    .plant_count = &sim_plant_count,
+    .ask = ask,
+    .granted = granted,
+    .look = look,
+    .drops = drops,
+    .hear = sim_players_hear,
+    .record = record,
+    .is_over = is_over,
+    .check_loaded = sim_players_check_loaded,
+    .check_end = sim_players_check_end,
+};

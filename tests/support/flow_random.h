@@ -1,0 +1,28 @@
+/*
+ * Random workflow definitions: YAML from a seed, valid by construction, so that engine and compiler
+ * meet combinations that nobody would think of.
+ *
+ * Everything that may be nested is: workflows in workflows and in maps, switches in switches, with
+ * references of all forms into all that stands before. What a task gives is not in here: its
+ * outputs have the types that its interface says, and whoever runs it makes them up (flow_value.h).
+ */
+#ifndef TR_TESTS_SUPPORT_FLOW_RANDOM_H
+#define TR_TESTS_SUPPORT_FLOW_RANDOM_H
+
+#include "actors/graph/graph.h"
+
+struct flow_random_options {
+    uint64_t seed;
+    uint32_t size;         /* from 1 on: about so many nodes in a workflow, at most 32 */
+    const char *task_type; /* of all tasks, "remote" */
+    bool has_timing;       /* timeouts and deadlines: what comes of it depends on time, too */
+    bool has_caches;
+};
+
+/* Appends the definition. Its main workflow is called `main`, and all its inputs have defaults. */
+void flow_random_write(const struct flow_random_options *options, struct tr_buffer *text);
+
+/* Compiles text that has to compile; ends the process with the errors where it does not. */
+struct tr_graph *flow_random_compile(struct tr_text text);
+
+#endif

@@ -1,0 +1,211 @@
+/*
+ * The launcher: names are unique while they live, graphs are held while they are used, and what
+ * cannot be launched is refused in words.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/memory.h"
+#include "tests/support/flow.h"
+
+static const char definition[] =
+    "troupe: 1\n"
+    "tasks:\n"
+    "  add: {inputs: {a: int, b: {type: int, default: 1}}, outputs: {c: int}, run: [x]}\n"
+    "workflows:\n"
+    "  main: {inputs: {x: int}, nodes: {t: {task: add, with: {a: $x}}}, outputs: {c: $t.c}}\n"
+    "  other: {nodes: {t: {task: add, with: {a: 1}}}}\n"
+    "launch_plans:\n"
+    "  fixed: {workflow: main, fixed: {x: 5}}\n"
+    "  free: {workflow: main, inputs: {x: 5}}\n";
+
+static struct tr_launch request_of(struct flow *flow, const char *name)
+{
+    static const uint8_t five[] = {0x91, 0x05};
+    return (struct tr_launch){
+        .name = tr_text_of(name),
+        .graph = {.data = flow->graph->hash, .size = TR_GRAPH_HASH_BYTES},
+        .workflow = tr_graph_find_workflow(flow->graph, tr_text_of("main")),
+        .plan = TR_GRAPH_NONE,
+        .inputs = {.data = five, .size = sizeof five},
+    };
+}
+
+static void test_a_name_is_taken_while_it_lives(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new(definition);
+    static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
+    flow_obey(flow, rules);
+    flow_launch(flow, "main", "[1]", "one");
+    struct tr_ref first = flow->execution;
+    struct tr_launch request = request_of(flow, "one");
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, TR_EXISTS);
+    assert_true(tr_key_equal(flow->execution.key, first.key));
+    request.name = tr_text_of("two");
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, 0);
+    flow_finish(flow);
+    flow_launch(flow, "main", "[2]", "one");
+    assert_false(tr_key_equal(flow->execution.key, first.key));
+    flow_finish(flow);
+    assert_string_equal(flow_outputs(flow, "one"), "{\"c\":3}");
+    assert_string_equal(flow_outputs(flow, "two"), "{\"c\":6}");
+    flow_free(flow);
+}
+
+static void test_names_last_over_crashes(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new(definition);
+    static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
+    flow_obey(flow, rules);
+    flow_launch(flow, "main", "[1]", "one");
+    stage_run(&flow->stage);
+    flow_crash(flow);
+    struct tr_launch request = request_of(flow, "one");
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, TR_EXISTS);
+    flow_finish(flow);
+    assert_int_equal(flow_phase(flow, "one"), TR_EXECUTION_SUCCEEDED);
+    flow_free(flow);
+}
+
+static void test_what_cannot_be_launched_is_refused(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new(definition);
+    static const uint8_t six[] = {0x91, 0x06};
+    static const uint8_t text[] = {0x91, 0xa1, 'x'};
+    static const uint8_t none[] = {0x90};
+    uint8_t hash[TR_GRAPH_HASH_BYTES] = {1, 2, 3};
+    uint8_t near[TR_GRAPH_HASH_BYTES];
+    memcpy(near, flow->graph->hash, sizeof near);
+    near[31] ^= 1;
+    uint32_t fixed = tr_graph_find_plan(flow->graph, tr_text_of("fixed"));
+    uint32_t open = tr_graph_find_plan(flow->graph, tr_text_of("free"));
+    struct {
+        const char *name;
+        struct tr_bytes graph;
+        uint32_t workflow;
+        uint32_t plan;
+        struct tr_bytes inputs;
+        int error;
+    } cases[] = {
+        {"", {0}, 0, TR_GRAPH_NONE, {0}, TR_INVALID},
+        {"a/b", {0}, 0, TR_GRAPH_NONE, {0}, TR_INVALID},
+        {"a b", {0}, 0, TR_GRAPH_NONE, {0}, TR_INVALID},
+        {"a[1]", {0}, 0, TR_GRAPH_NONE, {0}, TR_INVALID},
+        {"x", {hash, 31}, 0, TR_GRAPH_NONE, {0}, TR_INVALID},
+        {"x", {hash, 32}, 0, TR_GRAPH_NONE, {0}, TR_NOT_FOUND},
+        {"x", {near, 32}, 0, TR_GRAPH_NONE, {0}, TR_NOT_FOUND},
+        {"x", {0}, 4711, TR_GRAPH_NONE, {0}, TR_NOT_FOUND},
+        {"x", {0}, 0, 4711, {0}, TR_NOT_FOUND},
+        {"x", {0}, 1, open, {none, 1}, TR_INVALID},
+        {"x", {0}, 0, TR_GRAPH_NONE, {none, 1}, TR_INVALID},
+        {"x", {0}, 0, TR_GRAPH_NONE, {text, 3}, TR_INVALID},
+        {"x", {0}, 0, fixed, {six, 2}, TR_INVALID},
+        {"one", {0}, 0, fixed, {0}, 0},
+        {"two", {0}, 0, open, {six, 2}, 0},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        struct tr_launch request = request_of(flow, cases[i].name);
+        request.graph = cases[i].graph.size > 0 ? cases[i].graph : request.graph;
+        request.workflow = cases[i].workflow;
+        request.plan = cases[i].plan;
+        request.inputs = cases[i].inputs.size > 0 ? cases[i].inputs : request.inputs;
+        flow_ask(flow, &request);
+        if (flow->launch_error != cases[i].error) {
+            print_message("case %zu: %s\n", i, tr_error_name(flow->launch_error));
+        }
+        assert_int_equal(flow->launch_error, cases[i].error);
+    }
+    flow_finish(flow);
+    struct tr_execution row;
+    assert_true(flow_execution(flow, "two", &row));
+    assert_true(tr_text_equal(row.plan, tr_text_of("free")));
+    assert_string_equal(flow_outputs(flow, "two"), "{\"c\":7}");
+    flow_free(flow);
+}
+
+static void test_graphs_are_held_while_they_are_used(void **state)
+{
+    (void)state;
+    uint64_t before = tr_memory_used();
+    struct flow *flow = flow_new(definition);
+    static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
+    struct tr_shelf *shelf = &flow->engine->shelf;
+    flow_obey(flow, rules);
+    flow_launch(flow, "main", "[1]", "one");
+    flow_launch(flow, "main", "[1]", "two");
+    tr_shelf_drop(shelf, flow->graph_number); /* the program lets go */
+    assert_non_null(tr_shelf_find(shelf, flow->graph_number));
+    stage_advance(&flow->stage, 200);
+    assert_true(flow_is_idle(flow));
+    assert_null(tr_shelf_find(shelf, flow->graph_number));
+    flow->stage.memory_before = before; /* which had counted the graph */
+    flow_free(flow);
+}
+
+static void test_graphs_are_held_again_after_a_start(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new(definition);
+    static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
+    struct tr_shelf *shelf = &flow->engine->shelf;
+    flow_obey(flow, rules);
+    assert_int_equal(flow_hold(flow, flow->graph_number), 0);
+    assert_int_equal(atomic_load(&shelf->places[flow->graph_number % TR_SHELF_GRAPHS_MAX].holders),
+                     2);
+    flow_launch(flow, "main", "[1]", "one");
+    flow_launch(flow, "main", "[1]", "two");
+    stage_run(&flow->stage);
+    flow_crash(flow);
+    /* A new process has an empty shelf, on which the program has just put the graph. */
+    atomic_store(&shelf->places[flow->graph_number % TR_SHELF_GRAPHS_MAX].holders, 2);
+    assert_int_equal(flow_hold(flow, flow->graph_number), 2);
+    assert_int_equal(flow_hold(flow, 4711), 0);
+    assert_int_equal(atomic_load(&shelf->places[flow->graph_number % TR_SHELF_GRAPHS_MAX].holders),
+                     3);
+    flow_finish(flow);
+    assert_int_equal(atomic_load(&shelf->places[flow->graph_number % TR_SHELF_GRAPHS_MAX].holders),
+                     2);
+    flow_free(flow);
+}
+
+static void test_very_many_live_at_once(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new_unrecorded(definition);
+    uint32_t count = getenv("TROUPE_TEST_LONG") != NULL ? 100000 : 3000;
+    static const struct flow_rule rules[] = {{"t", {.delay_ms = 5000}}, {0}};
+    flow_obey(flow, rules);
+    char name[24];
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "execution-%u", i);
+        flow_launch(flow, "main", "[1]", name);
+    }
+    for (uint32_t i = 0; i < count; i += 100) {
+        snprintf(name, sizeof name, "execution-%u", i);
+        struct tr_launch request = request_of(flow, name);
+        flow_ask(flow, &request);
+        assert_int_equal(flow->launch_error, TR_EXISTS);
+    }
+    flow_finish(flow);
+    assert_int_equal(flow->ended, count);
+    flow_free(flow);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_name_is_taken_while_it_lives),
+        cmocka_unit_test(test_names_last_over_crashes),
+        cmocka_unit_test(test_what_cannot_be_launched_is_refused),
+        cmocka_unit_test(test_graphs_are_held_while_they_are_used),
+        cmocka_unit_test(test_graphs_are_held_again_after_a_start),
+        cmocka_unit_test(test_very_many_live_at_once),
+    };
+    return cmocka_run_group_tests_name("actors/launcher", tests, NULL, NULL);
+}
