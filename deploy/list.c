@@ -90,13 +90,6 @@ bool tr_list_since(const char *word, uint64_t now_ms, uint64_t *since_ms)
 
 /* ------------------------------------------------------------------------- writing */
 
-static uint64_t duration_of(const struct tr_execution *row, uint64_t now_ms)
-{
-    uint64_t begin_ms = row->started_ms != 0 ? row->started_ms : row->created_ms;
-    uint64_t end_ms = row->ended_ms != 0 ? row->ended_ms : now_ms;
-    return end_ms < begin_ms ? 0 : end_ms - begin_ms;
-}
-
 static void write_cells(struct list *list, const struct tr_execution *row)
 {
     struct tr_buffer words;
@@ -111,7 +104,7 @@ static void write_cells(struct list *list, const struct tr_execution *row)
     if (row->started_ms == 0) {
         tr_buffer_add_string(&words, "-");
     } else {
-        tr_span_print(duration_of(row, now_ms), &words);
+        tr_span_print(tr_took_ms(row->created_ms, row->started_ms, row->ended_ms, now_ms), &words);
     }
     tr_table_text(&list->table, tr_buffer_text(&words));
     tr_buffer_fini(&words);

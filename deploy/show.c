@@ -31,6 +31,36 @@ void tr_time_print(uint64_t time_ms, struct tr_buffer *buffer)
     }
 }
 
+void tr_instant_print(uint64_t time_ms, struct tr_buffer *buffer)
+{
+    tr_moment_print((struct tr_moment){.seconds = (int64_t)(time_ms / 1000)}, buffer);
+    if (buffer->error == 0) {
+        tr_buffer_cut(buffer, buffer->size - 1); /* the Z */
+        tr_buffer_print(buffer, ".%03uZ", (unsigned)(time_ms % 1000));
+    }
+}
+
+uint64_t tr_took_ms(uint64_t created_ms, uint64_t started_ms, uint64_t ended_ms, uint64_t now_ms)
+{
+    uint64_t begin_ms = started_ms != 0 ? started_ms : created_ms;
+    uint64_t end_ms = ended_ms != 0 ? ended_ms : now_ms;
+    return begin_ms == 0 || end_ms < begin_ms ? 0 : end_ms - begin_ms;
+}
+
+void tr_line_print(struct tr_text text, uint32_t width, struct tr_buffer *buffer)
+{
+    uint32_t columns = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t byte = (uint8_t)text.data[i];
+        columns += (byte & 0xc0) != 0x80 ? 1 : 0;
+        if (width != 0 && columns > width) {
+            tr_buffer_add_string(buffer, "\u2026");
+            return;
+        }
+        tr_buffer_add(buffer, byte < 0x20 || byte == 0x7f ? " " : &text.data[i], 1);
+    }
+}
+
 bool tr_count_read(const char *word, uint64_t *count)
 {
     uint64_t value = 0;
