@@ -247,7 +247,7 @@ int tri_array_on_ended(struct tri_array *array, const struct tr_message *message
     }
     uint32_t number = (uint32_t)ended.element;
     uint32_t phases = ended.phases;
-    uint32_t attempt = ended.attempts > 0 ? ended.attempts - 1 : 0; /* the last one */
+    uint32_t attempt = ended.attempts > 0 ? ended.attempts - 1 : 0;
     judge(array, &ended);
     int error = settle(array, &ended, &element);
     if (error == TR_LIMIT) {

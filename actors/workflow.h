@@ -84,7 +84,7 @@ struct tri_flow {
     const struct tr_workflow *workflow;
     struct tr_heap heap;
     struct tr_node_start start;   /* without inputs; read by tri_start */
-    struct tr_buffer start_bytes; /* under `start` where it does not lie in one page */
+    struct tr_buffer start_bytes; /* under `start` */
     bool has_start;
     struct tr_buffer value; /* under a value that does not */
     uint32_t starts_left;
@@ -140,7 +140,7 @@ TR_MUST_USE int tri_start(struct tri_flow *flow);
 
 /* Keeps a message that this actor may want to read again. */
 TR_MUST_USE int tri_body_put(struct tri_flow *flow, const struct tr_schema *schema,
-                                const void *body, uint64_t *place);
+                             const void *body, uint64_t *place);
 
 /* Appends the whole list again. */
 TR_MUST_USE int tri_slots_copy(struct tri_flow *flow, uint64_t place, struct tr_buffer *buffer);

@@ -150,7 +150,7 @@ static int heap_put(struct tri_flow *flow, struct tr_bytes bytes, uint64_t *plac
 }
 
 int tri_body_put(struct tri_flow *flow, const struct tr_schema *schema, const void *body,
-                    uint64_t *place)
+                 uint64_t *place)
 {
     size_t size = schema->size_max(body);
     uint8_t *bytes = tr_alloc(size);
@@ -173,10 +173,15 @@ int tri_start(struct tri_flow *flow)
     if (flow->has_start) {
         return 0;
     }
-    int error =
-        tr_heap_get(flow->context, &flow->heap, flow->state->start, &flow->start_bytes, &bytes);
+    int error = tr_heap_get(flow->context, &flow->heap, flow->state->start, &flow->value, &bytes);
     if (error == 0) {
-        error = tr_node_start_unpack(bytes, tr_node_start_schema.version, &flow->start);
+        /* A copy: what this handler adds to the heap moves the page under it. */
+        tr_buffer_add(&flow->start_bytes, bytes.data, bytes.size);
+        error = flow->start_bytes.error;
+    }
+    if (error == 0) {
+        error = tr_node_start_unpack(tr_buffer_bytes(&flow->start_bytes),
+                                     tr_node_start_schema.version, &flow->start);
     }
     flow->has_start = error == 0;
     return error;

@@ -134,7 +134,7 @@ void flow_make(const struct tr_type *type, uint64_t number, struct tr_buffer *bu
 }
 
 /* What a node's target gives, by its own interface; a map gives lists. */
-static void make_outputs(const struct flow_task *task, struct tr_buffer *buffer)
+void flow_make_outputs(const struct flow_task *task, struct tr_buffer *buffer)
 {
     const struct tr_node *node = task->node;
     const struct tr_variables *outputs = &node->outputs;
@@ -207,7 +207,7 @@ static int end_puppet(struct tr_context *context, struct tr_flow_puppet *puppet,
     };
     if (answer->phase == TR_NODE_PHASE_SUCCEEDED) {
         if (answer->outputs.size == 0) {
-            make_outputs(task, &outputs);
+            flow_make_outputs(task, &outputs);
         }
         ended.outputs = answer->outputs.size == 0 ? tr_buffer_bytes(&outputs) : answer->outputs;
     }

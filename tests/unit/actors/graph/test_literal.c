@@ -84,7 +84,7 @@ static const struct example yaml_examples[] = {
         "value: ...} [MismatchingTypes]")},
     {"float | int", "{type: int, value: 5}", "{\"type\": \"int\", \"value\": 5}"},
     {"error | none", "{node: n, code: c, message: m}",
-     "{\"node\": \"n\", \"code\": \"c\", \"message\": \"m\"}"},
+     "{\"node\": \"n\", \"code\": \"c\", \"message\": \"m\", \"element\": null}"},
     {"struct | none", "{a: 1}", "{\"a\": 1}"},
     {"struct | none", "{type: struct, value: {type: a, value: b}}",
      "{\"type\": \"struct\", \"value\": {\"type\": \"a\", \"value\": \"b\"}}"},
