@@ -1,6 +1,6 @@
 /*
- * Filling in templates: a text is copied up to the next {{, which is looked at as a template, and is
- * text again where it is none.
+ * Filling in templates: a text is copied up to the next {{, which is looked at as a template, and
+ * is text again where it is none.
  */
 #include "actors/template.h"
 

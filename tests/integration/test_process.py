@@ -74,8 +74,8 @@ class ProcessTest(ProgramTest):
         self.assertEqual({name for name in words if not name.startswith("TROUPE_")} - known, set())
 
     def test_an_empty_working_folder_and_stdin(self):
-        self.task("sh", "-c", "test -z \"$(ls -A)\" && test -z \"$(cat)\" && test -d $TROUPE_TMP && "
-                  "ls /proc/self/fd | wc -l > $TROUPE_TMP/n && "
+        self.task("sh", "-c", "test -z \"$(ls -A)\" && test -z \"$(cat)\" && "
+                  "test -d $TROUPE_TMP && ls /proc/self/fd | wc -l > $TROUPE_TMP/n && "
                   "printf '{\"n\": %d}' $(cat $TROUPE_TMP/n) > $TROUPE_OUTPUTS",
                   outputs={"n": "int"})
         self.assertLessEqual(self.outputs()["n"], 4)  # 0, 1, 2, and that of ls
