@@ -649,8 +649,7 @@ static const char *end_text(struct flow *flow)
     return (const char *)flow->text.data;
 }
 
-static void print_values(const struct tr_variables *variables, struct tr_bytes slots,
-                         struct tr_buffer *text)
+void flow_print(const struct tr_variables *variables, struct tr_bytes slots, struct tr_buffer *text)
 {
     tr_buffer_add_string(text, "{");
     for (uint32_t i = 0; i < variables->count; i++) {
@@ -677,7 +676,7 @@ const char *flow_values(struct flow *flow, const char *name, const char *path,
     {
         if (row.execution == execution.execution && row.side == side &&
             tr_text_equal(row.path, tr_text_of(path))) {
-            print_values(variables, row.slots, begin_text(flow));
+            flow_print(variables, row.slots, begin_text(flow));
             return end_text(flow);
         }
     }

@@ -129,6 +129,10 @@ const char *flow_outputs(struct flow *flow, const char *name);
 const char *flow_values(struct flow *flow, const char *name, const char *path,
                         enum tr_value_side side, const struct tr_variables *variables);
 
+/* Slots as a JSON object; one that lies elsewhere is its URI in angles. */
+void flow_print(const struct tr_variables *variables, struct tr_bytes slots,
+                struct tr_buffer *text);
+
 /* "code: message" of an execution's error, and the path of the node that failed behind it. */
 const char *flow_error(struct flow *flow, const char *name);
 
