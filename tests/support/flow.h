@@ -66,6 +66,10 @@ struct flow {
     uint64_t held;
     bool is_answered;
 
+    /* The allocation within workflows' handlers that fails, counted from 1; 0: none. */
+    uint64_t fail_at;
+    uint64_t allocations;
+
     /* What was seen of the puppets, crashes included. */
     uint32_t alive;
     uint32_t alive_max;
