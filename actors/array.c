@@ -76,6 +76,7 @@ static int say_ended(struct tri_array *array, struct tr_node_ended *ended)
     ended->element = state->element;
     ended->phase = state->phase;
     ended->phases = state->phases;
+    ended->attempts = 1;
     int error = tri_history_flush(array);
     error = error != 0
                 ? error

@@ -189,6 +189,7 @@ int tri_history_phase_changed(struct tri_array *array, uint8_t from)
             .phase = to,
             .created_ms = array->state->begun_ms,
             .started_ms = array->state->begun_ms,
+            .attempts = 1,
             .failure = ended.failure,
             .code = ended.code,
             .message = ended.message,

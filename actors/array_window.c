@@ -247,6 +247,7 @@ int tri_array_on_ended(struct tri_array *array, const struct tr_message *message
     }
     uint32_t number = (uint32_t)ended.element;
     uint32_t phases = ended.phases;
+    uint32_t attempt = ended.attempts > 0 ? ended.attempts - 1 : 0;
     judge(array, &ended);
     int error = settle(array, &ended, &element);
     if (error == TR_LIMIT) {
@@ -259,10 +260,9 @@ int tri_array_on_ended(struct tri_array *array, const struct tr_message *message
                                 "pages (TR_PAGES_MAX)",
                                 number);
     }
-    error = error != 0
-                ? error
-                : tri_history_element_changed(array, number, &element, ended.phase, ended.attempts,
-                                              phases, ended.code, ended.message);
+    error = error != 0 ? error
+                       : tri_history_element_changed(array, number, &element, ended.phase, attempt,
+                                                     phases, ended.code, ended.message);
     return error != 0 ? error : weigh(array);
 }
 

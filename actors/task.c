@@ -105,6 +105,16 @@ static int on_attempt_timer(struct tri_task *task)
     return tri_task_give_up(task, &failure);
 }
 
+/* The wait is over: the node is queued once more. */
+static int on_retry_timer(struct tri_task *task)
+{
+    if (task->state->step != TR_STEP_BACKOFF) {
+        return 0;
+    }
+    int error = tri_task_node_phase(task, TR_NODE_PHASE_QUEUED, (struct tr_text){0});
+    return error != 0 ? error : tri_task_go(task, TR_STEP_TOKEN);
+}
+
 static int on_own_timer(struct tri_task *task, uint64_t timer)
 {
     switch (timer) {
@@ -114,7 +124,7 @@ static int on_own_timer(struct tri_task *task, uint64_t timer)
         return tri_task_abort(task, TR_NODE_PHASE_TIMED_OUT, false,
                               expired(task, "active", task->node->deadline_ns));
     case TRI_TIMER_RETRY:
-        return task->state->step == TR_STEP_BACKOFF ? tri_task_go(task, TR_STEP_TOKEN) : 0;
+        return on_retry_timer(task);
     default:
         return TR_INVALID;
     }

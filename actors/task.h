@@ -233,6 +233,17 @@ TR_MUST_USE int tri_enter_offload(struct tri_task *task);
 /* What became of the call that the step waits for: ANSWER or FAILED. */
 TR_MUST_USE int tri_task_answered(struct tri_task *task, const struct tr_task_event *event);
 
+/* The same taken apart: `error` with words, or 0 and the event of the answer. */
+struct tri_reply {
+    int error;
+    struct tr_text message;
+    const struct tr_task_event *event;
+};
+
+/* The outputs of an attempt that has succeeded, kept over messages. */
+TR_MUST_USE int tri_outputs_keep(struct tri_task *task);
+TR_MUST_USE int tri_outputs_load(struct tri_task *task);
+
 /* ------------------------------------------------- task_cache.c: the cache */
 
 TR_MUST_USE int tri_enter_digest(struct tri_task *task);
@@ -241,6 +252,10 @@ TR_MUST_USE int tri_enter_reserve(struct tri_task *task);
 TR_MUST_USE int tri_on_cache_owner(struct tri_task *task);
 TR_MUST_USE int tri_enter_put(struct tri_task *task);
 TR_MUST_USE int tri_reservation_release(struct tri_task *task);
+TR_MUST_USE int tri_digest_again(struct tri_task *task);
+TR_MUST_USE int tri_digest_answered(struct tri_task *task, const struct tri_reply *reply);
+TR_MUST_USE int tri_lookup_answered(struct tri_task *task, const struct tri_reply *reply);
+TR_MUST_USE int tri_put_answered(struct tri_task *task, const struct tri_reply *reply);
 
 /* ------------------------------------------------ task_outputs.c: what it gave */
 

@@ -269,6 +269,7 @@ struct tr_host_options {
     const struct tr_views *views; /* of these records, for people who query them; NULL: none */
     uint64_t seed;                /* of randomness; 0: from the system */
     bool has_http;                /* TR_SERVICE_HTTP is there to be called */
+    bool has_files;               /* TR_SERVICE_FILES is there to be called; it needs a folder */
     /* argv of the keeper of processes, ended by NULL; NULL: TR_SERVICE_PROCESSES is not there */
     const char *const *keeper_command;
     uint32_t jobs;             /* processes that run at once; 0: one per core */

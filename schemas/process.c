@@ -1,7 +1,7 @@
 /*
  * The definitions behind process.h, and the arrays inside its messages: a process_start's words
- * (program, arguments, environment) and resource limits, a process_run's secrets, files and results,
- * a process_over's documents.
+ * (program, arguments, environment) and resource limits, a process_run's secrets, files and
+ * results, a process_over's documents.
  *
  * Words are whatever the operating system takes: any bytes but zero. Most are UTF-8, and are then
  * packed as text, which people can read in a dump.

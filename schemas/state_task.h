@@ -74,6 +74,7 @@ enum tr_task_intent {
     FIELD(bool, has_token, 1, 0)           \
     FIELD(bool, has_reservation, 1, 0)     \
     FIELD(bool, has_lasted, 1, 0)          \
+    FIELD(u8, tries, 1, 0)                 \
     FIELD(u32, attempt, 1, 0)              \
     FIELD(u32, system_failures, 1, 0)      \
     FIELD(u32, transition, 1, 0)           \

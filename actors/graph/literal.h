@@ -94,6 +94,15 @@ struct tr_blob {
 struct tr_blob tr_read_blob(struct tr_cursor *cursor);
 void tr_write_blob(struct tr_buffer *buffer, struct tr_blob blob);
 
+/*
+ * Appends a value with what `map` appends (one value) in the place of each file and directory. An
+ * error of `map` ends it and is returned; nothing is appended then.
+ */
+typedef int tr_path_map(void *self, const struct tr_type *type, struct tr_blob blob,
+                        struct tr_buffer *buffer);
+TR_MUST_USE int tr_literal_map_paths(const struct tr_type *type, struct tr_bytes value,
+                                     tr_path_map *map, void *self, struct tr_buffer *buffer);
+
 struct tr_moment tr_read_moment(struct tr_cursor *cursor);
 void tr_write_moment(struct tr_buffer *buffer, struct tr_moment moment);
 

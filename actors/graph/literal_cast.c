@@ -13,10 +13,10 @@
 struct caster {
     struct tr_cursor cursor;
     struct tr_buffer *buffer;
-    tr_content_hash *content;
+    tr_path_map *map;
     void *self;
     uint32_t depth;
-    int error; /* TR_INVALID, or what `content` returned */
+    int error; /* TR_INVALID, or what `map` returned */
 };
 
 static void cast(struct caster *caster, const struct tr_type *from, const struct tr_type *to);
@@ -208,14 +208,14 @@ static void into_enum(struct caster *caster, const struct tr_type *to)
     tr_buffer_text_value(caster->buffer, text);
 }
 
-/* A file or a directory for a cache key. */
-static void hash_blob(struct caster *caster, const struct tr_type *type)
+/* A file or a directory, as whoever asked wants it. */
+static void map_blob(struct caster *caster, const struct tr_type *type)
 {
     struct tr_blob blob = tr_read_blob(&caster->cursor);
     if (is_failed(caster)) {
         return;
     }
-    int error = caster->content(caster->self, type, blob.uri, caster->buffer);
+    int error = caster->map(caster->self, type, blob, caster->buffer);
     if (error != 0) {
         fail(caster, error);
     }
@@ -229,7 +229,7 @@ static bool is_path(const struct tr_type *type)
 static void cast_typed(struct caster *caster, const struct tr_type *from, const struct tr_type *to)
 {
     uint32_t position;
-    if (from->kind == TR_TYPE_UNION && (from != to || caster->content != NULL)) {
+    if (from->kind == TR_TYPE_UNION && (from != to || caster->map != NULL)) {
         const struct tr_type *variant = tr_read_variant(&caster->cursor, from, &position);
         if (variant == NULL) {
             return;
@@ -241,12 +241,12 @@ static void cast_typed(struct caster *caster, const struct tr_type *from, const 
         } else {
             cast(caster, variant, to);
         }
-    } else if (from == to && caster->content == NULL) {
+    } else if (from == to && caster->map == NULL) {
         copy(caster);
     } else if (to->kind == TR_TYPE_UNION) {
         into_union(caster, from, to);
-    } else if (caster->content != NULL && is_path(from)) {
-        hash_blob(caster, from);
+    } else if (caster->map != NULL && is_path(from)) {
+        map_blob(caster, from);
     } else if (from->parts != NULL && from->kind == to->kind) {
         cast_elements(caster, from->parts[0], to->parts[0], from->kind == TR_TYPE_MAP);
     } else if (to->kind == TR_TYPE_ENUM) {
@@ -303,9 +303,31 @@ int tr_literal_cast(const struct tr_type *from, const struct tr_type *to, struct
     return run(&caster, from, to, value);
 }
 
+int tr_literal_map_paths(const struct tr_type *type, struct tr_bytes value, tr_path_map *map,
+                         void *self, struct tr_buffer *buffer)
+{
+    struct caster caster = {.buffer = buffer, .map = map, .self = self};
+    return run(&caster, type, type, value);
+}
+
+/* What a content_hash is called with. */
+struct hasher {
+    tr_content_hash *content;
+    void *self;
+};
+
+static int hash_path(void *self, const struct tr_type *type, struct tr_blob blob,
+                     struct tr_buffer *buffer)
+{
+    const struct hasher *hasher = self;
+    return hasher->content(hasher->self, type, blob.uri, buffer);
+}
+
 int tr_literal_hash_input(const struct tr_type *type, struct tr_bytes value,
                           tr_content_hash *content, void *self, struct tr_buffer *buffer)
 {
-    struct caster caster = {.buffer = buffer, .content = content, .self = self};
+    struct hasher hasher = {.content = content, .self = self};
+    struct caster caster = {
+        .buffer = buffer, .map = content == NULL ? NULL : hash_path, .self = &hasher};
     return run(&caster, type, type, value);
 }

@@ -1,6 +1,6 @@
 /*
- * Making an attempt's folder, and keeping in mind what its end needs. A folder that can be made is a
- * new one: nothing of this key ever ran there. One that is there already may be of a process that
+ * Making an attempt's folder, and keeping in mind what its end needs. A folder that can be made is
+ * a new one: nothing of this key ever ran there. One that is there already may be of a process that
  * runs, so it is left alone until the keeper has been asked.
  */
 #include "runtime/env/attempt.h"

@@ -1,7 +1,7 @@
 /*
  * Removing folders that others have filled: with links, which are not followed, with folders that
- * deny us, which are opened up, and with folders within folders without end, of which those too deep
- * for our descriptors are first brought to the top.
+ * deny us, which are opened up, and with folders within folders without end, of which those too
+ * deep for our descriptors are first brought to the top.
  */
 #include <dirent.h>
 #include <errno.h>

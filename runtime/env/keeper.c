@@ -258,7 +258,7 @@ static void prepare(const struct tri_keeper *keeper, struct pollfd *polled)
         const struct tri_keeper_peer *client = &keeper->clients[i];
         size_t waiting = tri_frames_waiting(&client->frames);
         int input = waiting < TR_KEEPER_OUTPUT_BYTES_SOFT ? POLLIN : 0;
-        int output = waiting > 0 ? POLLOUT : 0;
+        int output = waiting > 0 && !keeper->is_gathering ? POLLOUT : 0;
         polled[AT_CLIENTS + i] =
             (struct pollfd){.fd = client->frames.fd, .events = (short)(input | output)};
     }
@@ -276,6 +276,11 @@ static int wait_ms(const struct tri_keeper *keeper)
     int wait = (int)TR_KEEPER_WATCH_MS;
     int children = tri_children_wait_ms(&keeper->children);
     wait = children >= 0 && children < wait ? children : wait;
+    if (keeper->is_gathering) {
+        uint64_t now_ms = tri_monotonic_ms();
+        int left = now_ms < keeper->gather_ms ? (int)(keeper->gather_ms - now_ms) : 0;
+        wait = left < wait ? left : wait;
+    }
     return keeper->options.idle_ms < (uint32_t)wait ? (int)keeper->options.idle_ms : wait;
 }
 

@@ -47,6 +47,8 @@ struct tri_keeper {
     uint64_t watch_ms;            /* when to look at the folder again */
     size_t running_max;
     bool has_stopped_ready; /* some of `ready` are to be skipped */
+    bool is_gathering;      /* ends and answers wait a moment for others */
+    uint64_t gather_ms;     /* until then */
     bool is_leaving;
     uint64_t leave_ms; /* when it leaves although not all ends could be written down */
     uint32_t complaint_count;

@@ -64,6 +64,10 @@
 /* How often it looks whether its folder still exists, and tries a full disk again. */
 #define TR_KEEPER_WATCH_MS 1000
 
+/* While processes wait for their turn, and so nobody waits for an end to begin, what ends within so
+ * much time is written down with one sync and told at once. */
+#define TR_KEEPER_GATHER_MS 3
+
 /* Looking for descendants that left their group may take one part in so many of the time. */
 #define TR_KEEPER_ORPHAN_SCAN_SHARE 50
 

@@ -78,7 +78,9 @@ void tri_keeper_tell_all(struct tri_keeper *keeper)
         if (client->is_following) {
             tell_ends(keeper, client);
         }
-        client->is_lost = tri_frames_flush(&client->frames) != 0 || client->is_lost;
+        bool is_sent = !keeper->is_gathering ||
+                       tri_frames_waiting(&client->frames) >= TR_KEEPER_OUTPUT_BYTES_SOFT;
+        client->is_lost = (is_sent && tri_frames_flush(&client->frames) != 0) || client->is_lost;
         if (client->is_lost) {
             tri_keeper_drop(keeper, client);
         }

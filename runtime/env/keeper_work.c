@@ -4,7 +4,8 @@
  *
  * The order is the promise: a key is on the disk before its process exists, so that a process is
  * never forgotten; an end is there before anybody hears of it. What was written down and waits for
- * its turn is launched without a sync, so that the disk does not hold up the processors.
+ * its turn is launched without a sync, so that the disk does not hold up the processors; and as
+ * long as something waits so, syncs and answers are gathered, to take little of their time.
  */
 #include <errno.h>
 
@@ -282,11 +283,22 @@ static bool is_pausing(struct tri_keeper *keeper)
     return keeper->retry_ms != 0;
 }
 
+/* Whether all places are taken and others wait for them: then a moment more matters to nobody. */
+static bool may_gather(const struct tri_keeper *keeper)
+{
+    return keeper->ready.first != NULL && keeper->children.running >= keeper->running_max &&
+           !keeper->is_leaving && tri_monotonic_ms() < keeper->gather_ms;
+}
+
 void tri_keeper_work(struct tri_keeper *keeper)
 {
     bool has_ended = !is_pausing(keeper) && keeper->ended.first != NULL;
     /* First of all, whoever waits takes the place of who ended: it needs no sync. */
     launch_ready(keeper);
+    keeper->is_gathering = may_gather(keeper);
+    if (keeper->is_gathering) {
+        return;
+    }
     if (keeper->asked.first != NULL || has_ended) {
         commit(keeper);
         launch_ready(keeper);
@@ -295,6 +307,7 @@ void tri_keeper_work(struct tri_keeper *keeper)
     if (keeper->ended.first != NULL && keeper->retry_ms == 0) {
         commit(keeper);
     }
+    keeper->gather_ms = tri_monotonic_ms() + TR_KEEPER_GATHER_MS;
     if (tri_buffer_size(&keeper->file.pending) > 0) {
         /* Only keys to forget are left; losing one means to tell its end once more. */
         (void)!tri_keeper_file_commit(&keeper->file, TRI_COMMIT_WRITTEN);

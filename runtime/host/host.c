@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "runtime/host/files_service.h"
 #include "runtime/host/poison.h"
 #include "runtime/host/process_service.h"
 #include "runtime/host/watchdog.h"
@@ -50,6 +51,7 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     shared->host_epoch = host->store == NULL ? 1 : (uint32_t)host->store->incarnation;
     shared->services = 1U << TR_SERVICE_CONTROL;
     shared->services |= options->has_http ? 1U << TR_SERVICE_HTTP : 0;
+    shared->services |= options->has_files ? 1U << TR_SERVICE_FILES : 0;
     shared->services |= options->keeper_command != NULL ? 1U << TR_SERVICE_PROCESSES : 0;
     shared->is_balanced = options->is_balanced;
     shared->seed = options->seed != 0 ? options->seed : tri_entropy(host->env);
@@ -164,7 +166,7 @@ static int attach_poison(struct tr_host *host, const struct tr_host_options *opt
 static int keep_folder(struct tr_host *host, const struct tr_host_options *options)
 {
     if (options->folder == NULL) {
-        return options->keeper_command != NULL ? TR_INVALID : 0;
+        return options->keeper_command != NULL || options->has_files ? TR_INVALID : 0;
     }
     host->keeper_command = options->keeper_command;
     host->jobs = options->jobs;
@@ -322,6 +324,15 @@ static int start_services(struct tr_host *host)
         };
         error = tri_process_service_start(&options, &host->processes);
     }
+    if (error == 0 && (shared->services & 1U << TR_SERVICE_FILES) != 0) {
+        struct tri_files_service_options options = {
+            .env = host->env,
+            .worker_count = shared->worker_count,
+            .host_epoch = shared->host_epoch,
+            .folder = host->folder,
+        };
+        error = tri_files_service_start(&options, &host->files);
+    }
     return error;
 }
 
@@ -384,10 +395,16 @@ static void stop_services(struct tr_host *host)
         tri_http_service_leave(host->http);
         nudge(host, TRI_PLACE_HTTP);
     }
+    if (host->files != NULL) {
+        tri_files_service_leave(host->files);
+        nudge(host, TRI_PLACE_FILES);
+    }
     tri_process_service_stop(host->processes);
     tri_http_service_stop(host->http);
+    tri_files_service_stop(host->files);
     host->processes = NULL;
     host->http = NULL;
+    host->files = NULL;
 }
 
 void tr_host_stop(struct tr_host *host)

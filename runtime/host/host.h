@@ -29,6 +29,7 @@ struct tr_host {
     /* Services that the options ask for; NULL: not there, or not started. */
     struct tri_http_service *http;
     struct tri_process_service *processes;
+    struct tri_files_service *files;
     char *folder; /* of the store; NULL without durability */
     const char *const *keeper_command;
     uint32_t jobs;

@@ -44,7 +44,7 @@ TR_BENCH_PROCESSES_SCHEMAS(TR_SCHEMA_DEFINE)
 enum { AHEAD = 8, TURNS_MAX = 1000 };
 
 static const char inputs[] = "{\"a\": 17}";
-static char store[64];
+static char store[72];
 static char bare_folder[80];
 static int at_once = 2;
 
@@ -321,7 +321,8 @@ int main(int count, char **arguments)
     int turn_size = count > 2 ? atoi(arguments[2]) : 200;
     at_once = count > 3 ? atoi(arguments[3]) : 2;
     char command[128];
-    snprintf(store, sizeof store, "/tmp/troupe-bench-XXXXXX");
+    const char *temporary = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
+    snprintf(store, sizeof store, "%.40s/troupe-bench-XXXXXX", temporary);
     if (mkdtemp(store) == NULL) {
         fail("mkdtemp");
     }

@@ -63,6 +63,7 @@ struct sim_play {
 };
 
 extern const struct sim_play sim_players;
+extern const struct sim_play sim_engine;
 
 /* All there are, and one by its name, or NULL. */
 extern const struct sim_play *const sim_plays[];

@@ -42,8 +42,9 @@ static struct tr_text keep(struct tr_text text)
                             .size = text.size};
 }
 
-static int on_ended(const struct tr_message *message)
+static int on_ended(struct tr_boss *boss, const struct tr_message *message)
 {
+    boss->ended++;
     struct tr_node_ended ended;
     int error = tr_message_read(message, node_ended, &ended);
     assert_int_equal(error, 0);
@@ -93,7 +94,7 @@ static int boss_handle(struct tr_context *context, void *state, const struct tr_
         return error != 0 ? error : tr_tell(context, boss->child, &tr_node_abort_schema, &abort);
     }
     if (tr_message_is(message, &tr_node_ended_schema)) {
-        return on_ended(message);
+        return on_ended(boss, message);
     }
     if (tr_message_is(message, &tr_node_news_schema)) {
         return on_news(message);
@@ -176,8 +177,8 @@ static void compile(const char *yaml)
 
 static void open_stage(void)
 {
-    static const struct tr_behaviour *const behaviours[] = {&stand_boss_behaviour,
-                                                            &tr_task_behaviour};
+    static const struct tr_behaviour *const behaviours[] = {
+        &stand_boss_behaviour, &tr_task_behaviour, &tr_resources_behaviour, &tr_catalog_behaviour};
     if (stand.model != NULL) {
         struct tri_store_options options = {.folder = "model",
                                             .durability = TR_DURABILITY_FULL,
@@ -208,6 +209,22 @@ void stand_begin(const char *yaml, bool is_durable)
     stand.model = is_durable ? tri_model_new() : NULL;
     open_stage();
     stand.boss = stage_spawn(&stand.stage, &stand_boss_behaviour, NULL);
+    stand.bystanders = 1;
+}
+
+void stand_begin_resources(uint32_t puppets)
+{
+    stand.engine->resources = stage_spawn(&stand.stage, &tr_resources_behaviour, NULL);
+    stand.bystanders++;
+    struct tr_resource_quota quota = {.name = tr_text_of("puppets"), .slots = puppets};
+    stage_tell(&stand.stage, stand.engine->resources, &tr_resource_quota_schema, &quota);
+    stage_run(&stand.stage);
+}
+
+void stand_begin_catalog(void)
+{
+    stand.engine->catalog = stage_spawn(&stand.stage, &tr_catalog_behaviour, NULL);
+    stand.bystanders++;
 }
 
 static void close_stage(void)
@@ -271,7 +288,7 @@ static void read_inputs(const struct tr_interface *interface, const char *json,
     tr_report_fini(&report);
 }
 
-void stand_start(const struct stand_start *start)
+static void say_start(const struct stand_start *start)
 {
     uint32_t workflow = tr_graph_find_workflow(stand.compiled, tr_text_of("main"));
     assert_int_not_equal(workflow, TR_GRAPH_NONE);
@@ -301,6 +318,11 @@ void stand_start(const struct stand_start *start)
     stage_tell(&stand.stage, stand.boss, &tr_boss_go_schema, &go);
     free(packed);
     tr_buffer_fini(&inputs);
+}
+
+void stand_start(const struct stand_start *start)
+{
+    say_start(start);
     stage_run(&stand.stage);
 }
 
@@ -395,7 +417,6 @@ static void speak(const struct tri_heading *heading, const struct tr_schema *sch
                   const void *body)
 {
     stage_send(&stand.stage, 0, heading, schema, body);
-    stage_run(&stand.stage);
 }
 
 void stand_answer(const struct outside_message *call, const struct tr_schema *schema,
@@ -412,11 +433,85 @@ void stand_answer(const struct outside_message *call, const struct tr_schema *sc
     speak(&heading, schema, body);
 }
 
-void stand_say(uint16_t service, const struct tr_schema *schema, const void *body)
+void stand_say_to(struct tr_ref task, uint16_t service, const struct tr_schema *schema,
+                  const void *body)
 {
     struct tri_heading heading = {
-        .kind = TR_KIND_TELL, .from = {{0, service}, 0}, .to = child(), .sequence = 1};
+        .kind = TR_KIND_TELL, .from = {{0, service}, 0}, .to = task, .sequence = 1};
     speak(&heading, schema, body);
+}
+
+void stand_say(uint16_t service, const struct tr_schema *schema, const void *body)
+{
+    stand_say_to(child(), service, schema, body);
+    stage_run(&stand.stage);
+}
+
+struct tr_ref stand_child(void)
+{
+    return child();
+}
+
+void stand_abort_one(struct tr_ref task)
+{
+    struct tr_node_abort abort = {.phase = TR_NODE_PHASE_ABORTED};
+    stage_tell(&stand.stage, task, &tr_node_abort_schema, &abort);
+    stage_run(&stand.stage);
+}
+
+void stand_kill(struct tr_ref task)
+{
+    struct tri_heading heading = {
+        .kind = TR_KIND_CONTROL, .from = stand.boss, .to = task, .sequence = 1};
+    speak(&heading, &tr_exit_schema, &(struct tr_exit){.reason = -TR_KILLED});
+    stage_run(&stand.stage);
+}
+
+void stand_serve(stand_service *serve)
+{
+    while (stand.served < stand_look_outside()) {
+        serve(&stand.outside[stand.served++]);
+    }
+}
+
+void stand_run(stand_service *serve)
+{
+    stage_run(&stand.stage);
+    while (stand.served < stand_look_outside()) {
+        stand_serve(serve);
+        stage_run(&stand.stage);
+    }
+}
+
+uint32_t stand_ends(void)
+{
+    return ((const struct tr_boss *)tri_actor_state(stage_actor(&stand.stage, stand.boss)))->ended;
+}
+
+bool stand_run_with_crash(const struct stand_start *start, stand_service *serve, uint32_t turns,
+                          uint64_t milliseconds)
+{
+    say_start(start);
+    tri_voice_flush(&stand.stage.host.voice);
+    uint32_t turn = 0;
+    uint32_t idle = 0;
+    while (turn < turns && stand_ends() == 0 && idle < 2) {
+        idle = stage_step(&stand.stage) ? 0 : idle + 1;
+        stand_serve(serve);
+        turn++;
+    }
+    bool is_early = turn == turns;
+    stand_crash();
+    /* What was said to the boss itself may be lost: then it is as if nobody had asked. */
+    if (stand_ends() == 0 && stage_actor_count(&stand.stage) <= stand.bystanders) {
+        say_start(start);
+    }
+    stand_run(serve);
+    for (uint64_t i = 0; i < milliseconds && stand_ends() == 0; i++) {
+        stage_advance(&stand.stage, 1);
+        stand_run(serve);
+    }
+    return is_early;
 }
 
 const char *stand_outputs(void)

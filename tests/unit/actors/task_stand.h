@@ -15,13 +15,17 @@
 #define TR_PUPPET_STATE_FIELDS(FIELD, ARRAY) \
     FIELD(u64, events, 1, 0)                 \
     FIELD(u64, call, 1, 0)                   \
-    ARRAY(text, words, 5000, 1, 0)
-#define TR_BOSS_FIELDS(FIELD, ARRAY) FIELD(ref, child, 1, 0)
+    ARRAY(text, words, 5000, 2, 0)
+#define TR_BOSS_FIELDS(FIELD, ARRAY) \
+    FIELD(ref, child, 1, 0)          \
+    FIELD(u32, ended, 1, 0)
 #define TR_BOSS_GO_FIELDS(FIELD, ARRAY) FIELD(bytes, start, 1, 0)
-#define TR_OUTSIDE_FIELDS(FIELD, ARRAY) FIELD(u64, number, 1, 0)
+#define TR_OUTSIDE_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, number, 1, 0)            \
+    FIELD(text, key, 1, 0)
 
 #define TASK_STAND_SCHEMAS(S)                                           \
-    S(puppet_state, 61100, TR_STATE, 1, 0, TR_PUPPET_STATE_FIELDS)      \
+    S(puppet_state, 61100, TR_STATE, 2, 0, TR_PUPPET_STATE_FIELDS)      \
     S(boss, 61101, TR_STATE, 1, 0, TR_BOSS_FIELDS)                      \
     S(boss_go, 61100, TR_MESSAGE, 1, TR_DURABLE, TR_BOSS_GO_FIELDS)     \
     S(outside_ask, 61101, TR_MESSAGE, 1, TR_DURABLE, TR_OUTSIDE_FIELDS) \
@@ -55,6 +59,7 @@ struct task_stand {
     uint64_t graph;
     const struct tr_graph *compiled;
     struct tr_ref boss;
+    uint32_t bystanders; /* actors that are there without a task */
 
     /* What the boss heard. */
     uint32_t ended_count;
@@ -72,6 +77,7 @@ struct task_stand {
 
     struct outside_message outside[STAND_OUTSIDE_MAX];
     uint32_t outside_count;
+    uint32_t served;
 };
 
 extern struct task_stand stand;
@@ -106,13 +112,43 @@ uint32_t stand_look_outside(void);
 const struct outside_message *stand_outside_last(const struct tr_schema *schema);
 uint32_t stand_outside_times(const struct tr_schema *schema);
 
+/* Begins the engine's services and tells the engine of them. */
+void stand_begin_resources(uint32_t puppets);
+void stand_begin_catalog(void);
+
 /* Answers a call, or says something without one (`kind` TR_KIND_TELL). */
 void stand_answer(const struct outside_message *call, const struct tr_schema *schema,
                   const void *body);
 void stand_say(uint16_t service, const struct tr_schema *schema, const void *body);
+void stand_say_to(struct tr_ref task, uint16_t service, const struct tr_schema *schema,
+                  const void *body);
 
-/* Says node_abort in the boss's place. */
+/* Lets the boss say node_abort to the task begun last, or to one of several. */
 void stand_abort(uint8_t phase, bool is_hard);
+void stand_abort_one(struct tr_ref task);
+
+/* Ends a task without a word, as nothing in the engine does. */
+void stand_kill(struct tr_ref task);
+
+/* The task begun last. */
+struct tr_ref stand_child(void);
+
+/* Shows each message that has left and was not shown yet to `serve`, which may answer. */
+typedef void stand_service(const struct outside_message *message);
+void stand_serve(stand_service *serve);
+
+/* Lets things happen, with a service, until nothing happens any more. */
+void stand_run(stand_service *serve);
+
+/*
+ * Runs a task to its end with a crash after `turns` turns of the stage; false: it had ended before.
+ * Timers within `milliseconds` behind that come due.
+ */
+bool stand_run_with_crash(const struct stand_start *start, stand_service *serve, uint32_t turns,
+                          uint64_t milliseconds);
+
+/* How often the boss has heard an end, by its own state, which no crash lies about. */
+uint32_t stand_ends(void);
 
 /* The outputs that the boss heard, as JSON: a list of values. */
 const char *stand_outputs(void);

@@ -458,7 +458,7 @@ static void test_a_failure_is_seen_with_code_and_message(void **state)
     assert_int_equal(tr_element_block_unpack(op->data, 1, &row), 0);
     char text[512];
     snprintf(text, sizeof text, "%.*s", (int)row.entries.size, row.entries.data);
-    assert_non_null(strstr(text, "[3,1,"));
+    assert_non_null(strstr(text, "[3,0,"));
     assert_non_null(strstr(text, "\"Odd\""));
     array_stand_close();
 }

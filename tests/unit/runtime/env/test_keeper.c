@@ -362,6 +362,26 @@ static void turns_are_taken(void **state)
     assert_int_equal(fixture_count(fixture, &tr_process_started_schema), 3);
 }
 
+/* Who waits when an engine dies is told to the next one that asks about it, when its turn comes. */
+static void an_heir_hears_of_starts(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    fixture->running_max = 1;
+    fixture_connect(fixture);
+    struct job first = {.key = "first", .act = {"heed", "pids"}, .grace_ms = 5000};
+    struct job second = {.key = "second", .act = {"exit", "0"}};
+    fixture_start(fixture, &first);
+    fixture_await(fixture, &tr_process_started_schema, "first");
+    fixture_start(fixture, &second);
+    expect_phase(fixture, "second", TR_PROCESS_STARTING);
+    fixture_disconnect(fixture);
+    fixture_connect(fixture);
+    expect_phase(fixture, "second", TR_PROCESS_STARTING);
+    fixture_stop(fixture, "first", 0);
+    fixture_await(fixture, &tr_process_started_schema, "second");
+    fixture_await(fixture, &tr_process_ended_schema, "second");
+}
+
 /* Whatever a process leaves behind is killed when it ends: its group, its daemons, a chain. */
 static void nothing_is_left_behind(void **state)
 {
@@ -484,6 +504,7 @@ int main(int count, char **arguments)
         TEST(timeout_kills_after_grace),
         TEST(stop_may_come_again),
         TEST(turns_are_taken),
+        TEST(an_heir_hears_of_starts),
         TEST(nothing_is_left_behind),
         TEST(daemons_live_as_long_as_their_process),
         TEST(no_zombies_are_left),

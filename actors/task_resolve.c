@@ -1,0 +1,205 @@
+/*
+ * Walking over the paths in slots. The walk is tr_literal_map_paths', which shows each path and
+ * writes the rest of the value as it is.
+ */
+#include "actors/task_resolve.h"
+
+#include <string.h>
+
+#include "actors/value.h"
+
+bool tri_is_local(struct tr_text uri)
+{
+    static const char scheme[] = "file://";
+    return (uri.size > 0 && uri.data[0] == '/') ||
+           (uri.size >= sizeof scheme && memcmp(uri.data, scheme, sizeof scheme - 1) == 0);
+}
+
+static bool holds_paths(const struct tr_type *type)
+{
+    if (type->kind == TR_TYPE_FILE || type->kind == TR_TYPE_DIRECTORY) {
+        return true;
+    }
+    for (uint32_t i = 0; type->parts != NULL && i < type->count; i++) {
+        if (holds_paths(type->parts[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tri_may_hold_paths(const struct tr_variables *variables)
+{
+    for (uint32_t i = 0; i < variables->count; i++) {
+        if (holds_paths(variables->items[i].type)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------- walk */
+
+struct walk {
+    struct tri_task *task;
+    const struct tri_resolver *resolver;
+    int (*visit)(struct walk *walk, struct tr_blob blob, struct tr_buffer *buffer);
+    uint32_t number;         /* of the path in hand */
+    struct tr_buffer *notes; /* to be added to those that are kept */
+    struct tr_cursor said;   /* what was said, in order */
+    struct tr_text found;
+    bool is_asked;
+};
+
+static int visit(void *self, const struct tr_type *type, struct tr_blob blob,
+                 struct tr_buffer *buffer)
+{
+    struct walk *walk = self;
+    (void)type;
+    int error = walk->visit(walk, blob, buffer);
+    walk->number++;
+    return error;
+}
+
+static bool is_left_out(const struct tri_resolver *resolver, uint32_t index)
+{
+    for (uint32_t i = 0; i < resolver->left_out_count; i++) {
+        if (resolver->left_out[i] == index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Goes over all slots; those that lie elsewhere are passed by, being the same wherever they go. */
+static int walk_slots(struct walk *walk, struct tr_buffer *buffer)
+{
+    const struct tri_resolver *resolver = walk->resolver;
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(resolver->slots, &cursor);
+    if (cursor.error != 0 || count != resolver->variables->count) {
+        return TR_MALFORMED;
+    }
+    tr_buffer_array(buffer, count - resolver->left_out_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tr_type *type = resolver->variables->items[i].type;
+        struct tr_bytes slot = tr_read_any(&cursor);
+        struct tr_offloaded where;
+        if (cursor.error != 0) {
+            return TR_MALFORMED;
+        }
+        if (is_left_out(resolver, i)) {
+            continue;
+        }
+        if (!holds_paths(type) || tr_slot_is_offloaded(slot, &where)) {
+            tr_buffer_add(buffer, slot.data, slot.size);
+            continue;
+        }
+        int error = tr_literal_map_paths(type, slot, visit, walk, buffer);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return buffer->error;
+}
+
+/* ------------------------------------------------------------------- next */
+
+/* The error that ends a walk that has found what it looked for. */
+#define FOUND TR_EXISTS
+
+static int visit_next(struct walk *walk, struct tr_blob blob, struct tr_buffer *buffer)
+{
+    struct tri_task *task = walk->task;
+    tr_buffer_nil(buffer);
+    if (walk->number < task->state->cursor) {
+        return 0;
+    }
+    if (!walk->resolver->wants(task, blob.uri)) {
+        tr_buffer_nil(walk->notes);
+        task->state->cursor++;
+        return 0;
+    }
+    int error = walk->resolver->ask(task, blob.uri);
+    walk->is_asked = error == 0;
+    return error != 0 ? error : FOUND;
+}
+
+int tri_resolve_next(struct tri_task *task, const struct tri_resolver *resolver, bool *is_done)
+{
+    struct tr_buffer notes;
+    struct tr_buffer rest;
+    tr_buffer_init(&notes, 0);
+    tr_buffer_init(&rest, 0);
+    struct walk walk = {.task = task, .resolver = resolver, .visit = visit_next, .notes = &notes};
+    int error = walk_slots(&walk, &rest);
+    error = error == FOUND ? 0 : error;
+    error = error != 0 ? error : notes.error;
+    if (error == 0 && notes.size > 0) {
+        error = tri_span_add(task, TRI_SPAN_URIS, tr_buffer_bytes(&notes));
+    }
+    *is_done = !walk.is_asked;
+    tr_buffer_fini(&notes);
+    tr_buffer_fini(&rest);
+    return error;
+}
+
+int tri_resolve_note(struct tri_task *task, struct tr_bytes said)
+{
+    task->state->cursor++;
+    return tri_span_add(task, TRI_SPAN_URIS, said);
+}
+
+static int visit_current(struct walk *walk, struct tr_blob blob, struct tr_buffer *buffer)
+{
+    tr_buffer_nil(buffer);
+    if (walk->number < walk->task->state->cursor) {
+        return 0;
+    }
+    walk->found = blob.uri;
+    return FOUND;
+}
+
+int tri_resolve_current(struct tri_task *task, const struct tri_resolver *resolver,
+                        struct tr_text *uri)
+{
+    struct tr_buffer rest;
+    tr_buffer_init(&rest, 0);
+    struct walk walk = {.task = task, .resolver = resolver, .visit = visit_current};
+    int error = walk_slots(&walk, &rest);
+    tr_buffer_fini(&rest);
+    *uri = walk.found;
+    return error == FOUND ? 0 : error != 0 ? error : TR_NOT_FOUND;
+}
+
+/* ------------------------------------------------------------------ apply */
+
+static int visit_apply(struct walk *walk, struct tr_blob blob, struct tr_buffer *buffer)
+{
+    struct tr_bytes said = tr_read_any(&walk->said);
+    if (walk->said.error != 0) {
+        return TR_MALFORMED;
+    }
+    struct tr_cursor cursor = tr_cursor_of(said);
+    if (walk->resolver->is_content) {
+        if (tr_read_nil(&cursor)) {
+            tr_buffer_text_value(buffer, blob.uri);
+        } else {
+            tr_buffer_add(buffer, said.data, said.size);
+        }
+        return buffer->error;
+    }
+    struct tr_text uri = tr_read_nil(&cursor) ? blob.uri : tr_read_text(&cursor);
+    tr_write_blob(buffer, (struct tr_blob){.uri = uri, .format = blob.format});
+    return cursor.error != 0 ? TR_MALFORMED : buffer->error;
+}
+
+int tri_resolve_apply(struct tri_task *task, const struct tri_resolver *resolver,
+                      struct tr_buffer *buffer)
+{
+    struct tr_bytes said = {0};
+    int error = task->state->uris_bytes == 0 ? 0 : tri_span_get(task, TRI_SPAN_URIS, &said);
+    struct walk walk = {
+        .task = task, .resolver = resolver, .visit = visit_apply, .said = tr_cursor_of(said)};
+    return error != 0 ? error : walk_slots(&walk, buffer);
+}

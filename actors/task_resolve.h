@@ -1,0 +1,46 @@
+/*
+ * Paths in values, one after the other: asking a service about each, and putting what it says in
+ * their places. The cache's digests, fetched inputs and kept outputs are all made so.
+ *
+ * Paths are numbered as they stand in the slots. `state->cursor` of them are done; what was said of
+ * each is in the span of URIs, nil where nothing was asked, so that a crash costs one question.
+ */
+#ifndef TR_ACTORS_TASK_RESOLVE_H
+#define TR_ACTORS_TASK_RESOLVE_H
+
+#include "actors/task.h"
+
+/* What to do with the paths of some slots. */
+struct tri_resolver {
+    const struct tr_variables *variables;
+    struct tr_bytes slots;
+    /* Positions of variables that are left out, ascending. */
+    const uint32_t *left_out;
+    uint32_t left_out_count;
+    bool (*wants)(struct tri_task *task, struct tr_text uri);
+    int (*ask)(struct tri_task *task, struct tr_text uri); /* by tri_task_call */
+    bool is_content; /* what was said is content for a key, not another URI */
+};
+
+/* Whether any value of the variables may hold a path. */
+bool tri_may_hold_paths(const struct tr_variables *variables);
+
+/* Asks about the next path that is wanted; `is_done`: there is none. */
+TR_MUST_USE int tri_resolve_next(struct tri_task *task, const struct tri_resolver *resolver,
+                                 bool *is_done);
+
+/* Notes what was said of the path that was asked about. */
+TR_MUST_USE int tri_resolve_note(struct tri_task *task, struct tr_bytes said);
+
+/* The path that was asked about last. */
+TR_MUST_USE int tri_resolve_current(struct tri_task *task, const struct tri_resolver *resolver,
+                                    struct tr_text *uri);
+
+/* Appends the slots with what was said in the place of each path; one that was not stays. */
+TR_MUST_USE int tri_resolve_apply(struct tri_task *task, const struct tri_resolver *resolver,
+                                  struct tr_buffer *buffer);
+
+/* Whether a URI is a path of this machine. */
+bool tri_is_local(struct tr_text uri);
+
+#endif

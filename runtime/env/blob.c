@@ -1,0 +1,388 @@
+/*
+ * The blob store as a folder: opening it, names and URIs, putting, reading and digesting.
+ */
+#include "runtime/env/blob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/env/blob_inside.h"
+#include "runtime/memory.h"
+#include "schemas/error.h"
+
+/* ---- Words. --------------------------------------------------------------------------------- */
+
+int tri_blob_explain(struct tri_blobs *blobs, int error, const char *what)
+{
+    bool is_system = error == TR_SYSTEM || error == TR_NOT_FOUND || error == TR_STORE_FULL;
+    return tri_blob_refuse(blobs, error, what,
+                           is_system && errno != 0 ? strerror(errno) : tr_error_text(error));
+}
+
+int tri_blob_refuse(struct tri_blobs *blobs, int error, const char *what, const char *words)
+{
+    snprintf(blobs->words, sizeof blobs->words, "%.300s: %s", what, words);
+    return error;
+}
+
+const char *tri_blobs_words(const struct tri_blobs *blobs)
+{
+    return blobs->words;
+}
+
+/* ---- Opening. ------------------------------------------------------------------------------- */
+
+static int open_folders(struct tri_blobs *blobs, const char *store_folder)
+{
+    char real[PATH_MAX];
+    blobs->store = open(store_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (blobs->store < 0 || realpath(store_folder, real) == NULL) {
+        return TR_SYSTEM;
+    }
+    int size = snprintf(blobs->path, sizeof blobs->path, "%s/%s", real, TRI_BLOBS_FOLDER);
+    if (size < 0 || (size_t)size + NAME_MAX + 2 >= sizeof blobs->path) {
+        return TR_LIMIT;
+    }
+    int error = tri_below_folder(blobs->store, tr_text_of(TRI_BLOBS_FOLDER), 0755, &blobs->folder);
+    if (error == 0) {
+        error =
+            tri_below_folder(blobs->folder, tr_text_of(TRI_BLOBS_NEW_FOLDER), 0700, &blobs->fresh);
+    }
+    if (error == 0) {
+        error = tri_below_folder(blobs->folder, tr_text_of(TRI_BLOBS_PIECES_FOLDER), 0700,
+                                 &blobs->pieces);
+    }
+    return error != 0 ? error : tri_below_empty(blobs->fresh);
+}
+
+int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping, struct tri_blobs **out)
+{
+    static const atomic_bool never = false;
+    struct tri_blobs *blobs = tr_alloc_zero(1, sizeof *blobs);
+    if (blobs == NULL) {
+        return TR_MEMORY;
+    }
+    blobs->store = -1;
+    blobs->folder = -1;
+    blobs->fresh = -1;
+    blobs->pieces = -1;
+    blobs->is_stopping = is_stopping != NULL ? is_stopping : &never;
+    blobs->copy = tr_alloc(TRI_BLOB_COPY_BYTES);
+    int error = blobs->copy != NULL ? open_folders(blobs, store_folder) : TR_MEMORY;
+    if (error != 0) {
+        tri_blobs_close(blobs);
+        return error;
+    }
+    *out = blobs;
+    return 0;
+}
+
+void tri_blobs_close(struct tri_blobs *blobs)
+{
+    if (blobs == NULL) {
+        return;
+    }
+    const int descriptors[] = {blobs->pieces, blobs->fresh, blobs->folder, blobs->store};
+    for (size_t i = 0; i < TR_COUNT_OF(descriptors); i++) {
+        if (descriptors[i] >= 0) {
+            close(descriptors[i]);
+        }
+    }
+    tr_free(blobs->copy);
+    tr_free(blobs);
+}
+
+/* ---- Names. --------------------------------------------------------------------------------- */
+
+void tri_blob_new_name(struct tri_blobs *blobs, char name[32])
+{
+    snprintf(name, 32, "%llu", (unsigned long long)blobs->made++);
+}
+
+static int hex_value(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Whether a path is a blob of this store, as a whole; then its name gives the digest. */
+static bool is_blob(const struct tri_blobs *blobs, const char *path,
+                    uint8_t digest[TRI_BLOB_DIGEST_BYTES])
+{
+    size_t size = strlen(blobs->path);
+    if (strncmp(path, blobs->path, size) != 0 || path[size] != '/' ||
+        strlen(path + size + 1) < TRI_BLOB_HEX_BYTES || strchr(path + size + 1, '/') != NULL) {
+        return false;
+    }
+    const char *hex = path + size + 1;
+    for (size_t i = 0; i < TRI_BLOB_DIGEST_BYTES; i++) {
+        int high = hex_value(hex[2 * i]);
+        int low = hex_value(hex[2 * i + 1]);
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        digest[i] = (uint8_t)(high << 4 | low);
+    }
+    return hex[TRI_BLOB_HEX_BYTES] == '\0' || hex[TRI_BLOB_HEX_BYTES] == '-';
+}
+
+/* A byte of a hint as it stands in a name: what no shell, URI or eye takes for anything else. */
+static char tame(char c)
+{
+    bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '.' || c == '-' || c == '_';
+    return (char)(is_kept ? c : '_');
+}
+
+/* DIGEST or DIGEST-NAME. Of a long hint the end is kept, for its ending. */
+static void name_blob(const struct tri_blob *blob, struct tr_text hint, char name[NAME_MAX + 1])
+{
+    size_t size = hint.size < TR_BLOB_HINT_BYTES_MAX ? hint.size : TR_BLOB_HINT_BYTES_MAX;
+    const char *from = hint.data + (hint.size - size);
+    sodium_bin2hex(name, NAME_MAX + 1, blob->digest, sizeof blob->digest);
+    if (size > 0) {
+        name[TRI_BLOB_HEX_BYTES] = '-';
+        for (size_t i = 0; i < size; i++) {
+            name[TRI_BLOB_HEX_BYTES + 1 + i] = tame(from[i]);
+        }
+        name[TRI_BLOB_HEX_BYTES + 1 + size] = '\0';
+    }
+}
+
+/* Gives it its name; false with errno. A content that has this name already is the same one. */
+static bool put_in_place(struct tri_blobs *blobs, int folder, const char *name, const char *place,
+                         bool is_kept, bool *is_there)
+{
+    int result = is_kept ? linkat(folder, name, blobs->folder, place, 0)
+                         : renameat2(folder, name, blobs->folder, place, RENAME_NOREPLACE);
+    if (result != 0 && errno == EINVAL && !is_kept) {
+        /* A file system without that flag: a file replaces its equal, a folder does not. */
+        result = renameat(folder, name, blobs->folder, place);
+    }
+    *is_there = result != 0 && (errno == EEXIST || errno == ENOTEMPTY);
+    return result == 0 || *is_there;
+}
+
+int tri_blob_settle(struct tri_blobs *blobs, int folder, const char *name, struct tr_text hint,
+                    bool is_kept, struct tri_blob *blob)
+{
+    char place[NAME_MAX + 1];
+    name_blob(blob, hint, place);
+    blob->has_digest = true;
+    int size = snprintf(blob->uri, sizeof blob->uri, "%s/%s", blobs->path, place);
+    TR_ASSERT(size > 0 && (size_t)size < sizeof blob->uri); /* its folder's name leaves room */
+    bool is_there = false;
+    if (!put_in_place(blobs, folder, name, place, is_kept, &is_there)) {
+        return tri_blob_explain(blobs, tri_below_error(), blob->uri);
+    }
+    if (is_there && !is_kept) {
+        (void)!tri_below_remove(folder, tr_text_of(name));
+    }
+    return fsync(blobs->folder) == 0 ? 0 : tri_blob_explain(blobs, TR_SYSTEM, blobs->path);
+}
+
+/* ---- URIs. ---------------------------------------------------------------------------------- */
+
+#define FILE_SCHEME "file://"
+#define LOCALHOST "localhost"
+
+static bool begins_with(struct tr_text text, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    return text.size >= size && memcmp(text.data, prefix, size) == 0;
+}
+
+/* Copies the path of a file URI with its %XX in place. */
+static bool decode(struct tr_text encoded, char *path)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < encoded.size; i++) {
+        char c = encoded.data[i];
+        if (c == '%') {
+            int high = i + 2 < encoded.size ? hex_value((char)(encoded.data[i + 1] | 0x20)) : -1;
+            int low = i + 2 < encoded.size ? hex_value((char)(encoded.data[i + 2] | 0x20)) : -1;
+            if (high < 0 || low < 0) {
+                return false;
+            }
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        path[at++] = c;
+    }
+    path[at] = '\0';
+    return strlen(path) == at;
+}
+
+int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_KEEPER_PATH_BYTES_MAX])
+{
+    char shown[256];
+    snprintf(shown, sizeof shown, "%.*s", (int)(uri.size < 250 ? uri.size : 250), uri.data);
+    if (uri.size >= TR_KEEPER_PATH_BYTES_MAX) {
+        return tri_blob_refuse(blobs, TR_LIMIT, shown, "it is too long for a path");
+    }
+    struct tr_text encoded = uri;
+    if (begins_with(uri, FILE_SCHEME)) {
+        size_t skipped = strlen(FILE_SCHEME);
+        encoded = (struct tr_text){uri.data + skipped, uri.size - skipped};
+        skipped = begins_with(encoded, LOCALHOST "/") ? strlen(LOCALHOST) : 0;
+        encoded = (struct tr_text){encoded.data + skipped, encoded.size - skipped};
+        if (!begins_with(encoded, "/") || !decode(encoded, path)) {
+            return tri_blob_refuse(blobs, TR_INVALID, shown, "it is no proper file URI");
+        }
+        return 0;
+    }
+    if (!begins_with(uri, "/") || memchr(uri.data, 0, uri.size) != NULL) {
+        return tri_blob_refuse(blobs, TR_INVALID, shown,
+                               "it is neither an absolute path nor a file URI");
+    }
+    memcpy(path, uri.data, uri.size);
+    path[uri.size] = '\0';
+    return 0;
+}
+
+/* ---- What is asked for. --------------------------------------------------------------------- */
+
+/* Fills in what a look at the file tells. */
+static int look(struct tri_blobs *blobs, const char *path, struct tri_blob *blob)
+{
+    struct stat status;
+    errno = 0;
+    if (stat(path, &status) != 0) {
+        return tri_blob_explain(blobs, tri_below_error(), path);
+    }
+    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+        return tri_blob_refuse(blobs, TR_INVALID, path, "it is neither a file nor a folder");
+    }
+    snprintf(blob->uri, sizeof blob->uri, "%s", path);
+    blob->is_directory = S_ISDIR(status.st_mode);
+    blob->size = blob->is_directory ? 0 : (uint64_t)status.st_size;
+    blob->has_digest = is_blob(blobs, path, blob->digest);
+    return 0;
+}
+
+/* The last part of a path, as a hint. */
+static struct tr_text last_part(const char *path)
+{
+    size_t end = strlen(path);
+    while (end > 0 && path[end - 1] == '/') {
+        end--;
+    }
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/') {
+        begin--;
+    }
+    return (struct tr_text){.data = path + begin, .size = end - begin};
+}
+
+int tri_blob_put(struct tri_blobs *blobs, struct tr_text path, struct tr_text hint,
+                 struct tri_blob *out)
+{
+    char source[TR_KEEPER_PATH_BYTES_MAX];
+    char name[32];
+    struct tri_blob blob = {.size = 0};
+    int error = tri_blob_path(blobs, path, source);
+    if (error == 0) {
+        error = look(blobs, source, &blob);
+    }
+    if (error == 0 && !blob.has_digest) {
+        tri_blob_new_name(blobs, name);
+        error = tri_blob_walk(blobs, source, name, &blob);
+        if (error == 0) {
+            hint = hint.size > 0 ? hint : last_part(source);
+            error = tri_blob_settle(blobs, blobs->fresh, name, hint, false, &blob);
+        }
+        if (error != 0) {
+            (void)!tri_below_remove(blobs->fresh, tr_text_of(name));
+        }
+    }
+    if (error == 0) {
+        *out = blob;
+    }
+    return error;
+}
+
+int tri_blob_digest(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *out)
+{
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+    struct tri_blob blob = {.size = 0};
+    int error = tri_blob_path(blobs, uri, path);
+    if (error == 0) {
+        error = look(blobs, path, &blob);
+    }
+    if (error == 0 && !blob.has_digest) {
+        error = tri_blob_walk(blobs, path, NULL, &blob);
+        blob.has_digest = true;
+    }
+    if (error == 0) {
+        *out = blob;
+    }
+    return error;
+}
+
+int tri_blob_fetch(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *out)
+{
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+    struct tri_blob blob = {.size = 0};
+    int error = tri_blob_path(blobs, uri, path);
+    if (error == 0) {
+        error = look(blobs, path, &blob);
+    }
+    if (error == 0) {
+        *out = blob;
+    }
+    return error;
+}
+
+static int read_at(struct tri_blobs *blobs, int fd, const char *path, uint64_t offset, size_t size,
+                   struct tri_buffer *bytes)
+{
+    int error = tri_buffer_reserve(bytes, size);
+    while (error == 0 && size > 0) {
+        ssize_t found = pread(fd, bytes->data + bytes->end, size, (off_t)offset);
+        if (found < 0 && errno == EINTR) {
+            continue;
+        }
+        if (found < 0) {
+            return tri_blob_explain(blobs, TR_SYSTEM, path);
+        }
+        if (found == 0) {
+            return 0;
+        }
+        bytes->end += (size_t)found;
+        offset += (uint64_t)found;
+        size -= (size_t)found;
+    }
+    return error != 0 ? tri_blob_explain(blobs, error, path) : 0;
+}
+
+int tri_blob_read(struct tri_blobs *blobs, struct tr_text uri, uint64_t offset, uint64_t size,
+                  struct tri_buffer *bytes, uint64_t *total)
+{
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+    struct stat status;
+    int error = tri_blob_path(blobs, uri, path);
+    if (error != 0) {
+        return error;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return tri_blob_explain(blobs, tri_below_error(), path);
+    }
+    tri_buffer_clear(bytes);
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        error = tri_blob_refuse(blobs, TR_INVALID, path, "it is no regular file");
+    } else if (offset < (uint64_t)status.st_size) {
+        uint64_t left = (uint64_t)status.st_size - offset;
+        uint64_t most = size < TR_BLOB_READ_BYTES_MAX ? size : TR_BLOB_READ_BYTES_MAX;
+        error = read_at(blobs, fd, path, offset, (size_t)(most < left ? most : left), bytes);
+    }
+    if (error == 0) {
+        *total = (uint64_t)status.st_size;
+    }
+    close(fd);
+    return error;
+}

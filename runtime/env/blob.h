@@ -1,0 +1,107 @@
+/*
+ * The blob store: files, folders and large values by their content, in the store's folder, and
+ * small documents of the engine's own.
+ *
+ * A blob's URI is the plain absolute path of a read-only file, or of a folder of such files:
+ * STORE/blobs/DIGEST or STORE/blobs/DIGEST-NAME, with the SHA-256 of the content in hexadecimal and
+ * a name for people and for programs that look at endings. It can be opened as it stands, and moves
+ * with nobody: a store that is copied elsewhere has its blobs fetched anew.
+ *
+ * A folder's digest is taken over a list of its entries, sorted by name: kind, whether it may be
+ * run, name, and the digest of the content; links count by where they lead.
+ *
+ * Whatever is stored is written under another name, synced, and renamed, and the folder is synced,
+ * before it is answered: there is all of a blob or none. To store something twice gives the same.
+ *
+ * Blocks on the disk; one thread. Errors of all of these: TR_NOT_FOUND, TR_INVALID, TR_LIMIT,
+ * TR_STORE_FULL, TR_CLOSED (told to stop), TR_MEMORY, TR_SYSTEM; tri_blobs_words has the words.
+ */
+#ifndef TR_RUNTIME_ENV_BLOB_H
+#define TR_RUNTIME_ENV_BLOB_H
+
+#include <stdatomic.h>
+
+#include "runtime/env/blob_limits.h"
+#include "runtime/env/buffer.h"
+#include "schemas/base.h"
+
+#define TRI_BLOB_DIGEST_BYTES 32
+
+struct tri_blobs;
+
+/* What is known of a blob, or of a local file. */
+struct tri_blob {
+    char uri[TR_KEEPER_PATH_BYTES_MAX];
+    bool has_digest;
+    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
+    uint64_t size; /* of all files together */
+    bool is_directory;
+};
+
+/*
+ * Opens the blob store of a store's folder and removes what an earlier engine left unfinished.
+ * What takes long ends as TR_CLOSED when `is_stopping` becomes true; NULL is fine.
+ */
+TR_MUST_USE int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping,
+                               struct tri_blobs **blobs);
+
+/* NULL is fine. */
+void tri_blobs_close(struct tri_blobs *blobs);
+
+/* The words of the last error. */
+const char *tri_blobs_words(const struct tri_blobs *blobs);
+
+/*
+ * Copies a local file or folder into the store. A blob of this store is given as it is. `hint` may
+ * be empty: then the path's own last part is part of the name.
+ */
+TR_MUST_USE int tri_blob_put(struct tri_blobs *blobs, struct tr_text path, struct tr_text hint,
+                             struct tri_blob *blob);
+
+/*
+ * Writes a piece of the value that has this name (a name below) until it is whole. Pieces come in
+ * their order and may come again; a piece is synced when this returns. With the last one the value
+ * becomes a blob; with any other `blob` has its size so far and no URI.
+ */
+TR_MUST_USE int tri_blob_write(struct tri_blobs *blobs, struct tr_text name, uint64_t offset,
+                               struct tr_bytes bytes, bool is_last, struct tri_blob *blob);
+
+/* Reads at most `size` bytes of a local file, and no more than TR_BLOB_READ_BYTES_MAX; fewer at the
+ * end. They replace what is in `bytes`; `total` is the file's size. */
+TR_MUST_USE int tri_blob_read(struct tri_blobs *blobs, struct tr_text uri, uint64_t offset,
+                              uint64_t size, struct tri_buffer *bytes, uint64_t *total);
+
+/* The digest of a local file's or folder's content; a blob of this store has it in its name. */
+TR_MUST_USE int tri_blob_digest(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *blob);
+
+/*
+ * Makes what a URI names a local file: one that is local is given as it is, without a digest, when
+ * it exists. Any other kind of URI is TR_INVALID, by name.
+ */
+TR_MUST_USE int tri_blob_fetch(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *blob);
+
+/*
+ * For what somebody else writes: makes an empty file for it, named `name` until it is adopted as a
+ * blob or given up. The descriptor is the caller's. Adopting gives it up where it fails.
+ */
+TR_MUST_USE int tri_blob_begin(struct tri_blobs *blobs, char name[32], int *fd);
+TR_MUST_USE int tri_blob_adopt(struct tri_blobs *blobs, const char *name, struct tr_text hint,
+                               struct tri_blob *blob);
+void tri_blob_give_up(struct tri_blobs *blobs, const char *name);
+
+/*
+ * Removes blobs, and values that were never finished, which are older than `age_ms` and which
+ * `is_used` does not know by their URI. `removed` counts them.
+ */
+TR_MUST_USE int tri_blob_sweep(struct tri_blobs *blobs, uint64_t age_ms, void *self,
+                               bool (*is_used)(void *self, const char *uri), uint64_t *removed);
+
+/* Reads a document below the store's folder behind what is in `bytes`. TR_NOT_FOUND. */
+TR_MUST_USE int tri_document_get(struct tri_blobs *blobs, struct tr_text path,
+                                 struct tri_buffer *bytes);
+
+/* Writes one, as a whole or not at all, synced; folders are made. */
+TR_MUST_USE int tri_document_put(struct tri_blobs *blobs, struct tr_text path,
+                                 struct tr_bytes bytes);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * Every limit of the blob store and of documents, once and by name.
+ */
+#ifndef TR_RUNTIME_ENV_BLOB_LIMITS_H
+#define TR_RUNTIME_ENV_BLOB_LIMITS_H
+
+#include "runtime/env/keeper_limits.h"
+
+/* What one blob_read gives at most. */
+#define TR_BLOB_READ_BYTES_MAX (512U << 10)
+
+/* Folders within each other, and entries of one folder, that a blob may have. */
+#define TR_BLOB_DEPTH_MAX 64
+#define TR_BLOB_ENTRIES_MAX 1048576
+
+/* What of a hint, or of a file's own name, becomes part of a blob's name. */
+#define TR_BLOB_HINT_BYTES_MAX 100
+
+/* What is downloaded into one blob. */
+#define TR_BLOB_FETCH_BYTES_MAX (64ULL << 30)
+
+/* A document: with its envelope it fits into one message. */
+#define TR_DOCUMENT_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 16384)
+
+/* Why something could not be done, in words. */
+#define TR_BLOB_WORDS_BYTES_MAX 512
+
+#endif

@@ -1,0 +1,342 @@
+/*
+ * Walking files and folders: digesting their content, and copying it on the way. What is no file,
+ * folder or link that stays inside is refused by its name, since nobody could say what its content
+ * is. Names are sorted, so that the same folder has the same digest everywhere.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/env/blob_inside.h"
+#include "runtime/memory.h"
+#include "schemas/error.h"
+
+/* What begins the list that a folder's digest is taken over; another form gets another number. */
+#define LIST_HEAD "troupe folder 1\n"
+
+#define MODE_FILE 0444
+#define MODE_PROGRAM 0555
+#define MODE_FOLDER 0755
+
+/* One walk. */
+struct walk {
+    struct tri_blobs *blobs;
+    uint64_t size;
+    char path[TR_KEEPER_PATH_BYTES_MAX]; /* where it is, for words */
+};
+
+static int explain(struct walk *walk, int error)
+{
+    return tri_blob_explain(walk->blobs, error, walk->path);
+}
+
+/* ---- Files. --------------------------------------------------------------------------------- */
+
+int tri_blob_digest_file(struct tri_blobs *blobs, int fd, int copy, const char *what,
+                         struct tri_blob *blob)
+{
+    crypto_hash_sha256_state state;
+    crypto_hash_sha256_init(&state);
+    blob->size = 0;
+    for (;;) {
+        if (atomic_load_explicit(blobs->is_stopping, memory_order_relaxed)) {
+            return tri_blob_explain(blobs, TR_CLOSED, what);
+        }
+        ssize_t found = read(fd, blobs->copy, TRI_BLOB_COPY_BYTES);
+        if (found < 0 && errno == EINTR) {
+            continue;
+        }
+        if (found < 0) {
+            return tri_blob_explain(blobs, TR_SYSTEM, what);
+        }
+        if (found == 0) {
+            crypto_hash_sha256_final(&state, blob->digest);
+            return 0;
+        }
+        struct tr_bytes bytes = {.data = blobs->copy, .size = (size_t)found};
+        crypto_hash_sha256_update(&state, bytes.data, bytes.size);
+        blob->size += bytes.size;
+        int error = copy >= 0 ? tri_below_write_all(copy, bytes) : 0;
+        if (error != 0) {
+            return tri_blob_explain(blobs, error, what);
+        }
+    }
+}
+
+static bool is_program(const struct stat *status)
+{
+    return (status->st_mode & 0111) != 0;
+}
+
+/* Digests an open file, and copies it to `name` in `folder` unless that is negative. */
+static int walk_file(struct walk *walk, int fd, const struct stat *status, int folder,
+                     const char *name, uint8_t *digest)
+{
+    struct tri_blob blob;
+    int copy = -1;
+    if (folder >= 0) {
+        copy = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (copy < 0) {
+            return explain(walk, tri_below_error());
+        }
+    }
+    int error = tri_blob_digest_file(walk->blobs, fd, copy, walk->path, &blob);
+    if (error == 0 && copy >= 0 &&
+        (fchmod(copy, is_program(status) ? MODE_PROGRAM : MODE_FILE) != 0 || fsync(copy) != 0)) {
+        error = explain(walk, tri_below_error());
+    }
+    if (copy >= 0) {
+        close(copy);
+    }
+    if (error == 0) {
+        memcpy(digest, blob.digest, sizeof blob.digest);
+        walk->size += blob.size;
+    }
+    return error;
+}
+
+/* ---- Links. --------------------------------------------------------------------------------- */
+
+/* Whether a link in a folder so deep below the top leads to something below the top. */
+static bool stays_inside(const char *target, unsigned depth)
+{
+    long level = (long)depth;
+    if (target[0] == '/' || target[0] == '\0') {
+        return false;
+    }
+    for (const char *part = target; part != NULL && level >= 0;) {
+        size_t size = strcspn(part, "/");
+        if (size == 2 && memcmp(part, "..", 2) == 0) {
+            level--;
+        } else if (size > 0 && !(size == 1 && part[0] == '.')) {
+            level++;
+        }
+        part = part[size] == '/' ? part + size + 1 : NULL;
+    }
+    return level >= 0;
+}
+
+static int walk_link(struct walk *walk, int parent, const char *name, unsigned depth, int folder,
+                     uint8_t *digest)
+{
+    char target[TR_KEEPER_PATH_BYTES_MAX];
+    ssize_t size = readlinkat(parent, name, target, sizeof target - 1);
+    if (size < 0) {
+        return explain(walk, tri_below_error());
+    }
+    target[size] = '\0';
+    if (!stays_inside(target, depth)) {
+        return tri_blob_refuse(walk->blobs, TR_INVALID, walk->path,
+                               "a link that leads out of the folder cannot be stored");
+    }
+    if (folder >= 0 && symlinkat(target, folder, name) != 0) {
+        return explain(walk, tri_below_error());
+    }
+    crypto_hash_sha256(digest, (const uint8_t *)target, (size_t)size);
+    return 0;
+}
+
+/* ---- Folders. ------------------------------------------------------------------------------- */
+
+/* The names in a folder, sorted by their bytes. */
+struct names {
+    char **names;
+    size_t count;
+    size_t capacity;
+};
+
+static void names_fini(struct names *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        tr_free(names->names[i]);
+    }
+    tr_free(names->names);
+}
+
+static int names_add(struct names *names, const char *name)
+{
+    if (names->count == TR_BLOB_ENTRIES_MAX) {
+        return TR_LIMIT;
+    }
+    if (names->count == names->capacity) {
+        size_t capacity = names->capacity == 0 ? 64 : 2 * names->capacity;
+        char **grown = tr_realloc(names->names, capacity * sizeof *grown);
+        if (grown == NULL) {
+            return TR_MEMORY;
+        }
+        names->names = grown;
+        names->capacity = capacity;
+    }
+    char *copy = tr_text_copy(tr_text_of(name));
+    if (copy == NULL) {
+        return TR_MEMORY;
+    }
+    names->names[names->count++] = copy;
+    return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_names(int fd, struct names *names)
+{
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
+    if (folder == NULL) {
+        int error = tri_below_error();
+        if (copy >= 0) {
+            close(copy);
+        }
+        return error;
+    }
+    const struct dirent *entry;
+    int error = 0;
+    while (error == 0 && (errno = 0, entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            error = names_add(names, entry->d_name);
+        }
+    }
+    if (error == 0 && errno != 0) {
+        error = TR_SYSTEM;
+    }
+    closedir(folder);
+    if (names->count > 0) {
+        qsort(names->names, names->count, sizeof *names->names, compare);
+    }
+    return error;
+}
+
+static int walk_folder(struct walk *walk, int fd, unsigned depth, int folder, const char *name,
+                       uint8_t *digest);
+
+/* One entry that is a file or a folder; what it is was seen through its own descriptor. */
+static int walk_open(struct walk *walk, int parent, const char *name, unsigned depth, int folder,
+                     char *kind, uint8_t *digest)
+{
+    struct stat status;
+    int fd = openat(parent, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return explain(walk, tri_below_error());
+    }
+    int error;
+    if (fstat(fd, &status) != 0) {
+        error = explain(walk, TR_SYSTEM);
+    } else if (S_ISREG(status.st_mode)) {
+        *kind = is_program(&status) ? 'x' : 'f';
+        error = walk_file(walk, fd, &status, folder, name, digest);
+    } else if (S_ISDIR(status.st_mode)) {
+        *kind = 'd';
+        error = walk_folder(walk, fd, depth + 1, folder, name, digest);
+    } else {
+        error = tri_blob_refuse(walk->blobs, TR_INVALID, walk->path,
+                                "it is neither a file nor a folder");
+    }
+    close(fd);
+    return error;
+}
+
+static int walk_entry(struct walk *walk, int parent, const char *name, unsigned depth, int folder,
+                      crypto_hash_sha256_state *list)
+{
+    struct stat status;
+    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
+    char kind = 'l';
+    if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return explain(walk, tri_below_error());
+    }
+    bool may_open = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
+    int error;
+    if (S_ISLNK(status.st_mode)) {
+        error = walk_link(walk, parent, name, depth, folder, digest);
+    } else if (may_open) {
+        error = walk_open(walk, parent, name, depth, folder, &kind, digest);
+    } else {
+        error = tri_blob_refuse(walk->blobs, TR_INVALID, walk->path,
+                                "it is neither a file nor a folder");
+    }
+    if (error == 0) {
+        crypto_hash_sha256_update(list, (const uint8_t *)&kind, 1);
+        crypto_hash_sha256_update(list, digest, sizeof digest);
+        crypto_hash_sha256_update(list, (const uint8_t *)name, strlen(name) + 1);
+    }
+    return error;
+}
+
+/* All entries, in their order; `copy` is the folder they are copied to, or negative. */
+static int walk_entries(struct walk *walk, int fd, unsigned depth, int copy, uint8_t *digest)
+{
+    crypto_hash_sha256_state list;
+    struct names names = {0};
+    size_t size = strlen(walk->path);
+    int error = list_names(fd, &names);
+    if (error != 0) {
+        error = explain(walk, error);
+    }
+    crypto_hash_sha256_init(&list);
+    crypto_hash_sha256_update(&list, (const uint8_t *)LIST_HEAD, strlen(LIST_HEAD));
+    for (size_t i = 0; i < names.count && error == 0; i++) {
+        snprintf(walk->path + size, sizeof walk->path - size, "/%s", names.names[i]);
+        error = walk_entry(walk, fd, names.names[i], depth, copy, &list);
+        walk->path[size] = '\0';
+    }
+    names_fini(&names);
+    crypto_hash_sha256_final(&list, digest);
+    return error;
+}
+
+static int walk_folder(struct walk *walk, int fd, unsigned depth, int folder, const char *name,
+                       uint8_t *digest)
+{
+    int copy = -1;
+    if (depth > TR_BLOB_DEPTH_MAX) {
+        return tri_blob_refuse(walk->blobs, TR_LIMIT, walk->path,
+                               "folders lie too deep within each other");
+    }
+    if (folder >= 0) {
+        if (mkdirat(folder, name, MODE_FOLDER) != 0 ||
+            (copy = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)) < 0) {
+            return explain(walk, tri_below_error());
+        }
+    }
+    int error = walk_entries(walk, fd, depth, copy, digest);
+    if (error == 0 && copy >= 0 && fsync(copy) != 0) {
+        error = explain(walk, tri_below_error());
+    }
+    if (copy >= 0) {
+        close(copy);
+    }
+    return error;
+}
+
+int tri_blob_walk(struct tri_blobs *blobs, const char *path, const char *name,
+                  struct tri_blob *blob)
+{
+    struct walk walk = {.blobs = blobs};
+    struct stat status;
+    int folder = name != NULL ? blobs->fresh : -1;
+    snprintf(walk.path, sizeof walk.path, "%s", path);
+    errno = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        return explain(&walk, tri_below_error());
+    }
+    int error = TR_INVALID;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+        error = walk_file(&walk, fd, &status, folder, name, blob->digest);
+    } else if (S_ISDIR(status.st_mode)) {
+        error = walk_folder(&walk, fd, 0, folder, name, blob->digest);
+    } else {
+        error = tri_blob_refuse(blobs, TR_INVALID, path, "it is neither a file nor a folder");
+    }
+    close(fd);
+    blob->size = walk.size;
+    blob->is_directory = S_ISDIR(status.st_mode);
+    return error;
+}

@@ -1,0 +1,320 @@
+/*
+ * Between actors and the blob store: one thread, one call after the other; only downloads go on
+ * beside it.
+ */
+#include "runtime/host/files_service.h"
+
+#include "runtime/env/blob.h"
+#include "runtime/host/files_fetch.h"
+#include "runtime/memory.h"
+#include "schemas/files.h"
+
+#define WAIT_NS 200000000
+
+struct tri_files_service {
+    struct tri_service base;
+    struct tri_blobs *blobs;
+    struct tri_fetches *fetches;
+    struct tri_buffer bytes; /* of what is being read */
+};
+
+/* A call, as its handler gets it. */
+struct call {
+    struct tri_caller caller;
+    struct tr_bytes body;
+    uint8_t version;
+};
+
+/* ---- Answers. ------------------------------------------------------------------------------- */
+
+static void reply(struct tri_files_service *service, const struct call *call,
+                  const struct tr_schema *schema, const void *body)
+{
+    int error = tri_service_reply(&service->base, &call->caller, schema, body);
+    if (error != 0) {
+        atomic_store(&service->base.fatal, error);
+    }
+}
+
+/* Answers with what became of a blob. */
+static void reply_blob(struct tri_files_service *service, const struct call *call,
+                       const struct tri_blob *blob)
+{
+    struct tr_blob_stored stored = {
+        .uri = tr_text_of(blob->uri),
+        .digest = {blob->digest, blob->has_digest ? sizeof blob->digest : 0},
+        .size = blob->size,
+        .is_directory = blob->is_directory,
+    };
+    reply(service, call, &tr_blob_stored_schema, &stored);
+}
+
+static void fail_with(struct tri_files_service *service, const struct call *call, int error,
+                      struct tr_text words)
+{
+    /* A path may hold any bytes, a message only text. */
+    struct tr_blob_failed failed = {
+        .error = error,
+        .message = tr_utf8_valid(words) ? words : tr_text_of(tr_error_text(error)),
+    };
+    reply(service, call, &tr_blob_failed_schema, &failed);
+}
+
+static void fail(struct tri_files_service *service, const struct call *call, int error)
+{
+    fail_with(service, call, error, tr_text_of(tri_blobs_words(service->blobs)));
+}
+
+/* ---- Calls. Each gives an error that has words; what cannot be read fails as a call. --------- */
+
+static int take_put(struct tri_files_service *service, const struct call *call)
+{
+    struct tri_blob blob;
+    struct tr_blob_put put;
+    if (tr_blob_put_unpack(call->body, call->version, &put) != 0) {
+        return TR_MALFORMED;
+    }
+    int error = tri_blob_put(service->blobs, put.path, put.name_hint, &blob);
+    if (error == 0) {
+        reply_blob(service, call, &blob);
+    }
+    return error;
+}
+
+static int take_write(struct tri_files_service *service, const struct call *call)
+{
+    struct tri_blob blob;
+    struct tr_blob_write write;
+    if (tr_blob_write_unpack(call->body, call->version, &write) != 0) {
+        return TR_MALFORMED;
+    }
+    int error =
+        tri_blob_write(service->blobs, write.name, write.offset, write.bytes, write.is_last, &blob);
+    if (error == 0) {
+        reply_blob(service, call, &blob);
+    }
+    return error;
+}
+
+static int take_read(struct tri_files_service *service, const struct call *call)
+{
+    struct tr_blob_read read;
+    struct tr_blob_bytes answer;
+    if (tr_blob_read_unpack(call->body, call->version, &read) != 0) {
+        return TR_MALFORMED;
+    }
+    int error = tri_blob_read(service->blobs, read.uri, read.offset, read.size, &service->bytes,
+                              &answer.total);
+    if (error == 0) {
+        answer.bytes =
+            (struct tr_bytes){tri_buffer_front(&service->bytes), tri_buffer_size(&service->bytes)};
+        reply(service, call, &tr_blob_bytes_schema, &answer);
+    }
+    return error;
+}
+
+static int take_digest(struct tri_files_service *service, const struct call *call)
+{
+    struct tri_blob blob;
+    struct tr_blob_digest digest;
+    if (tr_blob_digest_unpack(call->body, call->version, &digest) != 0) {
+        return TR_MALFORMED;
+    }
+    int error = tri_blob_digest(service->blobs, digest.uri, &blob);
+    if (error == 0) {
+        reply_blob(service, call, &blob);
+    }
+    return error;
+}
+
+static int take_fetch(struct tri_files_service *service, const struct call *call)
+{
+    struct tri_blob blob;
+    struct tr_blob_fetch fetch;
+    if (tr_blob_fetch_unpack(call->body, call->version, &fetch) != 0) {
+        return TR_MALFORMED;
+    }
+    if (tri_fetch_can(fetch.uri)) {
+        int failed = tri_fetch_begin(service->fetches, fetch.uri, &call->caller);
+        if (failed != 0) {
+            fail_with(service, call, failed, tr_text_of(tr_error_text(failed)));
+        }
+        return 0; /* answered when it has ended */
+    }
+    int error = tri_blob_fetch(service->blobs, fetch.uri, &blob);
+    if (error == 0) {
+        reply_blob(service, call, &blob);
+    }
+    return error;
+}
+
+static int take_get(struct tri_files_service *service, const struct call *call)
+{
+    struct tr_document_get get;
+    if (tr_document_get_unpack(call->body, call->version, &get) != 0) {
+        return TR_MALFORMED;
+    }
+    tri_buffer_clear(&service->bytes);
+    int error = tri_document_get(service->blobs, get.path, &service->bytes);
+    if (error == 0 || error == TR_NOT_FOUND) {
+        struct tr_document document = {.is_found = error == 0};
+        document.bytes =
+            (struct tr_bytes){tri_buffer_front(&service->bytes), tri_buffer_size(&service->bytes)};
+        reply(service, call, &tr_document_schema, &document);
+    }
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
+static int take_document(struct tri_files_service *service, const struct call *call)
+{
+    struct tr_document_put put;
+    if (tr_document_put_unpack(call->body, call->version, &put) != 0) {
+        return TR_MALFORMED;
+    }
+    int error = tri_document_put(service->blobs, put.path, put.bytes);
+    if (error == 0) {
+        struct tr_document document = {.is_found = true};
+        reply(service, call, &tr_document_schema, &document);
+    }
+    return error;
+}
+
+static const struct {
+    const struct tr_schema *schema;
+    int (*take)(struct tri_files_service *service, const struct call *call);
+} call_kinds[] = {
+    {&tr_blob_put_schema, take_put},          {&tr_blob_write_schema, take_write},
+    {&tr_blob_read_schema, take_read},        {&tr_blob_digest_schema, take_digest},
+    {&tr_blob_fetch_schema, take_fetch},      {&tr_document_get_schema, take_get},
+    {&tr_document_put_schema, take_document},
+};
+
+static void take_call(struct tri_files_service *service, const uint8_t *envelope)
+{
+    struct call call = {
+        .caller = tri_caller_of(envelope),
+        .body = tr_envelope_body(envelope),
+        .version = tr_envelope_get(envelope, 8, version),
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(call_kinds); i++) {
+        if (tr_envelope_get(envelope, 16, type) == call_kinds[i].schema->id) {
+            int error = call_kinds[i].take(service, &call);
+            if (error == TR_MALFORMED) {
+                tri_service_refuse(&service->base, &call.caller, error);
+            } else if (error != 0) {
+                fail(service, &call, error);
+            }
+            return;
+        }
+    }
+    tri_service_refuse(&service->base, &call.caller, TR_UNKNOWN_TYPE);
+}
+
+static void take_frame(struct tri_files_service *service, const struct tri_frame *frame)
+{
+    struct tr_bytes bytes;
+    bool is_stored;
+    size_t size;
+    size_t offset = 0;
+    while (tri_frame_next(frame, &offset, &bytes, &is_stored)) {
+        if (tr_envelope_check(bytes, &size) == 0) {
+            take_call(service, bytes.data);
+            /* The next may take long, and nobody should wait for it. */
+            tri_voice_flush(&service->base.voice);
+        }
+    }
+}
+
+/* Answers those whose downloads have ended. */
+static void take_fetches(struct tri_files_service *service)
+{
+    struct tri_fetch *fetch;
+    while ((fetch = tri_fetches_next(service->fetches)) != NULL) {
+        struct call call = {.caller = fetch->caller};
+        struct tri_blob blob;
+        if (fetch->error != 0) {
+            tri_blob_give_up(service->blobs, fetch->name);
+            fail_with(service, &call, fetch->error, tr_text_of(fetch->words));
+        } else {
+            int error = tri_blob_adopt(service->blobs, fetch->name, tr_text_of(fetch->hint), &blob);
+            if (error == 0) {
+                reply_blob(service, &call, &blob);
+            } else {
+                fail(service, &call, error);
+            }
+        }
+        tri_fetch_free(fetch);
+    }
+}
+
+/* ---- The thread. ---------------------------------------------------------------------------- */
+
+static void *service_main(void *argument)
+{
+    struct tri_files_service *service = argument;
+    struct tri_service *base = &service->base;
+    int error = base->env->ops->link_open(base->env, TRI_PLACE_FILES, &base->voice.link);
+    if (error != 0) {
+        atomic_store(&base->fatal, error);
+        return NULL;
+    }
+    while (!atomic_load(&base->is_stopping)) {
+        struct tri_frame frame;
+        while (!atomic_load(&base->is_stopping) &&
+               tri_link_receive(base->voice.link, &frame) == 0) {
+            take_frame(service, &frame);
+            tri_link_release(base->voice.link, &frame);
+        }
+        take_fetches(service);
+        tri_voice_flush(&base->voice);
+        tri_link_wait_also(base->voice.link, tri_fetches_fd(service->fetches), WAIT_NS);
+    }
+    return NULL;
+}
+
+static void files_service_free(struct tri_files_service *service)
+{
+    tri_fetches_free(service->fetches);
+    tri_blobs_close(service->blobs);
+    tri_buffer_fini(&service->bytes);
+    tri_service_fini(&service->base);
+    tr_free(service);
+}
+
+int tri_files_service_start(const struct tri_files_service_options *options,
+                            struct tri_files_service **out)
+{
+    struct tri_files_service *service = tr_alloc_zero(1, sizeof *service);
+    if (service == NULL) {
+        return TR_MEMORY;
+    }
+    tri_service_init(&service->base, options->env, options->worker_count, options->host_epoch,
+                     TR_SERVICE_FILES);
+    int error = tri_blobs_open(options->folder, &service->base.is_stopping, &service->blobs);
+    if (error == 0) {
+        error = tri_fetches_new(service->blobs, &service->fetches);
+    }
+    if (error == 0 && pthread_create(&service->base.thread, NULL, service_main, service) != 0) {
+        error = TR_SYSTEM;
+    }
+    if (error != 0) {
+        files_service_free(service);
+        return error;
+    }
+    *out = service;
+    return 0;
+}
+
+void tri_files_service_leave(struct tri_files_service *service)
+{
+    atomic_store(&service->base.is_stopping, true);
+}
+
+void tri_files_service_stop(struct tri_files_service *service)
+{
+    if (service != NULL) {
+        atomic_store(&service->base.is_stopping, true);
+        pthread_join(service->base.thread, NULL);
+        files_service_free(service);
+    }
+}

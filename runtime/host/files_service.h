@@ -1,0 +1,32 @@
+/*
+ * The files service: the blob store and documents, for actors (TR_SERVICE_FILES). schemas/files.h
+ * has the messages. One thread does what is asked in its order; while it copies a large file the
+ * others wait. Only downloads (blob_fetch of http and https) go on beside it. What cannot be done
+ * is answered by blob_failed, with words for people.
+ */
+#ifndef TR_RUNTIME_HOST_FILES_SERVICE_H
+#define TR_RUNTIME_HOST_FILES_SERVICE_H
+
+#include "runtime/host/service.h"
+
+struct tri_files_service;
+
+/* What a files service needs to know. */
+struct tri_files_service_options {
+    struct tr_env *env;
+    uint32_t worker_count;
+    uint32_t host_epoch;
+    const char *folder; /* of the store */
+};
+
+/* Starts it. TR_MEMORY, TR_SYSTEM, and the errors of tri_blobs_open. */
+TR_MUST_USE int tri_files_service_start(const struct tri_files_service_options *options,
+                                        struct tri_files_service **service);
+
+/* Tells it to end, so that it does when it is woken next; what is being copied is given up. */
+void tri_files_service_leave(struct tri_files_service *service);
+
+/* Ends it; what is being copied is given up. NULL is fine. */
+void tri_files_service_stop(struct tri_files_service *service);
+
+#endif

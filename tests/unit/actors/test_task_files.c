@@ -1,0 +1,265 @@
+/*
+ * Files and large values of a task: fetched, kept, passed on, offloaded; with a service that
+ * fails, and a crash at every turn.
+ */
+#include <stdio.h>
+
+#include "actors/value.h"
+#include "schemas/files.h"
+#include "tests/unit/actors/task_stand.h"
+
+static const char flow[] =
+    "troupe: 1\n"
+    "tasks:\n"
+    "  doll: {type: puppet, inputs: {in: file, more: [file]}, outputs: {out: file, all: [file]},\n"
+    "         retries: 1}\n"
+    "  large: {type: puppet, inputs: {a: int}, outputs: {small: string, text: string}}\n"
+    "workflows:\n"
+    "  main:\n"
+    "    inputs: {in: file, more: [file], a: int}\n"
+    "    nodes:\n"
+    "      doll: {task: doll, with: {in: $in, more: $more}}\n"
+    "      large: {task: large, with: {a: $a}}\n";
+
+/* What the service was asked, a letter each, and which of them it refuses. */
+static char asked[256];
+static const char *refused;
+static int refused_error;
+static size_t written;
+
+static void note(const char *what, struct tr_text name)
+{
+    size_t used = strlen(asked);
+    (void)snprintf(asked + used, sizeof asked - used, "%s(%.*s) ", what, TRI_TEXT(name));
+}
+
+/* Every file becomes a blob of its name; every address a file below /fetched. */
+static void store(const struct outside_message *message, const char *front, struct tr_text path)
+{
+    char uri[256];
+    const char *slash = memrchr(path.data, '/', path.size);
+    size_t before = slash == NULL ? 0 : (size_t)(slash - path.data) + 1;
+    (void)snprintf(uri, sizeof uri, "%s%.*s", front, (int)(path.size - before), path.data + before);
+    if (refused != NULL && strstr(uri, refused) != NULL) {
+        stand_answer(message, &tr_blob_failed_schema,
+                     &(struct tr_blob_failed){.error = refused_error,
+                                              .message = tr_text_of("it is not there")});
+        return;
+    }
+    stand_answer(message, &tr_blob_stored_schema, &(struct tr_blob_stored){.uri = tr_text_of(uri)});
+}
+
+static void serve(const struct outside_message *message)
+{
+    struct tr_blob_put put;
+    struct tr_blob_fetch fetch;
+    struct tr_blob_write write;
+    if (message->type == tr_blob_put_schema.id) {
+        assert_int_equal(tr_blob_put_unpack(message->body, message->version, &put), 0);
+        note("put", put.path);
+        store(message, "/store/blobs/", put.path);
+    } else if (message->type == tr_blob_fetch_schema.id) {
+        assert_int_equal(tr_blob_fetch_unpack(message->body, message->version, &fetch), 0);
+        note("fetch", fetch.uri);
+        store(message, "/fetched/", fetch.uri);
+    } else if (message->type == tr_blob_write_schema.id) {
+        assert_int_equal(tr_blob_write_unpack(message->body, message->version, &write), 0);
+        written = write.offset + write.bytes.size;
+        store(message, "/store/blobs/", tr_text_of("large"));
+    } else {
+        fail_msg("an unexpected message, %u", message->type);
+    }
+}
+
+/* Gives a file of its own, and passes its input on; sees its inputs. */
+static char seen[256];
+static const char *gives =
+    "{\"out\": \"result.txt\", \"all\": [\"/given/a\", \"b\", \"s3://x/y\"]}";
+
+static int give_files(struct tr_task_context *task, struct tr_puppet_state *state,
+                      const struct tr_task_event *event, struct tr_transition *transition)
+{
+    struct tr_text json;
+    struct tr_text problem;
+    (void)event;
+    state->events++;
+    int error = tr_task_inputs_json(task, &json);
+    (void)snprintf(seen, sizeof seen, "%.*s", TRI_TEXT(json));
+    if (error == 0) {
+        error = tr_task_outputs_json(task, tr_text_of(gives), tr_text_of("/work"), &problem);
+    }
+    return error != 0 && error != TR_INVALID ? error : tr_task_succeed(transition);
+}
+
+static const struct stand_start start_doll = {
+    .node = "doll", .inputs = "{\"in\": \"/given/a\", \"more\": [\"http://h/x\", \"/given/b\"]}"};
+
+static void begin(void)
+{
+    stand_begin(flow, true);
+    stand.handle = give_files;
+    asked[0] = '\0';
+    refused = NULL;
+}
+
+static void test_inputs_are_fetched_and_outputs_kept(void **state)
+{
+    (void)state;
+    begin();
+    stand_start(&start_doll);
+    stand_run(serve);
+    assert_string_equal(asked, "fetch(http://h/x) put(/work/result.txt) put(/work/b) ");
+    assert_string_equal(seen, "{\"in\": \"/given/a\", \"more\": [\"/fetched/x\", \"/given/b\"]}");
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    assert_string_equal(stand_outputs(), "[\"/store/blobs/result.txt\", [\"/given/a\", "
+                                         "\"/store/blobs/b\", \"s3://x/y\"]]");
+    assert_int_equal(stand.finalized, 1);
+    assert_int_equal(stand.finalized_phase, TR_TASK_PHASE_SUCCESS);
+    stand_end();
+}
+
+static void test_a_file_that_is_missing_is_a_failure_of_the_task(void **state)
+{
+    (void)state;
+    begin();
+    refused = "b";
+    refused_error = TR_NOT_FOUND;
+    stand_start(&start_doll);
+    stand_run(serve);
+    stage_advance(&stand.stage, 2);
+    stand_run(serve);
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_FAILED);
+    assert_int_equal(stand.ended.failure, TR_FAILURE_USER);
+    assert_true(tr_text_equal(stand.ended.code, tr_text_of("RetriesExhausted|OutputsNotFound")));
+    stand_end();
+}
+
+static void test_an_input_that_cannot_be_had_names_itself(void **state)
+{
+    (void)state;
+    begin();
+    refused = "/fetched/x";
+    refused_error = TR_SYSTEM;
+    stand_start(&start_doll);
+    for (int i = 0; i < 10; i++) {
+        stand_run(serve);
+        stage_advance(&stand.stage, 2);
+    }
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_FAILED);
+    assert_int_equal(stand.ended.attempts, 4);
+    assert_true(tr_text_equal(stand.ended.code, tr_text_of("RetriesExhausted|StorageError")));
+    assert_true(tr_text_equal(stand.ended.message,
+                              tr_text_of("[3/3] currentAttempt done. Last Error: SYSTEM::the "
+                                         "input 'http://h/x': it is not there")));
+    stand_end();
+}
+
+static void test_it_ends_the_same_wherever_the_engine_dies(void **state)
+{
+    (void)state;
+    bool goes_on = true;
+    for (uint32_t turns = 1; goes_on; turns++) {
+        begin();
+        goes_on = stand_run_with_crash(&start_doll, serve, turns, 10);
+        assert_int_equal(stand_ends(), 1);
+        assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+        assert_string_equal(stand_outputs(), "[\"/store/blobs/result.txt\", [\"/given/a\", "
+                                             "\"/store/blobs/b\", \"s3://x/y\"]]");
+        stand_end();
+        assert_true(turns < 1000);
+    }
+}
+
+/* Nobody is there to answer: after some tries it is an error, and not for ever. */
+static void test_without_a_service_it_fails(void **state)
+{
+    (void)state;
+    begin();
+    stand.stage.host.shared.services &= ~(1U << TR_SERVICE_FILES);
+    stand_start(&start_doll);
+    for (int i = 0; i < 10; i++) {
+        stage_advance(&stand.stage, 2);
+    }
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_FAILED);
+    assert_true(tr_text_equal(stand.ended.code, tr_text_of("RetriesExhausted|StorageError")));
+    stand_end();
+}
+
+#define LARGE (TR_INLINE_BYTES_MAX * 2 + 100)
+
+static int give_large(struct tr_task_context *task, struct tr_puppet_state *state,
+                      const struct tr_task_event *event, struct tr_transition *transition)
+{
+    (void)state;
+    (void)event;
+    size_t size = LARGE + 64;
+    char *text = tr_task_scratch(task, LARGE);
+    void *bytes = tr_task_scratch(task, size);
+    if (text == NULL || bytes == NULL) {
+        return TR_MEMORY;
+    }
+    memset(text, 'x', LARGE);
+    struct tr_writer writer = tr_writer_of(bytes, size);
+    tr_write_array(&writer, 2);
+    tr_write_text(&writer, tr_text_of("s"));
+    tr_write_text(&writer, (struct tr_text){.data = text, .size = LARGE});
+    int error =
+        tr_task_outputs(task, (struct tr_bytes){.data = bytes, .size = tr_writer_size(&writer)});
+    return error != 0 ? error : tr_task_succeed(transition);
+}
+
+static void assert_large_outputs(void)
+{
+    struct tr_bytes slot;
+    struct tr_offloaded where;
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    assert_int_equal(tr_slots_get(stand.ended.outputs, 0, &slot), 0);
+    assert_int_equal(slot.size, 2);
+    assert_int_equal(tr_slots_get(stand.ended.outputs, 1, &slot), 0);
+    assert_true(tr_slot_is_offloaded(slot, &where));
+    assert_true(tr_text_equal(where.uri, tr_text_of("/store/blobs/large")));
+    assert_int_equal(where.size_bytes, LARGE + 5);
+}
+
+static void test_large_outputs_go_into_the_blob_store(void **state)
+{
+    (void)state;
+    begin();
+    stand.handle = give_large;
+    stand_start(&(struct stand_start){.node = "large", .inputs = "{\"a\": 1}"});
+    stand_run(serve);
+    assert_large_outputs();
+    assert_int_equal(written, LARGE + 5);
+    assert_int_equal(stand_outside_times(&tr_blob_write_schema), 3);
+    stand_end();
+}
+
+static void test_large_outputs_are_the_same_wherever_the_engine_dies(void **state)
+{
+    (void)state;
+    static const struct stand_start start = {.node = "large", .inputs = "{\"a\": 1}"};
+    bool goes_on = true;
+    for (uint32_t turns = 1; goes_on; turns++) {
+        begin();
+        stand.handle = give_large;
+        goes_on = stand_run_with_crash(&start, serve, turns, 10);
+        assert_int_equal(stand_ends(), 1);
+        assert_large_outputs();
+        stand_end();
+        assert_true(turns < 1000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inputs_are_fetched_and_outputs_kept),
+        cmocka_unit_test(test_a_file_that_is_missing_is_a_failure_of_the_task),
+        cmocka_unit_test(test_an_input_that_cannot_be_had_names_itself),
+        cmocka_unit_test(test_it_ends_the_same_wherever_the_engine_dies),
+        cmocka_unit_test(test_without_a_service_it_fails),
+        cmocka_unit_test(test_large_outputs_go_into_the_blob_store),
+        cmocka_unit_test(test_large_outputs_are_the_same_wherever_the_engine_dies),
+    };
+    return cmocka_run_group_tests_name("task files", tests, NULL, NULL);
+}

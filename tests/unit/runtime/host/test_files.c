@@ -1,0 +1,261 @@
+/*
+ * The files service of a real host: every message of schemas/files.h with its answer, and what
+ * cannot be done with its words.
+ */
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/troupe.h"
+#include "schemas/files.h"
+#include "tests/support/http_server.h"
+#include "tests/support/test.h"
+
+/* The actor says what the test has put here, and writes down the answer. */
+#define TR_FILES_WISH_FIELDS(FIELD, ARRAY) FIELD(u16, type, 1, 0)
+#define TR_FILES_ACTOR_FIELDS(FIELD, ARRAY) FIELD(u64, ask, 1, 0)
+#define TR_FILES_TEST_SCHEMAS(S)                                          \
+    S(files_wish, 62301, TR_MESSAGE, 1, TR_DURABLE, TR_FILES_WISH_FIELDS) \
+    S(files_actor, 62302, TR_STATE, 1, 0, TR_FILES_ACTOR_FIELDS)
+
+TR_FILES_TEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+TR_FILES_TEST_SCHEMAS(TR_SCHEMA_DEFINE)
+
+static struct {
+    const struct tr_schema *schema;
+    const void *body;
+} wanted;
+
+static struct {
+    uint16_t type;
+    struct tr_blob_stored stored;
+    char uri[4096];
+    uint64_t total;
+    char bytes[64];
+    size_t size;
+    bool is_found;
+    int error;
+    char message[512];
+} seen;
+
+static void keep(char *to, size_t size, struct tr_text text)
+{
+    snprintf(to, size, "%.*s", (int)text.size, text.data);
+}
+
+static void keep_bytes(struct tr_bytes bytes)
+{
+    seen.size = bytes.size;
+    if (bytes.size > 0) {
+        memcpy(seen.bytes, bytes.data, bytes.size < sizeof seen.bytes ? bytes.size : 0);
+    }
+}
+
+static int keep_answer(const struct tr_message *message)
+{
+    struct tr_blob_bytes bytes;
+    struct tr_blob_failed failed;
+    struct tr_document document;
+    struct tr_ask_failed ask;
+    int error = TR_UNKNOWN_TYPE;
+    if (message->type == tr_blob_stored_schema.id) {
+        error = tr_message_read(message, blob_stored, &seen.stored);
+        keep(seen.uri, sizeof seen.uri, seen.stored.uri);
+    } else if (message->type == tr_blob_bytes_schema.id) {
+        error = tr_message_read(message, blob_bytes, &bytes);
+        seen.total = bytes.total;
+        keep_bytes(bytes.bytes);
+    } else if (message->type == tr_blob_failed_schema.id) {
+        error = tr_message_read(message, blob_failed, &failed);
+        seen.error = (int)failed.error;
+        keep(seen.message, sizeof seen.message, failed.message);
+    } else if (message->type == tr_document_schema.id) {
+        error = tr_message_read(message, document, &document);
+        seen.is_found = document.is_found;
+        keep_bytes(document.bytes);
+    } else if (message->type == tr_ask_failed_schema.id) {
+        error = tr_message_read(message, ask_failed, &ask);
+        seen.error = -(int)ask.reason;
+    }
+    seen.type = message->type;
+    return error;
+}
+
+static int actor_handle(struct tr_context *context, void *state, const struct tr_message *message)
+{
+    struct tr_files_actor *actor = state;
+    if (tr_message_is(message, &tr_files_wish_schema)) {
+        return tr_call(context, TR_SERVICE_FILES, wanted.schema, wanted.body, 0, &actor->ask);
+    }
+    int error = keep_answer(message);
+    return error != 0 ? error : tr_stop(context);
+}
+
+static const struct tr_behaviour actor_behaviour = {
+    .name = "files", .id = 2301, .state = &tr_files_actor_schema, .handle = actor_handle};
+
+struct world {
+    char folder[64];
+    struct tr_host *host;
+};
+
+static int setup(void **state)
+{
+    static struct world world;
+    static const struct tr_behaviour *const behaviours[] = {&actor_behaviour};
+    snprintf(world.folder, sizeof world.folder, "/tmp/troupe-files-XXXXXX");
+    assert_non_null(mkdtemp(world.folder));
+    struct tr_host_options options = {.worker_count = 1,
+                                      .durability = TR_DURABILITY_PROCESS,
+                                      .folder = world.folder,
+                                      .behaviours = behaviours,
+                                      .behaviour_count = 1,
+                                      .has_files = true};
+    assert_int_equal(tr_host_new(&options, NULL, &world.host), 0);
+    assert_int_equal(tr_host_start(world.host), 0);
+    *state = &world;
+    return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+static int teardown(void **state)
+{
+    struct world *world = *state;
+    tr_host_free(world->host);
+    nftw(world->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    return 0;
+}
+
+/* Has an actor say this, and gives the answer's type. */
+static uint16_t say(struct world *world, const struct tr_schema *schema, const void *body)
+{
+    struct tr_ref actor;
+    int reason;
+    memset(&seen, 0, sizeof seen);
+    wanted.schema = schema;
+    wanted.body = body;
+    struct tr_spawn_options options = {.is_watched = true};
+    assert_int_equal(tr_host_spawn(world->host, &actor_behaviour, &options, &actor), 0);
+    assert_int_equal(
+        tr_host_tell(world->host, actor, &tr_files_wish_schema, &(struct tr_files_wish){0}), 0);
+    assert_int_equal(tr_host_wait(world->host, actor, 30000, &reason), 0);
+    assert_int_equal(reason, 0);
+    return seen.type;
+}
+
+static struct tr_bytes bytes_of(const char *text)
+{
+    return (struct tr_bytes){(const uint8_t *)text, strlen(text)};
+}
+
+static void a_value_goes_in_and_comes_out(void **state)
+{
+    struct world *world = *state;
+    char uri[4096];
+    struct tr_blob_write first = {.name = tr_text_of("v"), .bytes = bytes_of("one")};
+    struct tr_blob_write last = {
+        .name = tr_text_of("v"), .offset = 3, .bytes = bytes_of("two"), .is_last = true};
+    assert_int_equal(say(world, &tr_blob_write_schema, &first), tr_blob_stored_schema.id);
+    assert_string_equal(seen.uri, "");
+    assert_int_equal(say(world, &tr_blob_write_schema, &last), tr_blob_stored_schema.id);
+    assert_int_equal(seen.stored.size, 6);
+    assert_int_equal(seen.stored.digest.size, 32);
+    memcpy(uri, seen.uri, sizeof uri);
+    assert_int_equal(strncmp(uri, world->folder, strlen(world->folder)), 0);
+    struct tr_blob_read read = {.uri = tr_text_of(uri), .offset = 2, .size = 2};
+    assert_int_equal(say(world, &tr_blob_read_schema, &read), tr_blob_bytes_schema.id);
+    assert_int_equal(seen.total, 6);
+    assert_int_equal(seen.size, 2);
+    assert_memory_equal(seen.bytes, "et", 2);
+    struct tr_blob_fetch fetch = {.uri = tr_text_of(uri)};
+    assert_int_equal(say(world, &tr_blob_fetch_schema, &fetch), tr_blob_stored_schema.id);
+    assert_string_equal(seen.uri, uri);
+    struct tr_blob_digest digest = {.uri = tr_text_of(uri)};
+    assert_int_equal(say(world, &tr_blob_digest_schema, &digest), tr_blob_stored_schema.id);
+    assert_int_equal(seen.stored.digest.size, 32);
+    struct tr_blob_put put = {.path = tr_text_of(uri)};
+    assert_int_equal(say(world, &tr_blob_put_schema, &put), tr_blob_stored_schema.id);
+    assert_string_equal(seen.uri, uri);
+}
+
+static void a_document_goes_in_and_comes_out(void **state)
+{
+    struct world *world = *state;
+    struct tr_document_get get = {.path = tr_text_of("cache/ab/abcd")};
+    struct tr_document_put put = {.path = get.path, .bytes = bytes_of("kept")};
+    assert_int_equal(say(world, &tr_document_get_schema, &get), tr_document_schema.id);
+    assert_false(seen.is_found);
+    assert_int_equal(say(world, &tr_document_put_schema, &put), tr_document_schema.id);
+    assert_int_equal(say(world, &tr_document_get_schema, &get), tr_document_schema.id);
+    assert_true(seen.is_found);
+    assert_memory_equal(seen.bytes, "kept", 4);
+}
+
+static void what_fails_has_words(void **state)
+{
+    struct world *world = *state;
+    struct tr_blob_fetch absent = {.uri = tr_text_of("/no/such/file")};
+    assert_int_equal(say(world, &tr_blob_fetch_schema, &absent), tr_blob_failed_schema.id);
+    assert_int_equal(seen.error, TR_NOT_FOUND);
+    assert_non_null(strstr(seen.message, "/no/such/file"));
+    struct tr_blob_fetch strange = {.uri = tr_text_of("s3://bucket/key")};
+    assert_int_equal(say(world, &tr_blob_fetch_schema, &strange), tr_blob_failed_schema.id);
+    assert_int_equal(seen.error, TR_INVALID);
+    assert_non_null(strstr(seen.message, "s3://bucket/key"));
+    struct tr_document_get outside = {.path = tr_text_of("../x")};
+    assert_int_equal(say(world, &tr_document_get_schema, &outside), tr_blob_failed_schema.id);
+    assert_int_equal(seen.error, TR_INVALID);
+    struct tr_blob_failed nonsense = {.message = tr_text_of("an answer, not a question")};
+    assert_int_equal(say(world, &tr_blob_failed_schema, &nonsense), tr_ask_failed_schema.id);
+    assert_int_equal(seen.error, TR_UNKNOWN_TYPE);
+}
+
+/* Has a path of the server fetched, and gives the answer's type. */
+static uint16_t fetch_from(struct world *world, int port, const char *path)
+{
+    char url[128];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d%s", port, path);
+    return say(world, &tr_blob_fetch_schema, &(struct tr_blob_fetch){.uri = tr_text_of(url)});
+}
+
+static void what_the_web_has_is_fetched(void **state)
+{
+    struct world *world = *state;
+    struct http_server server;
+    assert_int_equal(unsetenv("http_proxy"), 0);
+    http_server_start(&server, NULL, NULL);
+    assert_int_equal(fetch_from(world, server.port, "/chunks/3000000#part"),
+                     tr_blob_stored_schema.id);
+    assert_int_equal(seen.stored.size, 3000000);
+    assert_non_null(strstr(seen.uri, "/blobs/"));
+    assert_string_equal(strrchr(seen.uri, '-'), "-3000000");
+    assert_int_equal(access(seen.uri, R_OK), 0);
+    assert_int_equal(fetch_from(world, server.port, "/status/404"), tr_blob_failed_schema.id);
+    assert_int_equal(seen.error, TR_NOT_FOUND);
+    assert_non_null(strstr(seen.message, "404"));
+    assert_int_equal(fetch_from(world, server.port, "/broken"), tr_blob_failed_schema.id);
+    assert_int_equal(seen.error, TR_SYSTEM);
+    http_server_stop(&server);
+    assert_int_equal(fetch_from(world, 1, "/"), tr_blob_failed_schema.id);
+    assert_int_equal(seen.error, TR_SYSTEM);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_value_goes_in_and_comes_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_document_goes_in_and_comes_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_fails_has_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_the_web_has_is_fetched, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
