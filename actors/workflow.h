@@ -29,6 +29,10 @@
 #define TRI_LOOKS_MAX 4096 /* rows looked at for children to abort */
 #define TRI_SENT_BYTES_MAX (1U << 20)
 
+/* What is kept of a failure's texts: they go up and into history at each level. */
+#define TRI_CODE_TEXT_MAX 256
+#define TRI_MESSAGE_TEXT_MAX 16384
+
 /* Timers of a workflow; those of branches with a deadline are behind, by node. */
 #define TRI_TIMER_TIMEOUT 1
 #define TRI_TIMER_DEADLINE 2

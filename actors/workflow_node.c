@@ -6,6 +6,7 @@
  */
 #include "actors/bind.h"
 #include "actors/workflow.h"
+#include "schemas/utf8.h"
 
 /* What stands in a message beside values. */
 #define MESSAGE_MARGIN_BYTES 65536
