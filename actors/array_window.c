@@ -247,6 +247,7 @@ int tri_array_on_ended(struct tri_array *array, const struct tr_message *message
     }
     uint32_t number = (uint32_t)ended.element;
     uint32_t phases = ended.phases;
+    uint32_t attempt = ended.attempts > 0 ? ended.attempts - 1 : 0;
     judge(array, &ended);
     int error = settle(array, &ended, &element);
     if (error == TR_LIMIT) {
@@ -255,14 +256,13 @@ int tri_array_on_ended(struct tri_array *array, const struct tr_message *message
         return error != 0 ? error
                           : tri_array_fail(
                                 array, "OutputSizeExceeded",
-                                "the outputs of the elements up to [%u] take more than the array's "
-                                "pages (TR_PAGES_MAX)",
-                                number);
+                                "the outputs of the elements up to [%u] take more than %llu bytes "
+                                "(TR_ARRAY_KEPT_BYTES_MAX)",
+                                number, (unsigned long long)TR_ARRAY_KEPT_BYTES_MAX);
     }
-    error = error != 0
-                ? error
-                : tri_history_element_changed(array, number, &element, ended.phase, ended.attempts,
-                                              phases, ended.code, ended.message);
+    error = error != 0 ? error
+                       : tri_history_element_changed(array, number, &element, ended.phase, attempt,
+                                                     phases, ended.code, ended.message);
     return error != 0 ? error : weigh(array);
 }
 

@@ -126,13 +126,20 @@ static const char *step_words(int error)
                                  : "cannot be looked up in a value of that kind";
 }
 
+/* A list that a map cuts into elements: each of them becomes one of the place's type there. */
+static bool is_cast_later(const struct tr_binding *binding, const struct tr_type *type)
+{
+    return binding->is_mapped && type != NULL && type == binding->source &&
+           type->kind == TR_TYPE_LIST && binding->type->kind == TR_TYPE_LIST;
+}
+
 /* Follows the steps of a reference into a value and appends what is there as the place's type. */
 static int add_part(struct tr_binder *binder, const struct tr_binding *binding,
                     const struct tr_type *type, struct tr_bytes value, struct tr_buffer *buffer)
 {
     struct tr_offloaded where;
     if (tr_slot_is_offloaded(value, &where)) {
-        if (binding->count == 0 && type == binding->type) {
+        if (binding->count == 0 && (type == binding->type || is_cast_later(binding, type))) {
             tr_buffer_add(buffer, value.data, value.size);
             return buffer->error;
         }

@@ -90,11 +90,16 @@ int tr_heap_put(struct tr_context *context, struct tr_heap *heap, struct tr_byte
     if (bytes.size + SIZE_BYTES > TR_HEAP_PAGE_BYTES) {
         return put_large(context, heap, bytes, place);
     }
-    if (heap->used + SIZE_BYTES + bytes.size > TR_HEAP_PAGE_BYTES) {
-        heap->page++;
-        heap->used = 0;
+    struct tr_heap grown = *heap;
+    if (grown.used + SIZE_BYTES + bytes.size > TR_HEAP_PAGE_BYTES) {
+        grown.page++;
+        grown.used = 0;
     }
-    return put_small(context, heap, bytes, place);
+    int error = put_small(context, &grown, bytes, place);
+    if (error == 0) {
+        *heap = grown;
+    }
+    return error;
 }
 
 /* Puts the pages of a large value together. */

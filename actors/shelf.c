@@ -47,6 +47,23 @@ void tr_shelf_fini(struct tr_shelf *shelf)
     }
 }
 
+/*
+ * The program's hold of a place. Where nobody holds a graph that is still there, whoever let go of
+ * it last is about to take it away: that is waited for, some instructions long.
+ */
+static void hold_for_program(struct tri_shelf_place *place)
+{
+    uint_fast64_t holders = atomic_load(&place->holders);
+    for (;;) {
+        bool is_leaving = holders == 0 && atomic_load(&place->graph) != NULL;
+        if (!is_leaving &&
+            atomic_compare_exchange_weak(&place->holders, &holders, holders + BY_PROGRAM)) {
+            return;
+        }
+        holders = is_leaving ? atomic_load(&place->holders) : holders;
+    }
+}
+
 int tr_shelf_put(struct tr_shelf *shelf, struct tr_graph *graph, uint64_t *number)
 {
     uint64_t wanted = tr_graph_number(graph->hash);
@@ -55,7 +72,7 @@ int tr_shelf_put(struct tr_shelf *shelf, struct tr_graph *graph, uint64_t *numbe
         tr_graph_free(graph);
         return TR_LIMIT;
     }
-    atomic_fetch_add(&place->holders, BY_PROGRAM);
+    hold_for_program(place);
     struct tr_graph *there = atomic_load(&place->graph);
     if (there == NULL) {
         atomic_store(&place->graph, graph);

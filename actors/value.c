@@ -16,7 +16,9 @@ bool tr_slot_is_offloaded(struct tr_bytes slot, struct tr_offloaded *where)
     struct tr_cursor part = tr_cursor_of(inside);
     uint32_t count = tr_read_array(&part);
     struct tr_offloaded found = {.uri = tr_read_text(&part), .size_bytes = tr_read_u64(&part)};
-    if (cursor.error != 0 || part.error != 0 || type != TR_OFFLOADED_EXTENSION || count != 2) {
+    bool is_whole = tr_cursor_left(&cursor) == 0 && tr_cursor_left(&part) == 0;
+    if (cursor.error != 0 || part.error != 0 || !is_whole || type != TR_OFFLOADED_EXTENSION ||
+        count != 2) {
         return false;
     }
     *where = found;

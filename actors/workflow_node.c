@@ -6,6 +6,7 @@
  */
 #include "actors/bind.h"
 #include "actors/workflow.h"
+#include "schemas/utf8.h"
 
 /* What stands in a message beside values. */
 #define MESSAGE_MARGIN_BYTES 65536
@@ -138,6 +139,7 @@ int tri_node_failed(struct tri_flow *flow, uint32_t node, const struct tri_failu
     struct tri_row row;
     tr_buffer_init(&path, 0);
     int error = tri_row_get(flow, node, &row);
+    error = error != 0 ? error : tri_start(flow);
     if (error == 0 && known.failed.size == 0) {
         tri_path_add(flow, node, &path);
         known.failed = tr_buffer_text(&path);

@@ -282,7 +282,11 @@ static uint64_t news_ms(const struct tr_node_seen *node, uint64_t now_ms)
     if (has_progress(node)) {
         return now_ms;
     }
-    return is_over(node) ? node->ended_ms : node->started_ms != 0 ? node->started_ms : now_ms;
+    if (is_over(node)) {
+        return node->ended_ms;
+    }
+    bool is_first = node->phase == TR_NODE_PHASE_RUNNING && node->attempts <= 1;
+    return is_first && node->started_ms != 0 ? node->started_ms : now_ms;
 }
 
 static int by_news(const void *a, const void *b, void *self)
@@ -308,6 +312,9 @@ static void print_news(const struct tr_screen_head *head, struct tr_node_seen *n
         node->shown_done = node->succeeded + node->failed;
     } else {
         tr_buffer_add_string(buffer, tr_node_phase_word(node->phase));
+    }
+    if (node->phase == TR_NODE_PHASE_RUNNING && node->attempts > 1) {
+        tr_buffer_print(buffer, ", attempt %u", node->attempts);
     }
     if (is_over(node) && node->phase != TR_NODE_PHASE_SKIPPED) {
         tr_buffer_add_string(buffer, " in ");

@@ -34,8 +34,8 @@ struct tr_serve {
 };
 
 /*
- * Whoever asked may have gone meanwhile: then there is nobody to tell. What cannot be said, since it
- * is too large or no text, is a refusal.
+ * Whoever asked may have gone meanwhile: then there is nobody to tell. What cannot be said, since
+ * it is too large or no text, is a refusal.
  */
 static void answer(struct tr_serve *serve, const struct tri_peer *peer,
                    const struct tr_schema *schema, const void *body)

@@ -23,6 +23,10 @@ struct sim_plant {
     bool (*skips_commit)(struct sim_host *host);
     /* An image is loaded: changes it. `edges` has room for as many bytes as the image's. */
     void (*load)(struct sim_host *host, struct tr_image *image, uint8_t *edges);
+    /* An actor's turn: takes it, or something worse. NULL: sound. */
+    int (*turn)(struct tr_context *context, void *state, const struct tr_message *message,
+                const struct tr_behaviour *behaviour);
+    bool is_in_plugin; /* it strikes in the plugin itself */
     /* A host is about to start: spoils its disk. */
     void (*start)(struct sim_host *host);
 };

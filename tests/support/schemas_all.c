@@ -21,21 +21,21 @@
 #include "schemas/tap.h"
 #include "tests/support/sample.h"
 
-#define LISTS(L)                               \
-    L(control, TR_CONTROL_SCHEMAS)             \
-    L(process, TR_PROCESS_SCHEMAS)             \
-    L(http, TR_HTTP_SCHEMAS)                   \
-    L(files, TR_FILES_SCHEMAS)                 \
-    L(tap, TR_TAP_SCHEMAS)                     \
-    L(flow, TR_FLOW_SCHEMAS)                   \
-    L(history, TR_HISTORY_SCHEMAS)             \
-    L(request, TR_REQUEST_SCHEMAS)             \
-    L(state_service, TR_STATE_SERVICE_SCHEMAS) \
-    L(state_task, TR_STATE_TASK_SCHEMAS)       \
-    L(state_plugin, TR_STATE_PLUGIN_SCHEMAS)   \
-    L(sample, TR_SAMPLE_SCHEMAS)               \
-    L(array, TR_STATE_ARRAY_SCHEMAS)           \
-    L(state_workflow, TR_STATE_WORKFLOW_SCHEMAS)
+#define LISTS(L)                                 \
+    L(control, TR_CONTROL_SCHEMAS)               \
+    L(process, TR_PROCESS_SCHEMAS)               \
+    L(http, TR_HTTP_SCHEMAS)                     \
+    L(files, TR_FILES_SCHEMAS)                   \
+    L(tap, TR_TAP_SCHEMAS)                       \
+    L(flow, TR_FLOW_SCHEMAS)                     \
+    L(history, TR_HISTORY_SCHEMAS)               \
+    L(request, TR_REQUEST_SCHEMAS)               \
+    L(state_task, TR_STATE_TASK_SCHEMAS)         \
+    L(state_plugin, TR_STATE_PLUGIN_SCHEMAS)     \
+    L(sample, TR_SAMPLE_SCHEMAS)                 \
+    L(array, TR_STATE_ARRAY_SCHEMAS)             \
+    L(state_workflow, TR_STATE_WORKFLOW_SCHEMAS) \
+    L(state_service, TR_STATE_SERVICE_SCHEMAS)
 
 #define TABLE(name, SCHEMAS) \
     static const struct tr_schema *const name[] = {SCHEMAS(TR_SCHEMA_POINTER_ROW)};

@@ -13,7 +13,6 @@ static const char definition[] =
     "tasks:\n"
     "  same: {inputs: {a: string, b: {type: string, default: x}}, outputs: {c: string}, type: t}\n"
     "  maybe: {inputs: {a: \"string | none\"}, outputs: {c: int}, type: t}\n"
-    "  pick: {inputs: {a: \"enum(x, y)\"}, outputs: {c: string}, type: t}\n"
     "workflows:\n"
     "  main:\n"
     "    inputs: {a: [string], b: [string]}\n"
@@ -123,6 +122,38 @@ static void test_two_lists_with_pieces_of_their_own(void **state)
     array_stand_close();
     free(first);
     free(second);
+}
+
+/* Its input is a union, though the list is one of plain words. */
+static void count_letters(enum array_stand_event event, const struct tr_node_start *started,
+                          struct array_stand_act *act)
+{
+    struct tr_bytes slot;
+    if (event == STAND_START) {
+        assert_int_equal(tr_slots_get(started->inputs, 0, &slot), 0);
+        struct tr_cursor cursor = tr_cursor_of(slot);
+        assert_int_equal(tr_read_array(&cursor), 2);
+        assert_int_equal(tr_read_u64(&cursor), 0);
+        act->is_over = true;
+        tr_buffer_array(&act->outputs, 1);
+        tr_buffer_i64(&act->outputs, (int64_t)tr_read_text(&cursor).size);
+        assert_int_equal(cursor.error, 0);
+    }
+}
+
+static void test_elements_are_cast_one_by_one(void **state)
+{
+    (void)state;
+    struct tr_buffer slots;
+    array_stand_open(definition, count_letters, false);
+    tr_buffer_init(&slots, 0);
+    tr_buffer_array(&slots, 1);
+    add_list(&slots, "[string]", "[\"a\", \"\", \"abc\"]");
+    array_stand_start_slots("cast", tr_buffer_bytes(&slots));
+    tr_buffer_fini(&slots);
+    array_stand_run();
+    assert_string_equal(array_stand_output(0), "[1, 0, 3]");
+    array_stand_close();
 }
 
 static void expect_failure(const char *code, const char *message)
@@ -328,11 +359,43 @@ static void test_values_that_lie_elsewhere_are_copied_into_the_list(void **state
     gather_elsewhere("some", true);
 }
 
+/* As much as a task may give inline. */
+static void give_much(enum array_stand_event event, const struct tr_node_start *started,
+                      struct array_stand_act *act)
+{
+    static char letters[250000];
+    (void)started;
+    if (event == STAND_START) {
+        memset(letters, 'x', sizeof letters);
+        act->is_over = true;
+        tr_buffer_array(&act->outputs, 1);
+        tr_buffer_text_value(&act->outputs, (struct tr_text){letters, sizeof letters});
+    }
+}
+
+static void test_outputs_that_memory_would_not_hold_fail_the_node(void **state)
+{
+    (void)state;
+    if (getenv("TROUPE_TEST_LONG") == NULL) {
+        skip(); /* it takes the memory that the limit names */
+    }
+    char *json = words(2200, 10);
+    array_stand_open(definition, give_much, false);
+    start("all", json);
+    array_stand_run();
+    assert_int_equal(array_stand.ends, 1);
+    assert_true(tr_text_equal(array_stand.end.code, tr_text_of("OutputSizeExceeded")));
+    assert_int_equal(stage_actor_count(&array_stand.stage), 1);
+    array_stand_close();
+    free(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lists_are_read_and_written_in_pieces),
         cmocka_unit_test(test_two_lists_with_pieces_of_their_own),
+        cmocka_unit_test(test_elements_are_cast_one_by_one),
         cmocka_unit_test(test_lengths_of_blobs_are_compared_too),
         cmocka_unit_test(test_an_element_too_large_is_named_with_the_limit),
         cmocka_unit_test(test_a_blob_that_is_no_list_or_ends_too_soon),
@@ -340,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_a_service_that_is_not_there_fails_the_node),
         cmocka_unit_test(test_children_with_large_inputs_narrow_the_window),
         cmocka_unit_test(test_an_abort_while_a_piece_is_on_its_way),
+        cmocka_unit_test(test_outputs_that_memory_would_not_hold_fail_the_node),
         cmocka_unit_test(test_values_that_lie_elsewhere_are_copied_into_the_list),
     };
     return cmocka_run_group_tests_name("array_large", tests, NULL, NULL);

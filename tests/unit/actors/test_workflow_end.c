@@ -131,13 +131,13 @@ static void test_a_failure_is_cleaned_up_with_its_error(void **state)
     flow_run(flow, "main", "[1]", "e");
     assert_int_equal(flow_phase(flow, "e"), TR_EXECUTION_FAILED);
     assert_string_equal(err_of(flow, "on_failure"),
-                        "{\"text\":\"hi\",\"err\":{\"type\": \"error\", \"value\": "
+                        "{\"text\":\"hi\",\"err\":"
                         "{\"node\": \"bad\", \"code\": \"Broken\", \"message\": \"it broke\", "
-                        "\"element\": null}}}");
+                        "\"element\": null}}");
     assert_string_equal(err_of(flow, "finally"),
-                        "{\"text\":\"over\",\"err\":{\"type\": \"error\", \"value\": "
+                        "{\"text\":\"over\",\"err\":"
                         "{\"node\": \"bad\", \"code\": \"Broken\", \"message\": \"it broke\", "
-                        "\"element\": null}}}");
+                        "\"element\": null}}");
     flow_free(flow);
 }
 
@@ -236,9 +236,9 @@ static void test_an_abort_reaches_everybody_and_cleans_up(void **state)
     expect_phase(flow, "w/finally", TR_NODE_PHASE_SUCCEEDED);
     expect_phase(flow, "finally", TR_NODE_PHASE_SUCCEEDED);
     assert_string_equal(err_of(flow, "finally"),
-                        "{\"text\":\"hi\",\"err\":{\"type\": \"error\", \"value\": "
+                        "{\"text\":\"hi\",\"err\":"
                         "{\"node\": \"\", \"code\": \"Aborted\", \"message\": \"no need\", "
-                        "\"element\": null}}}");
+                        "\"element\": null}}");
     flow_free(flow);
 }
 

@@ -1,0 +1,128 @@
+"""What the tests of the program share: a folder with definitions, and running `troupe` in it."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("TROUPE_PROGRAM", ROOT / "build/dev/troupe")).resolve()
+EXAMPLES = ROOT / "examples/workflows"
+
+# Sanitizers and a busy machine make everything slower; no test waits so long when all is well.
+LIMIT_S = float(os.environ.get("TROUPE_TEST_LIMIT_S", "60"))
+
+
+class Running:
+    """A `troupe` that runs in the background, whose lines can be waited for."""
+
+    def __init__(self, process):
+        self.process = process
+        self.lines = {"stdout": [], "stderr": []}
+        self.changed = threading.Condition()
+        self.threads = [threading.Thread(target=self._read, args=(name,), daemon=True)
+                        for name in self.lines]
+        for thread in self.threads:
+            thread.start()
+
+    def _read(self, name):
+        for line in getattr(self.process, name):
+            with self.changed:
+                self.lines[name].append(line.rstrip("\n"))
+                self.changed.notify_all()
+        with self.changed:
+            self.changed.notify_all()
+
+    def wait_for(self, part, stream="stderr"):
+        """The first line that holds `part`, however late it comes."""
+        def find():
+            return next((line for line in self.lines[stream] if part in line), None)
+        with self.changed:
+            if not self.changed.wait_for(lambda: find() is not None, LIMIT_S):
+                raise AssertionError(f"no {part!r} on {stream}: {self.lines}")
+            return find()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def end(self):
+        """Waits for the end: (exit status, stdout, stderr)."""
+        status = self.process.wait(LIMIT_S)
+        for thread in self.threads:
+            thread.join(LIMIT_S)
+        for stream in (self.process.stdout, self.process.stderr):
+            stream.close()
+        return status, "\n".join(self.lines["stdout"]), "\n".join(self.lines["stderr"])
+
+
+class ProgramTest(unittest.TestCase):
+    """A test in a folder of its own, with a store beside the definitions."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="troupe-integration-"))
+        self.store = self.folder / "store"
+        self.started = []
+
+    def tearDown(self):
+        for running in self.started:
+            if running.process.poll() is None:
+                running.process.kill()
+            running.end()
+        self.end_keeper()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def end_keeper(self):
+        """The keeper leaves by itself when it is idle; a test does not wait for that."""
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_bytes().split(b"\0")
+                if b"keeper" in words and os.fsencode(str(self.store)) in words:
+                    os.kill(int(path.parent.name), signal.SIGTERM)
+            except (OSError, ValueError):
+                pass
+
+    def environment(self):
+        environment = dict(os.environ, TROUPE_STORE=str(self.store), TERM="dumb")
+        environment.pop("NO_COLOR", None)
+        return environment
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def troupe(self, *words, status=0, stdin=None):
+        """Runs a command to its end and gives what it printed: (stdout, stderr)."""
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, text=True, input=stdin,
+                              env=self.environment(), capture_output=True, timeout=LIMIT_S)
+        self.assertEqual(done.returncode, status,
+                         f"troupe {words}: {done.stdout}\n{done.stderr}")
+        return done.stdout, done.stderr
+
+    def document(self, *words, status=0):
+        """The same for -o json."""
+        return json.loads(self.troupe(*words, "-o", "json", status=status)[0])
+
+    def start(self, *words):
+        """Begins a command and goes on at once."""
+        process = subprocess.Popen([PROGRAM, *map(str, words)], cwd=self.folder, text=True,
+                                   env=self.environment(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        running = Running(process)
+        self.started.append(running)
+        return running
+
+    def await_file(self, name):
+        """Waits until a task has written a file."""
+        path = self.folder / name
+        end = time.monotonic() + LIMIT_S
+        while not path.exists():
+            self.assertLess(time.monotonic(), end, f"{name} did not appear")
+            threading.Event().wait(0.01)
+        return path

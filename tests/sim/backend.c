@@ -1,0 +1,352 @@
+/*
+ * The outside of the plugin `remote`: every job that was ever started, by who it is.
+ *
+ * It notices a job that is started twice, two attempts of one task at a time, more jobs than the
+ * quota allows, calls whose intent is not committed, and what is left running when an execution has
+ * ended.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/engine.h"
+#include "tests/support/flow_value.h"
+
+#define MS 1000000ULL
+#define NAME_BYTES 64
+#define PATH_BYTES 256
+
+/* Who a job is. */
+struct identity {
+    uint32_t host;
+    uint64_t number;
+    uint64_t element;
+    uint32_t attempt;
+    char path[PATH_BYTES];
+};
+
+struct job {
+    struct identity identity;
+    char name[NAME_BYTES];
+    uint8_t outcome; /* enum sim_job_status: what will have become of it */
+    uint64_t end_ns;
+    bool was_started;
+    bool is_over; /* its end was told, or it was cancelled: nothing of it runs */
+    bool is_cancelled;
+    struct sim_bytes outputs;
+};
+
+struct sim_backend {
+    struct sim_stage *stage;
+    struct job **jobs; /* a table, by identity */
+    uint32_t capacity;
+    uint32_t count;
+    uint32_t running[SIM_HOSTS_MAX];
+};
+
+struct sim_backend *sim_backend_new(struct sim_world *world)
+{
+    struct sim_backend *backend = sim_must(calloc(1, sizeof *backend));
+    backend->stage = sim_stage_of(world);
+    backend->capacity = 256;
+    backend->jobs = sim_must(calloc(backend->capacity, sizeof(struct job *)));
+    return backend;
+}
+
+void sim_backend_free(struct sim_backend *backend)
+{
+    for (uint32_t i = 0; i < backend->capacity; i++) {
+        if (backend->jobs[i] != NULL) {
+            free(backend->jobs[i]->outputs.data);
+            free(backend->jobs[i]);
+        }
+    }
+    free(backend->jobs);
+    free(backend);
+}
+
+/* ------------------------------------------------------------------------------------ the table */
+
+static uint64_t digest_text(uint64_t digest, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        digest = sim_mix(digest ^ (uint8_t)text[i]);
+    }
+    return digest;
+}
+
+static uint64_t digest_of(const struct identity *identity)
+{
+    uint64_t digest = sim_mix(identity->host ^ sim_mix(identity->number));
+    digest = sim_mix(digest ^ identity->element) ^ identity->attempt;
+    return digest_text(digest, identity->path, strlen(identity->path));
+}
+
+static bool is_same(const struct identity *a, const struct identity *b)
+{
+    return a->host == b->host && a->number == b->number && a->element == b->element &&
+           a->attempt == b->attempt && strcmp(a->path, b->path) == 0;
+}
+
+/* The place of a job in the table, or where it belongs. */
+static struct job **place_of(const struct sim_backend *backend, const struct identity *identity)
+{
+    uint64_t at = digest_of(identity);
+    struct job **place;
+    do {
+        place = &backend->jobs[at++ & (backend->capacity - 1)];
+    } while (*place != NULL && !is_same(&(*place)->identity, identity));
+    return place;
+}
+
+static void grow(struct sim_backend *backend)
+{
+    struct job **old = backend->jobs;
+    uint32_t count = backend->capacity;
+    backend->capacity *= 2;
+    backend->jobs = sim_must(calloc(backend->capacity, sizeof(struct job *)));
+    for (uint32_t i = 0; i < count; i++) {
+        if (old[i] != NULL) {
+            *place_of(backend, &old[i]->identity) = old[i];
+        }
+    }
+    free(old);
+}
+
+static struct job *add(struct sim_backend *backend, const struct identity *identity)
+{
+    if (backend->count * 2 > backend->capacity) {
+        grow(backend);
+    }
+    struct job *job = sim_must(calloc(1, sizeof *job));
+    job->identity = *identity;
+    *place_of(backend, identity) = job;
+    backend->count++;
+    return job;
+}
+
+static struct identity identity_of(const struct sim_host *host, const struct tr_sim_job *told)
+{
+    struct identity identity = {
+        .host = host->index,
+        .number = told->number,
+        .element = told->element,
+        .attempt = told->attempt,
+    };
+    TR_ASSERT(told->path.size < PATH_BYTES);
+    memcpy(identity.path, told->path.data, told->path.size);
+    return identity;
+}
+
+/* --------------------------------------------------------------------------------------- checks */
+
+/* Who calls is in the store: without that a crash would forget that it has called. */
+static void check_intent(const struct sim_host *host, const struct tr_envelope *envelope)
+{
+    struct tri_op op = {
+        .kind = TRI_OP_PUT_ACTOR,
+        .key = {.group = envelope->from_group, .serial = envelope->from_serial},
+    };
+    struct tr_bytes bytes;
+    if (host->model == NULL && host->disk == NULL) {
+        return;
+    }
+    if (!sim_shadow_find(host->shadow, &op, &bytes)) {
+        sim_fail("outside: a call of %llu/%llu has come, whose actor is not committed",
+                 (unsigned long long)envelope->from_group,
+                 (unsigned long long)envelope->from_serial);
+    }
+}
+
+/* The attempt before has to be over. */
+static void check_attempt_before(const struct sim_backend *backend, const struct identity *identity)
+{
+    struct identity before = *identity;
+    if (identity->attempt == 0) {
+        return;
+    }
+    before.attempt--;
+    const struct job *job = *place_of(backend, &before);
+    if (job != NULL && job->was_started && !job->is_over) {
+        sim_fail("outside: %s[%lld]@%u begins, and the attempt before still runs", identity->path,
+                 (long long)identity->element, identity->attempt);
+    }
+}
+
+static void check_name(const struct sim_backend *backend, const struct job *job)
+{
+    for (uint32_t i = 0; i < backend->capacity; i++) {
+        const struct job *other = backend->jobs[i];
+        if (other != NULL && other != job && other->identity.host == job->identity.host &&
+            strcmp(other->name, job->name) == 0) {
+            sim_fail("outside: %s is the name of %s@%u and of %s@%u", job->name, job->identity.path,
+                     job->identity.attempt, other->identity.path, other->identity.attempt);
+        }
+    }
+}
+
+void sim_backend_check_ended(const struct sim_backend *backend, uint32_t host, uint64_t number)
+{
+    for (uint32_t i = 0; i < backend->capacity; i++) {
+        const struct job *job = backend->jobs[i];
+        if (job != NULL && job->identity.host == host && job->identity.number == number &&
+            job->was_started && !job->is_over) {
+            sim_fail("outside: execution %llu of host %u has ended, and %s[%lld]@%u runs",
+                     (unsigned long long)number, host, job->identity.path,
+                     (long long)job->identity.element, job->identity.attempt);
+        }
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- jobs */
+
+/* Begins a job; its end is known from now on. */
+static void start(struct sim_backend *backend, struct sim_host *host, struct job *job,
+                  const struct tr_sim_job *told)
+{
+    struct sim_random *chance = &host->world->chance.outside;
+    struct sim_stage *stage = backend->stage;
+    const struct sim_execution *execution = sim_execution_find(stage, told->execution);
+    if (execution == NULL) {
+        sim_fail("outside: a job of an execution that nobody launched");
+        return;
+    }
+    const struct tr_graph *graph = stage->graphs[execution->graph].graph;
+    uint32_t index = tr_graph_find_task(graph, told->task);
+    if (index == TR_GRAPH_NONE) {
+        sim_fail("outside: a job of a task that is none");
+        return;
+    }
+    const struct tr_task *task = &graph->tasks[index];
+    check_attempt_before(backend, &job->identity);
+    job->was_started = true;
+    sim_engine_seen.jobs++;
+    sim_engine_seen.jobs_again += told->attempt > 0 ? 1 : 0;
+    job->outcome =
+        sim_outcome(stage, execution, task, told->inputs, told->path, told->element, told->attempt);
+    job->end_ns =
+        host->world->now_ns + sim_below(chance, sim_below(chance, 20) == 0 ? 5000 * MS : 90 * MS);
+    if (job->outcome == SIM_JOB_DONE) {
+        struct tr_buffer outputs;
+        tr_buffer_init(&outputs, 0);
+        flow_value_outputs(task, told->inputs, &outputs);
+        sim_bytes_set(&job->outputs, outputs.data, outputs.size);
+        tr_buffer_fini(&outputs);
+    }
+    if (++backend->running[host->index] > stage->quota) {
+        sim_fail("outside: more than %u jobs run at once", stage->quota);
+    }
+}
+
+static void submit(struct sim_backend *backend, struct sim_host *host, struct job *job,
+                   const struct tr_sim_job *told)
+{
+    if (job->was_started) {
+        sim_fail("outside: %s[%lld]@%u is submitted again", job->identity.path,
+                 (long long)job->identity.element, job->identity.attempt);
+    } else if (!job->is_cancelled) {
+        start(backend, host, job, told);
+    }
+}
+
+static void end(struct sim_backend *backend, struct job *job)
+{
+    if (job->was_started && !job->is_over) {
+        backend->running[job->identity.host]--;
+    }
+    job->is_over = true;
+}
+
+/* How a job stands; an end that is told is one from now on. */
+static uint8_t status_of(struct sim_backend *backend, struct sim_host *host, struct job *job)
+{
+    if (job->is_cancelled) {
+        return SIM_JOB_CANCELLED;
+    }
+    if (!job->was_started) {
+        return SIM_JOB_UNKNOWN;
+    }
+    if (job->end_ns > host->world->now_ns) {
+        return SIM_JOB_RUNNING;
+    }
+    end(backend, job);
+    return job->outcome;
+}
+
+static void cancel(struct sim_backend *backend, struct job *job)
+{
+    if (!job->is_over && !job->is_cancelled) {
+        sim_engine_seen.jobs_cancelled += job->was_started ? 1 : 0;
+        sim_engine_seen.jobs_cancelled_before += job->was_started ? 0 : 1;
+    }
+    end(backend, job);
+    job->is_cancelled = true;
+}
+
+/* Answers in time, late, twice, or not at all. */
+static void answer(struct sim_host *host, const struct tr_envelope *envelope, const struct job *job,
+                   uint8_t status)
+{
+    struct sim_random *chance = &host->world->chance.outside;
+    struct tr_sim_job_news news = {
+        .name = tr_text_of(job->name),
+        .status = status,
+        .outputs = status == SIM_JOB_DONE ? sim_bytes_of(&job->outputs) : (struct tr_bytes){0},
+    };
+    uint64_t delay_ns = sim_below(chance, sim_below(chance, 10) == 0 ? 500 * MS : 30 * MS);
+    if (envelope->deadline_ms != 0 && sim_below(chance, 10) == 0) {
+        return;
+    }
+    sim_outside_reply(host, envelope, &tr_sim_job_news_schema, &news, delay_ns);
+    if (sim_below(chance, 8) == 0) {
+        sim_outside_reply(host, envelope, &tr_sim_job_news_schema, &news,
+                          delay_ns + sim_below(chance, 100 * MS));
+    }
+}
+
+/* The job that is meant, made where nobody has heard of it. */
+static struct job *job_of(struct sim_backend *backend, const struct sim_host *host,
+                          const struct tr_sim_job *told)
+{
+    struct identity identity = identity_of(host, told);
+    struct job *job = *place_of(backend, &identity);
+    bool is_new = job == NULL;
+    job = is_new ? add(backend, &identity) : job;
+    if (is_new && told->name.size < NAME_BYTES) {
+        memcpy(job->name, told->name.data, told->name.size);
+        check_name(backend, job);
+    }
+    if (!tr_text_equal(tr_text_of(job->name), told->name)) {
+        sim_fail("outside: %s[%lld]@%u was called %s and is now called %.*s", identity.path,
+                 (long long)identity.element, identity.attempt, job->name, (int)told->name.size,
+                 told->name.data);
+    }
+    return job;
+}
+
+void sim_backend_hear(struct sim_backend *backend, struct sim_host *host,
+                      const struct tr_envelope *envelope, struct tr_bytes body)
+{
+    struct tr_sim_job told;
+    if (envelope->type != tr_sim_job_schema.id ||
+        tr_sim_job_unpack(body, envelope->version, &told) != 0) {
+        sim_fail("outside: a message of type %u", envelope->type);
+        return;
+    }
+    struct job *job = job_of(backend, host, &told);
+    sim_say("host %u outside: verb %u for %s (%s[%lld]@%u)", host->index, told.verb, job->name,
+            job->identity.path, (long long)told.element, told.attempt);
+    switch ((enum sim_verb)told.verb) {
+    case SIM_VERB_SUBMIT:
+        check_intent(host, envelope);
+        submit(backend, host, job, &told);
+        break;
+    case SIM_VERB_ASK:
+        break;
+    case SIM_VERB_CANCEL:
+        cancel(backend, job);
+        break;
+    case SIM_VERB_FORGET:
+        return;
+    }
+    answer(host, envelope, job, status_of(backend, host, job));
+}

@@ -1,0 +1,210 @@
+/*
+ * When all is over: every node and element is where the model has it, got what it had to get and
+ * gave what it had to give; nothing else is in history, and the store has what was committed.
+ */
+#include "tests/sim/engine_check.h"
+
+#include <string.h>
+
+#include "tests/sim/engine_history.h"
+#include "tests/sim/engine_model.h"
+#include "tests/support/flow_value.h"
+
+struct sim_seen sim_engine_seen;
+
+/* Whether a node may be in a phase at the end. */
+static bool is_allowed(const struct sim_model *model, const struct sim_expected *expected,
+                       uint8_t phase)
+{
+    if (phase == expected->phase) {
+        return true;
+    }
+    bool is_open = phase == TR_NODE_PHASE_NOT_YET_STARTED || phase == TR_NODE_PHASE_SKIPPED ||
+                   phase == TR_NODE_PHASE_ABORTED;
+    bool is_end = tr_phase_is_end(TR_SUBJECT_NODE, phase);
+    return expected->is_cut && (is_open || (model->stage->has_timing && is_end));
+}
+
+/* Values that must be the same: all but those that hold errors. */
+static void check_values(const struct sim_entry_of *entry, const struct tr_variables *variables,
+                         enum tr_value_side side, struct tr_bytes wanted)
+{
+    struct tr_bytes found = sim_bytes_of(&entry->values[side]);
+    if (found.size == 0 || wanted.size == 0) {
+        return;
+    }
+    sim_engine_seen.values_compared++;
+    if (flow_value_digest_slots(variables, found) != flow_value_digest_slots(variables, wanted)) {
+        sim_fail("%s got or gave other values than the model has (%s)", entry->path,
+                 tr_value_side_word(side));
+    }
+}
+
+static void count_node(const struct sim_expected *expected, uint8_t phase)
+{
+    struct sim_seen *seen = &sim_engine_seen;
+    bool is_element = expected->element != TR_ELEMENT_NONE;
+    bool is_failed = phase == TR_NODE_PHASE_FAILED;
+    seen->nodes += is_element ? 0 : 1;
+    seen->elements += is_element ? 1 : 0;
+    seen->nodes_skipped += phase == TR_NODE_PHASE_SKIPPED ? 1 : 0;
+    seen->nodes_aborted += phase == TR_NODE_PHASE_ABORTED ? 1 : 0;
+    seen->nodes_failed += is_failed && !is_element ? 1 : 0;
+    seen->elements_failed += is_failed && is_element ? 1 : 0;
+    seen->elements_of_workflows += memchr(expected->path.data, '[', expected->path.size) ? 1 : 0;
+}
+
+static void check_expected(const struct sim_model *model, const struct sim_expected *expected)
+{
+    const struct sim_execution *execution = model->execution;
+    struct sim_entry_of *entry =
+        sim_history_find(model->stage->history, execution->host, execution->number, expected->path,
+                         expected->element);
+    uint8_t phase = entry == NULL ? TR_NODE_PHASE_NOT_YET_STARTED : entry->phase;
+    if (!is_allowed(model, expected, phase)) {
+        sim_fail("%s: %.*s[%lld] is %s, the model has %s%s", execution->name,
+                 (int)expected->path.size, expected->path.data, (long long)expected->element,
+                 tr_node_phase_word(phase), tr_node_phase_word(expected->phase),
+                 expected->is_cut ? " or less" : "");
+        return;
+    }
+    if (entry == NULL) {
+        return;
+    }
+    count_node(expected, phase);
+    entry->is_expected = true;
+    if (entry->has_row && entry->phase != entry->chain) {
+        sim_fail("%s: %s is %s, and its last change was to %s", execution->name, entry->path,
+                 tr_node_phase_word(entry->phase), tr_node_phase_word(entry->chain));
+    }
+    if (expected->has_values && !model->stage->has_timing) {
+        check_values(entry, expected->inputs_of, TR_VALUE_INPUTS, expected->inputs);
+        check_values(entry, expected->outputs_of, TR_VALUE_OUTPUTS, expected->outputs);
+    }
+}
+
+/* What history has of an execution beside what the model expects. */
+static void check_rest(const struct sim_model *model)
+{
+    const struct sim_execution *execution = model->execution;
+    uint32_t cursor = 0;
+    const struct sim_entry_of *entry;
+    while ((entry = sim_history_next(model->stage->history, &cursor)) != NULL) {
+        if (entry->host != execution->host || entry->number != execution->number ||
+            entry->path[0] == '\0') {
+            continue;
+        }
+        if (!entry->is_expected && !model->stage->has_timing) {
+            sim_fail("%s: %s[%lld] is in history, and the model has no such node", execution->name,
+                     entry->path, (long long)entry->element);
+        }
+        if (entry->has_row && !tr_phase_is_end(TR_SUBJECT_NODE, entry->phase)) {
+            sim_fail("%s has ended, and %s is %s", execution->name, entry->path,
+                     tr_node_phase_word(entry->phase));
+        }
+    }
+}
+
+/*
+ * The failure of the whole is one that happened. Its code may be that of another node: a map says
+ * the code that most of its elements have, and the first of them.
+ */
+static void check_failure(const struct sim_model *model)
+{
+    const struct sim_execution *execution = model->execution;
+    struct tr_text failed = sim_text_of(&execution->failed);
+    struct tr_text code = sim_text_of(&execution->code);
+    const struct sim_expected *expected = model->expected.items;
+    bool is_place = false;
+    bool is_code = false;
+    for (uint32_t i = 0; i < model->expected.count; i++) {
+        bool is_failed = expected[i].phase == TR_NODE_PHASE_FAILED;
+        is_place = is_place || (is_failed && tr_text_equal(expected[i].path, failed) &&
+                                expected[i].element == execution->failed_element);
+        is_code = is_code || (is_failed && expected[i].code != NULL &&
+                              tr_text_equal(tr_text_of(expected[i].code), code));
+    }
+    if (!is_place || !is_code) {
+        sim_fail("%s failed at %.*s[%lld] with %.*s, which the model does not have",
+                 execution->name, (int)failed.size, failed.data,
+                 (long long)execution->failed_element, (int)code.size, code.data);
+    }
+}
+
+static void check_whole(const struct sim_model *model)
+{
+    const struct sim_execution *execution = model->execution;
+    uint8_t phase = execution->phase;
+    bool is_end = tr_phase_is_end(TR_SUBJECT_EXECUTION, phase);
+    bool is_fine = phase == model->phase ||
+                   (execution->is_aborted && phase == TR_EXECUTION_ABORTED) ||
+                   (model->stage->has_timing && is_end);
+    if (!is_fine) {
+        sim_fail("%s is %s (%.*s), the model has %s", execution->name,
+                 tr_execution_phase_word(phase), (int)execution->code.size,
+                 (const char *)execution->code.data, tr_execution_phase_word(model->phase));
+        return;
+    }
+    if (phase == TR_EXECUTION_FAILED && !model->stage->has_timing) {
+        check_failure(model);
+    }
+    const struct sim_entry_of *entry = sim_history_find(
+        model->stage->history, execution->host, execution->number, tr_text_of(""), TR_ELEMENT_NONE);
+    const struct tr_workflow *workflow = &model->graph->workflows[model->graph->main_workflow];
+    if (phase == TR_EXECUTION_SUCCEEDED && !model->stage->has_timing &&
+        workflow->interface.outputs.count > 0) {
+        if (entry == NULL || entry->values[TR_VALUE_OUTPUTS].size == 0) {
+            sim_fail("%s succeeded, and its outputs are not in history", execution->name);
+            return;
+        }
+        check_values(entry, &workflow->interface.outputs, TR_VALUE_OUTPUTS, model->outputs);
+    }
+}
+
+static void count_execution(const struct sim_execution *execution)
+{
+    struct sim_seen *seen = &sim_engine_seen;
+    seen->executions++;
+    seen->succeeded += execution->phase == TR_EXECUTION_SUCCEEDED ? 1 : 0;
+    seen->failed += execution->phase == TR_EXECUTION_FAILED ? 1 : 0;
+    seen->aborted += execution->phase == TR_EXECUTION_ABORTED ? 1 : 0;
+    seen->timed_out += execution->phase == TR_EXECUTION_TIMED_OUT ? 1 : 0;
+}
+
+static void check_execution(const struct sim_stage *stage, const struct sim_execution *execution)
+{
+    struct sim_model model;
+    sim_model_init(&model, stage, execution);
+    const struct sim_expected *expected = model.expected.items;
+    for (uint32_t i = 0; i < model.expected.count; i++) {
+        check_expected(&model, &expected[i]);
+    }
+    check_whole(&model);
+    count_execution(execution);
+    check_rest(&model);
+    sim_model_fini(&model);
+}
+
+/* The store has the rows that were committed. */
+static void check_store(struct sim_host *host)
+{
+    uint64_t wanted = sim_history_row_count(sim_stage_of(host->world)->history, host->index);
+    uint64_t found = host->disk != NULL
+                         ? sim_count_rows(host, "SELECT count(*) FROM record_node_status")
+                         : tri_model_record_count(host->model, tr_node_status_schema.id);
+    if (wanted != found) {
+        sim_fail("host %u: history has %llu nodes, the store %llu", host->index,
+                 (unsigned long long)wanted, (unsigned long long)found);
+    }
+}
+
+void sim_engine_check_end(struct sim_host *host)
+{
+    const struct sim_stage *stage = sim_stage_of(host->world);
+    for (uint32_t i = 0; i < stage->execution_count; i++) {
+        if (stage->executions[i].host == host->index) {
+            check_execution(stage, &stage->executions[i]);
+        }
+    }
+    check_store(host);
+}

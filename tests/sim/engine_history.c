@@ -1,0 +1,290 @@
+/*
+ * Rows of history, taken in as they are committed. Each change of phase must be one that the tables
+ * allow; when an execution has ended nothing of it may run outside.
+ */
+#include "tests/sim/engine_history.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sim_history {
+    struct sim_stage *stage;
+    struct sim_entry_of **entries; /* a table by who it is */
+    uint32_t capacity;
+    uint32_t count;
+};
+
+struct sim_history *sim_history_new(struct sim_stage *stage)
+{
+    struct sim_history *history = sim_must(calloc(1, sizeof *history));
+    history->stage = stage;
+    history->capacity = 256;
+    history->entries = sim_must(calloc(history->capacity, sizeof(struct sim_entry_of *)));
+    return history;
+}
+
+void sim_history_free(struct sim_history *history)
+{
+    for (uint32_t i = 0; i < history->capacity; i++) {
+        if (history->entries[i] != NULL) {
+            free(history->entries[i]->values[TR_VALUE_INPUTS].data);
+            free(history->entries[i]->values[TR_VALUE_OUTPUTS].data);
+            free(history->entries[i]);
+        }
+    }
+    free(history->entries);
+    free(history);
+}
+
+/* ------------------------------------------------------------------------------------ the table */
+
+static uint64_t digest_of(uint32_t host, uint64_t number, struct tr_text path, uint64_t element)
+{
+    uint64_t digest = sim_mix(sim_mix(number ^ (uint64_t)host << 32) ^ element);
+    for (size_t i = 0; i < path.size; i++) {
+        digest = sim_mix(digest ^ (uint8_t)path.data[i]);
+    }
+    return digest;
+}
+
+static struct sim_entry_of **place_of(const struct sim_history *history, uint32_t host,
+                                      uint64_t number, struct tr_text path, uint64_t element)
+{
+    uint64_t at = digest_of(host, number, path, element);
+    struct sim_entry_of **place;
+    for (;;) {
+        place = &history->entries[at++ & (history->capacity - 1)];
+        const struct sim_entry_of *entry = *place;
+        if (entry == NULL ||
+            (entry->host == host && entry->number == number && entry->element == element &&
+             tr_text_equal(tr_text_of(entry->path), path))) {
+            return place;
+        }
+    }
+}
+
+static void grow(struct sim_history *history)
+{
+    struct sim_entry_of **old = history->entries;
+    uint32_t count = history->capacity;
+    history->capacity *= 2;
+    history->entries = sim_must(calloc(history->capacity, sizeof(struct sim_entry_of *)));
+    for (uint32_t i = 0; i < count; i++) {
+        if (old[i] != NULL) {
+            *place_of(history, old[i]->host, old[i]->number, tr_text_of(old[i]->path),
+                      old[i]->element) = old[i];
+        }
+    }
+    free(old);
+}
+
+/* The entry, made where it is missing. */
+static struct sim_entry_of *entry_of(struct sim_history *history, uint32_t host, uint64_t number,
+                                     struct tr_text path, uint64_t element)
+{
+    if (history->count * 2 > history->capacity) {
+        grow(history);
+    }
+    struct sim_entry_of **place = place_of(history, host, number, path, element);
+    if (*place == NULL) {
+        struct sim_entry_of *entry = sim_must(calloc(1, sizeof *entry));
+        TR_ASSERT(path.size < SIM_PATH_BYTES);
+        entry->host = host;
+        entry->number = number;
+        entry->element = element;
+        memcpy(entry->path, path.data, path.size);
+        *place = entry;
+        history->count++;
+    }
+    return *place;
+}
+
+struct sim_entry_of *sim_history_find(const struct sim_history *history, uint32_t host,
+                                      uint64_t number, struct tr_text path, uint64_t element)
+{
+    return *place_of(history, host, number, path, element);
+}
+
+struct sim_entry_of *sim_history_next(const struct sim_history *history, uint32_t *cursor)
+{
+    while (*cursor < history->capacity) {
+        struct sim_entry_of *entry = history->entries[(*cursor)++];
+        if (entry != NULL) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+uint64_t sim_history_row_count(const struct sim_history *history, uint32_t host)
+{
+    uint64_t count = 0;
+    uint32_t cursor = 0;
+    const struct sim_entry_of *entry;
+    while ((entry = sim_history_next(history, &cursor)) != NULL) {
+        count += entry->host == host && entry->has_row ? 1 : 0;
+    }
+    return count;
+}
+
+/* ----------------------------------------------------------------------------------------- rows */
+
+/* A row of a schema, unpacked; false ends the run. */
+#define READ(name, op, row) \
+    (tr_##name##_unpack((op)->data, (uint8_t)(op)->incarnation, (row)) == 0 ? true : unreadable(op))
+
+static bool unreadable(const struct tri_op *op)
+{
+    sim_fail("history: a row of type %u cannot be read", op->type);
+    return false;
+}
+
+static void take_execution(struct sim_history *history, const struct sim_host *host,
+                           const struct tri_op *op)
+{
+    struct tr_execution row;
+    if (!READ(execution, op, &row)) {
+        return;
+    }
+    struct sim_execution *execution = NULL;
+    for (uint32_t i = 0; i < history->stage->execution_count; i++) {
+        if (tr_text_equal(tr_text_of(history->stage->executions[i].name), row.name)) {
+            execution = &history->stage->executions[i];
+        }
+    }
+    if (execution == NULL || execution->host != host->index ||
+        (execution->number != 0 && execution->number != row.execution)) {
+        sim_fail("history: execution %llu called %.*s, which nobody launched so",
+                 (unsigned long long)row.execution, (int)row.name.size, row.name.data);
+        return;
+    }
+    if (!tr_phase_may_follow(TR_SUBJECT_EXECUTION, execution->phase, row.phase)) {
+        sim_fail("history: execution %s is %s after it was %s", execution->name,
+                 tr_execution_phase_word(row.phase), tr_execution_phase_word(execution->phase));
+    }
+    execution->number = row.execution;
+    execution->phase = row.phase;
+    execution->failed_element = row.failed_element;
+    sim_bytes_set(&execution->failed, row.failed.data, row.failed.size);
+    sim_bytes_set(&execution->code, row.code.data, row.code.size);
+    if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row.phase)) {
+        sim_backend_check_ended(history->stage->backend, host->index, row.execution);
+    }
+}
+
+static void take_node(struct sim_history *history, const struct sim_host *host,
+                      const struct tri_op *op)
+{
+    struct tr_node_status row;
+    if (READ(node_status, op, &row)) {
+        struct sim_entry_of *entry =
+            entry_of(history, host->index, row.execution, row.path, TR_ELEMENT_NONE);
+        entry->has_row = true;
+        entry->phase = row.phase;
+        sim_engine_seen.cached += row.cache_status == TR_CACHE_STATUS_HIT ? 1 : 0;
+    }
+}
+
+/* A change of phase follows the one before it. Attempts are counted where they begin. */
+static void take_change(struct sim_history *history, const struct sim_host *host,
+                        const struct tri_op *op)
+{
+    struct tr_phase row;
+    if (!READ(phase, op, &row) || row.subject != TR_SUBJECT_NODE) {
+        return;
+    }
+    struct sim_entry_of *entry =
+        entry_of(history, host->index, row.execution, row.path, TR_ELEMENT_NONE);
+    if (!tr_phase_may_follow(TR_SUBJECT_NODE, entry->chain, row.phase)) {
+        sim_fail("history: %s is %s after it was %s", entry->path, tr_node_phase_word(row.phase),
+                 tr_node_phase_word(entry->chain));
+    }
+    entry->chain = row.phase;
+}
+
+static void take_value(struct sim_history *history, const struct sim_host *host,
+                       const struct tri_op *op)
+{
+    struct tr_node_value row;
+    if (READ(node_value, op, &row) && row.side <= TR_VALUE_OUTPUTS) {
+        struct sim_entry_of *entry =
+            entry_of(history, host->index, row.execution, row.path, TR_ELEMENT_NONE);
+        sim_bytes_set(&entry->values[row.side], row.slots.data, row.slots.size);
+    }
+}
+
+/* One entry of a block: [element, attempt, milliseconds, phase, ..., code, message]. */
+static void take_element(struct sim_history *history, const struct sim_host *host,
+                         const struct tr_element_block *row, const json_t *change)
+{
+    uint64_t element = (uint64_t)json_integer_value(json_array_get(change, 0));
+    struct sim_entry_of *entry = entry_of(history, host->index, row->execution, row->path, element);
+    for (size_t i = 3; i < json_array_size(change); i++) {
+        const json_t *item = json_array_get(change, i);
+        if (!json_is_integer(item)) {
+            continue;
+        }
+        uint8_t phase = (uint8_t)json_integer_value(item);
+        if (!tr_phase_may_follow(TR_SUBJECT_NODE, entry->phase, phase)) {
+            sim_fail("history: %s[%llu] is %s after it was %s", entry->path,
+                     (unsigned long long)element, tr_node_phase_word(phase),
+                     tr_node_phase_word(entry->phase));
+        }
+        entry->phase = phase;
+    }
+}
+
+static void take_block(struct sim_history *history, const struct sim_host *host,
+                       const struct tri_op *op)
+{
+    struct tr_element_block row;
+    if (!READ(element_block, op, &row)) {
+        return;
+    }
+    json_t *entries = json_loadb(row.entries.data, row.entries.size, 0, NULL);
+    if (json_array_size(entries) != row.entry_count) {
+        sim_fail("history: a block of %.*s says that it has %u entries", (int)row.path.size,
+                 row.path.data, row.entry_count);
+    }
+    for (size_t i = 0; i < json_array_size(entries); i++) {
+        take_element(history, host, &row, json_array_get(entries, i));
+    }
+    json_decref(entries);
+}
+
+static void take_progress(struct sim_history *history, const struct sim_host *host,
+                          const struct tri_op *op)
+{
+    struct tr_progress row;
+    (void)history;
+    (void)host;
+    if (READ(progress, op, &row) && row.succeeded + row.failed > row.total) {
+        sim_fail("history: %llu of %llu elements of %.*s have ended",
+                 (unsigned long long)(row.succeeded + row.failed), (unsigned long long)row.total,
+                 (int)row.path.size, row.path.data);
+    }
+}
+
+void sim_history_record(struct sim_host *host, const struct tri_op *op)
+{
+    static const struct {
+        const struct tr_schema *schema;
+        void (*take)(struct sim_history *history, const struct sim_host *host,
+                     const struct tri_op *op);
+    } rows[] = {
+        {&tr_execution_schema, take_execution}, {&tr_node_status_schema, take_node},
+        {&tr_phase_schema, take_change},        {&tr_node_value_schema, take_value},
+        {&tr_element_block_schema, take_block}, {&tr_progress_schema, take_progress},
+    };
+    struct sim_history *history = sim_stage_of(host->world)->history;
+    if (op->kind != TRI_OP_PUT_RECORD) {
+        sim_fail("history: rows of type %u are deleted", op->type);
+        return;
+    }
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        if (op->type == rows[i].schema->id) {
+            rows[i].take(history, host, op);
+        }
+    }
+}

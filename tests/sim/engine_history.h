@@ -1,0 +1,41 @@
+/*
+ * What history says of executions: every row as it is committed, and the checks that need no model.
+ */
+#ifndef TR_TESTS_SIM_ENGINE_HISTORY_H
+#define TR_TESTS_SIM_ENGINE_HISTORY_H
+
+#include "schemas/history.h"
+#include "tests/sim/engine.h"
+
+#define SIM_PATH_BYTES 256
+
+/* A node, or an element of a map. */
+struct sim_entry_of {
+    uint32_t host;
+    uint64_t number; /* of the execution */
+    uint64_t element;
+    char path[SIM_PATH_BYTES];
+    uint8_t phase;              /* as its row or block has it */
+    uint8_t chain;              /* as the rows of changes have it */
+    bool has_row;               /* in node_status */
+    bool is_expected;           /* for the checks at the end */
+    struct sim_bytes values[2]; /* by enum tr_value_side */
+};
+
+struct sim_history *sim_history_new(struct sim_stage *stage);
+void sim_history_free(struct sim_history *history);
+
+/* A row is committed (play.h). */
+void sim_history_record(struct sim_host *host, const struct tri_op *op);
+
+/* The entry of a node or an element, or NULL. */
+struct sim_entry_of *sim_history_find(const struct sim_history *history, uint32_t host,
+                                      uint64_t number, struct tr_text path, uint64_t element);
+
+/* All entries, one after the other; begin with 0. */
+struct sim_entry_of *sim_history_next(const struct sim_history *history, uint32_t *cursor);
+
+/* How many rows of node_status there must be for a host. */
+uint64_t sim_history_row_count(const struct sim_history *history, uint32_t host);
+
+#endif

@@ -1,0 +1,546 @@
+/*
+ * The model: a workflow is worked out node by node, each after those that it waits for.
+ */
+#include "tests/sim/engine_model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/flow_value.h"
+
+/* What became of a task, a map, a branch or a workflow. */
+struct result {
+    uint8_t phase;
+    struct tr_bytes *outputs; /* one for each, when it succeeded */
+    uint32_t output_count;
+    const char *code;
+};
+
+static struct result failed(const char *code)
+{
+    return (struct result){.phase = TR_NODE_PHASE_FAILED, .code = code};
+}
+
+static struct result run_workflow(struct sim_model *model, const struct tr_workflow *workflow,
+                                  struct tr_text path, const struct tr_bytes *inputs);
+
+static struct sim_expected *expect(struct sim_model *model, struct tr_text path, uint64_t element,
+                                   const struct result *result)
+{
+    struct sim_expected *expected =
+        tri_vector_add(&model->arena, &model->expected, sizeof *expected);
+    TR_ASSERT(expected != NULL);
+    *expected = (struct sim_expected){
+        .path = path,
+        .element = element,
+        .phase = result->phase,
+        .code = result->code,
+    };
+    return expected;
+}
+
+/* What was expected since then may have been ended before its time. */
+static void cut_from(struct sim_model *model, uint32_t first)
+{
+    struct sim_expected *expected = model->expected.items;
+    for (uint32_t i = first; i < model->expected.count; i++) {
+        expected[i].is_cut = true;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- tasks */
+
+/* All attempts of a task: those that the system breaks have a budget of their own. */
+static struct result run_task(struct sim_model *model, const struct tr_task *task,
+                              const struct tr_settings *settings, struct tr_text path,
+                              uint64_t element, struct tr_bytes inputs)
+{
+    struct result result = {.phase = TR_NODE_PHASE_SUCCEEDED};
+    uint32_t retries = settings->retries;
+    uint32_t system_retries = SIM_SYSTEM_RETRIES;
+    for (uint32_t attempt = 0;; attempt++) {
+        struct tr_buffer outputs;
+        switch ((enum sim_job_status)sim_outcome(model->stage, model->execution, task, inputs, path,
+                                                 element, attempt)) {
+        case SIM_JOB_FAILED:
+            if (retries-- == 0) {
+                return failed("RetriesExhausted|JobFailed");
+            }
+            break;
+        case SIM_JOB_BROKEN:
+            if (system_retries-- == 0) {
+                return failed("RetriesExhausted|JobBroken");
+            }
+            break;
+        case SIM_JOB_FAILED_FOR_GOOD:
+            return failed("JobFailedForGood");
+        default:
+            tr_buffer_init(&outputs, 0);
+            flow_value_outputs(task, inputs, &outputs);
+            struct tr_bytes packed = tr_arena_bytes(&model->arena, tr_buffer_bytes(&outputs));
+            tr_buffer_fini(&outputs);
+            result.outputs = sim_unpack(model, packed, &result.output_count);
+            return result;
+        }
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- maps */
+
+/* A map on its way. */
+struct mapping {
+    struct sim_flow *flow;
+    const struct tr_node *node;
+    struct tr_text path;
+    const struct tr_interface *target;
+    const struct tr_bytes *inputs;
+    uint32_t count;
+    uint32_t needed;
+    uint32_t failures;
+    struct result *elements;
+};
+
+static const struct tr_interface *interface_of(const struct tr_graph *graph,
+                                               const struct tr_node *node)
+{
+    return node->target_kind == TR_TARGET_TASK ? &graph->tasks[node->target].interface
+                                               : &graph->workflows[node->target].interface;
+}
+
+/* How many elements there are; false where lists have other lengths. */
+static bool count_elements(struct mapping *mapping)
+{
+    bool is_known = false;
+    for (uint32_t i = 0; i < mapping->node->input_count; i++) {
+        const struct tr_binding *binding =
+            &mapping->flow->workflow->bindings[mapping->node->input_first + i];
+        uint32_t count;
+        if (!binding->is_mapped) {
+            continue;
+        }
+        (void)sim_unpack(mapping->flow->model, mapping->inputs[i], &count);
+        if (is_known && count != mapping->count) {
+            return false;
+        }
+        mapping->count = count;
+        is_known = true;
+    }
+    return true;
+}
+
+static uint32_t needed_of(const struct tr_node *node, uint32_t count)
+{
+    uint32_t needed = node->min_successes;
+    while (node->min_successes == 0 && needed < count &&
+           (double)needed + 1e-6 < node->min_success_ratio * count) {
+        needed++;
+    }
+    return needed;
+}
+
+static struct result run_element(struct mapping *mapping, uint32_t index)
+{
+    struct sim_model *model = mapping->flow->model;
+    const struct tr_node *node = mapping->node;
+    struct tr_bytes inputs[16];
+    TR_ASSERT(node->input_count <= TR_COUNT_OF(inputs));
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        uint32_t count;
+        bool is_mapped = mapping->flow->workflow->bindings[node->input_first + i].is_mapped;
+        inputs[i] =
+            is_mapped ? sim_unpack(model, mapping->inputs[i], &count)[index] : mapping->inputs[i];
+    }
+    if (node->target_kind == TR_TARGET_TASK) {
+        return run_task(model, &model->graph->tasks[node->target], node->settings, mapping->path,
+                        index, sim_pack(model, inputs, node->input_count));
+    }
+    struct tr_text path = tr_arena_print(&model->arena, "%.*s[%u]/", (int)mapping->path.size,
+                                         mapping->path.data, index);
+    return run_workflow(model, &model->graph->workflows[node->target], path, inputs);
+}
+
+/* The type of a map's output as it is without `optional`. */
+static const struct tr_type *list_type(const struct tr_node *node, uint32_t output)
+{
+    const struct tr_type *type = node->outputs.items[output].type;
+    for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
+        if (type->parts[i]->kind == TR_TYPE_LIST) {
+            return type->parts[i];
+        }
+    }
+    return type;
+}
+
+/* One output of all elements; the last one may be that of their errors. */
+static struct tr_bytes gather(struct mapping *mapping, uint32_t output)
+{
+    static const struct tr_type error_type = {.kind = TR_TYPE_ERROR};
+    struct sim_model *model = mapping->flow->model;
+    const struct tr_type *to = list_type(mapping->node, output)->parts[0];
+    bool is_errors = output == mapping->node->errors_output;
+    struct tr_bytes *slots = tr_arena_array(&model->arena, mapping->count, sizeof *slots);
+    TR_ASSERT(slots != NULL);
+    for (uint32_t i = 0; i < mapping->count; i++) {
+        const struct result *element = &mapping->elements[i];
+        bool has_failed = element->phase != TR_NODE_PHASE_SUCCEEDED;
+        bool is_fine = true;
+        if (is_errors && has_failed) {
+            const struct tr_type *from = &error_type;
+            for (uint32_t k = 0; k < to->count; k++) {
+                from = to->parts[k]->kind == TR_TYPE_ERROR ? to->parts[k] : from;
+            }
+            is_fine = sim_cast(model, from, to, sim_error_value(model), &slots[i]);
+        } else if (is_errors || has_failed) {
+            slots[i] = sim_none(model, to);
+        } else {
+            is_fine = sim_cast(model, mapping->target->outputs.items[output].type, to,
+                               element->outputs[output], &slots[i]);
+        }
+        TR_ASSERT(is_fine);
+    }
+    return sim_pack(model, slots, mapping->count);
+}
+
+static void run_elements(struct mapping *mapping)
+{
+    struct sim_model *model = mapping->flow->model;
+    uint32_t first = model->expected.count;
+    mapping->elements = tr_arena_array(&model->arena, mapping->count, sizeof(struct result));
+    TR_ASSERT(mapping->elements != NULL);
+    for (uint32_t i = 0; i < mapping->count; i++) {
+        mapping->elements[i] = run_element(mapping, i);
+        mapping->failures += mapping->elements[i].phase != TR_NODE_PHASE_SUCCEEDED ? 1 : 0;
+        (void)expect(model, mapping->path, i, &mapping->elements[i]);
+    }
+    if (mapping->count - mapping->failures < mapping->needed) {
+        cut_from(model, first);
+    }
+}
+
+static struct result run_map(struct sim_flow *flow, const struct tr_node *node, struct tr_text path,
+                             const struct tr_bytes *inputs)
+{
+    struct mapping mapping = {
+        .flow = flow,
+        .node = node,
+        .path = path,
+        .target = interface_of(flow->model->graph, node),
+        .inputs = inputs,
+    };
+    if (!count_elements(&mapping)) {
+        return failed("InvalidArrayLength");
+    }
+    mapping.needed = needed_of(node, mapping.count);
+    if (mapping.count > 0 && mapping.needed > mapping.count) {
+        return failed("InvalidArrayLength");
+    }
+    run_elements(&mapping);
+    if (mapping.count > 0 && mapping.count - mapping.failures < mapping.needed) {
+        return failed(NULL);
+    }
+    struct result result = {.phase = TR_NODE_PHASE_SUCCEEDED, .output_count = node->outputs.count};
+    result.outputs =
+        tr_arena_array(&flow->model->arena, node->outputs.count, sizeof(struct tr_bytes));
+    TR_ASSERT(result.outputs != NULL);
+    for (uint32_t i = 0; i < node->outputs.count; i++) {
+        result.outputs[i] = gather(&mapping, i);
+    }
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------- branches */
+
+static const struct sim_node *run_node(struct sim_flow *flow, uint32_t index);
+
+/* The first arm whose condition holds; NULL with the code of the failure. */
+static const struct tr_arm *choose(struct sim_flow *flow, const struct tr_node *node,
+                                   const char **code)
+{
+    struct tr_bytes inputs[64] = {0};
+    TR_ASSERT(node->input_count <= TR_COUNT_OF(inputs));
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const struct tr_binding *binding = &flow->workflow->bindings[node->input_first + i];
+        if (!sim_bind(flow, binding, &inputs[i])) {
+            inputs[i] = (struct tr_bytes){0};
+        }
+    }
+    for (uint32_t i = 0; i < node->arm_count; i++) {
+        const struct tr_arm *arm = &flow->workflow->arms[node->arm_first + i];
+        bool holds = arm->condition == TR_GRAPH_NONE;
+        int error =
+            holds ? 0 : tr_condition_evaluate(flow->workflow, node, arm->condition, inputs, &holds);
+        if (error != 0) {
+            *code = error == TR_NOT_FOUND ? "BindingResolutionError" : "MalformedBranchUserError";
+            return NULL;
+        }
+        if (holds) {
+            return arm;
+        }
+    }
+    *code = "NoBranchTakenError";
+    return NULL;
+}
+
+static struct result run_arm(struct sim_flow *flow, const struct tr_node *node,
+                             const struct tr_arm *arm)
+{
+    struct sim_model *model = flow->model;
+    struct result result = {.phase = TR_NODE_PHASE_SUCCEEDED, .output_count = node->outputs.count};
+    result.outputs = tr_arena_array(&model->arena, node->outputs.count, sizeof(struct tr_bytes));
+    TR_ASSERT(result.outputs != NULL);
+    const struct sim_node *taken = arm->kind == TR_ARM_NODE ? run_node(flow, arm->node) : NULL;
+    if (taken != NULL && taken->phase != TR_NODE_PHASE_SUCCEEDED) {
+        return (struct result){.phase = taken->phase, .code = taken->code};
+    }
+    for (uint32_t i = 0; i < node->outputs.count; i++) {
+        const struct tr_type *to = node->outputs.items[i].type;
+        if (taken == NULL) {
+            result.outputs[i] = sim_none(model, to);
+            continue;
+        }
+        const struct tr_type *from =
+            flow->workflow->nodes[arm->node].outputs.items[arm->outputs[i]].type;
+        bool is_fine =
+            sim_cast(model, from, to, taken->outputs[arm->outputs[i]], &result.outputs[i]);
+        TR_ASSERT(is_fine);
+    }
+    return result;
+}
+
+static struct result run_branch(struct sim_flow *flow, const struct tr_node *node)
+{
+    const char *code = NULL;
+    const struct tr_arm *arm = choose(flow, node, &code);
+    if (arm == NULL) {
+        return failed(code);
+    }
+    return arm->kind == TR_ARM_FAIL ? failed("UserProvidedError") : run_arm(flow, node, arm);
+}
+
+/* ---------------------------------------------------------------------------------------- nodes */
+
+/* The inputs of a node, bound; false where one leads nowhere. */
+static bool bind_inputs(struct sim_flow *flow, const struct tr_node *node, struct tr_bytes *inputs)
+{
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        if (!sim_bind(flow, &flow->workflow->bindings[node->input_first + i], &inputs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct result run_target(struct sim_flow *flow, const struct tr_node *node,
+                                struct tr_text path, const struct tr_bytes *inputs)
+{
+    struct sim_model *model = flow->model;
+    struct result result = {.phase = TR_NODE_PHASE_SUCCEEDED, .output_count = node->input_count};
+    switch ((enum tr_node_kind)node->kind) {
+    case TR_NODE_TASK:
+        return run_task(model, &model->graph->tasks[node->target], node->settings, path,
+                        TR_ELEMENT_NONE, sim_pack(model, inputs, node->input_count));
+    case TR_NODE_MAP:
+        return run_map(flow, node, path, inputs);
+    case TR_NODE_WORKFLOW:
+        path = tr_arena_print(&model->arena, "%.*s/", (int)path.size, path.data);
+        return run_workflow(model, &model->graph->workflows[node->target], path, inputs);
+    default:
+        TR_ASSERT(node->kind == TR_NODE_END);
+        result.outputs =
+            sim_unpack(model, sim_pack(model, inputs, node->input_count), &result.output_count);
+        return result;
+    }
+}
+
+/* What an optional node gives: what it gave, beside none. */
+static void widen(struct sim_flow *flow, const struct tr_node *node, struct result *result)
+{
+    const struct tr_interface *target = interface_of(flow->model->graph, node);
+    struct tr_bytes *outputs =
+        tr_arena_array(&flow->model->arena, node->outputs.count, sizeof *outputs);
+    TR_ASSERT(outputs != NULL);
+    for (uint32_t i = 0; i < node->outputs.count; i++) {
+        const struct tr_type *to = node->outputs.items[i].type;
+        const struct tr_type *from =
+            node->kind == TR_NODE_MAP ? list_type(node, i) : target->outputs.items[i].type;
+        bool is_fine = true;
+        if (result->phase == TR_NODE_PHASE_SUCCEEDED) {
+            is_fine = sim_cast(flow->model, from, to, result->outputs[i], &outputs[i]);
+        } else {
+            outputs[i] = sim_none(flow->model, to);
+        }
+        TR_ASSERT(is_fine);
+    }
+    result->outputs = outputs;
+}
+
+/* Whether everything that a node waits for has given what it gives. */
+static bool may_run(struct sim_flow *flow, const struct tr_node *node)
+{
+    bool may = true;
+    for (uint32_t i = 0; i < node->upstream_count; i++) {
+        uint32_t upstream = flow->workflow->upstream[node->upstream_first + i];
+        if (upstream != node->parent) {
+            may = run_node(flow, upstream)->gives && may;
+        }
+    }
+    return may;
+}
+
+static void note_values(struct sim_model *model, struct sim_expected *expected,
+                        const struct tr_node *node, const struct tr_bytes *inputs,
+                        const struct result *result)
+{
+    const struct tr_interface *target = interface_of(model->graph, node);
+    expected->has_values = node->kind != TR_NODE_MAP;
+    expected->inputs_of = &target->inputs;
+    expected->outputs_of = &target->outputs;
+    expected->inputs = sim_pack(model, inputs, node->input_count);
+    if (result->phase == TR_NODE_PHASE_SUCCEEDED) {
+        expected->outputs = sim_pack(model, result->outputs, result->output_count);
+    }
+}
+
+static struct result run_kind(struct sim_flow *flow, const struct tr_node *node,
+                              struct tr_text path)
+{
+    struct sim_model *model = flow->model;
+    if (node->kind == TR_NODE_BRANCH) {
+        struct result result = run_branch(flow, node);
+        (void)expect(model, path, TR_ELEMENT_NONE, &result);
+        return result;
+    }
+    struct tr_bytes *inputs =
+        tr_arena_array(&model->arena, node->input_count, sizeof(struct tr_bytes));
+    TR_ASSERT(inputs != NULL);
+    bool is_bound = bind_inputs(flow, node, inputs);
+    struct result result =
+        is_bound ? run_target(flow, node, path, inputs) : failed("BindingResolutionError");
+    if (node->kind != TR_NODE_END || !is_bound) {
+        struct sim_expected *expected = expect(model, path, TR_ELEMENT_NONE, &result);
+        if (is_bound) {
+            note_values(model, expected, node, inputs, &result);
+        }
+    }
+    return result;
+}
+
+static const struct sim_node *run_node(struct sim_flow *flow, uint32_t index)
+{
+    const struct tr_node *node = &flow->workflow->nodes[index];
+    struct sim_node *own = &flow->nodes[index];
+    struct sim_model *model = flow->model;
+    if (own->phase != TR_NODE_PHASE_NOT_YET_STARTED) {
+        return own;
+    }
+    struct tr_text path = tr_arena_print(&model->arena, "%.*s%.*s", (int)flow->path.size,
+                                         flow->path.data, (int)node->id.size, node->id.data);
+    struct result result = {.phase = TR_NODE_PHASE_SKIPPED};
+    if (may_run(flow, node)) {
+        result = run_kind(flow, node, path);
+    } else {
+        (void)expect(model, path, TR_ELEMENT_NONE, &result);
+    }
+    own->phase = result.phase;
+    own->code = result.code;
+    own->gives = result.phase == TR_NODE_PHASE_SUCCEEDED ||
+                 (node->is_optional && result.phase == TR_NODE_PHASE_FAILED);
+    if (node->is_optional && own->gives && node->kind != TR_NODE_BRANCH) {
+        widen(flow, node, &result);
+    } else if (node->is_optional && own->gives && result.phase == TR_NODE_PHASE_FAILED) {
+        result.outputs =
+            tr_arena_array(&model->arena, node->outputs.count, sizeof(struct tr_bytes));
+        for (uint32_t i = 0; i < node->outputs.count; i++) {
+            result.outputs[i] = sim_none(model, node->outputs.items[i].type);
+        }
+    }
+    own->outputs = result.outputs;
+    bool is_own_failure =
+        node->parent == TR_GRAPH_NONE && node->role == TR_ROLE_GRAPH && !node->is_optional;
+    flow->has_failed = flow->has_failed || (is_own_failure && result.phase == TR_NODE_PHASE_FAILED);
+    return own;
+}
+
+/* ------------------------------------------------------------------------------------ workflows */
+
+/* The nodes of arms that were not taken. */
+static void skip_rest(struct sim_flow *flow)
+{
+    for (uint32_t i = 0; i < flow->workflow->node_count; i++) {
+        const struct tr_node *node = &flow->workflow->nodes[i];
+        struct result result = {.phase = TR_NODE_PHASE_SKIPPED};
+        if (node->parent != TR_GRAPH_NONE && node->role == TR_ROLE_GRAPH &&
+            flow->nodes[i].phase == TR_NODE_PHASE_NOT_YET_STARTED) {
+            (void)expect(flow->model,
+                         tr_arena_print(&flow->model->arena, "%.*s%.*s", (int)flow->path.size,
+                                        flow->path.data, (int)node->id.size, node->id.data),
+                         TR_ELEMENT_NONE, &result);
+        }
+    }
+}
+
+static struct result run_workflow(struct sim_model *model, const struct tr_workflow *workflow,
+                                  struct tr_text path, const struct tr_bytes *inputs)
+{
+    struct sim_flow flow = {.model = model, .workflow = workflow, .path = path};
+    uint32_t first = model->expected.count;
+    flow.nodes = tr_arena_array(&model->arena, workflow->node_count, sizeof *flow.nodes);
+    TR_ASSERT(flow.nodes != NULL);
+    flow.nodes[0] = (struct sim_node){.phase = TR_NODE_PHASE_SUCCEEDED, .gives = true};
+    flow.nodes[0].outputs = sim_unpack(
+        model, sim_pack(model, inputs, workflow->interface.inputs.count), &(uint32_t){0});
+    for (uint32_t i = 0; i < workflow->order_count; i++) {
+        if (workflow->nodes[workflow->order[i]].parent == TR_GRAPH_NONE) {
+            (void)run_node(&flow, workflow->order[i]);
+        }
+    }
+    skip_rest(&flow);
+    if (flow.has_failed && workflow->policy == TR_POLICY_FAIL_IMMEDIATELY) {
+        cut_from(model, first);
+    }
+    bool has_failed = flow.has_failed;
+    if (has_failed && workflow->on_failure != TR_GRAPH_NONE) {
+        (void)run_node(&flow, workflow->on_failure);
+    }
+    if (workflow->finally != TR_GRAPH_NONE) {
+        uint8_t phase = run_node(&flow, workflow->finally)->phase;
+        has_failed = has_failed || phase != TR_NODE_PHASE_SUCCEEDED;
+    }
+    const struct sim_node *end = &flow.nodes[workflow->end];
+    if (has_failed) {
+        return failed(NULL);
+    }
+    TR_ASSERT(end->phase == TR_NODE_PHASE_SUCCEEDED);
+    return (struct result){.phase = TR_NODE_PHASE_SUCCEEDED,
+                           .outputs = end->outputs,
+                           .output_count = workflow->interface.outputs.count};
+}
+
+void sim_model_init(struct sim_model *model, const struct sim_stage *stage,
+                    const struct sim_execution *execution)
+{
+    *model = (struct sim_model){
+        .stage = stage,
+        .execution = execution,
+        .graph = stage->graphs[execution->graph].graph,
+    };
+    tr_arena_init(&model->arena);
+    uint32_t count;
+    const struct tr_bytes *inputs = sim_unpack(model, tr_buffer_bytes(&execution->inputs), &count);
+    struct result result = run_workflow(
+        model, &model->graph->workflows[model->graph->main_workflow], tr_text_of(""), inputs);
+    bool has_succeeded = result.phase == TR_NODE_PHASE_SUCCEEDED;
+    model->phase = has_succeeded ? TR_EXECUTION_SUCCEEDED : TR_EXECUTION_FAILED;
+    model->is_cut = execution->is_aborted || stage->has_timing;
+    if (has_succeeded) {
+        model->outputs = sim_pack(model, result.outputs, result.output_count);
+    }
+    if (model->is_cut) {
+        cut_from(model, 0);
+    }
+}
+
+void sim_model_fini(struct sim_model *model)
+{
+    tr_arena_fini(&model->arena);
+}

@@ -1,0 +1,95 @@
+/*
+ * The engine's actors as a world has them: the real ones, with chance around each turn.
+ *
+ * A handler fails for no reason after it has done everything, so that all of its effects must be
+ * taken back; or memory fails in the middle of it. Any other error that it gives back is a finding:
+ * nothing that happens in a world is a reason for one of these actors to fail.
+ */
+#include "tests/sim/engine_turn.h"
+
+#include "tests/sim/plant.h"
+
+/* Allocations within which one fails, when one is to fail. */
+#define FAILING_ALLOCATION_WITHIN 12
+
+static const struct tr_behaviour *const originals[] = {
+    &tr_launcher_behaviour,  &tr_workflow_behaviour, &tr_task_behaviour,    &tr_array_behaviour,
+
+    &tr_resources_behaviour, &tr_catalog_behaviour,  &sim_client_behaviour,
+};
+
+#define COUNT TR_COUNT_OF(originals)
+
+static struct tr_behaviour wrapped[COUNT];
+
+const struct tr_behaviour *sim_engine_behaviours[COUNT];
+const size_t sim_engine_behaviour_count = COUNT;
+
+static const struct tr_behaviour *original_of(const struct tr_context *context)
+{
+    uint16_t id = tri_actor_behaviour(context->worker, context->actor)->id;
+    for (size_t i = 0; i < COUNT; i++) {
+        if (originals[i]->id == id) {
+            return originals[i];
+        }
+    }
+    TR_ASSERT(false);
+    return NULL;
+}
+
+int sim_engine_handle(struct tr_context *context, void *state, const struct tr_message *message)
+{
+    return original_of(context)->handle(context, state, message);
+}
+
+/* The turn as the world's plant spoils it, or as it is. */
+static int take_turn(struct tr_context *context, void *state, const struct tr_message *message)
+{
+    const struct sim_plant *plant = sim_world()->plant;
+    return plant != NULL && plant->turn != NULL
+               ? plant->turn(context, state, message, original_of(context))
+               : sim_engine_handle(context, state, message);
+}
+
+static int handle(struct tr_context *context, void *state, const struct tr_message *message)
+{
+    struct sim_world *world = sim_world();
+    uint64_t failed_before = world->counts.failed_allocations;
+    bool is_failing = !world->is_calm && sim_chance(&world->chance.failure, world->plan.failure);
+    sim_memory_arm(world, FAILING_ALLOCATION_WITHIN);
+    int error = take_turn(context, state, message);
+    sim_memory_disarm(world);
+    if (error != 0 && world->counts.failed_allocations == failed_before) {
+        struct tr_ref self = tr_self(context);
+        sim_fail("%s %llu/%llu: the handler fails with %s (message type %u kind %u from %llu/%llu)",
+                 original_of(context)->name, (unsigned long long)self.key.group,
+                 (unsigned long long)self.key.serial, tr_error_name(error), message->type,
+                 message->kind, (unsigned long long)message->from.key.group,
+                 (unsigned long long)message->from.key.serial);
+    }
+    if (error == 0 && is_failing) {
+        world->counts.failed_handlers++;
+        return TR_FAILED;
+    }
+    if (error == 0 && tr_message_is(message, &tr_resource_quota_schema)) {
+        sim_engine_note_quota(world->host_in_step);
+    }
+    return error;
+}
+
+void sim_engine_wrap(void)
+{
+    for (size_t i = 0; i < COUNT; i++) {
+        wrapped[i] = *originals[i];
+        wrapped[i].handle = handle;
+        /* Bad luck is no reason to stand still for long, or for good. */
+        wrapped[i].supervision = (struct tr_supervision){.backoff_max_ms = 50};
+        sim_engine_behaviours[i] = &wrapped[i];
+    }
+}
+
+bool sim_engine_stays(const struct tr_behaviour *behaviour)
+{
+    return behaviour->id == tr_launcher_behaviour.id ||
+           behaviour->id == tr_resources_behaviour.id || behaviour->id == tr_catalog_behaviour.id;
+}

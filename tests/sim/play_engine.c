@@ -1,0 +1,364 @@
+/*
+ * The play of the engine: what a world of it is about, how its hosts begin, what its program does.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/graph/pack.h"
+#include "tests/sim/documents.h"
+#include "tests/sim/engine_check.h"
+#include "tests/sim/engine_history.h"
+#include "tests/sim/engine_plant.h"
+#include "tests/sim/engine_turn.h"
+#include "tests/support/flow_random.h"
+#include "tests/support/flow_value.h"
+
+#define MS 1000000ULL
+
+/* What the program has born in each host, in this order. */
+enum member { MEMBER_RESOURCES, MEMBER_CATALOG, MEMBER_LAUNCHER, MEMBER_CLIENT, MEMBER_COUNT };
+
+static const struct {
+    const struct tr_behaviour *behaviour;
+    const char *name;
+} members[MEMBER_COUNT] = {
+    [MEMBER_RESOURCES] = {&tr_resources_behaviour, "resources"},
+    [MEMBER_CATALOG] = {&tr_catalog_behaviour, "catalog"},
+    [MEMBER_LAUNCHER] = {&tr_launcher_behaviour, "default/development"},
+    [MEMBER_CLIENT] = {&sim_client_behaviour, "client"},
+};
+
+/* What a host of the engine has while it is up. */
+struct own {
+    struct tr_engine engine; /* stays first: handlers get it */
+    struct tr_ref refs[MEMBER_COUNT];
+    bool is_quota_told;
+    bool is_quota_known; /* the resource manager has heard of it since this start */
+};
+
+static const struct tr_plugin *const plugins[] = {&sim_remote_plugin};
+
+/* -------------------------------------------------------------------------------- the world */
+
+static void plan_world(struct sim_plan *plan)
+{
+    struct sim_random random = sim_random_of(plan->seed, 60);
+    plan->host_count = sim_below(&random, 8) == 0 ? 2 : 1;
+    plan->faults_ns = sim_between(&random, 50, 2500) * MS;
+    plan->burst = 0;
+    plan->failure *= 3;
+    plan->memory *= 4;
+    plan->snapshot_every = 16;
+    plan->compare_every = 32;
+}
+
+static void make_graph(struct sim_stage *stage, struct sim_random *random)
+{
+    struct sim_graph *made = &stage->graphs[stage->graph_count++];
+    struct flow_random_options options = {
+        .seed = sim_draw(random),
+        .size = (uint32_t)sim_between(random, 1, 2 + sim_below(random, 8)),
+        .task_type = "remote",
+        .has_timing = stage->has_timing,
+        .has_caches = sim_below(random, 4) == 0,
+    };
+    struct tr_buffer text;
+    tr_buffer_init(&text, 0);
+    flow_random_write(&options, &text);
+    sim_say("graph %u:\n%.*s", stage->graph_count - 1, (int)text.size, (const char *)text.data);
+    made->graph = flow_random_compile(tr_buffer_text(&text));
+    tr_buffer_fini(&text);
+    tr_buffer_init(&made->packed, 0);
+    int error = tr_graph_pack(made->graph, &made->packed);
+    TR_ASSERT(error == 0);
+}
+
+static void make_execution(struct sim_stage *stage, struct sim_random *random)
+{
+    uint32_t index = stage->execution_count++;
+    struct sim_execution *execution = &stage->executions[index];
+    *execution = (struct sim_execution){
+        .host = (uint32_t)sim_below(random, stage->world->plan.host_count),
+        .graph = (uint32_t)sim_below(random, stage->graph_count),
+        .cache_mode = (uint8_t)(sim_below(random, 4) == 0 ? sim_below(random, 3) : TR_CACHE_USE),
+        .is_aborted = sim_below(random, 6) == 0,
+        .is_hard = sim_below(random, 4) == 0,
+        .abort_after_ms = sim_below(random, sim_below(random, 2) == 0 ? 50 : 1500),
+    };
+    (void)snprintf(execution->name, sizeof execution->name, "e%u", index);
+    tr_buffer_init(&execution->inputs, 0);
+    const struct tr_graph *graph = stage->graphs[execution->graph].graph;
+    flow_value_inputs(&graph->workflows[graph->main_workflow], sim_draw(random),
+                      &execution->inputs);
+}
+
+static void draw_rates(struct sim_rates *rates, struct sim_random *random)
+{
+    if (sim_below(random, 3) > 0) {
+        rates->user = (uint32_t)sim_below(random, 200);
+        rates->system = (uint32_t)sim_below(random, 150);
+        rates->for_good = (uint32_t)sim_below(random, 50);
+    }
+}
+
+static void begin(struct sim_world *world)
+{
+    struct sim_random random = sim_random_of(world->plan.seed, 61);
+    struct sim_stage *stage = sim_must(calloc(1, sizeof *stage));
+    world->own = stage;
+    stage->world = world;
+    stage->has_timing = sim_below(&random, 5) == 0;
+    stage->quota = (uint32_t)(sim_below(&random, 3) == 0 ? sim_between(&random, 1, 4) : 1000);
+    draw_rates(&stage->rates, &random);
+    uint32_t graphs = (uint32_t)sim_between(&random, 1, 2);
+    for (uint32_t i = 0; i < graphs; i++) {
+        make_graph(stage, &random);
+    }
+    uint32_t executions = (uint32_t)sim_between(&random, 1, 4);
+    for (uint32_t i = 0; i < executions; i++) {
+        make_execution(stage, &random);
+    }
+    stage->backend = sim_backend_new(world);
+    stage->documents = sim_documents_new();
+    stage->history = sim_history_new(stage);
+    sim_engine_wrap();
+}
+
+static void end(struct sim_world *world)
+{
+    struct sim_stage *stage = sim_stage_of(world);
+    sim_history_free(stage->history);
+    sim_backend_free(stage->backend);
+    sim_documents_free(stage->documents);
+    for (uint32_t i = 0; i < stage->execution_count; i++) {
+        tr_buffer_fini(&stage->executions[i].inputs);
+        free(stage->executions[i].failed.data);
+        free(stage->executions[i].code.data);
+    }
+    for (uint32_t i = 0; i < stage->graph_count; i++) {
+        tr_buffer_fini(&stage->graphs[i].packed);
+        tr_graph_free(stage->graphs[i].graph);
+    }
+    free(stage);
+    world->own = NULL;
+}
+
+void sim_bytes_set(struct sim_bytes *bytes, const void *data, size_t size)
+{
+    free(bytes->data);
+    bytes->data = sim_must(malloc(size + 1));
+    bytes->size = size;
+    if (size > 0) {
+        memcpy(bytes->data, data, size);
+    }
+}
+
+struct sim_execution *sim_execution_find(struct sim_stage *stage, struct tr_text address)
+{
+    for (uint32_t i = 0; i < stage->execution_count; i++) {
+        struct tr_text name = tr_text_of(stage->executions[i].name);
+        if (address.size > name.size && address.data[address.size - name.size - 1] == '/' &&
+            memcmp(address.data + address.size - name.size, name.data, name.size) == 0) {
+            return &stage->executions[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------------------------- outcomes */
+
+static uint64_t digest_text(uint64_t digest, struct tr_text text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        digest = sim_mix(digest ^ (uint8_t)text.data[i]);
+    }
+    return digest;
+}
+
+uint8_t sim_outcome(const struct sim_stage *stage, const struct sim_execution *execution,
+                    const struct tr_task *task, struct tr_bytes inputs, struct tr_text path,
+                    uint64_t element, uint32_t attempt)
+{
+    uint64_t digest = sim_mix(stage->world->plan.seed ^ attempt);
+    if (task->settings.cache.version.size > 0) {
+        /* Whoever makes what may be shared, it comes out the same. */
+        digest = digest_text(digest, task->name);
+        digest ^= flow_value_digest_slots(&task->interface.inputs, inputs);
+    } else {
+        digest = digest_text(sim_mix(digest ^ element), path);
+        digest = digest_text(digest, tr_text_of(execution->name));
+    }
+    uint64_t place = sim_mix(digest) % 1000;
+    const struct sim_rates *rates = &stage->rates;
+    return place < rates->user                                     ? SIM_JOB_FAILED
+           : place < rates->user + rates->system                   ? SIM_JOB_BROKEN
+           : place < rates->user + rates->system + rates->for_good ? SIM_JOB_FAILED_FOR_GOOD
+                                                                   : SIM_JOB_DONE;
+}
+
+/* ---------------------------------------------------------------------------------- a host */
+
+/* As a program does at its start: graphs from the store's folder are put on the shelf. */
+static void open_host(struct sim_host *host)
+{
+    const struct sim_stage *stage = sim_stage_of(host->world);
+    struct own *own = sim_must(calloc(1, sizeof *own));
+    own->engine.plugins = plugins;
+    own->engine.plugin_count = TR_COUNT_OF(plugins);
+    own->engine.system_retries = SIM_SYSTEM_RETRIES;
+    own->engine.store_folder = "/simulated";
+    for (uint32_t i = 0; i < stage->graph_count; i++) {
+        struct tr_graph *graph = NULL;
+        uint64_t number;
+        int error = tr_graph_unpack(tr_buffer_bytes(&stage->graphs[i].packed), &graph);
+        TR_ASSERT(error == 0);
+        error = tr_shelf_put(&own->engine.shelf, graph, &number);
+        TR_ASSERT(error == 0);
+    }
+    host->own = own;
+}
+
+static void close_host(struct sim_host *host)
+{
+    struct own *own = host->own;
+    tr_shelf_fini(&own->engine.shelf);
+    free(own);
+}
+
+static void set_member(struct sim_host *host, uint32_t member, struct tr_ref actor)
+{
+    struct own *own = host->own;
+    own->refs[member] = actor;
+    own->engine.resources = own->refs[MEMBER_RESOURCES];
+    own->engine.catalog = own->refs[MEMBER_CATALOG];
+    if (member == MEMBER_CLIENT) {
+        sim_stage_of(host->world)->has_client[host->index] = true;
+    }
+}
+
+static void note_member(struct sim_host *host, struct tri_worker *worker, struct tri_actor *actor)
+{
+    for (uint32_t i = 0; i < MEMBER_COUNT; i++) {
+        if (tri_actor_behaviour(worker, actor)->id == members[i].behaviour->id) {
+            set_member(host, i, tri_actor_ref(actor));
+        }
+    }
+}
+
+/* After a start: who was born before is there, and is not asked for again. */
+static void check_loaded(struct sim_host *host)
+{
+    sim_each_actor(host, note_member);
+}
+
+/* The next one that is to be born, or MEMBER_COUNT. A client that has ended stays away. */
+static uint32_t next_member(const struct sim_host *host)
+{
+    const struct own *own = host->own;
+    uint32_t next = 0;
+    while (next < MEMBER_COUNT && own->refs[next].key.serial != 0) {
+        next++;
+    }
+    bool was_there = sim_stage_of(host->world)->has_client[host->index];
+    return next == MEMBER_CLIENT && was_there ? MEMBER_COUNT : next;
+}
+
+static void tell_quota(struct sim_host *host)
+{
+    struct own *own = host->own;
+    struct tr_resource_quota quota = {
+        .name = tr_text_of(SIM_REMOTE_RESOURCE),
+        .slots = sim_stage_of(host->world)->quota,
+    };
+    const struct tri_actor *actor = sim_find_actor(host, own->refs[MEMBER_RESOURCES].key);
+    if (actor != NULL) { /* else it moves */
+        sim_program_say(host, actor, TR_KIND_TELL, &tr_resource_quota_schema, &quota);
+        own->is_quota_told = true;
+    }
+}
+
+void sim_engine_note_quota(struct sim_host *host)
+{
+    struct own *own = host->own;
+    own->is_quota_known = true;
+}
+
+static bool ask(struct sim_host *host)
+{
+    const struct own *own = host->own;
+    uint32_t next = next_member(host);
+    if (host->program.wish != 0) {
+        return false;
+    }
+    if (!own->is_quota_told && next > MEMBER_RESOURCES) {
+        tell_quota(host);
+    }
+    if (next == MEMBER_COUNT) {
+        return false;
+    }
+    sim_program_wish(host, members[next].behaviour, tr_text_of(members[next].name), NULL);
+    return true;
+}
+
+static void granted(struct sim_host *host, const struct tr_granted *granted)
+{
+    set_member(host, next_member(host), granted->actor);
+}
+
+/* A client that is new is told to begin. */
+static bool look(struct sim_host *host, const struct tri_worker *worker, struct tri_actor *actor)
+{
+    const struct own *own = host->own;
+    const struct tr_sim_client *state = tri_actor_state(actor);
+    bool is_new = tri_actor_behaviour(worker, actor)->id == sim_client_behaviour.id &&
+                  own->refs[MEMBER_CLIENT].key.serial != 0 && own->is_quota_known &&
+                  state->asked == 0 && actor->mailbox_count == 0;
+    if (is_new && sim_program_may_wish(host, actor->key)) {
+        struct tr_sim_client_go go = {.launcher = own->refs[MEMBER_LAUNCHER]};
+        sim_program_say(host, actor, TR_KIND_TELL, &tr_sim_client_go_schema, &go);
+        return true;
+    }
+    if (!is_new) {
+        sim_program_forget_wish(host, actor->key);
+    }
+    return false;
+}
+
+static void hear(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body)
+{
+    const struct sim_stage *stage = sim_stage_of(host->world);
+    if (!sim_documents_hear(stage->documents, host, envelope, body)) {
+        sim_backend_hear(stage->backend, host, envelope, body);
+    }
+}
+
+static bool is_over(const struct sim_host *host)
+{
+    return next_member(host) == MEMBER_COUNT;
+}
+
+const struct sim_play sim_engine = {
+    .name = "engine",
+    .behaviours = sim_engine_behaviours,
+    .behaviour_count = &sim_engine_behaviour_count,
+    .records = tr_history_schemas,
+    .record_count = &tr_history_schema_count,
+    .plants = sim_engine_plants,
+    .plant_count = &sim_engine_plant_count,
+    .has_files = true,
+    .plan = plan_world,
+    .begin = begin,
+    .end = end,
+    .open = open_host,
+    .close = close_host,
+    .ask = ask,
+    .granted = granted,
+    .look = look,
+    .hear = hear,
+    .record = sim_history_record,
+    .stays = sim_engine_stays,
+    .is_over = is_over,
+    .check_loaded = check_loaded,
+    .check_end = sim_engine_check_end,
+};

@@ -1,0 +1,130 @@
+/*
+ * Names of executions, and which definitions this program can run at all.
+ */
+#include "deploy/launch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/runnable.h"
+#include "tests/unit/deploy/help.h"
+
+static void test_names_are_readable(void **state)
+{
+    (void)state;
+    char name[TR_EXECUTION_NAME_BYTES];
+    char other[TR_EXECUTION_NAME_BYTES];
+    tr_execution_name_make(tr_text_of("Fan_out"), 0, name);
+    assert_string_equal(name, "fan-out-aaaaa");
+    tr_execution_name_make(tr_text_of("fan_out"), 0x123456789abcdef0, name);
+    tr_execution_name_make(tr_text_of("fan_out"), 0x123456789abcdef1, other);
+    assert_string_not_equal(name, other);
+    static const char long_name[] =
+        "_23456789012345678901234567890123456789012345678901234567890123";
+    tr_execution_name_make(tr_text_of(long_name), 1, name);
+    assert_int_equal(strlen(name), TR_EXECUTION_NAME_BYTES - 1);
+    assert_true(tr_execution_name_is_good(tr_text_of(name)));
+}
+
+static void test_names_have_a_form(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"a", "_", "A-b_9"};
+    static const char *const bad[] = {"", "-a", "9a", "a b", "a/b", "\xc3\xa4", "@last"};
+    for (size_t i = 0; i < TR_COUNT_OF(good); i++) {
+        assert_true(tr_execution_name_is_good(tr_text_of(good[i])));
+    }
+    for (size_t i = 0; i < TR_COUNT_OF(bad); i++) {
+        assert_false(tr_execution_name_is_good(tr_text_of(bad[i])));
+    }
+    char name[TR_EXECUTION_NAME_BYTES + 1];
+    memset(name, 'a', sizeof name);
+    assert_true(tr_execution_name_is_good((struct tr_text){name, TR_EXECUTION_NAME_BYTES - 1}));
+    assert_false(tr_execution_name_is_good((struct tr_text){name, TR_EXECUTION_NAME_BYTES}));
+}
+
+/* ------------------------------------------------------------ what can be run */
+
+static int check(const struct tr_task_template *task, char *problem, size_t problem_size)
+{
+    if (task->config.size <= 1) {
+        return 0;
+    }
+    snprintf(problem, problem_size, "the configuration is wrong\nremove it");
+    return TR_INVALID;
+}
+
+static const char *const known_types[] = {"known", NULL};
+static const char *const checked_types[] = {"checked", NULL};
+static const struct tr_plugin known = {.id = "known", .task_types = known_types};
+static const struct tr_plugin checked = {
+    .id = "checked", .task_types = checked_types, .check = check};
+static const struct tr_plugin *const plugins[] = {&known, &checked};
+
+static char problems[4096];
+
+static int check_graph(const char *yaml, const char *workflow)
+{
+    struct tr_report report;
+    struct tr_buffer buffer;
+    struct tr_graph *graph = help_graph(yaml);
+    tr_report_init(&report);
+    tr_buffer_init(&buffer, 0);
+    uint32_t index = tr_graph_find_workflow(graph, tr_text_of(workflow));
+    int error =
+        tr_graph_check_runnable(graph, index, plugins, TR_COUNT_OF(plugins), "t.yaml", &report);
+    for (uint32_t i = 0; i < report.count; i++) {
+        tr_problem_print(&report.problems[i], &buffer);
+        tr_buffer_add_string(&buffer, "\n");
+    }
+    snprintf(problems, sizeof problems, "%.*s", (int)buffer.size, (const char *)buffer.data);
+    tr_buffer_fini(&buffer);
+    tr_report_fini(&report);
+    tr_graph_free(graph);
+    return error;
+}
+
+static const char definition[] = "troupe: 1\n"
+                                 "tasks:\n"
+                                 "  good: {type: known}\n"
+                                 "  fine: {type: checked}\n"
+                                 "  wrong: {type: checked, config: {x: 1}}\n"
+                                 "  odd: {type: known, config: {x: 1}}\n"
+                                 "  far: {type: martian}\n"
+                                 "workflows:\n"
+                                 "  all: {nodes: {a: {task: good}, b: {task: fine}, "
+                                 "c: {workflow: inner}}}\n"
+                                 "  inner: {nodes: {a: {task: good}}}\n"
+                                 "  bad: {nodes: {a: {task: wrong}, b: {task: odd}, "
+                                 "c: {workflow: worse}, d: {task: wrong}}}\n"
+                                 "  worse: {nodes: {a: {task: far}, b: {sleep: 1s}}}\n";
+
+static void test_what_can_be_reached_is_looked_at(void **state)
+{
+    (void)state;
+    assert_int_equal(check_graph(definition, "all"), 0);
+    assert_string_equal(problems, "");
+    assert_int_equal(check_graph(definition, "bad"), TR_INVALID);
+    static const char *const expected[] = {
+        "t.yaml: bad.a: the configuration is wrong; remove it\n",
+        "t.yaml: bad.b: tasks of type 'known' have no configuration; remove `config`\n",
+        "t.yaml: worse.a: no plugin runs tasks of type 'martian'; use one of known, checked\n",
+        "t.yaml: worse.b: this version of troupe cannot run sleep nodes yet; use another kind",
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(expected); i++) {
+        if (strstr(problems, expected[i]) == NULL) {
+            fail_msg("%s is not in:\n%s", expected[i], problems);
+        }
+    }
+    assert_null(strstr(problems, "bad.d")); /* a task is looked at once */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_are_readable),
+        cmocka_unit_test(test_names_have_a_form),
+        cmocka_unit_test(test_what_can_be_reached_is_looked_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
