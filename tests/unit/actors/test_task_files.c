@@ -6,6 +6,7 @@
 
 #include "actors/value.h"
 #include "schemas/files.h"
+#include "schemas/state_service.h"
 #include "tests/unit/actors/task_stand.h"
 
 static const char flow[] =
@@ -189,6 +190,47 @@ static void test_without_a_service_it_fails(void **state)
     stand_end();
 }
 
+static void ignore(const struct outside_message *message)
+{
+    (void)message;
+}
+
+static void serve_fetches(const struct outside_message *message)
+{
+    if (message->type == tr_blob_fetch_schema.id) {
+        serve(message);
+    }
+}
+
+/* The service is silent: an abort does not wait for it, and what the plugin began is cleaned up. */
+static void test_an_abort_waits_for_no_file(void **state)
+{
+    (void)state;
+    static const struct {
+        stand_service *serve;
+        uint8_t step;
+        uint32_t finalized;
+    } cases[] = {{ignore, TR_STEP_FETCH, 0}, {serve_fetches, TR_STEP_KEEP, 1}};
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        begin();
+        stand_begin_resources(1);
+        stand_start(&start_doll);
+        stand_run(cases[i].serve);
+        assert_int_equal(stand_state()->step, cases[i].step);
+        stand_crash();
+        stand_run(cases[i].serve);
+        assert_int_equal(stand_state()->step, cases[i].step);
+        stand_abort(TR_NODE_PHASE_ABORTED, false);
+        assert_int_equal(stand.ended.phase, TR_NODE_PHASE_ABORTED);
+        assert_int_equal(stand.finalized, cases[i].finalized);
+        assert_int_equal(stage_actor_count(&stand.stage), stand.bystanders);
+        const struct tr_resources_state *resources =
+            tri_actor_state(stage_actor(&stand.stage, stand.engine->resources));
+        assert_int_equal(resources->held, 0);
+        stand_end();
+    }
+}
+
 /* Ten of 100 KiB: each is small enough, and all together are not. */
 static int give_many(struct tr_task_context *task, struct tr_puppet_state *state,
                      const struct tr_task_event *event, struct tr_transition *transition)
@@ -307,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_an_input_that_cannot_be_had_names_itself),
         cmocka_unit_test(test_it_ends_the_same_wherever_the_engine_dies),
         cmocka_unit_test(test_without_a_service_it_fails),
+        cmocka_unit_test(test_an_abort_waits_for_no_file),
         cmocka_unit_test(test_outputs_that_are_too_many_go_too),
         cmocka_unit_test(test_large_outputs_go_into_the_blob_store),
         cmocka_unit_test(test_large_outputs_are_the_same_wherever_the_engine_dies),
