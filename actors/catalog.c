@@ -8,40 +8,10 @@
  */
 #include <string.h>
 
-#include "actors/engine.h"
-#include "actors/watch.h"
-#include "schemas/state_service.h"
+#include "actors/catalog.h"
 
 /* Those who wait are told in portions of so many. */
 #define PORTION 64
-
-#define OWNER_BYTES_MAX 64
-
-enum row_kind { ROW_ENTRY = 1, ROW_ASKER };
-
-/* A key that somebody makes, or has just made (`is_made`: those who wait are being told). */
-struct entry {
-    struct tr_rows_head head;
-    uint32_t owner; /* an asker; 0 while it is made */
-    uint32_t first; /* of those who wait */
-    uint32_t last;
-    uint32_t is_made;
-};
-
-/* A task that owns an entry, or waits for one. */
-struct asker {
-    struct tr_watched watched;
-    uint32_t entry;
-    uint32_t next; /* of those who wait */
-    uint32_t previous;
-    uint32_t name_size;
-    char name[OWNER_BYTES_MAX];
-};
-
-union row {
-    struct entry entry;
-    struct asker asker;
-};
 
 struct catalog {
     struct tr_context *context;
@@ -52,10 +22,10 @@ struct catalog {
 
 static struct tr_rows_key asker_key(struct tr_ref actor)
 {
-    return tr_rows_key_numbers(ROW_ASKER, actor.key.group, actor.key.serial);
+    return tr_rows_key_numbers(TRI_ROW_ASKER, actor.key.group, actor.key.serial);
 }
 
-static int entry_edit(struct catalog *catalog, uint32_t number, struct entry **entry)
+static int entry_edit(struct catalog *catalog, uint32_t number, struct tri_entry_row **entry)
 {
     void *row;
     int error = tr_rows_edit(&catalog->rows, number, &row);
@@ -63,7 +33,7 @@ static int entry_edit(struct catalog *catalog, uint32_t number, struct entry **e
     return error;
 }
 
-static int asker_edit(struct catalog *catalog, uint32_t number, struct asker **asker)
+static int asker_edit(struct catalog *catalog, uint32_t number, struct tri_asker_row **asker)
 {
     void *row;
     int error = tr_rows_edit(&catalog->rows, number, &row);
@@ -72,16 +42,16 @@ static int asker_edit(struct catalog *catalog, uint32_t number, struct asker **a
 }
 
 /* The key of the cache is the entry's own. */
-static int tell_owner(struct catalog *catalog, const struct entry *entry, struct tr_ref actor,
-                      bool is_made)
+static int tell_owner(struct catalog *catalog, const struct tri_entry_row *entry,
+                      struct tr_ref actor, bool is_made)
 {
     const struct tr_cache_owner owner = {
         .key = {.data = entry->head.key.bytes, .size = TR_ROWS_KEY_BYTES}, .is_made = is_made};
     return tr_tell(catalog->context, actor, &tr_cache_owner_schema, &owner);
 }
 
-static int make_owner(struct catalog *catalog, struct entry *entry, uint32_t number,
-                      struct asker *asker)
+static int make_owner(struct catalog *catalog, struct tri_entry_row *entry, uint32_t number,
+                      struct tri_asker_row *asker)
 {
     entry->owner = number;
     catalog->state->owned++;
@@ -91,10 +61,10 @@ static int make_owner(struct catalog *catalog, struct entry *entry, uint32_t num
 
 /* ------------------------------------------------------------ who waits */
 
-static int queue_add(struct catalog *catalog, struct entry *entry, uint32_t number,
-                     struct asker *asker)
+static int queue_add(struct catalog *catalog, struct tri_entry_row *entry, uint32_t number,
+                     struct tri_asker_row *asker)
 {
-    struct asker *last;
+    struct tri_asker_row *last;
     asker->previous = entry->last;
     catalog->state->waiting++;
     if (entry->last == 0) {
@@ -110,9 +80,10 @@ static int queue_add(struct catalog *catalog, struct entry *entry, uint32_t numb
     return error;
 }
 
-static int queue_remove(struct catalog *catalog, struct entry *entry, struct asker *asker)
+static int queue_remove(struct catalog *catalog, struct tri_entry_row *entry,
+                        struct tri_asker_row *asker)
 {
-    struct asker *other;
+    struct tri_asker_row *other;
     int error = 0;
     if (asker->previous == 0) {
         entry->first = asker->next;
@@ -139,11 +110,11 @@ static int queue_remove(struct catalog *catalog, struct entry *entry, struct ask
 /* Tells a portion of those who wait that it is made, and forgets them; then the entry itself. */
 static int tell_made(struct catalog *catalog, uint32_t number)
 {
-    struct entry *entry;
+    struct tri_entry_row *entry;
     int error = entry_edit(catalog, number, &entry);
     for (int i = 0; i < PORTION && error == 0 && entry->first != 0; i++) {
         uint32_t first = entry->first;
-        struct asker *asker;
+        struct tri_asker_row *asker;
         error = asker_edit(catalog, first, &asker);
         error = error != 0 ? error : queue_remove(catalog, entry, asker);
         error = error != 0 ? error : tell_owner(catalog, entry, asker->watched.actor, true);
@@ -163,8 +134,8 @@ static int tell_made(struct catalog *catalog, uint32_t number)
 /* The owner is gone: the next in line is the owner now, or all may look. */
 static int pass_on(struct catalog *catalog, uint32_t number, bool is_made)
 {
-    struct entry *entry;
-    struct asker *asker;
+    struct tri_entry_row *entry;
+    struct tri_asker_row *asker;
     int error = entry_edit(catalog, number, &entry);
     if (error != 0) {
         return error;
@@ -187,8 +158,8 @@ static int pass_on(struct catalog *catalog, uint32_t number, bool is_made)
 /* Forgets a task, whichever it was. */
 static int forget(struct catalog *catalog, uint32_t number, bool is_made, bool is_down)
 {
-    struct asker *asker;
-    struct entry *entry;
+    struct tri_asker_row *asker;
+    struct tri_entry_row *entry;
     int error = asker_edit(catalog, number, &asker);
     error = error != 0 ? error : entry_edit(catalog, asker->entry, &entry);
     if (error != 0) {
@@ -207,7 +178,7 @@ static int forget(struct catalog *catalog, uint32_t number, bool is_made, bool i
 /* ------------------------------------------------------------- messages */
 
 static int asker_new(struct catalog *catalog, struct tr_ref actor, struct tr_text name,
-                     uint32_t *number, struct asker **asker)
+                     uint32_t *number, struct tri_asker_row **asker)
 {
     struct tr_rows_key key = asker_key(actor);
     void *row;
@@ -217,7 +188,8 @@ static int asker_new(struct catalog *catalog, struct tr_ref actor, struct tr_tex
     }
     *asker = row;
     (*asker)->watched.actor = actor;
-    (*asker)->name_size = (uint32_t)(name.size < OWNER_BYTES_MAX ? name.size : OWNER_BYTES_MAX);
+    (*asker)->name_size =
+        (uint32_t)(name.size < TR_CATALOG_NAME_BYTES_MAX ? name.size : TR_CATALOG_NAME_BYTES_MAX);
     if (name.size > 0) {
         memcpy((*asker)->name, name.data, (*asker)->name_size);
     }
@@ -229,8 +201,8 @@ static int reserve(struct catalog *catalog, const struct tr_rows_key *key, struc
 {
     uint32_t number;
     uint32_t asker_number;
-    struct entry *entry;
-    struct asker *asker;
+    struct tri_entry_row *entry;
+    struct tri_asker_row *asker;
     int error = tr_rows_find(&catalog->rows, key, &number);
     bool is_new = error == TR_NOT_FOUND;
     if (is_new) {
@@ -254,9 +226,9 @@ static int reserve(struct catalog *catalog, const struct tr_rows_key *key, struc
 }
 
 /* Asked again: the owner hears it again, who waits goes on waiting. */
-static int repeat(struct catalog *catalog, const struct asker *asker, uint32_t number)
+static int repeat(struct catalog *catalog, const struct tri_asker_row *asker, uint32_t number)
 {
-    struct entry *entry;
+    struct tri_entry_row *entry;
     int error = entry_edit(catalog, asker->entry, &entry);
     if (error != 0 || entry->owner != number) {
         return error;
@@ -267,14 +239,14 @@ static int repeat(struct catalog *catalog, const struct asker *asker, uint32_t n
 static int on_reserve(struct catalog *catalog, const struct tr_message *message)
 {
     struct tr_cache_reserve wish;
-    struct asker *asker;
+    struct tri_asker_row *asker;
     const void *entry;
     uint32_t number;
     int error = tr_message_read(message, cache_reserve, &wish);
     if (error != 0 || wish.key.size != TR_ROWS_KEY_BYTES) {
         return error != 0 ? error : TR_INVALID;
     }
-    struct tr_rows_key key = {.kind = ROW_ENTRY};
+    struct tr_rows_key key = {.kind = TRI_ROW_ENTRY};
     memcpy(key.bytes, wish.key.data, wish.key.size);
     struct tr_rows_key own = asker_key(message->from);
     error = tr_rows_find(&catalog->rows, &own, &number);
@@ -284,7 +256,7 @@ static int on_reserve(struct catalog *catalog, const struct tr_message *message)
         if (error != 0) {
             return error;
         }
-        if (memcmp(&((const struct entry *)entry)->head.key, &key, sizeof key) == 0) {
+        if (memcmp(&((const struct tri_entry_row *)entry)->head.key, &key, sizeof key) == 0) {
             return repeat(catalog, asker, number);
         }
         error = forget(catalog, number, false, false);
@@ -330,7 +302,7 @@ static int on_more(struct catalog *catalog, const struct tr_message *message)
     if (error != 0 || more.key.size != TR_ROWS_KEY_BYTES) {
         return error != 0 ? error : TR_INVALID;
     }
-    struct tr_rows_key key = {.kind = ROW_ENTRY};
+    struct tr_rows_key key = {.kind = TRI_ROW_ENTRY};
     memcpy(key.bytes, more.key.data, more.key.size);
     error = tr_rows_find(&catalog->rows, &key, &number);
     return error != 0 ? error : tell_made(catalog, number);
@@ -347,7 +319,7 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
                      {&tr_service_more_schema, on_more}};
     struct tr_catalog_state *own = state;
     struct catalog catalog = {.context = context, .state = own};
-    catalog.rows = tr_rows_open(context, own, sizeof(union row));
+    catalog.rows = tr_rows_open(context, own, sizeof(union tri_catalog_any));
     catalog.watch = tr_watch_open(&catalog.rows, own);
     for (size_t i = 0; i < TR_COUNT_OF(reactions); i++) {
         if (tr_message_is(message, reactions[i].schema)) {

@@ -43,6 +43,15 @@ struct tr_rows tri_rows_open(struct tr_context *context, uint32_t row_bytes, uin
     };
 }
 
+struct tr_rows tri_rows_reader(tr_rows_page *page, void *self, uint32_t row_bytes, uint32_t used,
+                               uint32_t count, uint32_t buckets)
+{
+    struct tr_rows rows = tri_rows_open(NULL, row_bytes, used, 0, count, buckets);
+    rows.page = page;
+    rows.self = self;
+    return rows;
+}
+
 struct tr_rows_key tr_rows_key_numbers(uint32_t kind, uint64_t first, uint64_t second)
 {
     struct tr_rows_key key = {.kind = kind};

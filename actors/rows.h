@@ -3,8 +3,8 @@
  * are, and each in one small page, so that a change writes little.
  *
  * It takes all pages of the actor. What the table is at the moment are four numbers, which the
- * actor's state holds (TRI_ROWS_FIELDS of schemas/state_service.h). A row's number is good until it is
- * removed; 0 is none. Rows begin with a head, what follows is the user's, zeros at first.
+ * actor's state holds (TRI_ROWS_FIELDS of schemas/state_service.h). A row's number is good until it
+ * is removed; 0 is none. Rows begin with a head, what follows is the user's, zeros at first.
  *
  *     struct tr_rows rows = tr_rows_open(context, state, sizeof(struct my_row));
  *     error = tr_rows_find(&rows, &key, &number);
@@ -41,7 +41,6 @@ struct tr_rows_head {
 /* A table in the hands of a handler, or of a reader of committed images. */
 struct tr_rows {
     struct tr_context *context; /* NULL: only reading */
-    /* Gives a page's bytes, none for one that is not there. */
     int (*page)(void *self, uint32_t page, struct tr_bytes *bytes);
     void *self;
     uint32_t row_bytes;
@@ -58,6 +57,14 @@ struct tr_rows {
                   (state)->rows_count, (state)->rows_buckets)
 struct tr_rows tri_rows_open(struct tr_context *context, uint32_t row_bytes, uint32_t used,
                              uint32_t free, uint32_t count, uint32_t buckets);
+
+/* The same for who reads committed images: `page` gives a page's bytes, none where there is none. */
+typedef int tr_rows_page(void *self, uint32_t page, struct tr_bytes *bytes);
+#define tr_rows_reader(page_function, page_self, state, row_bytes)                 \
+    tri_rows_reader((page_function), (page_self), (row_bytes), (state)->rows_used, \
+                    (state)->rows_count, (state)->rows_buckets)
+struct tr_rows tri_rows_reader(tr_rows_page *page, void *self, uint32_t row_bytes, uint32_t used,
+                               uint32_t count, uint32_t buckets);
 
 /* Puts the numbers back into the state, at the end of a handler. */
 #define tr_rows_close(rows, state)               \

@@ -170,7 +170,7 @@ enum tr_failure_kind {
     FIELD(text, identity, 1, 0)                  \
     FIELD(text, reason, 1, 0)
 
-/* From a service of the engine to itself: there is more of what it was doing; `key` says what of. */
+/* From a service of the engine to itself: it goes on with what it was doing, about `key`. */
 #define TR_SERVICE_MORE_FIELDS(FIELD, ARRAY) FIELD(bytes, key, 1, 0)
 
 /* Gives a token back, or a wait up. */

@@ -13,7 +13,7 @@
 
 #include "schemas/field.h"
 
-/* Where a task is: each attempt goes through them from TOKEN on. The words say what it waits for. */
+/* Where a task is: each attempt goes through them from TOKEN on. The words say what it does. */
 #define TR_TASK_STEPS(S)                                           \
     S(NEW, 0, "has not begun")                                     \
     S(DIGEST, 1, "reads its input files for the key of the cache") \

@@ -1,0 +1,254 @@
+/*
+ * Words for what is waited for. Everything here reads committed bytes, which it trusts no further
+ * than their schemas and rows reach.
+ */
+#include "actors/explain.h"
+
+#include "actors/catalog.h"
+#include "actors/graph/moment.h"
+#include "actors/graph/report.h"
+#include "actors/resources.h"
+#include "schemas/flow.h"
+#include "schemas/phase.h"
+
+#define NOTE_PAGE 2
+
+static void print_time(uint64_t at_ms, uint64_t now_ms, struct tr_buffer *text)
+{
+    struct tr_moment moment = {.seconds = (int64_t)(at_ms / 1000),
+                               .nanoseconds = (uint32_t)(at_ms % 1000) * 1000000};
+    tr_moment_print(moment, text);
+    if (at_ms > now_ms) {
+        tr_buffer_add_string(text, ", in ");
+        tr_duration_print((int64_t)(at_ms - now_ms) * 1000000, text);
+    }
+}
+
+/* ------------------------------------------------------------------- task */
+
+static int read_note(const struct tr_explain_pages *pages, struct tr_task_note *note)
+{
+    struct tr_bytes page = {0};
+    int error = pages->page(pages->self, NOTE_PAGE, &page);
+    if (error != 0 || page.size == 0) {
+        return error;
+    }
+    return tr_task_note_unpack(page, tr_task_note_schema.version, note) == 0 ? 0 : TR_MALFORMED;
+}
+
+static void explain_backoff(const struct tr_task_state *state, const struct tr_task_note *note,
+                            uint64_t now_ms, struct tr_buffer *text)
+{
+    tr_buffer_print(text, "attempt %u waits until ", state->attempt);
+    print_time(state->until_ms, now_ms, text);
+    tr_buffer_print(text, "; the one before failed with %.*s: %.*s", TRI_TEXT(note->code),
+                    TRI_SHOWN(note->message));
+}
+
+static void explain_run(const struct tr_task_state *state, const struct tr_task_note *note,
+                        struct tr_buffer *text)
+{
+    tr_buffer_print(text, "attempt %u is %s", state->attempt,
+                    tr_task_phase_word(state->task_phase));
+    if (note->reason.size > 0) {
+        tr_buffer_print(text, " (%.*s)", TRI_SHOWN(note->reason));
+    }
+    if (state->intent == TR_INTENT_INTENT || state->intent == TR_INTENT_IN_DOUBT) {
+        tr_buffer_print(text, "; %s", tr_task_intent_words(state->intent));
+    }
+    if (note->folder.size > 0) {
+        tr_buffer_print(text, "; it works in %.*s", TRI_TEXT(note->folder));
+    }
+}
+
+static void explain_abort(const struct tr_task_state *state, const struct tr_task_note *note,
+                          struct tr_buffer *text)
+{
+    tr_buffer_print(text, "%s", tr_task_step_words(TR_STEP_ABORT));
+    if (state->ending != 0) {
+        tr_buffer_print(text, "; then it is %s", tr_node_phase_word(state->ending));
+        if (note->cause.size > 0) {
+            tr_buffer_print(text, ": %.*s", TRI_SHOWN(note->cause));
+        }
+    } else if (state->has_failed) {
+        tr_buffer_print(text, "; then attempt %u has failed with %.*s: %.*s", state->attempt,
+                        TRI_TEXT(note->code), TRI_SHOWN(note->message));
+    }
+}
+
+static void explain_token(const struct tr_task_note *note, struct tr_buffer *text)
+{
+    tr_buffer_add_string(text, tr_task_step_words(TR_STEP_TOKEN));
+    if (note->resource.size > 0) {
+        tr_buffer_print(text, " of '%.*s'", TRI_TEXT(note->resource));
+    }
+}
+
+int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_pages *pages,
+                    uint64_t now_ms, struct tr_buffer *text)
+{
+    struct tr_task_note note = {0};
+    int error = read_note(pages, &note);
+    if (error != 0) {
+        return error;
+    }
+    switch ((enum tr_task_step)state->step) {
+    case TR_STEP_BACKOFF:
+        explain_backoff(state, &note, now_ms, text);
+        break;
+    case TR_STEP_RUN:
+        explain_run(state, &note, text);
+        break;
+    case TR_STEP_ABORT:
+        explain_abort(state, &note, text);
+        break;
+    case TR_STEP_TOKEN:
+        explain_token(&note, text);
+        break;
+    default:
+        tr_buffer_print(text, "it %s", tr_task_step_words(state->step));
+    }
+    return text->error;
+}
+
+/* -------------------------------------------------------------- resources */
+
+static struct tr_text place_name(const struct tri_place_row *place)
+{
+    size_t size = place->name_size < sizeof place->name ? place->name_size : sizeof place->name;
+    return (struct tr_text){.data = place->name, .size = size};
+}
+
+/* Who holds tokens of a place: some of them by name. Looks at each row. */
+static void name_holders(struct tr_rows *rows, uint32_t place, struct tr_buffer *text)
+{
+    uint32_t named = 0;
+    uint32_t more = 0;
+    for (uint32_t number = 1; number <= rows->used; number++) {
+        const void *row;
+        if (tr_rows_get(rows, number, &row) != 0 ||
+            ((const struct tr_rows_head *)row)->key.kind != TRI_ROW_REQUEST) {
+            continue;
+        }
+        const struct tri_request_row *request = row;
+        if (request->queue != 0 || (request->place != place && request->pool != place)) {
+            continue;
+        }
+        if (named == TR_EXPLAIN_HOLDERS_MAX) {
+            more++;
+            continue;
+        }
+        size_t size = request->identity_size < sizeof request->identity ? request->identity_size
+                                                                        : sizeof request->identity;
+        tr_buffer_print(text, "%s%.*s", named++ == 0 ? ": " : ", ", (int)size, request->identity);
+    }
+    if (more > 0) {
+        tr_buffer_print(text, " and %u more", more);
+    }
+}
+
+/* A place's bound, if it has one: how much of it is in use, and by whom. */
+static void explain_place(struct tr_rows *rows, uint32_t number, const char *what,
+                          struct tr_buffer *text)
+{
+    const void *row;
+    if (number == 0 || tr_rows_get(rows, number, &row) != 0) {
+        return;
+    }
+    const struct tri_place_row *place = row;
+    struct tr_text name = place_name(place);
+    if (place->slots != 0) {
+        tr_buffer_print(text, "; %u of %u slots of %s'%.*s' are in use", place->used, place->slots,
+                        what, TRI_TEXT(name));
+        name_holders(rows, number, text);
+    }
+    if (place->per_second > 0) {
+        tr_buffer_print(text, "; %s'%.*s' begins at most %g a second", what, TRI_TEXT(name),
+                        place->per_second);
+    }
+}
+
+static void explain_amount(const char *what, uint64_t wanted, uint64_t booked, uint64_t there,
+                           uint64_t unit, struct tr_buffer *text)
+{
+    if (wanted != 0 && there != 0) {
+        tr_buffer_print(text, "; it asks for %llu %s, and %llu of %llu are booked",
+                        (unsigned long long)(wanted / unit), what,
+                        (unsigned long long)(booked / unit), (unsigned long long)(there / unit));
+    }
+}
+
+static void explain_machine(struct tr_rows *rows, uint32_t number, const struct tri_amounts *wanted,
+                            struct tr_buffer *text)
+{
+    const void *row;
+    if (number == 0 || tr_rows_get(rows, number, &row) != 0) {
+        return;
+    }
+    const struct tri_place_row *machine = row;
+    explain_amount("thousandths of a CPU", wanted->cpu_millis, machine->booked.cpu_millis,
+                   machine->amounts.cpu_millis, 1, text);
+    explain_amount("MiB of memory", wanted->memory_bytes, machine->booked.memory_bytes,
+                   machine->amounts.memory_bytes, 1U << 20, text);
+    explain_amount("GPUs", wanted->gpu_count, machine->booked.gpu_count, machine->amounts.gpu_count,
+                   1, text);
+}
+
+int tr_explain_request(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
+                       struct tr_key task, uint64_t now_ms, struct tr_buffer *text)
+{
+    struct tr_rows rows =
+        tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_resource_any));
+    struct tr_rows_key key = tr_rows_key_numbers(TRI_ROW_REQUEST, task.group, task.serial);
+    uint32_t number;
+    const void *row;
+    int error = tr_rows_find(&rows, &key, &number);
+    error = error != 0 ? error : tr_rows_get(&rows, number, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_request_row *request = row;
+    tr_buffer_add_string(text, request->queue == 0 ? "it has its token since "
+                                                   : "it waits for its token since ");
+    print_time(request->since_ms, now_ms, text);
+    if (request->queue != 0) {
+        explain_place(&rows, request->place, "", text);
+        explain_place(&rows, request->pool, "the pool ", text);
+        explain_machine(&rows, state->machine, &request->amounts, text);
+        tr_buffer_print(text, "; %llu wait in all, and executions take turns",
+                        (unsigned long long)state->waiting);
+    }
+    return text->error;
+}
+
+/* ---------------------------------------------------------------- catalog */
+
+int tr_explain_cache(const struct tr_catalog_state *state, const struct tr_explain_pages *pages,
+                     struct tr_key task, struct tr_buffer *text)
+{
+    struct tr_rows rows =
+        tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_catalog_any));
+    struct tr_rows_key key = tr_rows_key_numbers(TRI_ROW_ASKER, task.group, task.serial);
+    uint32_t number;
+    const void *row;
+    int error = tr_rows_find(&rows, &key, &number);
+    error = error != 0 ? error : tr_rows_get(&rows, number, &row);
+    error =
+        error != 0 ? error : tr_rows_get(&rows, ((const struct tri_asker_row *)row)->entry, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_entry_row *entry = row;
+    if (entry->owner == number) {
+        tr_buffer_add_string(text, "it makes what others may wait for");
+        return text->error;
+    }
+    error = tr_rows_get(&rows, entry->owner, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_asker_row *owner = row;
+    size_t size = owner->name_size < sizeof owner->name ? owner->name_size : sizeof owner->name;
+    tr_buffer_print(text, "it waits for what %.*s makes", (int)size, owner->name);
+    return text->error;
+}

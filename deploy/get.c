@@ -1,0 +1,67 @@
+/*
+ * `troupe get`: finds what a word names, and lets it be written.
+ */
+#include "deploy/get.h"
+
+#include "deploy/browse.h"
+#include "deploy/commands.h"
+#include "schemas/error.h"
+
+static enum tr_exit_status get_found(const struct tr_browse *browse, const struct tr_found *found)
+{
+    char problem[TR_TARGET_PROBLEM_BYTES] = "";
+    const struct tr_invocation *invocation = browse->invocation;
+    const struct tr_execution *row = &found->execution.row;
+    struct tr_get get = {.reader = browse->reader,
+                         .folder = browse->place.folder,
+                         .execution = row,
+                         .now_ms = browse->now_ms,
+                         .output = invocation->output,
+                         .is_verbose = invocation->is_verbose,
+                         .stream = stdout};
+    if (invocation->output == TR_OUTPUT_NAME) {
+        printf("%.*s\n", (int)row->name.size, row->name.data);
+        return TR_EXIT_DONE;
+    }
+    int error = found->target.path.size == 0 ? tr_get_execution(&get)
+                                             : tr_get_node(&get, &found->target, problem);
+    if (error == TR_NOT_FOUND && problem[0] != '\0') {
+        return tr_command_mistake(invocation->command, "%s", problem);
+    }
+    return error == 0 ? TR_EXIT_DONE : tr_browse_failed(browse, error);
+}
+
+static enum tr_exit_status run(const struct tr_invocation *invocation)
+{
+    struct tr_browse browse;
+    struct tr_found found;
+    enum tr_exit_status status = tr_browse_open(invocation, &browse);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    status = tr_browse_find(&browse, invocation->arguments.words[0], &found);
+    if (status == TR_EXIT_DONE) {
+        status = get_found(&browse, &found);
+        tr_found_fini(&found);
+    }
+    tr_browse_close(&browse);
+    return status;
+}
+
+const struct tr_command tr_command_get = {
+    .name = "get",
+    .summary = "show all of an execution, a node or an element",
+    .words = "EXEC[/NODE[[ELEMENT]][@ATTEMPT]]",
+    .text =
+        "EXEC is the name of an execution, a unique beginning of it, or @last; NODE is a path.\n"
+        "Elements and attempts are counted from 0 on. -v leaves nothing out.",
+    .examples = "  troupe get @last\n"
+                "  troupe get fan-out/squares\n"
+                "  troupe get 'fan-out/squares[17]@2' -o json",
+    .outputs = "text|json|yaml|name",
+    .has_store = true,
+    .completes = TR_COMPLETES_EXECUTIONS,
+    .words_min = 1,
+    .words_max = 1,
+    .run = run,
+};

@@ -1,0 +1,104 @@
+/*
+ * Ages, times and failures in words.
+ */
+#include "deploy/show.h"
+
+#include "actors/graph/moment.h"
+#include "schemas/flow.h"
+
+void tr_age_print(uint64_t milliseconds, struct tr_buffer *buffer)
+{
+    static const struct {
+        uint64_t below_s;
+        uint64_t unit_s;
+        char letter;
+    } units[] = {{120, 1, 's'}, {120 * 60, 60, 'm'}, {48 * 3600, 3600, 'h'}, {0, 86400, 'd'}};
+    uint64_t seconds = milliseconds / 1000;
+    size_t i = 0;
+    while (units[i].below_s != 0 && seconds >= units[i].below_s) {
+        i++;
+    }
+    tr_buffer_print(buffer, "%llu%c", (unsigned long long)(seconds / units[i].unit_s),
+                    units[i].letter);
+}
+
+void tr_time_print(uint64_t time_ms, struct tr_buffer *buffer)
+{
+    if (time_ms == 0) {
+        tr_buffer_add_string(buffer, "-");
+    } else {
+        tr_moment_print((struct tr_moment){.seconds = (int64_t)(time_ms / 1000)}, buffer);
+    }
+}
+
+void tr_instant_print(uint64_t time_ms, struct tr_buffer *buffer)
+{
+    tr_moment_print((struct tr_moment){.seconds = (int64_t)(time_ms / 1000)}, buffer);
+    if (buffer->error == 0) {
+        tr_buffer_cut(buffer, buffer->size - 1); /* the Z */
+        tr_buffer_print(buffer, ".%03uZ", (unsigned)(time_ms % 1000));
+    }
+}
+
+uint64_t tr_took_ms(uint64_t created_ms, uint64_t started_ms, uint64_t ended_ms, uint64_t now_ms)
+{
+    uint64_t begin_ms = started_ms != 0 ? started_ms : created_ms;
+    uint64_t end_ms = ended_ms != 0 ? ended_ms : now_ms;
+    return begin_ms == 0 || end_ms < begin_ms ? 0 : end_ms - begin_ms;
+}
+
+void tr_line_print(struct tr_text text, uint32_t width, struct tr_buffer *buffer)
+{
+    uint32_t columns = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t byte = (uint8_t)text.data[i];
+        columns += (byte & 0xc0) != 0x80 ? 1 : 0;
+        if (width != 0 && columns > width) {
+            tr_buffer_add_string(buffer, "\u2026");
+            return;
+        }
+        tr_buffer_add(buffer, byte < 0x20 || byte == 0x7f ? " " : &text.data[i], 1);
+    }
+}
+
+bool tr_count_read(const char *word, uint64_t *count)
+{
+    uint64_t value = 0;
+    size_t digits = 0;
+    for (; word[digits] >= '0' && word[digits] <= '9' && digits < 18; digits++) {
+        value = 10 * value + (uint64_t)(word[digits] - '0');
+    }
+    if (digits == 0 || word[digits] != '\0') {
+        return false;
+    }
+    *count = value;
+    return true;
+}
+
+/* ----------------------------------------------------------------------- documents */
+
+void tr_document_element(struct tr_document *document, const char *name, uint64_t element)
+{
+    if (element == TR_ELEMENT_NONE) {
+        tr_document_null(document, name);
+    } else {
+        tr_document_number(document, name, (int64_t)element);
+    }
+}
+
+void tr_document_failure(struct tr_document *document, const char *name,
+                         const struct tr_shown_failure *failure)
+{
+    if (failure->code.size == 0 && failure->message.size == 0) {
+        tr_document_null(document, name);
+        return;
+    }
+    tr_document_begin_map(document, name);
+    tr_document_text(document, "code", failure->code);
+    tr_document_text(document, "message", failure->message);
+    if (failure->has_node) {
+        tr_document_text(document, "node", failure->node);
+        tr_document_element(document, "element", failure->element);
+    }
+    tr_document_end(document);
+}
