@@ -54,6 +54,7 @@ enum tri_row_flag {
     TRI_ROW_TIMED_OUT = 1 << 3,  /* a branch whose deadline has passed */
     TRI_ROW_GIVES_NONE = 1 << 4, /* it ended without outputs, which are all none */
     TRI_ROW_SETTLING = 1 << 5,   /* in the queue of those that others are told of */
+    TRI_ROW_SETTLES = 1 << 6,    /* goes there when it leaves the queue of those to be started */
 };
 
 /* A node. Zeros are one that has not begun; pages that nobody has touched need not be there. */

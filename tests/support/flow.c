@@ -97,6 +97,10 @@ static const struct tr_behaviour *const behaviours[] = {&tr_launcher_behaviour, 
                                                         &flow_task_puppet, &flow_array_puppet,
                                                         &client_behaviour};
 
+static const struct tr_behaviour *const behaviours_with_arrays[] = {
+    &tr_launcher_behaviour, &watched_workflow, &flow_task_puppet, &tr_array_behaviour,
+    &client_behaviour};
+
 static void open_stage(struct flow *flow)
 {
     struct tri_store_options options = {.folder = "model",
@@ -106,11 +110,13 @@ static void open_stage(struct flow *flow)
     if (flow->model != NULL) {
         assert_int_equal(tri_model_open(flow->model, &options, NULL, &flow->store), 0);
     }
-    stage_open(&flow->stage, &(struct stage_options){.worker_count = flow->worker_count,
-                                                     .store = flow->store,
-                                                     .behaviours = behaviours,
-                                                     .behaviour_count = TR_COUNT_OF(behaviours),
-                                                     .program = flow->engine});
+    stage_open(&flow->stage,
+               &(struct stage_options){.worker_count = flow->worker_count,
+                                       .store = flow->store,
+                                       .behaviours =
+                                           flow->has_arrays ? behaviours_with_arrays : behaviours,
+                                       .behaviour_count = TR_COUNT_OF(behaviours),
+                                       .program = flow->engine});
     tr_buffer_init(&flow->text, 0);
 }
 
@@ -144,7 +150,8 @@ static struct tr_graph *compile(const char *definition)
     return graph;
 }
 
-static struct flow *make(const char *definition, uint32_t worker_count, bool is_recorded)
+static struct flow *make(const char *definition, uint32_t worker_count, bool is_recorded,
+                         bool has_arrays)
 {
     struct flow *flow = calloc(1, sizeof *flow);
     assert_non_null(flow);
@@ -154,6 +161,7 @@ static struct flow *make(const char *definition, uint32_t worker_count, bool is_
     assert_int_equal(tr_shelf_put(&flow->engine->shelf, flow->graph, &flow->graph_number), 0);
     flow->model = is_recorded ? tri_model_new() : NULL;
     flow->worker_count = worker_count;
+    flow->has_arrays = has_arrays;
     flow_current = flow;
     open_stage(flow);
     struct tr_spawn_options options = {.name = tr_text_of("default/development")};
@@ -164,17 +172,22 @@ static struct flow *make(const char *definition, uint32_t worker_count, bool is_
 
 struct flow *flow_new_wide(const char *definition, uint32_t worker_count)
 {
-    return make(definition, worker_count, true);
+    return make(definition, worker_count, true, false);
 }
 
 struct flow *flow_new(const char *definition)
 {
-    return make(definition, 1, true);
+    return make(definition, 1, true, false);
 }
 
 struct flow *flow_new_unrecorded(const char *definition)
 {
-    return make(definition, 1, false);
+    return make(definition, 1, false, false);
+}
+
+struct flow *flow_new_arrays(const char *definition)
+{
+    return make(definition, 1, true, true);
 }
 
 void flow_free(struct flow *flow)

@@ -57,6 +57,7 @@ struct flow {
     struct tr_ref client;
     uint64_t graph_number;
     uint32_t worker_count;
+    bool has_arrays; /* no puppets in their place */
     flow_script *script;
     void *self;
 
@@ -87,6 +88,9 @@ struct flow *flow_new(const char *definition);
 /* The same with so many workers; and without a store, for graphs that are large. */
 struct flow *flow_new_wide(const char *definition, uint32_t worker_count);
 struct flow *flow_new_unrecorded(const char *definition);
+
+/* The same with the engine's own arrays. */
+struct flow *flow_new_arrays(const char *definition);
 
 /* Ends it and insists that all memory is back. */
 void flow_free(struct flow *flow);

@@ -239,7 +239,10 @@ static int on_start(struct tr_context *context, struct tr_flow_puppet *puppet,
     if (error != 0 || answer.delay_ms == 0) {
         return error != 0 ? error : end_puppet(context, puppet, &task, &answer);
     }
-    error = keep_start(context, puppet, message->body);
+    struct tr_node_news news = {
+        .node = start.node, .element = start.element, .phase = TR_NODE_PHASE_RUNNING};
+    error = tr_tell(context, tr_parent(context), &tr_node_news_schema, &news);
+    error = error != 0 ? error : keep_start(context, puppet, message->body);
     return error != 0 ? error : tr_timer_start(context, TIMER_END, answer.delay_ms);
 }
 

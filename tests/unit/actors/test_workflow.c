@@ -123,6 +123,26 @@ static void test_values_of_many_pages(void **state)
     flow_free(flow);
 }
 
+/* Elements of a map over a workflow: their history is the array's, news of them go there once. */
+static void test_workflows_as_elements(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new_arrays(TASKS "  inner:\n    inputs: {x: int}\n    nodes:\n"
+                                              "      t: {task: add, with: {a: $x}}\n"
+                                              "      u: {task: add, with: {a: $t.c}}\n"
+                                              "    outputs: {y: $u.c}\n"
+                                              "  main:\n    nodes:\n"
+                                              "      m: {map: inner, with: {x: [1, 2, 3]}}\n"
+                                              "    outputs: {y: $m.y}\n");
+    flow->script = be_slow;
+    flow_run(flow, "main", "[]", "e");
+    assert_string_equal(flow_outputs(flow, "e"), "{\"y\":[3, 4, 5]}");
+    assert_int_equal(flow_node_phase(flow, "e", "m[1]/t"), TR_NODE_PHASE_SUCCEEDED);
+    assert_string_equal(flow_history(flow, "e", "m"), "queued, running, succeeding, succeeded");
+    assert_string_equal(flow_history(flow, "e", "m[1]"), "");
+    flow_free(flow);
+}
+
 /* -------------------------------------------------------------------- scale */
 
 static struct flow *make_large(uint32_t count, const char *format, struct tr_buffer *text,
@@ -348,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_order_alone),
         cmocka_unit_test(test_the_width_is_bounded),
         cmocka_unit_test(test_values_of_many_pages),
+        cmocka_unit_test(test_workflows_as_elements),
         cmocka_unit_test(test_a_long_chain),
         cmocka_unit_test(test_a_wide_fan),
         cmocka_unit_test(test_an_idle_execution_is_small),
