@@ -150,6 +150,9 @@ const char *flow_history(struct flow *flow, const char *name, const char *path);
 /* The outputs that a puppet makes from its inputs: packed slots. */
 void flow_make_outputs(const struct flow_task *task, struct tr_buffer *buffer);
 
+/* The entries of a map's elements, block by block, as they are recorded. */
+const char *flow_elements(struct flow *flow, const char *name, const char *path);
+
 /* The sum of the numbers in a packed value; and a value of a type made from a number. */
 uint64_t flow_sum(struct tr_bytes value);
 void flow_make(const struct tr_type *type, uint64_t number, struct tr_buffer *buffer);

@@ -148,3 +148,20 @@ const char *flow_history(struct flow *flow, const char *name, const char *path)
     }
     return end_text(flow);
 }
+
+const char *flow_elements(struct flow *flow, const char *name, const char *path)
+{
+    struct tr_execution execution;
+    struct tr_buffer *text = begin_text(flow);
+    assert_true(flow_execution(flow, name, &execution));
+    for (size_t i = 0; i < count_rows(flow, &tr_element_block_schema); i++) {
+        struct tr_element_block row;
+        const struct tri_op *op = tri_model_record(flow->model, tr_element_block_schema.id, i);
+        assert_int_equal(tr_element_block_unpack(op->data, tr_element_block_schema.version, &row),
+                         0);
+        if (row.execution == execution.execution && tr_text_equal(row.path, tr_text_of(path))) {
+            tr_buffer_add_text(text, row.entries);
+        }
+    }
+    return end_text(flow);
+}

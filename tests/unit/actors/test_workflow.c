@@ -140,6 +140,8 @@ static void test_workflows_as_elements(void **state)
     assert_int_equal(flow_node_phase(flow, "e", "m[1]/t"), TR_NODE_PHASE_SUCCEEDED);
     assert_string_equal(flow_history(flow, "e", "m"), "queued, running, succeeding, succeeded");
     assert_string_equal(flow_history(flow, "e", "m[1]"), "");
+    assert_string_equal(flow_elements(flow, "e", "m"), "[[0,0,0,1,2],[1,0,0,1,2],[2,0,0,1,2],"
+                                                       "[0,0,5,4,5],[1,0,5,4,5],[2,0,5,4,5]]");
     flow_free(flow);
 }
 
