@@ -102,8 +102,8 @@ enum tr_failure_kind {
  * for each output when it succeeded or was recovered, else it is empty. Their types are those of
  * the target's interface, lists of them for a map; the workflow adds what `optional` adds.
  * `failed` is the path of the deepest node whose failure this is, `failed_element` its element.
- * `phases` are the phases of a node that this child has been in since its last news (bit n: phase
- * n), so that nobody needs a message for each.
+ * `phases` are the phases of a node that this child has been in since its last news (bit n:
+ * phase n), so that nobody needs a message for each.
  */
 #define TR_NODE_ENDED_FIELDS(FIELD, ARRAY) \
     FIELD(u32, node, 1, 0)                 \
