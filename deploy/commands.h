@@ -18,6 +18,7 @@ extern const struct tr_command tr_command_resume;
 extern const struct tr_command tr_command_run;
 extern const struct tr_command tr_command_tap;
 extern const struct tr_command tr_command_version;
+extern const struct tr_command tr_command_watch;
 extern const struct tr_command tr_command_keeper;
 
 #endif
