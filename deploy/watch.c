@@ -46,12 +46,6 @@ static void find_engine(struct watch *watch)
     struct tr_follow follow = {.execution = watch->execution};
     if (!tr_browse_is_live(watch->browse) ||
         tri_client_open(watch->browse->place.folder, &watch->client) != 0) {
-        if (!watch->has_told) {
-            watch->has_told = true;
-            tr_command_note(watch->browse->invocation,
-                            "no engine runs on %s: nothing goes on until `troupe resume`",
-                            watch->browse->place.folder);
-        }
         return;
     }
     watch->has_told = false;
@@ -116,7 +110,6 @@ static bool is_over(const struct watch *watch)
 
 static int turn(struct watch *watch)
 {
-    int error = 0;
     if (watch->client == NULL) {
         find_engine(watch);
     }
@@ -124,12 +117,15 @@ static int turn(struct watch *watch)
     uint64_t now_ms = tr_clock_ms();
     if (now_ms < watch->next_ms) {
         rest(watch, (uint32_t)(watch->next_ms - now_ms));
-    } else {
-        error = look(watch);
-        if (error == 0 && !is_over(watch)) {
-            tr_follow_step(watch->follow);
-            rest(watch, LOOK_MS);
+        return 0;
+    }
+    int error = look(watch);
+    if (error == 0 && !is_over(watch)) {
+        if (watch->client == NULL) {
+            tr_browse_note_dead(watch->browse, &watch->has_told);
         }
+        tr_follow_step(watch->follow);
+        rest(watch, LOOK_MS);
     }
     return error;
 }
