@@ -282,6 +282,7 @@ static int on_abort(struct tri_array *array, const struct tr_message *message)
     if (tr_message_read(message, node_abort, &word) != 0 || state->step == TRI_ARRAY_NEW) {
         return tr_unexpected(array->context, message);
     }
+    array->cause = word.cause;
     uint8_t phase =
         word.phase == TR_NODE_PHASE_TIMED_OUT ? TR_NODE_PHASE_TIMED_OUT : TR_NODE_PHASE_ABORTED;
     if (word.is_hard && !state->is_hard) {
@@ -316,6 +317,7 @@ static int on_timer(struct tri_array *array, const struct tr_message *message)
     }
     switch (timer.id) {
     case TRI_ARRAY_TIMER_DEADLINE:
+        array->cause = tr_text_of("its deadline has passed");
         return array->state->step == TRI_ARRAY_ENDING
                    ? 0
                    : tri_array_end_in(array, TR_NODE_PHASE_TIMED_OUT);

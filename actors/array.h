@@ -41,6 +41,9 @@
 /* What is read or written of a blob at once. */
 #define TR_ARRAY_PIECE_BYTES (256U << 10)
 
+/* What elements gave that does not fit into their blocks, all together: it is in memory. */
+#define TR_ARRAY_KEPT_BYTES_MAX (512ULL << 20)
+
 /* Outputs of an array that its last message carries, all together; the others are offloaded. */
 #define TR_ARRAY_INLINE_BYTES_MAX (2U * TR_INLINE_BYTES_MAX)
 
@@ -88,6 +91,7 @@ struct tri_array {
     const struct tr_workflow *workflow;
     const struct tr_node *node;
     const struct tr_interface *target; /* of what is mapped */
+    struct tr_text cause;              /* of the changes of phase in this handler */
 };
 
 /* ------------------------------------------------------------ array.c: its life */

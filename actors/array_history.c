@@ -197,8 +197,7 @@ int tri_history_phase_changed(struct tri_array *array, uint8_t from)
         row.target = array->node->target_kind == TR_TARGET_TASK
                          ? array->graph->tasks[array->node->target].name
                          : array->graph->workflows[array->node->target].name;
-        error = tr_history_node(array->context, &row, from, (struct tr_text){0},
-                                &array->state->recorded);
+        error = tr_history_node(array->context, &row, from, array->cause, &array->state->recorded);
     }
     tr_buffer_fini(&words);
     tr_buffer_fini(&buffer);

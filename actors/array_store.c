@@ -51,10 +51,14 @@ static struct tr_heap heap_of(const struct tr_array_state *state)
 int tri_array_put(struct tri_array *array, struct tr_bytes bytes, uint64_t *place)
 {
     struct tr_heap heap = heap_of(array->state);
+    if (bytes.size > TR_ARRAY_KEPT_BYTES_MAX - array->state->kept_bytes) {
+        return TR_LIMIT;
+    }
     int error = tr_heap_put(array->context, &heap, bytes, place);
     if (error == 0) {
         array->state->heap_page = heap.page;
         array->state->heap_used = heap.used;
+        array->state->kept_bytes += bytes.size;
     }
     return error;
 }

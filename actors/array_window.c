@@ -256,9 +256,9 @@ int tri_array_on_ended(struct tri_array *array, const struct tr_message *message
         return error != 0 ? error
                           : tri_array_fail(
                                 array, "OutputSizeExceeded",
-                                "the outputs of the elements up to [%u] take more than the array's "
-                                "pages (TR_PAGES_MAX)",
-                                number);
+                                "the outputs of the elements up to [%u] take more than %llu bytes "
+                                "(TR_ARRAY_KEPT_BYTES_MAX)",
+                                number, (unsigned long long)TR_ARRAY_KEPT_BYTES_MAX);
     }
     error = error != 0 ? error
                        : tri_history_element_changed(array, number, &element, ended.phase, attempt,

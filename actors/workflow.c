@@ -85,8 +85,12 @@ static int begin_one(struct tri_flow *flow)
     struct tri_row row;
     int error = tri_ready_pop(flow, &node);
     error = error != 0 ? error : tri_row_get(flow, node, &row);
-    if (error != 0 || tri_row_is_done(&row)) {
-        return error; /* the deadline of its branch was quicker */
+    if (error == 0 && tri_row_is_done(&row)) {
+        /* The deadline of its branch was quicker. */
+        return (row.flags & TRI_ROW_SETTLES) != 0 ? tri_settle_push(flow, node) : 0;
+    }
+    if (error != 0) {
+        return error;
     }
     flow->starts_left--;
     return tri_node_begin(flow, node);

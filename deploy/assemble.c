@@ -159,6 +159,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .records = tr_history_schemas,
         .record_count = tr_history_schema_count,
         .views = &tr_history_views,
+        .has_files = true,
         .keeper_command = keeper_command,
         .jobs = options->jobs,
         .is_balanced = true,

@@ -100,7 +100,7 @@ static void draw(struct tr_follow *follow, const struct tr_execution *row)
     } else {
         tr_screen_lines(&head, &follow->nodes, &buffer);
     }
-    if (buffer.error == 0) {
+    if (buffer.error == 0 && buffer.size > 0) {
         fwrite(buffer.data, 1, buffer.size, stderr);
         (void)fflush(stderr);
     }

@@ -119,19 +119,32 @@ static int slot_json(const struct tr_type *type, struct tr_bytes slot, struct tr
     return error;
 }
 
+/* What is one piece of text for people, too. */
+static bool is_text(const struct tr_type *type)
+{
+    return type->kind == TR_TYPE_STRING || type->kind == TR_TYPE_ENUM ||
+           type->kind == TR_TYPE_FILE || type->kind == TR_TYPE_DIRECTORY ||
+           type->kind == TR_TYPE_DATETIME || type->kind == TR_TYPE_DURATION;
+}
+
 /* Text is printed as it is, everything else as JSON. */
 static void print_text_value(const struct tr_type *type, struct tr_bytes slot,
                              const struct tr_buffer *json)
 {
-    if (type->kind == TR_TYPE_STRING || type->kind == TR_TYPE_ENUM) {
-        struct tr_cursor cursor = tr_cursor_of(slot);
-        struct tr_text text = tr_read_text(&cursor);
+    struct tr_cursor cursor = tr_cursor_of(slot);
+    struct tr_text text = tr_buffer_text(json);
+    bool is_quoted = is_text(type) && text.size >= 2 && text.data[0] == '"';
+    if (type->kind == TR_TYPE_STRING) {
+        struct tr_text whole = tr_read_text(&cursor);
         if (cursor.error == 0) {
-            fwrite(text.data, 1, text.size, stdout);
+            printf("%.*s", (int)whole.size, whole.data);
             return;
         }
     }
-    fwrite(json->data, 1, json->size, stdout);
+    if (is_quoted && memchr(text.data, '\\', text.size) == NULL) {
+        text = (struct tr_text){.data = text.data + 1, .size = text.size - 2};
+    }
+    printf("%.*s", (int)text.size, text.data);
 }
 
 /* The name of a variable for a document. */

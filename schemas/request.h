@@ -1,7 +1,7 @@
 /*
  * What commands ask of a live engine on the same store, and what it answers;
- * runtime/link/endpoint.h has the frames. Each request has one last answer, `answered` or the one named beside it; those in
- * brackets come before it, any number of them.
+ * runtime/link/endpoint.h has the frames. Each request has one last answer, `answered` or the one
+ * named beside it; those in brackets come before it, any number of them.
  *
  *     hello            welcome
  *     submit           submitted

@@ -49,6 +49,7 @@
     FIELD(u32, heap_first, 1, 0)                                               \
     FIELD(u32, heap_page, 1, 0)                                                \
     FIELD(u32, heap_used, 1, 0)                                                \
+    FIELD(u64, kept_bytes, 1, 0)                                               \
     FIELD(u64, call, 1, 0) /* the call under way, 0: none */                   \
     FIELD(u32, call_source, 1, 0)                                              \
     FIELD(u32, call_tries, 1, 0)     /* that failed in a row */                \

@@ -2,7 +2,8 @@
  * A command's side of the door: one DEALER, and what ZeroMQ says of its connection.
  *
  * A connection is made once. If it cannot be made, or ends, the engine has gone: ZeroMQ says so on
- * a second socket, and it is not tried again.
+ * a second socket. (It is told to try again much later, and not never: then it would throw away
+ * what has come and is not read yet.)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,8 @@
 
 #include "runtime/link/endpoint.h"
 #include "runtime/memory.h"
+
+#define RECONNECT_MS 86400000
 
 #define MONITOR_ADDRESS "inproc://connection"
 
@@ -31,12 +34,12 @@ static int set_number(void *socket, int option, int value)
     return zmq_setsockopt(socket, option, &value, sizeof value);
 }
 
-/* No second try, no waiting at the end. */
+/* No second try while somebody waits, and no waiting at the end. */
 static int configure(void *dealer)
 {
     int64_t bytes_max = TR_ENDPOINT_BYTES_MAX;
     bool is_set = set_number(dealer, ZMQ_LINGER, 0) == 0 &&
-                  set_number(dealer, ZMQ_RECONNECT_IVL, -1) == 0 &&
+                  set_number(dealer, ZMQ_RECONNECT_IVL, RECONNECT_MS) == 0 &&
                   set_number(dealer, ZMQ_RCVHWM, TR_ENDPOINT_ANSWERS_MAX) == 0 &&
                   zmq_setsockopt(dealer, ZMQ_MAXMSGSIZE, &bytes_max, sizeof bytes_max) == 0;
     return is_set ? 0 : TR_SYSTEM;

@@ -56,8 +56,8 @@ class Running:
         status = self.process.wait(LIMIT_S)
         for thread in self.threads:
             thread.join(LIMIT_S)
-        self.process.stdout.close()
-        self.process.stderr.close()
+        for stream in (self.process.stdout, self.process.stderr):
+            stream.close()
         return status, "\n".join(self.lines["stdout"]), "\n".join(self.lines["stderr"])
 
 

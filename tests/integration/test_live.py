@@ -55,7 +55,8 @@ class LiveTest(ProgramTest):
         engine.wait_for("staying for 1 other command")
         self.assertIsNone(engine.process.poll())
         self.write("go2", "")
-        self.assertEqual(guest.end()[:2], (0, "n: 2"))
+        status, stdout, stderr = guest.end()
+        self.assertEqual((status, stdout), (0, "n: 2"), (stderr, engine.end()))
         self.assertEqual(engine.end()[0], 0)
 
     def test_a_guest_that_goes_is_not_waited_for(self):

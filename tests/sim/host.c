@@ -149,6 +149,9 @@ static int open_links(struct sim_host *host)
         tri_voice_init(&host->outside, TR_SERVICE_HTTP, made->shared.host_epoch);
         error = sim_net_open(&host->net, TRI_PLACE_HTTP, &host->outside.link);
     }
+    if (error == 0) {
+        error = sim_net_open(&host->net, TRI_PLACE_FILES, &host->files);
+    }
     return error;
 }
 
@@ -176,6 +179,9 @@ static int make(struct sim_host *host)
     }
     if (error == 0 && host->store != NULL) {
         error = tri_host_load(host->host);
+    }
+    if (error == 0 && host->world->play->has_files) {
+        host->host->shared.services |= 1U << TR_SERVICE_FILES;
     }
     return error != 0 ? error : open_links(host);
 }

@@ -25,6 +25,7 @@ struct sim_play {
     const size_t *record_count;
     const struct sim_plant *plants; /* faults that can be planted in it */
     const size_t *plant_count;
+    bool has_files; /* calls of TR_SERVICE_FILES reach the outside, too */
 
     /* Changes what was drawn for a world. */
     void (*plan)(struct sim_plan *plan);

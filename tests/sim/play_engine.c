@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "actors/graph/pack.h"
+#include "tests/sim/documents.h"
 #include "tests/sim/engine_check.h"
 #include "tests/sim/engine_history.h"
 #include "tests/sim/engine_plant.h"
@@ -119,6 +120,7 @@ static void begin(struct sim_world *world)
         make_execution(stage, &random);
     }
     stage->backend = sim_backend_new(world);
+    stage->documents = sim_documents_new();
     stage->history = sim_history_new(stage);
     sim_engine_wrap();
 }
@@ -128,6 +130,7 @@ static void end(struct sim_world *world)
     struct sim_stage *stage = sim_stage_of(world);
     sim_history_free(stage->history);
     sim_backend_free(stage->backend);
+    sim_documents_free(stage->documents);
     for (uint32_t i = 0; i < stage->execution_count; i++) {
         tr_buffer_fini(&stage->executions[i].inputs);
         free(stage->executions[i].failed.data);
@@ -204,6 +207,7 @@ static void open_host(struct sim_host *host)
     own->engine.plugins = plugins;
     own->engine.plugin_count = TR_COUNT_OF(plugins);
     own->engine.system_retries = SIM_SYSTEM_RETRIES;
+    own->engine.store_folder = "/simulated";
     for (uint32_t i = 0; i < stage->graph_count; i++) {
         struct tr_graph *graph = NULL;
         uint64_t number;
@@ -323,7 +327,10 @@ static bool look(struct sim_host *host, const struct tri_worker *worker, struct 
 
 static void hear(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body)
 {
-    sim_backend_hear(sim_stage_of(host->world)->backend, host, envelope, body);
+    const struct sim_stage *stage = sim_stage_of(host->world);
+    if (!sim_documents_hear(stage->documents, host, envelope, body)) {
+        sim_backend_hear(stage->backend, host, envelope, body);
+    }
 }
 
 static bool is_over(const struct sim_host *host)
@@ -339,6 +346,7 @@ const struct sim_play sim_engine = {
     .record_count = &tr_history_schema_count,
     .plants = sim_engine_plants,
     .plant_count = &sim_engine_plant_count,
+    .has_files = true,
     .plan = plan_world,
     .begin = begin,
     .end = end,

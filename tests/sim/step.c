@@ -191,8 +191,10 @@ uint64_t sim_party_due_ns(const struct sim_host *host, const struct sim_party *p
         uint64_t frame_ns = sim_net_due_ns(&host->net, place_of(party));
         due_ns = frame_ns < party->wake_ns ? frame_ns : party->wake_ns;
         if (party->kind == SIM_OUTSIDE) {
+            uint64_t files_ns = sim_net_due_ns(&host->net, TRI_PLACE_FILES);
             uint64_t reply_ns = sim_outside_due_ns(host);
             due_ns = reply_ns < due_ns ? reply_ns : due_ns;
+            due_ns = files_ns < due_ns ? files_ns : due_ns;
         }
     }
     return due_ns > party->paused_until_ns ? due_ns : party->paused_until_ns;

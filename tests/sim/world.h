@@ -82,6 +82,7 @@ struct sim_host {
     struct sim_net net;
     struct sim_shadow *shadow;
     struct tri_voice outside;
+    struct tri_link *files;         /* what comes for TR_SERVICE_FILES; the voice above answers */
     struct sim_outbox *outside_box; /* replies that are not sent yet */
     struct sim_program program;
     struct sim_party parties[SIM_PARTIES_MAX];

@@ -11,6 +11,8 @@
 #include "actors/heap.h"
 #include "actors/history.h"
 #include "actors/value.h"
+#include "runtime/memory.h"
+#include "schemas/state_workflow.h"
 
 #define PUPPET_HEAP_PAGE 0
 #define TIMER_END 1
@@ -324,6 +326,31 @@ static const struct tr_behaviour task_puppet = {
 static const struct tr_behaviour array_puppet = {
     .name = "array", .id = 103, .state = &tr_flow_puppet_schema, .handle = puppet_handle};
 
+/* ------------------------------------------------------- workflows without memory */
+
+static bool allow(void *self, size_t size)
+{
+    struct flow *flow = self;
+    (void)size;
+    return ++flow->allocations != flow->fail_at;
+}
+
+/* The workflow's own handler, in which alone an allocation may fail. */
+static int workflow_handle(struct tr_context *context, void *state,
+                           const struct tr_message *message)
+{
+    if (current->fail_at == 0) {
+        return tr_workflow_behaviour.handle(context, state, message);
+    }
+    tr_memory_hook_set(allow, current);
+    int error = tr_workflow_behaviour.handle(context, state, message);
+    tr_memory_hook_set(NULL, NULL);
+    return error;
+}
+
+static const struct tr_behaviour watched_workflow = {
+    .name = "workflow", .id = 101, .state = &tr_workflow_state_schema, .handle = workflow_handle};
+
 /* ---------------------------------------------------------------- the client */
 
 static int client_handle(struct tr_context *context, void *generic,
@@ -364,7 +391,7 @@ static const struct tr_behaviour client_behaviour = {
 /* ------------------------------------------------------------------ the stage */
 
 static const struct tr_behaviour *const behaviours[] = {
-    &tr_launcher_behaviour, &tr_workflow_behaviour, &task_puppet, &array_puppet, &client_behaviour};
+    &tr_launcher_behaviour, &watched_workflow, &task_puppet, &array_puppet, &client_behaviour};
 
 static void open_stage(struct flow *flow)
 {
@@ -649,8 +676,7 @@ static const char *end_text(struct flow *flow)
     return (const char *)flow->text.data;
 }
 
-static void print_values(const struct tr_variables *variables, struct tr_bytes slots,
-                         struct tr_buffer *text)
+void flow_print(const struct tr_variables *variables, struct tr_bytes slots, struct tr_buffer *text)
 {
     tr_buffer_add_string(text, "{");
     for (uint32_t i = 0; i < variables->count; i++) {
@@ -677,7 +703,7 @@ const char *flow_values(struct flow *flow, const char *name, const char *path,
     {
         if (row.execution == execution.execution && row.side == side &&
             tr_text_equal(row.path, tr_text_of(path))) {
-            print_values(variables, row.slots, begin_text(flow));
+            flow_print(variables, row.slots, begin_text(flow));
             return end_text(flow);
         }
     }

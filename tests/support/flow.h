@@ -66,6 +66,10 @@ struct flow {
     uint64_t held;
     bool is_answered;
 
+    /* The allocation within workflows' handlers that fails, counted from 1; 0: none. */
+    uint64_t fail_at;
+    uint64_t allocations;
+
     /* What was seen of the puppets, crashes included. */
     uint32_t alive;
     uint32_t alive_max;
@@ -128,6 +132,10 @@ const char *flow_outputs(struct flow *flow, const char *name);
 /* The same of a node, by the types of an interface's variables, and of its inputs. */
 const char *flow_values(struct flow *flow, const char *name, const char *path,
                         enum tr_value_side side, const struct tr_variables *variables);
+
+/* Slots as a JSON object; one that lies elsewhere is its URI in angles. */
+void flow_print(const struct tr_variables *variables, struct tr_bytes slots,
+                struct tr_buffer *text);
 
 /* "code: message" of an execution's error, and the path of the node that failed behind it. */
 const char *flow_error(struct flow *flow, const char *name);

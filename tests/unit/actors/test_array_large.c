@@ -359,6 +359,37 @@ static void test_values_that_lie_elsewhere_are_copied_into_the_list(void **state
     gather_elsewhere("some", true);
 }
 
+/* As much as a task may give inline. */
+static void give_much(enum array_stand_event event, const struct tr_node_start *started,
+                      struct array_stand_act *act)
+{
+    static char letters[250000];
+    (void)started;
+    if (event == STAND_START) {
+        memset(letters, 'x', sizeof letters);
+        act->is_over = true;
+        tr_buffer_array(&act->outputs, 1);
+        tr_buffer_text_value(&act->outputs, (struct tr_text){letters, sizeof letters});
+    }
+}
+
+static void test_outputs_that_memory_would_not_hold_fail_the_node(void **state)
+{
+    (void)state;
+    if (getenv("TROUPE_TEST_LONG") == NULL) {
+        skip(); /* it takes the memory that the limit names */
+    }
+    char *json = words(2200, 10);
+    array_stand_open(definition, give_much, false);
+    start("all", json);
+    array_stand_run();
+    assert_int_equal(array_stand.ends, 1);
+    assert_true(tr_text_equal(array_stand.end.code, tr_text_of("OutputSizeExceeded")));
+    assert_int_equal(stage_actor_count(&array_stand.stage), 1);
+    array_stand_close();
+    free(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_a_service_that_is_not_there_fails_the_node),
         cmocka_unit_test(test_children_with_large_inputs_narrow_the_window),
         cmocka_unit_test(test_an_abort_while_a_piece_is_on_its_way),
+        cmocka_unit_test(test_outputs_that_memory_would_not_hold_fail_the_node),
         cmocka_unit_test(test_values_that_lie_elsewhere_are_copied_into_the_list),
     };
     return cmocka_run_group_tests_name("array_large", tests, NULL, NULL);

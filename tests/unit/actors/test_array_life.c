@@ -463,6 +463,34 @@ static void test_a_failure_is_seen_with_code_and_message(void **state)
     array_stand_close();
 }
 
+static void test_the_cause_of_an_abort_is_seen(void **state)
+{
+    (void)state;
+    array_stand_open(definition, run_on, true);
+    array_stand_start("all", list_of(2, 1, true));
+    array_stand_run();
+    array_stand_abort(TR_NODE_PHASE_ABORTED, false);
+    array_stand_run();
+    static const struct {
+        uint8_t phase;
+        const char *cause;
+    } wanted[] = {{TR_NODE_PHASE_QUEUED, ""},
+                  {TR_NODE_PHASE_RUNNING, ""},
+                  {TR_NODE_PHASE_ABORTING, "a test"},
+                  {TR_NODE_PHASE_ABORTED, ""}};
+    assert_int_equal(tri_model_record_count(array_stand.model, tr_phase_schema.id),
+                     TR_COUNT_OF(wanted));
+    for (size_t i = 0; i < TR_COUNT_OF(wanted); i++) {
+        struct tr_phase row;
+        const struct tri_op *op = tri_model_record(array_stand.model, tr_phase_schema.id, i);
+        assert_int_equal(tr_phase_unpack(op->data, 1, &row), 0);
+        assert_int_equal(row.phase, wanted[i].phase);
+        assert_true(tr_text_equal(row.cause, tr_text_of(wanted[i].cause)));
+        assert_true(tr_text_equal(row.path, tr_text_of("all")));
+    }
+    array_stand_close();
+}
+
 /* No file of the array names a plugin or what one does. */
 static void test_the_array_knows_no_plugin(void **state)
 {
@@ -500,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_a_success_without_outputs_is_a_failure),
         cmocka_unit_test(test_history_is_written_within_a_second),
         cmocka_unit_test(test_a_failure_is_seen_with_code_and_message),
+        cmocka_unit_test(test_the_cause_of_an_abort_is_seen),
         cmocka_unit_test(test_the_array_knows_no_plugin),
     };
     return cmocka_run_group_tests_name("array_life", tests, NULL, NULL);

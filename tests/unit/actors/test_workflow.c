@@ -317,6 +317,30 @@ static void test_the_power_may_fail_again_and_again(void **state)
     }
 }
 
+/* Runs the reference with one allocation that fails; false when there are not so many. */
+static bool fail_allocation(uint64_t at)
+{
+    struct flow *flow = flow_new(reference);
+    flow->script = act;
+    flow->fail_at = at;
+    flow_launch(flow, "main", "[3]", "e");
+    flow_finish(flow);
+    expect_reference(flow);
+    bool was_there = flow->allocations >= at;
+    flow_free(flow);
+    return was_there;
+}
+
+static void test_memory_may_end_at_each_allocation(void **state)
+{
+    (void)state;
+    uint64_t at = 1;
+    while (fail_allocation(at)) {
+        at++;
+    }
+    assert_true(at > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_an_idle_execution_is_small),
         cmocka_unit_test(test_the_power_may_fail_after_each_step),
         cmocka_unit_test(test_the_power_may_fail_again_and_again),
+        cmocka_unit_test(test_memory_may_end_at_each_allocation),
     };
     return cmocka_run_group_tests_name("actors/workflow", tests, NULL, NULL);
 }

@@ -219,6 +219,31 @@ static void test_an_engine_that_went_is_told_of(void **state)
     close_scene(&scene);
 }
 
+/* However late they are read: the end of a connection takes nothing away that has come. */
+static void test_no_answer_is_lost_at_the_end(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 20; round++) {
+        struct scene scene;
+        struct tri_peer peer;
+        struct tri_request request;
+        open_scene(&scene);
+        ask(&scene, 1);
+        hear(&scene, &peer, &request);
+        for (uint64_t i = 0; i < 100; i++) {
+            assert_int_equal(answer(&scene, &peer, i), 0);
+        }
+        tri_endpoint_close(scene.endpoint);
+        scene.endpoint = NULL;
+        for (uint64_t i = 0; i < 100; i++) {
+            assert_int_equal(tri_client_next(scene.client, -1, WAIT_MS, &request), 0);
+            assert_int_equal(count_of(&request), i);
+        }
+        assert_int_equal(tri_client_next(scene.client, -1, WAIT_MS, &request), TR_NO_CONNECTION);
+        close_scene(&scene);
+    }
+}
+
 /* A killed engine leaves its socket: nobody opens. */
 static void test_a_door_without_an_engine(void **state)
 {
@@ -280,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_what_is_too_large_is_refused),
         cmocka_unit_test(test_whoever_asked_and_went_is_told_of),
         cmocka_unit_test(test_an_engine_that_went_is_told_of),
+        cmocka_unit_test(test_no_answer_is_lost_at_the_end),
         cmocka_unit_test(test_a_door_without_an_engine),
         cmocka_unit_test(test_the_folder_may_be_far_away),
     };
