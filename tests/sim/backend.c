@@ -199,6 +199,18 @@ void sim_backend_check_ended(const struct sim_backend *backend, uint32_t host, u
 
 /* ----------------------------------------------------------------------------------------- jobs */
 
+/* How long a job takes: some of what will be aborted never ends by itself. */
+static uint64_t draw_duration(struct sim_random *chance, const struct sim_execution *execution,
+                              const struct job *job)
+{
+    bool may_be_endless = execution->is_aborted && strstr(job->identity.path, "finally") == NULL;
+    uint64_t choice = sim_below(chance, 20);
+    if (may_be_endless && choice < 5) {
+        return UINT64_MAX / 2;
+    }
+    return sim_below(chance, choice == 19 ? 5000 * MS : 90 * MS);
+}
+
 /* Begins a job; its end is known from now on. */
 static void start(struct sim_backend *backend, struct sim_host *host, struct job *job,
                   const struct tr_sim_job *told)
@@ -223,8 +235,7 @@ static void start(struct sim_backend *backend, struct sim_host *host, struct job
     sim_engine_seen.jobs_again += told->attempt > 0 ? 1 : 0;
     job->outcome =
         sim_outcome(stage, execution, task, told->inputs, told->path, told->element, told->attempt);
-    job->end_ns =
-        host->world->now_ns + sim_below(chance, sim_below(chance, 20) == 0 ? 5000 * MS : 90 * MS);
+    job->end_ns = host->world->now_ns + draw_duration(chance, execution, job);
     if (job->outcome == SIM_JOB_DONE) {
         struct tr_buffer outputs;
         tr_buffer_init(&outputs, 0);
