@@ -110,6 +110,20 @@ static int swap_outputs(TURN)
     return error;
 }
 
+/* A failure of a node is taken for one that was skipped. */
+static int forget_failure(TURN)
+{
+    struct tr_node_ended ended;
+    bool is_meant = behaviour->id == tr_workflow_behaviour.id &&
+                    tr_message_is(message, &tr_node_ended_schema) &&
+                    tr_message_read(message, node_ended, &ended) == 0;
+    if (!is_meant || ended.phase != TR_NODE_PHASE_FAILED || !strikes(2)) {
+        return sim_engine_handle(context, state, message);
+    }
+    ended.phase = TR_NODE_PHASE_SKIPPED;
+    return handle_changed(context, state, message, &tr_node_ended_schema, &ended);
+}
+
 /* A request is granted, and granted once more whatever there is. */
 static int grant_anyhow(TURN)
 {
@@ -202,11 +216,11 @@ const struct sim_plant sim_engine_plants[] = {
      .turn = forget_end},
     {.name = "element-end-forgotten",
      .text = "an array does not take note of an element's end",
-     .first_seed = 3,
+     .first_seed = 4,
      .turn = forget_element},
     {.name = "abort-lost",
      .text = "a task does not hear that it is to end",
-     .first_seed = 8,
+     .first_seed = 7,
      .turn = lose_abort},
     {.name = "token-kept",
      .text = "the resource manager does not hear that a token is free again",
@@ -214,23 +228,27 @@ const struct sim_plant sim_engine_plants[] = {
      .turn = lose_release},
     {.name = "token-granted-anyhow",
      .text = "a token is granted whether there is one or not",
-     .first_seed = 2,
+     .first_seed = 4,
      .turn = grant_anyhow},
     {.name = "owner-not-told",
      .text = "a task does not hear that it may make what the cache has not",
-     .first_seed = 29,
+     .first_seed = 5,
      .turn = lose_owner},
     {.name = "outputs-swapped",
      .text = "a node's outputs go into the places of each other",
-     .first_seed = 12,
+     .first_seed = 13,
      .turn = swap_outputs},
+    {.name = "failure-forgotten",
+     .text = "a workflow takes a node that failed for one that was skipped",
+     .first_seed = 14,
+     .turn = forget_failure},
     {.name = "retry-counted-twice",
      .text = "a task counts a retry twice",
-     .first_seed = 14,
+     .first_seed = 2,
      .turn = count_twice},
     {.name = "successes-miscounted",
      .text = "an array is content with one success less",
-     .first_seed = 15,
+     .first_seed = 56,
      .turn = need_fewer},
     {.name = "element-forgotten",
      .text = "after a start an array has forgotten one element that had ended",
@@ -238,7 +256,7 @@ const struct sim_plant sim_engine_plants[] = {
      .turn = forget_ended},
     {.name = "attempt-not-loaded",
      .text = "after a start a task counts its attempts from 0 again",
-     .first_seed = 3,
+     .first_seed = 21,
      .load = load_first},
     {.name = "submitted-blindly",
      .text = "the plugin submits again after a failed call, without asking",
