@@ -69,7 +69,8 @@ static void answer(struct sim_host *host, const struct tr_envelope *envelope,
     struct sim_random *chance = &host->world->chance.outside;
     uint64_t delay_ns = sim_below(chance, ANSWER_NS_MOST);
     if (sim_below(chance, 20) == 0) {
-        struct tr_blob_failed failed = {.error = TR_STORE_FAILED, .message = tr_text_of("it broke")};
+        struct tr_blob_failed failed = {.error = TR_STORE_FAILED,
+                                        .message = tr_text_of("it broke")};
         sim_outside_reply(host, envelope, &tr_blob_failed_schema, &failed, delay_ns);
     } else {
         sim_outside_reply(host, envelope, &tr_document_schema, document, delay_ns);

@@ -254,6 +254,46 @@ static void test_it_ends_the_same_wherever_the_engine_dies(void **state)
     }
 }
 
+static void ignore(const struct outside_message *message)
+{
+    (void)message;
+}
+
+static void serve_digests(const struct outside_message *message)
+{
+    if (message->type == tr_blob_digest_schema.id) {
+        serve(message);
+    }
+}
+
+static void serve_looks(const struct outside_message *message)
+{
+    if (message->type != tr_document_put_schema.id) {
+        serve(message);
+    }
+}
+
+static void test_an_abort_does_not_wait_for_the_cache(void **state)
+{
+    (void)state;
+    static const struct {
+        stand_service *serve;
+        uint8_t step;
+    } cases[] = {
+        {ignore, TR_STEP_DIGEST}, {serve_digests, TR_STEP_LOOKUP}, {serve_looks, TR_STEP_PUT}};
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        forget();
+        stand_begin(flow, true);
+        stand_start(&(struct stand_start){.node = "copy", .inputs = INPUTS});
+        stand_run(cases[i].serve);
+        assert_int_equal(stand_state()->step, cases[i].step);
+        stand_abort(TR_NODE_PHASE_TIMED_OUT, false);
+        assert_int_equal(stand.ended.phase, TR_NODE_PHASE_TIMED_OUT);
+        assert_int_equal(stage_actor_count(&stand.stage), stand.bystanders);
+        stand_end();
+    }
+}
+
 /* ------------------------------------------------------------- serialized */
 
 static int wait_for_the_test(struct tr_task_context *task, struct tr_puppet_state *state,
@@ -359,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_a_document_is_checked),
         cmocka_unit_test(test_a_retry_keeps_its_key),
         cmocka_unit_test(test_it_ends_the_same_wherever_the_engine_dies),
+        cmocka_unit_test(test_an_abort_does_not_wait_for_the_cache),
         cmocka_unit_test(test_one_makes_it_and_all_take_it),
         cmocka_unit_test(test_an_owner_that_makes_nothing_is_followed),
         cmocka_unit_test(test_a_dead_owner_is_replaced),
