@@ -136,13 +136,10 @@ int tri_attempt_read(struct tri_attempt_folders *folders, const struct tri_attem
     if (tri_attempt_open(folders, attempt, &reading.folder) != 0) {
         reading.folder = -1;
     }
-    if (reading.folder >= 0) {
-        /* Before anything is read, so that a log that is empty is one that is not there. */
-        remove_empty(reading.folder, attempt->outputs[0]);
-        remove_empty(reading.folder, attempt->outputs[1]);
-    }
     int error = put_documents(&reading, attempt->results);
     if (reading.folder >= 0) {
+        remove_empty(reading.folder, attempt->outputs[0]);
+        remove_empty(reading.folder, attempt->outputs[1]);
         if (attempt->has_secrets) {
             (void)!tri_below_remove(reading.folder, tr_text_of(TRI_SECRETS_FOLDER));
         }

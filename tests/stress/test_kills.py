@@ -141,6 +141,7 @@ class AdoptionTest(KillTest):
                              "-j", "1")
         wait_until(lambda: len(self.counts()) == 1 and self.keeper_knows(size), "all elements")
         self.kill_keeper()
+        wait_until(lambda: len(self.failures()) >= size - 1, "what became of them")
         self.write("go", "")
         status, _, stderr = running.end()
         self.assertEqual(status, 0, stderr)

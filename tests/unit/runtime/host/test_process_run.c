@@ -86,15 +86,13 @@ static void an_attempt_has_all_it_needs(void **state)
     attempt_plan.folders[1] = shared;
     attempt_plan.results[0] = result_of("outputs.json", 4096);
     attempt_plan.results[1] = result_of("error.json", 4096);
-    attempt_plan.results[2] = result_of("stdout", 0);
-    attempt_plan.result_count = 3;
+    attempt_plan.result_count = 2;
     attempt_world_open(world);
     attempt_run(world);
     expect_exit(0);
     assert_int_equal(attempt_seen.started, 1);
     assert_string_equal(attempt_seen.contents[0], "{\"a\":1}");
     assert_true(attempt_seen.documents[1].is_absent);
-    assert_true(attempt_seen.documents[2].is_absent); /* it was made, and stayed empty */
     struct stat status;
     assert_int_equal(stat(attempt_path(world, "work/w/task@0"), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0700);
