@@ -284,6 +284,7 @@ static int handle_news(struct tri_flow *flow, const struct tr_message *message)
         return error;
     }
     flow->state->has_told_news = true;
+    flow->state->phases = 0; /* the end says what has come since */
     struct tr_node_news own = {
         .node = flow->state->node, .element = flow->state->element, .phase = TR_NODE_PHASE_RUNNING};
     return tr_tell(flow->context, tr_parent(flow->context), &tr_node_news_schema, &own);

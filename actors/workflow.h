@@ -203,7 +203,7 @@ TR_MUST_USE int tri_workflow_timed_out(struct tri_flow *flow, bool is_deadline);
 /* Goes on aborting children. */
 TR_MUST_USE int tri_abort_children(struct tri_flow *flow);
 
-/* Goes on to the next stage if this one `is_over`; `has_ended`: it was the last. */
+/* Goes to the next stage where this is over; `is_over` says so, `has_ended` that it was last. */
 TR_MUST_USE int tri_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended);
 
 /* A node of on_failure or finally that stands for itself has ended. */

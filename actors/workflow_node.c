@@ -138,6 +138,9 @@ int tri_node_failed(struct tri_flow *flow, uint32_t node, const struct tri_failu
     struct tr_buffer path;
     struct tri_row row;
     tr_buffer_init(&path, 0);
+    known.code.size = tr_utf8_cut(known.code, TRI_CODE_TEXT_MAX);
+    known.message.size = tr_utf8_cut(known.message, TRI_MESSAGE_TEXT_MAX);
+    known.failed.size = tr_utf8_cut(known.failed, TR_ADDRESS_BYTES_MAX);
     int error = tri_row_get(flow, node, &row);
     error = error != 0 ? error : tri_start(flow);
     if (error == 0 && known.failed.size == 0) {
@@ -155,7 +158,7 @@ int tri_node_failed(struct tri_flow *flow, uint32_t node, const struct tri_failu
         error = end_row(flow, node, known.phase, 0, flags);
     }
     if (error == 0 && has_arms && flow->state->stage != TRI_STAGE_DRAIN) {
-        error = tri_settle_push(flow, node); /* its arms have to be skipped */
+        error = tri_settle_push(flow, node); /* a branch that took no arm skips all */
     }
     if (error == 0) {
         error = compiled->is_optional ? pass_on(flow, node) : blame(flow, node, &known);

@@ -14,6 +14,9 @@
 /* Names that a document may have; those of the language are shorter. */
 #define NAME_BYTES (TR_GRAPH_NAME_BYTES_MAX + 1)
 
+/* What is gathered before it is written. */
+#define PASS_BYTES 65536U
+
 /* ------------------------------------------------------------------------- reading */
 
 static int take_slots(void *self, const void *value)
@@ -105,35 +108,39 @@ void tr_values_fini(struct tr_values *values)
 
 /* ------------------------------------------------------------------ large ones, parts */
 
-/* The bytes of a slot's literal; `data` is to be freed where they lay elsewhere. */
-static int load(struct tr_bytes slot, char **data, struct tr_bytes *literal)
+int tr_value_open(const struct tr_value *value, struct tr_value_bytes *bytes)
 {
     struct tr_offloaded where;
-    *data = NULL;
-    *literal = slot;
-    if (!tr_slot_is_offloaded(slot, &where)) {
+    struct tr_value_bytes opened = {.literal = value->slot};
+    if (!tr_slot_is_offloaded(value->slot, &where)) {
+        *bytes = opened;
         return 0;
     }
     char *path = tr_text_copy(where.uri);
-    size_t size = 0;
-    int error = path == NULL ? TR_MEMORY : tr_file_read(path, TR_FILE_BYTES_MAX, data, &size);
+    int error = path == NULL ? TR_MEMORY : tr_file_map(path, &opened.mapped);
     tr_free(path);
     if (error == 0) {
-        *literal = (struct tr_bytes){.data = (const uint8_t *)*data, .size = size};
+        opened.literal = opened.mapped;
+        *bytes = opened;
     }
     return error;
+}
+
+void tr_value_close(struct tr_value_bytes *bytes)
+{
+    tr_file_unmap(bytes->mapped);
+    *bytes = (struct tr_value_bytes){.literal = {.size = 0}};
 }
 
 /* Replaces a value, a list, by one of its elements, which is kept in `kept`. */
 static int pick(struct tr_value *value, uint64_t element, struct tr_buffer *kept, size_t *begin)
 {
-    char *data;
-    struct tr_bytes literal;
-    int error = load(value->slot, &data, &literal);
+    struct tr_value_bytes bytes;
+    int error = tr_value_open(value, &bytes);
     if (error != 0) {
         return error;
     }
-    struct tr_cursor cursor = tr_cursor_of(literal);
+    struct tr_cursor cursor = tr_cursor_of(bytes.literal);
     uint64_t count = tr_read_array(&cursor);
     struct tr_bytes part = {.size = 0};
     for (uint64_t i = 0; i <= element && i < count && cursor.error == 0; i++) {
@@ -148,7 +155,7 @@ static int pick(struct tr_value *value, uint64_t element, struct tr_buffer *kept
             value->type != NULL && value->type->kind == TR_TYPE_LIST ? value->type->parts[0] : NULL;
         error = kept->error;
     }
-    tr_free(data);
+    tr_value_close(&bytes);
     return error;
 }
 
@@ -189,13 +196,51 @@ int tr_values_of_element(const struct tr_stop *stop, enum tr_value_side side, ui
 
 int tr_value_json(const struct tr_value *value, struct tr_buffer *json)
 {
-    char *data;
-    struct tr_bytes literal;
-    int error = load(value->slot, &data, &literal);
+    struct tr_value_bytes bytes;
+    int error = tr_value_open(value, &bytes);
     if (error == 0) {
-        error = tr_literal_json(value->type, literal, json);
+        error = tr_literal_json(value->type, bytes.literal, json);
+        tr_value_close(&bytes);
     }
-    tr_free(data);
+    return error;
+}
+
+/* What is in hand goes out, and the buffer is empty. */
+static void pass_on(struct tr_buffer *json, FILE *stream)
+{
+    fwrite(json->data, 1, json->size, stream);
+    tr_buffer_cut(json, 0);
+}
+
+/* A list: never more of it in memory than one element and PASS_BYTES. */
+static int stream_list(const struct tr_type *element, struct tr_bytes list, struct tr_buffer *json,
+                       FILE *stream)
+{
+    struct tr_cursor cursor = tr_cursor_of(list);
+    uint32_t count = tr_read_array(&cursor);
+    int error = cursor.error != 0 ? TR_MALFORMED : 0;
+    tr_buffer_add_string(json, "[");
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        struct tr_bytes part = tr_read_any(&cursor);
+        tr_buffer_add_string(json, i == 0 ? "" : ", ");
+        error = cursor.error != 0 ? TR_MALFORMED : tr_literal_json(element, part, json);
+        if (json->size >= PASS_BYTES) {
+            pass_on(json, stream);
+        }
+    }
+    tr_buffer_add_string(json, "]");
+    return error != 0 ? error : json->error;
+}
+
+int tr_value_stream(const struct tr_type *type, const struct tr_value_bytes *bytes, FILE *stream)
+{
+    struct tr_buffer json;
+    tr_buffer_init(&json, TR_GRAPH_BYTES_MAX);
+    int error = type != NULL && type->kind == TR_TYPE_LIST
+                    ? stream_list(type->parts[0], bytes->literal, &json, stream)
+                    : tr_literal_json(type, bytes->literal, &json);
+    pass_on(&json, stream);
+    tr_buffer_fini(&json);
     return error;
 }
 
@@ -210,29 +255,35 @@ static void write_problem(struct tr_document *document, const char *name,
     tr_document_end(document);
 }
 
+/* Writes one; what cannot be had is a problem of its own, what is damaged one of the command. */
+static int write_one(const struct tr_value *value, struct tr_document *document)
+{
+    char name[NAME_BYTES];
+    struct tr_value_bytes bytes;
+    snprintf(name, sizeof name, "%.*s", (int)value->name.size, value->name.data);
+    int error = tr_value_open(value, &bytes);
+    if (error != 0) {
+        write_problem(document, name, value, error);
+        return 0;
+    }
+    tr_document_begin_json(document, name);
+    error = tr_value_stream(value->type, &bytes, document->stream);
+    tr_document_end_json(document);
+    tr_value_close(&bytes);
+    return error;
+}
+
 int tr_values_write(const struct tr_values *values, const char *name, struct tr_document *document)
 {
-    struct tr_buffer json;
+    int error = 0;
     if (!values->is_known) {
         tr_document_null(document, name);
         return 0;
     }
-    tr_buffer_init(&json, 0);
     tr_document_begin_map(document, name);
-    for (uint32_t i = 0; i < values->count && json.error == 0; i++) {
-        char variable[NAME_BYTES];
-        const struct tr_value *value = &values->items[i];
-        snprintf(variable, sizeof variable, "%.*s", (int)value->name.size, value->name.data);
-        tr_buffer_cut(&json, 0);
-        int error = tr_value_json(value, &json);
-        if (error == 0) {
-            tr_document_json(document, variable, tr_buffer_text(&json));
-        } else {
-            write_problem(document, variable, value, error);
-        }
+    for (uint32_t i = 0; i < values->count && error == 0; i++) {
+        error = write_one(&values->items[i], document);
     }
     tr_document_end(document);
-    int error = json.error;
-    tr_buffer_fini(&json);
     return error;
 }

@@ -170,6 +170,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     }
     host->keeper_command = options->keeper_command;
     host->jobs = options->jobs;
+    host->unclaimed_ms = options->unclaimed_ms;
     host->folder = tr_text_copy(tr_text_of(options->folder));
     return host->folder == NULL ? TR_MEMORY : 0;
 }
@@ -321,6 +322,7 @@ static int start_services(struct tr_host *host)
             .folder = host->folder,
             .keeper_command = host->keeper_command,
             .jobs = host->jobs,
+            .unclaimed_ms = host->unclaimed_ms,
         };
         error = tri_process_service_start(&options, &host->processes);
     }

@@ -33,6 +33,7 @@ struct tr_host {
     char *folder; /* of the store; NULL without durability */
     const char *const *keeper_command;
     uint32_t jobs;
+    uint32_t unclaimed_ms;
     struct tri_watchdog *watchdog; /* while the host runs */
     /* The program's own place; used by the thread that made the host. */
     struct tri_voice voice;

@@ -106,7 +106,9 @@ static void say_routes(const struct tri_worker *worker)
 /* Those that are there at the end, too: one group each. */
 static void note_staying(struct sim_host *host, struct tri_worker *worker, struct tri_actor *actor)
 {
-    (void)worker;
+    if (host->world->play->check_staying != NULL) {
+        host->world->play->check_staying(host, worker, actor);
+    }
     TR_ASSERT(host->staying_count < SIM_STAYING_MAX);
     host->staying[host->staying_count++] = actor->key.group;
 }

@@ -21,8 +21,8 @@ struct sim_plant {
     bool (*keep)(struct sim_host *host, const struct tri_op *op);
     /* Whether this commit is only said to be done. NULL: never. */
     bool (*skips_commit)(struct sim_host *host);
-    /* An image is loaded: changes it. `edges` has room for as many bytes as the image's. */
-    void (*load)(struct sim_host *host, struct tr_image *image, uint8_t *edges);
+    /* An image is loaded: changes it, with room for twice as many bytes as it has. */
+    void (*load)(struct sim_host *host, struct tr_image *image, uint8_t *room);
     /* An actor's turn: takes it, or something worse. NULL: sound. */
     int (*turn)(struct tr_context *context, void *state, const struct tr_message *message,
                 const struct tr_behaviour *behaviour);
