@@ -263,6 +263,9 @@ static int give_outputs(struct tri_flow *flow, uint32_t node, uint32_t arm)
         error = fail_branch(flow, node, TR_CODE_INLINE,
                             tr_text_of("an output that may be none is larger than "
                                        "TR_INLINE_BYTES_MAX (256 KiB)"));
+    } else if (error == TR_INVALID) {
+        error = fail_branch(flow, node, "MismatchingTypes",
+                            tr_text_of("an output of the arm is not of its declared type"));
     } else if (error == 0) {
         error = tri_slots_put(flow, tr_buffer_bytes(&values), &place);
         error = error != 0 ? error : tri_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, place);

@@ -10,6 +10,10 @@
 #include "actors/value.h"
 #include "schemas/state_workflow.h"
 
+/* Beside the inputs, what the root is told has to fit into its first message, too. */
+#define INPUTS_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 65536)
+#define CAUSE_BYTES_MAX 16384
+
 /* The two indexes take the pages in turn. */
 #define INDEX_COUNT 2
 
@@ -150,6 +154,13 @@ static bool check_inputs(struct launch *launch)
     const struct tr_workflow *workflow = &launch->graph->workflows[launch->request.workflow];
     const struct tr_variables *inputs = &workflow->interface.inputs;
     struct tr_cursor cursor;
+    if (launch->request.inputs.size > INPUTS_BYTES_MAX) {
+        return refuse(launch, TR_LIMIT,
+                      "the inputs together are larger than TR_MESSAGE_BYTES_MAX (1 MiB)");
+    }
+    if (launch->request.cause.size + launch->request.parent.size > CAUSE_BYTES_MAX) {
+        return refuse(launch, TR_LIMIT, "the cause is longer than 16 KiB");
+    }
     uint32_t count = tr_slots_begin(launch->request.inputs, &cursor);
     if (cursor.error != 0 || count != inputs->count) {
         return refuse(launch, TR_INVALID, "there is not one value for each input of the workflow");
@@ -241,23 +252,26 @@ static int tell_start(struct launch *launch)
     return error;
 }
 
-static int remember(struct launch *launch)
+/* Puts the name into the index, or what is known of it now. */
+static int keep_name(struct launch *launch)
 {
     struct tr_index names = names_of(launch->state);
     struct known known;
-    uint64_t count;
     memset(&known, 0, sizeof known); /* padding reaches the disk */
     known.execution = launch->answer.execution;
     known.graph = launch->number;
     struct tr_bytes value = {.data = (const uint8_t *)&known, .size = sizeof known};
     int error = tr_index_put(launch->context, &names, bytes_of(launch->request.name), value);
     keep_names(launch->state, &names);
-    if (error == 0) {
-        error = count_get(launch->context, launch->state, launch->number, &count);
-    }
-    if (error == 0) {
-        error = count_set(launch->context, launch->state, launch->number, count + 1);
-    }
+    return error;
+}
+
+static int count_one_more(struct launch *launch)
+{
+    uint64_t count;
+    int error = count_get(launch->context, launch->state, launch->number, &count);
+    error =
+        error != 0 ? error : count_set(launch->context, launch->state, launch->number, count + 1);
     launch->state->live += error == 0 ? 1 : 0;
     return error;
 }
@@ -265,10 +279,18 @@ static int remember(struct launch *launch)
 static int begin(struct launch *launch)
 {
     struct tr_spawn_options options = {.name = launch->request.name, .is_group = true};
-    int error =
-        tr_spawn(launch->context, &tr_workflow_behaviour, &options, &launch->answer.execution);
+    int error = keep_name(launch);
+    if (error == TR_LIMIT) {
+        (void)refuse(launch, TR_LIMIT, "too many executions of such names are running");
+        return 0;
+    }
+    if (error == 0) {
+        error =
+            tr_spawn(launch->context, &tr_workflow_behaviour, &options, &launch->answer.execution);
+    }
     error = error != 0 ? error : tell_start(launch);
-    error = error != 0 ? error : remember(launch);
+    error = error != 0 ? error : keep_name(launch);
+    error = error != 0 ? error : count_one_more(launch);
     if (error == 0) {
         tr_shelf_hold(&tr_engine_of(launch->context)->shelf, launch->number);
     }

@@ -58,7 +58,7 @@ struct tr_rows {
 struct tr_rows tri_rows_open(struct tr_context *context, uint32_t row_bytes, uint32_t used,
                              uint32_t free, uint32_t count, uint32_t buckets);
 
-/* The same for who reads committed images: `page` gives a page's bytes, none where there is none. */
+/* For who reads committed images: `page` gives a page's bytes, none where there is none. */
 typedef int tr_rows_page(void *self, uint32_t page, struct tr_bytes *bytes);
 #define tr_rows_reader(page_function, page_self, state, row_bytes)                 \
     tri_rows_reader((page_function), (page_self), (row_bytes), (state)->rows_used, \

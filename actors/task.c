@@ -67,7 +67,9 @@ static int on_start(struct tri_task *task)
     state->created_ms = tr_now_ms(task->context);
     int error = tri_task_node_begin(task);
     error = error != 0 ? error : tri_task_go(task, TR_STEP_DIGEST);
-    if (error == 0 && !task->is_over && task->node->deadline_ns > 0) {
+    /* The deadline of a map is kept by its array, for all elements together. */
+    bool is_bounded = task->node->deadline_ns > 0 && task->start.element == TR_ELEMENT_NONE;
+    if (error == 0 && !task->is_over && is_bounded) {
         error = tri_task_timer_start(task, TRI_TIMER_DEADLINE,
                                      tri_milliseconds(task->node->deadline_ns));
     }

@@ -18,14 +18,19 @@
 #include "schemas/state_task.h"
 
 /* Texts of a failure that are kept; the middle of longer ones is left out. */
-#define TR_FAILURE_MESSAGE_BYTES_MAX 8192
+#define TR_FAILURE_MESSAGE_BYTES_MAX 4096
 #define TR_FAILURE_CODE_BYTES_MAX 255
 
 /* What a plugin says of its phase. */
 #define TR_TASK_REASON_BYTES_MAX 1024
 
-/* What a plugin may say of folder and logs. */
+/* What a plugin may say of its logs, and of its folder. All of this fits into one page. */
 #define TR_TASK_LOGS_BYTES_MAX 4096
+#define TR_TASK_FOLDER_BYTES_MAX 4096
+
+/* All outputs of a task together, as a plugin gives them; and what may stay inline of them. */
+#define TR_TASK_OUTPUTS_BYTES_MAX (1U << 20)
+#define TR_TASK_INLINE_BYTES_MAX (768U << 10)
 
 /* Memory of a handling that needs no allocation. */
 #define TRI_TASK_ROOM_BYTES 1024

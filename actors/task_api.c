@@ -171,6 +171,8 @@ static int api_log(struct tr_task_context *side, struct tr_text name, struct tr_
     if (before.size + name.size + uri.size + 2 > TR_TASK_LOGS_BYTES_MAX) {
         return TR_LIMIT;
     }
+    name = tri_clean_text(task, name, TR_TASK_LOGS_BYTES_MAX);
+    uri = tri_clean_text(task, uri, TR_TASK_LOGS_BYTES_MAX);
     task->note.logs =
         tr_arena_print(&task->arena, "%.*s%.*s\t%.*s\n", (int)before.size, before.data,
                        (int)name.size, name.data, (int)uri.size, uri.data);
@@ -181,10 +183,11 @@ static int api_folder(struct tr_task_context *side, struct tr_text path)
 {
     struct tri_task *task = behind(side);
     int error = tri_task_note(task, true);
-    if (error != 0 || path.size > TR_TASK_LOGS_BYTES_MAX) {
+    if (error != 0 || path.size > TR_TASK_FOLDER_BYTES_MAX) {
         return error != 0 ? error : TR_LIMIT;
     }
-    task->note.folder = tr_arena_text(&task->arena, path);
+    task->note.folder =
+        tr_arena_text(&task->arena, tri_clean_text(task, path, TR_TASK_FOLDER_BYTES_MAX));
     return noted(task, task->arena.error);
 }
 

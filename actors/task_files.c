@@ -12,6 +12,9 @@
 /* Bytes of a large value in one message. */
 #define PIECE_BYTES (256U << 10)
 
+/* What an output of many may have where all together are too large. */
+#define SMALL_BYTES 1024
+
 /* Tries of a call that was lost with the engine or finds no service. */
 #define TRIES_MAX 5
 
@@ -276,14 +279,21 @@ static int keep_answered(struct tri_task *task, const struct tri_reply *reply)
 
 /* ---------------------------------------------------------------- offload */
 
+/* All of them have to fit into one message: where they do not, smaller ones have to go, too. */
+static size_t inline_max(const struct tri_task *task)
+{
+    return task->outputs.size > TR_TASK_INLINE_BYTES_MAX ? SMALL_BYTES : TR_INLINE_BYTES_MAX;
+}
+
 /* The first slot from `state->cursor` on that is too large; false: none. */
 static bool find_large(struct tri_task *task, struct tr_bytes *slot)
 {
     struct tr_cursor cursor;
+    size_t size_max = inline_max(task);
     uint32_t count = tr_slots_begin(task->outputs, &cursor);
     for (uint32_t i = 0; i < count; i++) {
         *slot = tr_read_any(&cursor);
-        if (i >= task->state->cursor && slot->size > TR_INLINE_BYTES_MAX) {
+        if (i >= task->state->cursor && slot->size > size_max) {
             task->state->cursor = i;
             return true;
         }
@@ -308,11 +318,26 @@ static int write_piece(struct tri_task *task, struct tr_bytes slot)
                : tri_task_call(task, TR_SERVICE_FILES, &tr_blob_write_schema, &write);
 }
 
+/* Nothing is too large by itself any more. */
+static int settle(struct tri_task *task)
+{
+    if (task->outputs.size <= TR_TASK_INLINE_BYTES_MAX) {
+        return tri_task_settle(task);
+    }
+    const struct tri_task_failure failure = {
+        .kind = TR_FAILURE_USER,
+        .code = TRI_LITERAL_TEXT("OutputSizeExceeded"),
+        .message = TRI_LITERAL_TEXT("the small outputs have more than TR_TASK_INLINE_BYTES_MAX "
+                                    "together"),
+    };
+    return fail_success(task, &failure);
+}
+
 int tri_enter_offload(struct tri_task *task)
 {
     struct tr_bytes slot;
     if (task->outputs.size <= TR_INLINE_BYTES_MAX || !find_large(task, &slot)) {
-        return tri_task_settle(task);
+        return settle(task);
     }
     int error = keep_for_later(task);
     return error != 0 ? error : write_piece(task, slot);
@@ -356,7 +381,7 @@ static int offload_next(struct tri_task *task, struct tr_bytes slot,
         error = tri_outputs_keep(task);
         return error != 0 ? error : write_piece(task, slot);
     }
-    return error != 0 ? error : tri_task_settle(task);
+    return error != 0 ? error : settle(task);
 }
 
 static int offload_answered(struct tri_task *task, const struct tri_reply *reply)

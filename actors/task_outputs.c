@@ -27,6 +27,16 @@ static int refuse_missing(struct tri_task *task, const struct tr_variable *outpu
                   problem);
 }
 
+static int refuse_size(struct tri_task *task, size_t size, struct tr_text *problem)
+{
+    return refuse(task, "OutputSizeExceeded",
+                  tr_arena_print(&task->arena,
+                                 "the outputs have %zu bytes, and a task may give "
+                                 "TR_TASK_OUTPUTS_BYTES_MAX, %u; write what is large into a file",
+                                 size, TR_TASK_OUTPUTS_BYTES_MAX),
+                  problem);
+}
+
 /* ------------------------------------------------------------------ slots */
 
 static int check_slot(struct tri_task *task, const struct tr_variable *output, struct tr_bytes slot,
@@ -48,6 +58,9 @@ int tri_outputs_check(struct tri_task *task, struct tr_bytes slots, struct tr_te
     const struct tr_variables *outputs = &task->task->interface.outputs;
     struct tr_cursor cursor;
     uint32_t count = tr_slots_begin(slots, &cursor);
+    if (slots.size > TR_TASK_OUTPUTS_BYTES_MAX) {
+        return refuse_size(task, slots.size, problem);
+    }
     if (cursor.error != 0 || count != outputs->count) {
         return refuse(task, "OutputsNotFound",
                       tr_arena_print(&task->arena, "%u outputs are declared, and %u were given",
@@ -145,6 +158,9 @@ int tri_outputs_from_json(struct tri_task *task, struct tr_text json, struct tr_
                        TRI_LITERAL_TEXT("the outputs have to be one JSON object"), problem);
     } else {
         error = read_outputs(task, &reader, object, &buffer, problem);
+    }
+    if (error == 0 && buffer.size > TR_TASK_OUTPUTS_BYTES_MAX) {
+        error = refuse_size(task, buffer.size, problem);
     }
     if (error == 0) {
         *slots = tr_arena_bytes(&task->arena, tr_buffer_bytes(&buffer));

@@ -12,8 +12,8 @@
 #define PLUGIN_PAGE 1
 #define NOTE_PAGE 2
 
-/* Pages of one tail: a message holds no more. */
-#define TAIL_PAGES (TR_MESSAGE_BYTES_MAX / TR_PAGE_BYTES_MAX)
+/* Pages of one tail: of twice a message, since fetched files may have longer names. */
+#define TAIL_PAGES (2 * TR_MESSAGE_BYTES_MAX / TR_PAGE_BYTES_MAX)
 
 struct span_place {
     uint32_t head;

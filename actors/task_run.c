@@ -54,8 +54,8 @@ int tri_task_give_up(struct tri_task *task, const struct tri_task_failure *failu
     task->note.is_unknown = failure->is_unknown;
     task->note.signal = failure->signal;
     task->note.exit_status = failure->exit_status;
-    task->note.code = failure->code;
-    task->note.message = failure->message;
+    task->note.code = tri_clean_text(task, failure->code, TR_FAILURE_CODE_BYTES_MAX);
+    task->note.message = tri_clean_text(task, failure->message, TR_FAILURE_MESSAGE_BYTES_MAX);
     task->state->has_failed = true;
     return tri_task_go(task, TR_STEP_ABORT);
 }

@@ -85,8 +85,12 @@ static int begin_one(struct tri_flow *flow)
     struct tri_row row;
     int error = tri_ready_pop(flow, &node);
     error = error != 0 ? error : tri_row_get(flow, node, &row);
-    if (error != 0 || tri_row_is_done(&row)) {
-        return error; /* the deadline of its branch was quicker */
+    if (error == 0 && tri_row_is_done(&row)) {
+        /* The deadline of its branch was quicker. */
+        return (row.flags & TRI_ROW_SETTLES) != 0 ? tri_settle_push(flow, node) : 0;
+    }
+    if (error != 0) {
+        return error;
     }
     flow->starts_left--;
     return tri_node_begin(flow, node);
@@ -280,6 +284,7 @@ static int handle_news(struct tri_flow *flow, const struct tr_message *message)
         return error;
     }
     flow->state->has_told_news = true;
+    flow->state->phases = 0; /* the end says what has come since */
     struct tr_node_news own = {
         .node = flow->state->node, .element = flow->state->element, .phase = TR_NODE_PHASE_RUNNING};
     return tr_tell(flow->context, tr_parent(flow->context), &tr_node_news_schema, &own);

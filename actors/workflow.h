@@ -29,6 +29,10 @@
 #define TRI_LOOKS_MAX 4096 /* rows looked at for children to abort */
 #define TRI_SENT_BYTES_MAX (1U << 20)
 
+/* What is kept of a failure's texts: they go up and into history at each level. */
+#define TRI_CODE_TEXT_MAX 256
+#define TRI_MESSAGE_TEXT_MAX 16384
+
 /* Timers of a workflow; those of branches with a deadline are behind, by node. */
 #define TRI_TIMER_TIMEOUT 1
 #define TRI_TIMER_DEADLINE 2
@@ -50,6 +54,7 @@ enum tri_row_flag {
     TRI_ROW_TIMED_OUT = 1 << 3,  /* a branch whose deadline has passed */
     TRI_ROW_GIVES_NONE = 1 << 4, /* it ended without outputs, which are all none */
     TRI_ROW_SETTLING = 1 << 5,   /* in the queue of those that others are told of */
+    TRI_ROW_SETTLES = 1 << 6,    /* goes there when it leaves the queue of those to be started */
 };
 
 /* A node. Zeros are one that has not begun; pages that nobody has touched need not be there. */
@@ -198,7 +203,7 @@ TR_MUST_USE int tri_workflow_timed_out(struct tri_flow *flow, bool is_deadline);
 /* Goes on aborting children. */
 TR_MUST_USE int tri_abort_children(struct tri_flow *flow);
 
-/* Goes to the next stage where this one is over; `is_over` says so, `has_ended` that it was last. */
+/* Goes to the next stage where this is over; `is_over` says so, `has_ended` that it was last. */
 TR_MUST_USE int tri_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended);
 
 /* A node of on_failure or finally that stands for itself has ended. */

@@ -10,16 +10,6 @@
 #include "actors/workflow.h"
 #include "schemas/utf8.h"
 
-/* What is kept of a failure's texts: they travel up and into history at each level. */
-#define CODE_BYTES_MAX 256
-#define MESSAGE_BYTES_MAX 16384
-
-static struct tr_text cut(struct tr_text text, size_t size_max)
-{
-    text.size = tr_utf8_cut(text, size_max);
-    return text;
-}
-
 static int keep_failure(struct tri_flow *flow, const struct tri_failure *failure)
 {
     if (flow->state->failure != 0) {
@@ -30,8 +20,8 @@ static int keep_failure(struct tri_flow *flow, const struct tri_failure *failure
         .element = flow->state->element,
         .phase = failure->phase,
         .failure = failure->kind,
-        .code = cut(failure->code, CODE_BYTES_MAX),
-        .message = cut(failure->message, MESSAGE_BYTES_MAX),
+        .code = failure->code,
+        .message = failure->message,
         .failed = failure->failed,
         .failed_element = failure->failed_element,
     };
@@ -147,6 +137,8 @@ static uint8_t ending_phase(const struct tri_flow *flow, bool is_timeout)
 int tri_workflow_abort(struct tri_flow *flow, const struct tr_node_abort *abort)
 {
     struct tr_workflow_state *state = flow->state;
+    struct tr_text cause = abort->cause;
+    cause.size = tr_utf8_cut(cause, TRI_MESSAGE_TEXT_MAX);
     bool is_timeout = abort->phase == TR_NODE_PHASE_TIMED_OUT;
     bool is_harder = abort->is_hard && !state->is_hard;
     bool was_aborted = state->is_aborted;
@@ -164,7 +156,7 @@ int tri_workflow_abort(struct tri_flow *flow, const struct tr_node_abort *abort)
         bool is_late = phase == TR_EXECUTION_TIMING_OUT;
         state->outcome = is_late ? TR_EXECUTION_TIMED_OUT : TR_EXECUTION_ABORTED;
         error = keep_failure(flow, &failure);
-        error = error != 0 ? error : tri_phase_set(flow, phase, abort->cause);
+        error = error != 0 ? error : tri_phase_set(flow, phase, cause);
     }
     if (error != 0 || (was_aborted && !is_harder)) {
         return error;

@@ -6,6 +6,7 @@
  */
 #include "actors/bind.h"
 #include "actors/workflow.h"
+#include "schemas/utf8.h"
 
 /* What stands in a message beside values. */
 #define MESSAGE_MARGIN_BYTES 65536
@@ -113,15 +114,12 @@ static int fail_parent(struct tri_flow *flow, uint32_t node, const struct tri_fa
     return tri_node_failed(flow, parent, &same);
 }
 
-/* Who stands for a failure. A branch that took no arm has all of its arms skipped. */
-static int blame(struct tri_flow *flow, uint32_t node, const struct tri_failure *failure,
-                 bool has_arms)
+/* Who stands for a failure. */
+static int blame(struct tri_flow *flow, uint32_t node, const struct tri_failure *failure)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     if (compiled->parent != TR_GRAPH_NONE) {
-        bool skips = has_arms && flow->state->stage != TRI_STAGE_DRAIN;
-        int pushed = skips ? tri_settle_push(flow, node) : 0;
-        return pushed != 0 ? pushed : fail_parent(flow, node, failure);
+        return fail_parent(flow, node, failure);
     }
     if (compiled->role != TR_ROLE_GRAPH) {
         return tri_handler_ended(flow, node, failure);
@@ -140,6 +138,9 @@ int tri_node_failed(struct tri_flow *flow, uint32_t node, const struct tri_failu
     struct tr_buffer path;
     struct tri_row row;
     tr_buffer_init(&path, 0);
+    known.code.size = tr_utf8_cut(known.code, TRI_CODE_TEXT_MAX);
+    known.message.size = tr_utf8_cut(known.message, TRI_MESSAGE_TEXT_MAX);
+    known.failed.size = tr_utf8_cut(known.failed, TR_ADDRESS_BYTES_MAX);
     int error = tri_row_get(flow, node, &row);
     error = error != 0 ? error : tri_start(flow);
     if (error == 0 && known.failed.size == 0) {
@@ -157,10 +158,10 @@ int tri_node_failed(struct tri_flow *flow, uint32_t node, const struct tri_failu
         error = end_row(flow, node, known.phase, 0, flags);
     }
     if (error == 0 && has_arms && flow->state->stage != TRI_STAGE_DRAIN) {
-        error = tri_settle_push(flow, node); /* its arms have to be skipped */
+        error = tri_settle_push(flow, node); /* a branch that took no arm skips all */
     }
     if (error == 0) {
-        error = compiled->is_optional ? pass_on(flow, node) : blame(flow, node, &known, has_arms);
+        error = compiled->is_optional ? pass_on(flow, node) : blame(flow, node, &known);
     }
     tr_buffer_fini(&path);
     return error;

@@ -123,6 +123,10 @@ int tri_settle_push(struct tri_flow *flow, uint32_t node)
     if (error != 0 || (row->flags & TRI_ROW_SETTLING) != 0) {
         return error;
     }
+    if ((row->flags & TRI_ROW_READY) != 0) {
+        row->flags |= TRI_ROW_SETTLES; /* a row is in one queue at a time */
+        return 0;
+    }
     row->flags |= TRI_ROW_SETTLING;
     return push(flow, node, &flow->state->settle_first, &flow->state->settle_last);
 }

@@ -113,3 +113,13 @@ bool tr_browse_is_live(const struct tr_browse *browse)
     }
     return is_live;
 }
+
+void tr_browse_note_dead(const struct tr_browse *browse, bool *has_told)
+{
+    if (!*has_told) {
+        *has_told = true;
+        tr_command_note(browse->invocation,
+                        "no engine runs on %s: nothing goes on until `troupe resume`",
+                        browse->place.folder);
+    }
+}

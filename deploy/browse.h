@@ -45,4 +45,10 @@ enum tr_exit_status tr_browse_failed(const struct tr_browse *browse, int error);
 /* Whether an engine has the store now: nothing goes on in a store without one. */
 bool tr_browse_is_live(const struct tr_browse *browse);
 
+/*
+ * Says, once, that no engine has the store, for those who wait for something to happen in it. To be
+ * asked before the history is looked at: an engine may leave when it has nothing more to do.
+ */
+void tr_browse_note_dead(const struct tr_browse *browse, bool *has_told);
+
 #endif

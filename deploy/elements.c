@@ -76,20 +76,31 @@ static int take_entries(const struct reading *reading, const struct tr_tree *tre
     return error;
 }
 
-static int take_block(void *self, const void *value)
+static int unfold(const struct reading *reading, const struct tr_element_block *row)
 {
-    const struct tr_element_block *row = value;
     struct tr_arena arena;
     struct tr_report report;
     tr_arena_init(&arena);
     tr_report_init(&report);
     const struct tr_tree *tree = tr_json_read(&arena, &report, 0, row->entries);
-    int error = tree != NULL       ? take_entries(self, tree, row->base_ms)
+    int error = tree != NULL       ? take_entries(reading, tree, row->base_ms)
                 : arena.error != 0 ? arena.error
                                    : TR_MALFORMED;
     tr_report_fini(&report);
     tr_arena_fini(&arena);
     return error;
+}
+
+static int take_block(void *self, const void *row)
+{
+    return unfold(self, row);
+}
+
+int tr_element_entries_read(const struct tr_element_block *row, uint64_t element,
+                            int (*take)(void *self, const struct tr_element_entry *entry),
+                            void *self)
+{
+    return unfold(&(struct reading){.element = element, .take = take, .self = self}, row);
 }
 
 int tr_elements_read(struct tr_reader *reader, uint64_t execution, struct tr_text path,

@@ -32,6 +32,12 @@ TR_MUST_USE int tr_elements_read(struct tr_reader *reader, uint64_t execution, s
                                  int (*take)(void *self, const struct tr_element_entry *entry),
                                  void *self);
 
+/* The same of one block's row. */
+TR_MUST_USE int tr_element_entries_read(const struct tr_element_block *row, uint64_t element,
+                                        int (*take)(void *self,
+                                                    const struct tr_element_entry *entry),
+                                        void *self);
+
 /* The elements that a group of failures names, and the groups there may be. */
 #define TR_FAILED_SHOWN_MAX 5
 #define TR_FAILED_GROUPS_MAX 64

@@ -50,8 +50,10 @@ static void add_change(const struct tr_report_change *change, struct tr_table *t
     }
     tr_table_text(table, tr_text_of(tr_phase_word((enum tr_subject)row->subject, row->phase)));
     tr_buffer_cut(&words, 0);
-    tr_line_print(row->cause, 0, &words);
-    tr_buffer_add_string(&words, row->cause.size > 0 && row->code.size > 0 ? "; " : "");
+    /* Of a failure the cause often says the same as its message. */
+    bool has_cause = row->cause.size > 0 && !tr_text_equal(row->cause, row->message);
+    tr_line_print(has_cause ? row->cause : tr_text_of(""), 0, &words);
+    tr_buffer_add_string(&words, has_cause && row->code.size > 0 ? "; " : "");
     tr_line_print(row->code, 0, &words);
     tr_buffer_add_string(&words, words.size > 0 && row->message.size > 0 ? ": " : "");
     tr_line_print(row->message, 100, &words);

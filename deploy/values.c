@@ -39,6 +39,30 @@ static int read_row(const struct tr_values_request *request, struct tr_values *v
     return tr_reader_rows(request->reader, &query, take_slots, values);
 }
 
+/*
+ * What a node gives of itself: around it an optional node gives that or none, but what is recorded
+ * is its own.
+ */
+static const struct tr_type *own_type(const struct tr_graph *graph, const struct tr_stop *stop,
+                                      uint32_t output)
+{
+    const struct tr_node *node = &stop->workflow->nodes[stop->node];
+    const struct tr_type *type = node->outputs.items[output].type;
+    if (node->kind == TR_NODE_TASK) {
+        return graph->tasks[node->target].interface.outputs.items[output].type;
+    }
+    if (node->kind == TR_NODE_WORKFLOW) {
+        return graph->workflows[node->target].interface.outputs.items[output].type;
+    }
+    bool is_wrapped = node->kind == TR_NODE_MAP && type != NULL && type->kind == TR_TYPE_UNION;
+    for (uint32_t i = 0; is_wrapped && i < type->count; i++) {
+        if (type->parts[i]->kind == TR_TYPE_LIST) {
+            return type->parts[i];
+        }
+    }
+    return type;
+}
+
 /* The name and the type of the value at a place; false: there is none there. */
 static bool describe(const struct tr_values_request *request, uint32_t at, struct tr_value *value)
 {
@@ -56,8 +80,9 @@ static bool describe(const struct tr_values_request *request, uint32_t at, struc
                                            : request->side == TR_VALUE_INPUTS ? &interface->inputs
                                                                               : &interface->outputs;
     if (at < variables->count) {
-        *value =
-            (struct tr_value){.name = variables->items[at].name, .type = variables->items[at].type};
+        *value = (struct tr_value){.name = variables->items[at].name,
+                                   .type = stop != NULL ? own_type(request->graph, stop, at)
+                                                        : variables->items[at].type};
     }
     return at < variables->count;
 }

@@ -94,7 +94,8 @@ static int on_over(struct tr_task_context *task, struct tr_process_attempt *stat
     for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
         struct tr_process_document document = tr_process_document_next(&cursor);
         bool is_log = i == TRI_PROCESS_RESULT_STDOUT || i == TRI_PROCESS_RESULT_STDERR;
-        state->is_quiet = state->is_quiet && (!is_log || document.is_absent);
+        bool is_empty = document.is_absent || (!document.is_too_large && document.size == 0);
+        state->is_quiet = state->is_quiet && (!is_log || is_empty);
     }
     bool is_large = false;
     error =

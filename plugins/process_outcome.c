@@ -6,6 +6,7 @@
  */
 #include "plugins/process.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -93,10 +94,14 @@ static int on_signal(struct tr_task_context *task, const struct tr_process_over 
     return error;
 }
 
+/* That a keeper ended before it came to a process is no fault of the process. */
 static int on_not_started(struct tr_task_context *task, const struct tr_process_over *over,
                           struct tr_transition *transition)
 {
-    return fail(transition, TR_FAILURE_USER, "ProcessNotStarted",
+    bool is_keepers =
+        over->status == ECANCELED && (over->stopped_by == TR_PROCESS_STOPPED_BY_NOBODY ||
+                                      over->stopped_by == TR_PROCESS_STOPPED_BY_KEEPER);
+    return fail(transition, is_keepers ? TR_FAILURE_SYSTEM : TR_FAILURE_USER, "ProcessNotStarted",
                 tri_process_words(task, "%.*s", (int)over->reason.size, over->reason.data));
 }
 

@@ -100,10 +100,10 @@ enum tr_failure_kind {
 /*
  * A child's last message. `phase` is an end of a node (enum tr_node_phase); `outputs` has a slot
  * for each output when it succeeded or was recovered, else it is empty. Their types are those of
- * the target's interface, lists of them for a map; the workflow adds what `optional` adds. `failed` is the path of the
- * deepest node whose failure this is, `failed_element` its element. `phases` are the phases of a
- * node that this child has been in since its last news (bit n: phase n), so that nobody needs a
- * message for each.
+ * the target's interface, lists of them for a map; the workflow adds what `optional` adds.
+ * `failed` is the path of the deepest node whose failure this is, `failed_element` its element.
+ * `phases` are the phases of a node that this child has been in since its last news (bit n:
+ * phase n), so that nobody needs a message for each.
  */
 #define TR_NODE_ENDED_FIELDS(FIELD, ARRAY) \
     FIELD(u32, node, 1, 0)                 \

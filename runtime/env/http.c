@@ -2,21 +2,24 @@
  * The http thread: takes requests from the inbox, lets them wait in line for their host, runs them
  * in one libcurl multi handle, and delivers what comes.
  *
- * This is the only file that knows libcurl.
+ * This is the only file that calls libcurl (http_library.h loads it).
  */
 #include "runtime/env/http.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "runtime/env/clock.h"
+#include "runtime/env/http_library.h"
 #include "runtime/env/http_line.h"
 #include "runtime/env/http_response.h"
 #include "runtime/memory.h"
 #include "schemas/error.h"
+
+/* The library; set before the first thread starts. */
+static const struct tri_curl *curl;
 
 struct tri_http {
     struct tri_http_options options;
@@ -49,9 +52,9 @@ static void fail(struct transfer *transfer, enum tri_http_fault fault, const cha
 static void free_transfer(struct transfer *transfer)
 {
     if (transfer->easy != NULL) {
-        curl_easy_cleanup(transfer->easy);
+        curl->easy_cleanup(transfer->easy);
     }
-    curl_slist_free_all(transfer->headers);
+    curl->slist_free_all(transfer->headers);
     tri_http_response_fini(&transfer->response);
     tri_http_task_free(transfer->task);
     tr_free(transfer);
@@ -72,7 +75,7 @@ static void take_out(struct transfer *transfer)
 {
     struct tri_http *http = transfer->http;
     if (transfer->place.is_active && transfer->easy != NULL) {
-        curl_multi_remove_handle(http->multi, transfer->easy);
+        curl->multi_remove_handle(http->multi, transfer->easy);
     }
     tri_http_line_remove(&http->line, &transfer->place);
     end_transfer(transfer);
@@ -112,7 +115,7 @@ static size_t on_body(char *data, size_t one, size_t size, void *self)
 /* Adds a header to the list; false without memory. */
 static bool add_header(struct transfer *transfer, const char *header)
 {
-    struct curl_slist *longer = curl_slist_append(transfer->headers, header);
+    struct curl_slist *longer = curl->slist_append(transfer->headers, header);
     if (longer == NULL) {
         return false;
     }
@@ -153,7 +156,7 @@ static bool set_headers(struct transfer *transfer)
         /* Curl would call every body a form. */
         is_set = is_set && add_header(transfer, "Content-Type:");
     }
-    curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
+    curl->easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
     return is_set;
 }
 
@@ -163,22 +166,22 @@ static void set_method(const struct transfer *transfer)
     const char *method = request->method.data;
     CURL *easy = transfer->easy;
     if (strcmp(method, "GET") == 0 && request->body.size == 0) {
-        curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+        curl->easy_setopt(easy, CURLOPT_HTTPGET, 1L);
         return;
     }
     if (strcmp(method, "HEAD") == 0) {
-        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+        curl->easy_setopt(easy, CURLOPT_NOBODY, 1L);
         return;
     }
     bool has_body = request->body.size > 0 || strcmp(method, "POST") == 0 ||
                     strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0;
     if (has_body) {
-        curl_easy_setopt(easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body.data);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
+        curl->easy_setopt(easy, CURLOPT_POST, 1L);
+        curl->easy_setopt(easy, CURLOPT_POSTFIELDS, request->body.data);
+        curl->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
     }
     if (strcmp(method, "POST") != 0) {
-        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
+        curl->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
     }
 }
 
@@ -195,12 +198,12 @@ static void set_timeouts(struct transfer *transfer)
 {
     uint32_t connect_ms = transfer->task->request.connect_timeout_ms;
     uint64_t deadline_ms = deadline_ms_of(transfer);
-    curl_easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT_MS,
-                     (long)(connect_ms != 0 ? connect_ms : TR_HTTP_CONNECT_TIMEOUT_MS));
+    curl->easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT_MS,
+                      (long)(connect_ms != 0 ? connect_ms : TR_HTTP_CONNECT_TIMEOUT_MS));
     if (deadline_ms != 0) {
         uint64_t now_ms = tri_monotonic_ms();
         uint64_t left_ms = deadline_ms > now_ms ? deadline_ms - now_ms : 1;
-        curl_easy_setopt(transfer->easy, CURLOPT_TIMEOUT_MS, (long)left_ms);
+        curl->easy_setopt(transfer->easy, CURLOPT_TIMEOUT_MS, (long)left_ms);
     }
     /* From now on curl sees to the end, and the line to signs of life. */
     tri_http_line_set_due(&transfer->http->line, &transfer->place, 0);
@@ -212,18 +215,18 @@ static void set_tls(const struct transfer *transfer)
     const struct tri_http_request *request = &transfer->task->request;
     CURL *easy = transfer->easy;
     if (request->ca_file.size > 0) {
-        curl_easy_setopt(easy, CURLOPT_CAINFO, request->ca_file.data);
-        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+        curl->easy_setopt(easy, CURLOPT_CAINFO, request->ca_file.data);
+        curl->easy_setopt(easy, CURLOPT_CAPATH, NULL);
     }
     if (request->client_certificate.size > 0) {
-        curl_easy_setopt(easy, CURLOPT_SSLCERT, request->client_certificate.data);
+        curl->easy_setopt(easy, CURLOPT_SSLCERT, request->client_certificate.data);
     }
     if (request->client_key.size > 0) {
-        curl_easy_setopt(easy, CURLOPT_SSLKEY, request->client_key.data);
+        curl->easy_setopt(easy, CURLOPT_SSLKEY, request->client_key.data);
     }
     if (request->is_insecure) {
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-        curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+        curl->easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl->easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
     }
 }
 
@@ -236,34 +239,34 @@ static void set_route(const struct transfer *transfer)
     };
     const struct tri_http_request *request = &transfer->task->request;
     CURL *easy = transfer->easy;
-    curl_easy_setopt(easy, CURLOPT_URL, request->url.data);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, versions[request->version]);
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->redirects_max > 0 ? 1L : 0L);
-    curl_easy_setopt(easy, CURLOPT_MAXREDIRS, (long)request->redirects_max);
+    curl->easy_setopt(easy, CURLOPT_URL, request->url.data);
+    curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl->easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    curl->easy_setopt(easy, CURLOPT_HTTP_VERSION, versions[request->version]);
+    curl->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->redirects_max > 0 ? 1L : 0L);
+    curl->easy_setopt(easy, CURLOPT_MAXREDIRS, (long)request->redirects_max);
     if (!request->is_proxied) {
-        curl_easy_setopt(easy, CURLOPT_PROXY, "");
+        curl->easy_setopt(easy, CURLOPT_PROXY, "");
     }
 }
 
 static void set_callbacks(struct transfer *transfer)
 {
     CURL *easy = transfer->easy;
-    curl_easy_setopt(easy, CURLOPT_PRIVATE, (void *)transfer);
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->words);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, (void *)transfer);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, (void *)transfer);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "troupe");
+    curl->easy_setopt(easy, CURLOPT_PRIVATE, (void *)transfer);
+    curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->words);
+    curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl->easy_setopt(easy, CURLOPT_WRITEDATA, (void *)transfer);
+    curl->easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl->easy_setopt(easy, CURLOPT_HEADERDATA, (void *)transfer);
+    curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl->easy_setopt(easy, CURLOPT_USERAGENT, "troupe");
 }
 
 /* Sends a request on its way; false where curl has no memory for it. */
 static bool begin(struct transfer *transfer)
 {
-    transfer->easy = curl_easy_init();
+    transfer->easy = curl->easy_init();
     if (transfer->easy == NULL) {
         return false;
     }
@@ -273,7 +276,7 @@ static bool begin(struct transfer *transfer)
     set_timeouts(transfer);
     set_tls(transfer);
     return set_headers(transfer) &&
-           curl_multi_add_handle(transfer->http->multi, transfer->easy) == CURLM_OK;
+           curl->multi_add_handle(transfer->http->multi, transfer->easy) == CURLM_OK;
 }
 
 static void begin_waiting(struct tri_http *http)
@@ -318,20 +321,20 @@ static void note_result(struct transfer *transfer, CURLcode code)
             fault = faults[i].fault;
         }
     }
-    fail(transfer, fault, transfer->words[0] != '\0' ? transfer->words : curl_easy_strerror(code));
+    fail(transfer, fault, transfer->words[0] != '\0' ? transfer->words : curl->easy_strerror(code));
 }
 
 static void end_finished(struct tri_http *http)
 {
     int left;
     CURLMsg *report;
-    while ((report = curl_multi_info_read(http->multi, &left)) != NULL) {
+    while ((report = curl->multi_info_read(http->multi, &left)) != NULL) {
         if (report->msg != CURLMSG_DONE) {
             continue;
         }
         struct transfer *transfer = NULL;
         CURLcode code = report->data.result; /* the report goes with the handle */
-        curl_easy_getinfo(report->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+        curl->easy_getinfo(report->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
         note_result(transfer, code);
         take_out(transfer);
     }
@@ -361,20 +364,20 @@ static bool find_host(const char *url, char *buffer, size_t size, struct tr_text
     char *name = NULL;
     char *port = NULL;
     bool is_found = false;
-    CURLU *parsed = curl_url();
-    if (parsed != NULL && curl_url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
-        curl_url_get(parsed, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
-        curl_url_get(parsed, CURLUPART_HOST, &name, 0) == CURLUE_OK &&
-        curl_url_get(parsed, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
+    CURLU *parsed = curl->url();
+    if (parsed != NULL && curl->url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl->url_get(parsed, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+        curl->url_get(parsed, CURLUPART_HOST, &name, 0) == CURLUE_OK &&
+        curl->url_get(parsed, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
         int used = snprintf(buffer, size, "%s://%s:%s", scheme, name, port);
         bool is_http = strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0;
         is_found = is_http && used > 0 && (size_t)used < size;
         *host = tr_text_of(buffer);
     }
-    curl_free(scheme);
-    curl_free(name);
-    curl_free(port);
-    curl_url_cleanup(parsed);
+    curl->free(scheme);
+    curl->free(name);
+    curl->free(port);
+    curl->url_cleanup(parsed);
     return is_found;
 }
 
@@ -456,10 +459,10 @@ static void go_round(struct tri_http *http)
     take_tasks(http);
     end_expired(http);
     begin_waiting(http);
-    curl_multi_perform(http->multi, &running);
+    curl->multi_perform(http->multi, &running);
     end_finished(http);
     begin_waiting(http);
-    curl_multi_poll(http->multi, NULL, 0, sleep_ms(http), NULL);
+    curl->multi_poll(http->multi, NULL, 0, sleep_ms(http), NULL);
 }
 
 static void end_all(struct tri_http *http)
@@ -505,24 +508,27 @@ static uint32_t given_or(uint32_t given, uint32_t otherwise)
 
 int tri_http_start(const struct tri_http_options *options, struct tri_http **http)
 {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+    if (curl == NULL) {
+        curl = tri_curl_load();
+    }
+    if (curl == NULL || curl->global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         return TR_SYSTEM;
     }
     struct tri_http *made = tr_alloc_zero(1, sizeof *made);
     if (made == NULL) {
-        curl_global_cleanup();
+        curl->global_cleanup();
         return TR_MEMORY;
     }
     made->options = *options;
     made->options.requests_max = given_or(options->requests_max, TR_HTTP_REQUESTS_MAX);
     tri_http_line_init(&made->line, given_or(options->concurrent_max, TR_HTTP_CONCURRENT_MAX),
                        given_or(options->concurrent_per_host_max, TR_HTTP_CONCURRENT_PER_HOST_MAX));
-    made->multi = curl_multi_init();
+    made->multi = curl->multi_init();
     int error = made->multi != NULL ? start_thread(made) : TR_MEMORY;
     if (error != 0) {
-        curl_multi_cleanup(made->multi);
+        curl->multi_cleanup(made->multi);
         tr_free(made);
-        curl_global_cleanup();
+        curl->global_cleanup();
         return error;
     }
     *http = made;
@@ -535,18 +541,18 @@ void tri_http_stop(struct tri_http *http)
         return;
     }
     atomic_store(&http->is_stopping, true);
-    curl_multi_wakeup(http->multi);
+    curl->multi_wakeup(http->multi);
     pthread_join(http->thread, NULL);
     end_all(http); /* cancels that were handed over in the meantime */
-    curl_multi_cleanup(http->multi);
+    curl->multi_cleanup(http->multi);
     tr_free(http);
-    curl_global_cleanup();
+    curl->global_cleanup();
 }
 
 static void hand_over(struct tri_http *http, struct tri_http_task *task)
 {
     if (tri_http_inbox_push(&http->inbox, task)) {
-        curl_multi_wakeup(http->multi);
+        curl->multi_wakeup(http->multi);
     }
 }
 

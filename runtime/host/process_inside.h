@@ -24,6 +24,7 @@ struct tri_process_service {
     struct tri_frame frame;        /* of calls that wait for the keeper, */
     size_t offset;                 /* from here on */
     bool has_frame;
+    uint64_t taken;  /* calls so far */
     bool has_failed; /* no keeper can be had: what waits is refused, once */
 };
 

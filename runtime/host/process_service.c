@@ -171,6 +171,7 @@ static void take_frame(struct tri_process_service *service, uint32_t *calls_left
                 return;
             }
             take_call(service, bytes.data, kind);
+            service->taken++;
             (*calls_left)--;
         }
         service->offset = offset;
@@ -325,6 +326,17 @@ static void take_events(struct tri_process_service *service)
 
 /* ---- The thread. ---------------------------------------------------------------------------- */
 
+/* What actors said before the host stopped is still done: folders and ends are not left behind. */
+static void take_last(struct tri_process_service *service)
+{
+    uint64_t before;
+    do {
+        before = service->taken;
+        take_calls(service);
+        tri_keeper_client_flush(service->client);
+    } while (service->taken != before);
+}
+
 static void *service_main(void *argument)
 {
     struct tri_process_service *service = argument;
@@ -344,6 +356,7 @@ static void *service_main(void *argument)
             tri_link_wait_also(base->voice.link, tri_keeper_client_fd(service->client), WAIT_NS);
         }
     }
+    take_last(service);
     return NULL;
 }
 

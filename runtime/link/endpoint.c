@@ -178,12 +178,6 @@ int tri_endpoint_next(struct tri_endpoint *endpoint, struct tri_peer *peer,
     return TR_NOT_FOUND;
 }
 
-static void free_frame(void *data, void *hint)
-{
-    (void)hint;
-    tr_free(data);
-}
-
 static int send_failed(int number)
 {
     return number == EHOSTUNREACH ? TR_NO_CONNECTION : number == EAGAIN ? TR_BUSY : TR_SYSTEM;
@@ -198,19 +192,10 @@ int tri_endpoint_answer(struct tri_endpoint *endpoint, const struct tri_peer *pe
     if (error != 0) {
         return error;
     }
-    if (zmq_send(endpoint->router, peer->name, peer->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
-        error = send_failed(errno);
-        tr_free(frame);
-        return error;
-    }
-    zmq_msg_t message;
-    if (zmq_msg_init_data(&message, frame, size, free_frame, NULL) != 0) {
-        tr_free(frame);
-        return TR_MEMORY;
-    }
-    if (zmq_msg_send(&message, endpoint->router, ZMQ_DONTWAIT) < 0) {
-        error = send_failed(errno);
-        zmq_msg_close(&message);
-    }
+    bool is_sent =
+        zmq_send(endpoint->router, peer->name, peer->size, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
+        zmq_send(endpoint->router, frame, size, ZMQ_DONTWAIT) >= 0;
+    error = is_sent ? 0 : send_failed(errno);
+    tr_free(frame);
     return error;
 }

@@ -51,9 +51,9 @@ class Running:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def end(self):
+    def end(self, limit_s=LIMIT_S):
         """Waits for the end: (exit status, stdout, stderr)."""
-        status = self.process.wait(LIMIT_S)
+        status = self.process.wait(limit_s)
         for thread in self.threads:
             thread.join(LIMIT_S)
         for stream in (self.process.stdout, self.process.stderr):

@@ -91,20 +91,27 @@ static bool send_replies(struct sim_host *host)
     return did_send;
 }
 
-bool sim_outside_step(struct sim_host *host)
+static bool read_calls(struct sim_host *host, struct tri_link *link)
 {
     struct tri_frame frame;
     bool did_read = false;
-    while (tri_link_receive(host->outside.link, &frame) == 0) {
+    while (tri_link_receive(link, &frame) == 0) {
         struct tr_bytes bytes;
         bool is_stored;
         size_t offset = 0;
         while (tri_frame_next(&frame, &offset, &bytes, &is_stored)) {
             sim_outside_hear(host, bytes);
         }
-        tri_link_release(host->outside.link, &frame);
+        tri_link_release(link, &frame);
         did_read = true;
     }
+    return did_read;
+}
+
+bool sim_outside_step(struct sim_host *host)
+{
+    bool did_read = read_calls(host, host->outside.link);
+    did_read = read_calls(host, host->files) || did_read;
     return send_replies(host) || did_read;
 }
 

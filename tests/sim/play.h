@@ -25,6 +25,7 @@ struct sim_play {
     const size_t *record_count;
     const struct sim_plant *plants; /* faults that can be planted in it */
     const size_t *plant_count;
+    bool has_files; /* calls of TR_SERVICE_FILES reach the outside, too */
 
     /* Changes what was drawn for a world. */
     void (*plan)(struct sim_plan *plan);
@@ -57,8 +58,10 @@ struct sim_play {
     /* Whether everything was begun: the world is over when nobody else lives. */
     bool (*is_over)(const struct sim_host *host);
 
-    /* Checks: what was loaded by a start; what is left at the end. */
+    /* Checks: what was loaded by a start; who stays at the end; what is left after it. */
     void (*check_loaded)(struct sim_host *host);
+    void (*check_staying)(struct sim_host *host, const struct tri_worker *worker,
+                          struct tri_actor *actor);
     void (*check_end)(struct sim_host *host);
 };
 

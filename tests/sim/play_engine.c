@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "actors/graph/pack.h"
+#include "tests/sim/documents.h"
 #include "tests/sim/engine_check.h"
 #include "tests/sim/engine_history.h"
 #include "tests/sim/engine_plant.h"
@@ -44,6 +45,8 @@ static void plan_world(struct sim_plan *plan)
 {
     struct sim_random random = sim_random_of(plan->seed, 60);
     plan->host_count = sim_below(&random, 8) == 0 ? 2 : 1;
+    plan->envoy_count = 0; /* its hosts do not know each other */
+    plan->cut = 0;
     plan->faults_ns = sim_between(&random, 50, 2500) * MS;
     plan->burst = 0;
     plan->failure *= 3;
@@ -52,12 +55,19 @@ static void plan_world(struct sim_plan *plan)
     plan->compare_every = 32;
 }
 
+/* Most graphs are small, so that seeds are quick; some are not. */
+static uint32_t draw_size(struct sim_random *random)
+{
+    uint64_t most = sim_below(random, 12) == 0 ? 32 : 2 + sim_below(random, 8);
+    return (uint32_t)sim_between(random, 1, most);
+}
+
 static void make_graph(struct sim_stage *stage, struct sim_random *random)
 {
     struct sim_graph *made = &stage->graphs[stage->graph_count++];
     struct flow_random_options options = {
         .seed = sim_draw(random),
-        .size = (uint32_t)sim_between(random, 1, 2 + sim_below(random, 8)),
+        .size = draw_size(random),
         .task_type = "remote",
         .has_timing = stage->has_timing,
         .has_caches = sim_below(random, 4) == 0,
@@ -119,6 +129,7 @@ static void begin(struct sim_world *world)
         make_execution(stage, &random);
     }
     stage->backend = sim_backend_new(world);
+    stage->documents = sim_documents_new();
     stage->history = sim_history_new(stage);
     sim_engine_wrap();
 }
@@ -128,6 +139,7 @@ static void end(struct sim_world *world)
     struct sim_stage *stage = sim_stage_of(world);
     sim_history_free(stage->history);
     sim_backend_free(stage->backend);
+    sim_documents_free(stage->documents);
     for (uint32_t i = 0; i < stage->execution_count; i++) {
         tr_buffer_fini(&stage->executions[i].inputs);
         free(stage->executions[i].failed.data);
@@ -204,6 +216,7 @@ static void open_host(struct sim_host *host)
     own->engine.plugins = plugins;
     own->engine.plugin_count = TR_COUNT_OF(plugins);
     own->engine.system_retries = SIM_SYSTEM_RETRIES;
+    own->engine.store_folder = "/simulated";
     for (uint32_t i = 0; i < stage->graph_count; i++) {
         struct tr_graph *graph = NULL;
         uint64_t number;
@@ -323,7 +336,10 @@ static bool look(struct sim_host *host, const struct tri_worker *worker, struct 
 
 static void hear(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body)
 {
-    sim_backend_hear(sim_stage_of(host->world)->backend, host, envelope, body);
+    const struct sim_stage *stage = sim_stage_of(host->world);
+    if (!sim_documents_hear(stage->documents, host, envelope, body)) {
+        sim_backend_hear(stage->backend, host, envelope, body);
+    }
 }
 
 static bool is_over(const struct sim_host *host)
@@ -339,6 +355,7 @@ const struct sim_play sim_engine = {
     .record_count = &tr_history_schema_count,
     .plants = sim_engine_plants,
     .plant_count = &sim_engine_plant_count,
+    .has_files = true,
     .plan = plan_world,
     .begin = begin,
     .end = end,
@@ -352,5 +369,6 @@ const struct sim_play sim_engine = {
     .stays = sim_engine_stays,
     .is_over = is_over,
     .check_loaded = check_loaded,
+    .check_staying = sim_engine_check_staying,
     .check_end = sim_engine_check_end,
 };

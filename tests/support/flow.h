@@ -57,6 +57,7 @@ struct flow {
     struct tr_ref client;
     uint64_t graph_number;
     uint32_t worker_count;
+    bool has_arrays; /* no puppets in their place */
     flow_script *script;
     void *self;
 
@@ -65,6 +66,10 @@ struct flow {
     struct tr_ref execution;
     uint64_t held;
     bool is_answered;
+
+    /* The allocation within workflows' handlers that fails, counted from 1; 0: none. */
+    uint64_t fail_at;
+    uint64_t allocations;
 
     /* What was seen of the puppets, crashes included. */
     uint32_t alive;
@@ -83,6 +88,9 @@ struct flow *flow_new(const char *definition);
 /* The same with so many workers; and without a store, for graphs that are large. */
 struct flow *flow_new_wide(const char *definition, uint32_t worker_count);
 struct flow *flow_new_unrecorded(const char *definition);
+
+/* The same with the engine's own arrays. */
+struct flow *flow_new_arrays(const char *definition);
 
 /* Ends it and insists that all memory is back. */
 void flow_free(struct flow *flow);
@@ -129,6 +137,10 @@ const char *flow_outputs(struct flow *flow, const char *name);
 const char *flow_values(struct flow *flow, const char *name, const char *path,
                         enum tr_value_side side, const struct tr_variables *variables);
 
+/* Slots as a JSON object; one that lies elsewhere is its URI in angles. */
+void flow_print(const struct tr_variables *variables, struct tr_bytes slots,
+                struct tr_buffer *text);
+
 /* "code: message" of an execution's error, and the path of the node that failed behind it. */
 const char *flow_error(struct flow *flow, const char *name);
 
@@ -137,6 +149,9 @@ const char *flow_history(struct flow *flow, const char *name, const char *path);
 
 /* The outputs that a puppet makes from its inputs: packed slots. */
 void flow_make_outputs(const struct flow_task *task, struct tr_buffer *buffer);
+
+/* The entries of a map's elements, block by block, as they are recorded. */
+const char *flow_elements(struct flow *flow, const char *name, const char *path);
 
 /* The sum of the numbers in a packed value; and a value of a type made from a number. */
 uint64_t flow_sum(struct tr_bytes value);

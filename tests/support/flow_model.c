@@ -29,8 +29,9 @@ struct walk {
     uint32_t index;
     struct tr_text path; /* with the slash behind it */
     struct seen *seen;
-    struct tr_bytes error; /* of type error; empty while there is none */
-    size_t first;          /* of its nodes in the model */
+    struct tr_bytes error; /* of type error; of empty texts while there is none */
+    bool has_error;
+    size_t first; /* of its nodes in the model */
 };
 
 static void look_at(struct walk *walk, uint32_t node);
@@ -47,11 +48,18 @@ static struct tr_bytes keep(struct walk *walk, struct tr_buffer *buffer)
     return kept;
 }
 
+static int compare_texts(struct tr_text a, struct tr_text b)
+{
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = size == 0 ? 0 : memcmp(a.data, b.data, size);
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
 static struct tr_bytes none_of(struct walk *walk, const struct tr_type *type)
 {
     struct tr_buffer buffer;
     tr_buffer_init(&buffer, 0);
-    if (type->kind == TR_TYPE_UNION) {
+    if (type != NULL && type->kind == TR_TYPE_UNION) {
         for (uint32_t i = 0; i < type->count; i++) {
             if (type->parts[i]->kind == TR_TYPE_NONE) {
                 tr_buffer_array(&buffer, 2);
@@ -73,6 +81,61 @@ static bool cast(struct walk *walk, const struct tr_type *from, const struct tr_
     return is_fine;
 }
 
+static bool value_of(struct walk *walk, const struct tr_binding *binding, struct tr_bytes *out);
+
+/* The parts of a list, or of a map, whose keys are sorted. */
+static bool assemble(struct walk *walk, const struct tr_binding *binding, struct tr_bytes *out)
+{
+    struct tr_buffer buffer;
+    bool is_map = binding->kind == TR_BINDING_MAP;
+    bool is_fine = true;
+    struct tr_text last = {0};
+    tr_buffer_init(&buffer, 0);
+    if (is_map) {
+        tr_buffer_map(&buffer, binding->count);
+    } else {
+        tr_buffer_array(&buffer, binding->count);
+    }
+    for (uint32_t i = 0; is_fine && i < binding->count; i++) {
+        const struct tr_binding *parts = &walk->workflow->bindings[binding->first];
+        const struct tr_binding *part = &parts[i];
+        for (uint32_t k = 0; is_map && k < binding->count; k++) {
+            /* The smallest key that is larger than the last one. */
+            bool is_next = i == 0 || compare_texts(parts[k].key, last) > 0;
+            bool was_next = part != &parts[i] || i == 0 || compare_texts(part->key, last) > 0;
+            if (is_next && (!was_next || compare_texts(parts[k].key, part->key) < 0)) {
+                part = &parts[k];
+            }
+        }
+        struct tr_bytes value = {0};
+        last = part->key;
+        if (is_map) {
+            tr_buffer_text_value(&buffer, part->key);
+        }
+        is_fine = value_of(walk, part, &value);
+        tr_buffer_add(&buffer, value.data, value.size);
+    }
+    *out = keep(walk, &buffer);
+    return is_fine;
+}
+
+/* The value that a reference or `$err` begins at. */
+static bool source_of(struct walk *walk, const struct tr_binding *binding,
+                      const struct tr_type **type, struct tr_bytes *value)
+{
+    static const struct tr_type error_type = {.kind = TR_TYPE_ERROR};
+    if (binding->kind == TR_BINDING_ERROR) {
+        *type = binding->count == 0 ? binding->source : &error_type;
+        *value = walk->error;
+        return true;
+    }
+    const struct tr_variables *outputs = &walk->workflow->nodes[binding->node].outputs;
+    assert_int_equal(binding->kind, TR_BINDING_REFERENCE);
+    *type = outputs->items[binding->output].type;
+    *value = walk->seen[binding->node].values[binding->output];
+    return true;
+}
+
 /* The value of a binding; false when it cannot be had. */
 static bool value_of(struct walk *walk, const struct tr_binding *binding, struct tr_bytes *out)
 {
@@ -82,31 +145,15 @@ static bool value_of(struct walk *walk, const struct tr_binding *binding, struct
         *out = value;
         return true;
     }
-    if (binding->kind == TR_BINDING_LIST) {
-        struct tr_buffer buffer;
-        tr_buffer_init(&buffer, 0);
-        tr_buffer_array(&buffer, binding->count);
-        for (uint32_t i = 0; i < binding->count; i++) {
-            const struct tr_binding *part = &walk->workflow->bindings[binding->first + i];
-            if (!value_of(walk, part, &value)) {
-                tr_buffer_fini(&buffer);
-                return false;
-            }
-            tr_buffer_add(&buffer, value.data, value.size);
-        }
-        return cast(walk, type, binding->type, keep(walk, &buffer), out);
+    if (binding->kind == TR_BINDING_LIST || binding->kind == TR_BINDING_MAP) {
+        return assemble(walk, binding, &value) && cast(walk, type, binding->type, value, out);
     }
-    if (binding->kind == TR_BINDING_ERROR) {
-        if (walk->error.size == 0) {
-            *out = none_of(walk, binding->type);
-            return true;
-        }
-        return cast(walk, type, binding->type, walk->error, out);
+    bool is_none = binding->kind == TR_BINDING_ERROR && !walk->has_error;
+    if (is_none && (binding->type == NULL || tr_type_is_optional(binding->type))) {
+        *out = none_of(walk, binding->type);
+        return true;
     }
-    assert_int_equal(binding->kind, TR_BINDING_REFERENCE);
-    const struct tr_variables *outputs = &walk->workflow->nodes[binding->node].outputs;
-    type = outputs->items[binding->output].type;
-    value = walk->seen[binding->node].values[binding->output];
+    (void)source_of(walk, binding, &type, &value);
     for (uint32_t i = 0; i < binding->count; i++) {
         const struct tr_step *step = &walk->workflow->steps[binding->first + i];
         if (tr_literal_follow(type, value, step, 1, &type, &value) != 0) {
@@ -231,7 +278,10 @@ static void run_puppet(struct walk *walk, uint32_t node, struct tr_bytes inputs)
     }
     struct tr_buffer buffer;
     tr_buffer_init(&buffer, 0);
-    flow_make_outputs(&task, &buffer);
+    if (answer.outputs.size == 0) {
+        flow_make_outputs(&task, &buffer);
+    }
+    tr_buffer_add(&buffer, answer.outputs.data, answer.outputs.size);
     give(walk, node, keep(walk, &buffer));
 }
 
@@ -402,12 +452,12 @@ static void relax(struct flow_model *model, size_t first, size_t end)
 }
 
 /* on_failure and finally know the error but for its words, which no rule here depends on. */
-static void make_error(struct walk *walk)
+static void make_error(struct walk *walk, const char *word)
 {
     struct tr_buffer buffer;
-    struct tr_failure failure = {.node = tr_text_of("n"),
-                                 .code = tr_text_of("c"),
-                                 .message = tr_text_of("m"),
+    struct tr_failure failure = {.node = tr_text_of(word),
+                                 .code = tr_text_of(word),
+                                 .message = tr_text_of(word),
                                  .element = -1};
     tr_buffer_init(&buffer, 0);
     tr_write_failure(&buffer, &failure);
@@ -442,9 +492,8 @@ static uint8_t run_workflow(struct flow_model *model, uint32_t index, struct tr_
     if (is_failed && workflow->policy == TR_POLICY_FAIL_IMMEDIATELY) {
         relax(model, walk.first, model->count);
     }
-    if (is_failed) {
-        make_error(&walk);
-    }
+    make_error(&walk, is_failed ? "something" : "");
+    walk.has_error = is_failed;
     if (is_failed && workflow->on_failure != TR_GRAPH_NONE) {
         look_at(&walk, workflow->on_failure);
     }

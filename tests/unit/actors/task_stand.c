@@ -16,6 +16,7 @@
 TASK_STAND_SCHEMAS(TR_SCHEMA_DEFINE)
 
 struct task_stand stand;
+const struct tr_behaviour *stand_task_behaviour = &tr_task_behaviour;
 
 /* ------------------------------------------------------------------- boss */
 
@@ -177,8 +178,9 @@ static void compile(const char *yaml)
 
 static void open_stage(void)
 {
-    static const struct tr_behaviour *const behaviours[] = {
-        &stand_boss_behaviour, &tr_task_behaviour, &tr_resources_behaviour, &tr_catalog_behaviour};
+    static const struct tr_behaviour *behaviours[] = {
+        &stand_boss_behaviour, NULL, &tr_resources_behaviour, &tr_catalog_behaviour};
+    behaviours[1] = stand_task_behaviour;
     if (stand.model != NULL) {
         struct tri_store_options options = {.folder = "model",
                                             .durability = TR_DURABILITY_FULL,
@@ -288,7 +290,7 @@ static void read_inputs(const struct tr_interface *interface, const char *json,
     tr_report_fini(&report);
 }
 
-static void say_start(const struct stand_start *start)
+void stand_prepare(const struct stand_start *start)
 {
     uint32_t workflow = tr_graph_find_workflow(stand.compiled, tr_text_of("main"));
     assert_int_not_equal(workflow, TR_GRAPH_NONE);
@@ -322,7 +324,7 @@ static void say_start(const struct stand_start *start)
 
 void stand_start(const struct stand_start *start)
 {
-    say_start(start);
+    stand_prepare(start);
     stage_run(&stand.stage);
 }
 
@@ -491,7 +493,7 @@ uint32_t stand_ends(void)
 bool stand_run_with_crash(const struct stand_start *start, stand_service *serve, uint32_t turns,
                           uint64_t milliseconds)
 {
-    say_start(start);
+    stand_prepare(start);
     tri_voice_flush(&stand.stage.host.voice);
     uint32_t turn = 0;
     uint32_t idle = 0;
@@ -504,7 +506,7 @@ bool stand_run_with_crash(const struct stand_start *start, stand_service *serve,
     stand_crash();
     /* What was said to the boss itself may be lost: then it is as if nobody had asked. */
     if (stand_ends() == 0 && stage_actor_count(&stand.stage) <= stand.bystanders) {
-        say_start(start);
+        stand_prepare(start);
     }
     stand_run(serve);
     for (uint64_t i = 0; i < milliseconds && stand_ends() == 0; i++) {

@@ -81,6 +81,9 @@ struct task_stand {
 };
 
 extern struct task_stand stand;
+
+/* What is registered as the task's behaviour: itself, or a wrapper of it. */
+extern const struct tr_behaviour *stand_task_behaviour;
 extern const struct tr_plugin stand_puppet_plugin;
 extern const struct tr_behaviour stand_boss_behaviour;
 
@@ -100,6 +103,9 @@ struct stand_start {
     uint8_t cache_mode;
 };
 void stand_start(const struct stand_start *start);
+
+/* The same, and nothing has happened yet. */
+void stand_prepare(const struct stand_start *start);
 
 /* The task, if it lives, and its state. */
 struct tri_actor *stand_task(void);

@@ -129,6 +129,27 @@ static void test_what_cannot_be_launched_is_refused(void **state)
     flow_free(flow);
 }
 
+static void test_what_is_too_large_is_refused(void **state)
+{
+    (void)state;
+    static uint8_t inputs[1000000];
+    static char cause[20000];
+    memset(inputs, 'x', sizeof inputs);
+    memcpy(inputs, "\x91\xdb\x00\x0f\x42\x3a", 6);
+    memset(cause, 'y', sizeof cause);
+    struct flow *flow = flow_new(definition);
+    struct tr_launch request = request_of(flow, "x");
+    request.inputs = (struct tr_bytes){inputs, sizeof inputs};
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, TR_LIMIT);
+    request = request_of(flow, "x");
+    request.cause = (struct tr_text){cause, sizeof cause};
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, TR_LIMIT);
+    flow_run(flow, "main", "[1]", "x");
+    flow_free(flow);
+}
+
 static void test_graphs_are_held_while_they_are_used(void **state)
 {
     (void)state;
@@ -203,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_a_name_is_taken_while_it_lives),
         cmocka_unit_test(test_names_last_over_crashes),
         cmocka_unit_test(test_what_cannot_be_launched_is_refused),
+        cmocka_unit_test(test_what_is_too_large_is_refused),
         cmocka_unit_test(test_graphs_are_held_while_they_are_used),
         cmocka_unit_test(test_graphs_are_held_again_after_a_start),
         cmocka_unit_test(test_very_many_live_at_once),

@@ -2,12 +2,14 @@
  * The task actor from its first message to its last: what ends at once, what lasts, retries, time
  * limits, aborts, and what plugins do wrong.
  */
+#include "schemas/history.h"
 #include "tests/unit/actors/task_stand.h"
 
 static const char flow[] =
     "troupe: 1\n"
     "tasks:\n"
     "  copy: {type: echo, inputs: {a: int, s: string}, outputs: {s: string, b: int}}\n"
+    "  places: {type: echo, inputs: {a: int, s: string}, outputs: {x: int, y: string, z: int}}\n"
     "  flaky: {type: echo, inputs: {a: int}, outputs: {a: int}, retries: 3,\n"
     "          backoff: {first: 100ms, factor: 2, max: 300ms}, config: {fail: 2}}\n"
     "  failing: {type: echo, inputs: {a: int}, outputs: {a: int}, retries: 2,\n"
@@ -29,6 +31,7 @@ static const char flow[] =
     "    inputs: {a: int, s: string, d: duration}\n"
     "    nodes:\n"
     "      copy: {task: copy, with: {a: $a, s: $s}}\n"
+    "      places: {task: places, with: {a: $a, s: $s}}\n"
     "      flaky: {task: flaky, with: {a: $a}}\n"
     "      failing: {task: failing, with: {a: $a}}\n"
     "      broken: {task: broken, with: {a: $a}}\n"
@@ -76,6 +79,58 @@ static void test_echo_ends_in_its_first_handler(void **state)
     assert_int_equal(stand.news_count, 0);
     assert_int_equal(stand.ended.phases, 1U << TR_NODE_PHASE_QUEUED | 1U << TR_NODE_PHASE_RUNNING |
                                              1U << TR_NODE_PHASE_SUCCEEDED);
+    stand_end();
+}
+
+/* Names are other ones: by place, and then by type. */
+static void test_echo_finds_an_input_for_each_output(void **state)
+{
+    (void)state;
+    stand_begin(flow, true);
+    start("places");
+    assert_ended(TR_NODE_PHASE_SUCCEEDED);
+    assert_string_equal(stand_outputs(), "[7, \"x\", 7]");
+    stand_end();
+}
+
+/* What history has of a task that succeeds at once, and that an element leaves that to others. */
+static void test_history_has_each_change(void **state)
+{
+    (void)state;
+    stand_begin(flow, true);
+    start("copy");
+    assert_int_equal(tri_model_record_count(stand.model, tr_phase_schema.id), 4);
+    assert_int_equal(tri_model_record_count(stand.model, tr_node_status_schema.id), 1);
+    assert_int_equal(tri_model_record_count(stand.model, tr_node_value_schema.id), 2);
+    assert_int_equal(tri_model_record_count(stand.model, tr_attempt_schema.id), 1);
+    stand_end();
+    stand_begin(flow, true);
+    stand_start(&(struct stand_start){
+        .node = "copy", .inputs = "{\"a\": 7, \"s\": \"x\"}", .is_element = true, .element = 3});
+    assert_ended(TR_NODE_PHASE_SUCCEEDED);
+    assert_int_equal(tri_model_record_count(stand.model, tr_phase_schema.id), 0);
+    assert_int_equal(tri_model_record_count(stand.model, tr_attempt_schema.id), 0);
+    stand_end();
+    stand_begin(flow, true);
+    stand_start(&(struct stand_start){
+        .node = "slow", .inputs = "{\"a\": 7}", .is_element = true, .element = 3});
+    assert_int_equal(tri_model_record_count(stand.model, tr_attempt_schema.id), 1);
+    stage_advance(&stand.stage, 1000);
+    assert_ended(TR_NODE_PHASE_SUCCEEDED);
+    assert_int_equal(tri_model_record_count(stand.model, tr_attempt_schema.id), 1);
+    assert_int_equal(tri_model_record_count(stand.model, tr_phase_schema.id), 0);
+    stand_end();
+}
+
+/* A map's deadline is the array's to keep. */
+static void test_an_element_has_no_deadline_of_its_own(void **state)
+{
+    (void)state;
+    stand_begin(flow, true);
+    stand_start(&(struct stand_start){
+        .node = "bounded", .inputs = "{\"a\": 7}", .is_element = true, .element = 0});
+    stage_advance(&stand.stage, 1000);
+    assert_ended(TR_NODE_PHASE_SUCCEEDED);
     stand_end();
 }
 
@@ -222,6 +277,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_echo_ends_in_its_first_handler),
+        cmocka_unit_test(test_echo_finds_an_input_for_each_output),
+        cmocka_unit_test(test_history_has_each_change),
+        cmocka_unit_test(test_an_element_has_no_deadline_of_its_own),
         cmocka_unit_test(test_user_failures_are_tried_again_with_growing_waits),
         cmocka_unit_test(test_a_used_up_budget_has_flytes_words),
         cmocka_unit_test(test_what_is_permanent_is_not_tried_again),

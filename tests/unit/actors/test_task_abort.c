@@ -1,6 +1,6 @@
 /*
- * Aborts, time limits and tokens of a task whose work is outside: in the end nothing runs there, and
- * nothing is held.
+ * Aborts, time limits and tokens of a task whose work is outside: in the end nothing runs there,
+ * and nothing is held.
  */
 #include "tests/unit/actors/task_jobs.h"
 

@@ -6,6 +6,7 @@
 
 #include "actors/value.h"
 #include "schemas/files.h"
+#include "schemas/state_service.h"
 #include "tests/unit/actors/task_stand.h"
 
 static const char flow[] =
@@ -14,18 +15,22 @@ static const char flow[] =
     "  doll: {type: puppet, inputs: {in: file, more: [file]}, outputs: {out: file, all: [file]},\n"
     "         retries: 1}\n"
     "  large: {type: puppet, inputs: {a: int}, outputs: {small: string, text: string}}\n"
+    "  ten: {type: puppet, inputs: {a: int}, outputs: {a: string, b: string, c: string,\n"
+    "        d: string, e: string, f: string, g: string, h: string, i: string, j: string}}\n"
     "workflows:\n"
     "  main:\n"
     "    inputs: {in: file, more: [file], a: int}\n"
     "    nodes:\n"
     "      doll: {task: doll, with: {in: $in, more: $more}}\n"
-    "      large: {task: large, with: {a: $a}}\n";
+    "      large: {task: large, with: {a: $a}}\n"
+    "      ten: {task: ten, with: {a: $a}}\n";
 
 /* What the service was asked, a letter each, and which of them it refuses. */
 static char asked[256];
 static const char *refused;
 static int refused_error;
 static size_t written;
+static size_t many_bytes;
 
 static void note(const char *what, struct tr_text name)
 {
@@ -185,6 +190,92 @@ static void test_without_a_service_it_fails(void **state)
     stand_end();
 }
 
+static void ignore(const struct outside_message *message)
+{
+    (void)message;
+}
+
+static void serve_fetches(const struct outside_message *message)
+{
+    if (message->type == tr_blob_fetch_schema.id) {
+        serve(message);
+    }
+}
+
+/* The service is silent: an abort does not wait for it, and what the plugin began is cleaned up. */
+static void test_an_abort_waits_for_no_file(void **state)
+{
+    (void)state;
+    static const struct {
+        stand_service *serve;
+        uint8_t step;
+        uint32_t finalized;
+    } cases[] = {{ignore, TR_STEP_FETCH, 0}, {serve_fetches, TR_STEP_KEEP, 1}};
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        begin();
+        stand_begin_resources(1);
+        stand_start(&start_doll);
+        stand_run(cases[i].serve);
+        assert_int_equal(stand_state()->step, cases[i].step);
+        stand_crash();
+        stand_run(cases[i].serve);
+        assert_int_equal(stand_state()->step, cases[i].step);
+        stand_abort(TR_NODE_PHASE_ABORTED, false);
+        assert_int_equal(stand.ended.phase, TR_NODE_PHASE_ABORTED);
+        assert_int_equal(stand.finalized, cases[i].finalized);
+        assert_int_equal(stage_actor_count(&stand.stage), stand.bystanders);
+        const struct tr_resources_state *resources =
+            tri_actor_state(stage_actor(&stand.stage, stand.engine->resources));
+        assert_int_equal(resources->held, 0);
+        stand_end();
+    }
+}
+
+/* Ten of 100 KiB: each is small enough, and all together are not. */
+static int give_many(struct tr_task_context *task, struct tr_puppet_state *state,
+                     const struct tr_task_event *event, struct tr_transition *transition)
+{
+    (void)state;
+    (void)event;
+    size_t each = many_bytes;
+    char *text = tr_task_scratch(task, each);
+    void *bytes = tr_task_scratch(task, 12 * each);
+    if (text == NULL || bytes == NULL) {
+        return TR_MEMORY;
+    }
+    memset(text, 'x', each);
+    struct tr_writer writer = tr_writer_of(bytes, 12 * each);
+    tr_write_array(&writer, 10);
+    for (int i = 0; i < 10; i++) {
+        tr_write_text(&writer, (struct tr_text){.data = text, .size = each});
+    }
+    int error =
+        tr_task_outputs(task, (struct tr_bytes){.data = bytes, .size = tr_writer_size(&writer)});
+    return error != 0 && error != TR_INVALID ? error : tr_task_succeed(transition);
+}
+
+static void test_outputs_that_are_too_many_go_too(void **state)
+{
+    (void)state;
+    begin();
+    stand.handle = give_many;
+    many_bytes = 100U << 10;
+    stand_start(&(struct stand_start){.node = "ten", .inputs = "{\"a\": 1}"});
+    stand_run(serve);
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    assert_true(stand.ended.outputs.size < TR_TASK_INLINE_BYTES_MAX);
+    assert_in_range(stand_outside_times(&tr_blob_write_schema), 3, 10);
+    stand_end();
+    begin();
+    stand.handle = give_many;
+    many_bytes = 200U << 10;
+    stand_start(&(struct stand_start){.node = "ten", .inputs = "{\"a\": 1}"});
+    stand_run(serve);
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_FAILED);
+    assert_true(tr_text_equal(stand.ended.code, tr_text_of("RetriesExhausted|OutputSizeExceeded")));
+    stand_end();
+}
+
 #define LARGE (TR_INLINE_BYTES_MAX * 2 + 100)
 
 static int give_large(struct tr_task_context *task, struct tr_puppet_state *state,
@@ -258,6 +349,8 @@ int main(void)
         cmocka_unit_test(test_an_input_that_cannot_be_had_names_itself),
         cmocka_unit_test(test_it_ends_the_same_wherever_the_engine_dies),
         cmocka_unit_test(test_without_a_service_it_fails),
+        cmocka_unit_test(test_an_abort_waits_for_no_file),
+        cmocka_unit_test(test_outputs_that_are_too_many_go_too),
         cmocka_unit_test(test_large_outputs_go_into_the_blob_store),
         cmocka_unit_test(test_large_outputs_are_the_same_wherever_the_engine_dies),
     };

@@ -123,6 +123,28 @@ static void test_values_of_many_pages(void **state)
     flow_free(flow);
 }
 
+/* Elements of a map over a workflow: their history is the array's, news of them go there once. */
+static void test_workflows_as_elements(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new_arrays(TASKS "  inner:\n    inputs: {x: int}\n    nodes:\n"
+                                              "      t: {task: add, with: {a: $x}}\n"
+                                              "      u: {task: add, with: {a: $t.c}}\n"
+                                              "    outputs: {y: $u.c}\n"
+                                              "  main:\n    nodes:\n"
+                                              "      m: {map: inner, with: {x: [1, 2, 3]}}\n"
+                                              "    outputs: {y: $m.y}\n");
+    flow->script = be_slow;
+    flow_run(flow, "main", "[]", "e");
+    assert_string_equal(flow_outputs(flow, "e"), "{\"y\":[3, 4, 5]}");
+    assert_int_equal(flow_node_phase(flow, "e", "m[1]/t"), TR_NODE_PHASE_SUCCEEDED);
+    assert_string_equal(flow_history(flow, "e", "m"), "queued, running, succeeding, succeeded");
+    assert_string_equal(flow_history(flow, "e", "m[1]"), "");
+    assert_string_equal(flow_elements(flow, "e", "m"), "[[0,0,0,1,2],[1,0,0,1,2],[2,0,0,1,2],"
+                                                       "[0,0,5,4,5],[1,0,5,4,5],[2,0,5,4,5]]");
+    flow_free(flow);
+}
+
 /* -------------------------------------------------------------------- scale */
 
 static struct flow *make_large(uint32_t count, const char *format, struct tr_buffer *text,
@@ -188,7 +210,7 @@ static void test_an_idle_execution_is_small(void **state)
         flow_launch(flow, "main", "[1]", name);
     }
     uint64_t each = (tr_memory_used() - before) / EXECUTIONS;
-    print_message("an execution that waits for a puppet: %llu bytes\n", (unsigned long long)each);
+    assert_true(each <= 2048);
     flow_finish(flow);
     flow_free(flow);
 }
@@ -306,7 +328,6 @@ static void test_the_power_may_fail_after_each_step(void **state)
         steps++;
     }
     assert_true(steps > 20);
-    print_message("%u steps\n", steps);
 }
 
 static void test_the_power_may_fail_again_and_again(void **state)
@@ -317,6 +338,30 @@ static void test_the_power_may_fail_again_and_again(void **state)
     }
 }
 
+/* Runs the reference with one allocation that fails; false when there are not so many. */
+static bool fail_allocation(uint64_t at)
+{
+    struct flow *flow = flow_new(reference);
+    flow->script = act;
+    flow->fail_at = at;
+    flow_launch(flow, "main", "[3]", "e");
+    flow_finish(flow);
+    expect_reference(flow);
+    bool was_there = flow->allocations >= at;
+    flow_free(flow);
+    return was_there;
+}
+
+static void test_memory_may_end_at_each_allocation(void **state)
+{
+    (void)state;
+    uint64_t at = 1;
+    while (fail_allocation(at)) {
+        at++;
+    }
+    assert_true(at > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,11 +370,13 @@ int main(void)
         cmocka_unit_test(test_order_alone),
         cmocka_unit_test(test_the_width_is_bounded),
         cmocka_unit_test(test_values_of_many_pages),
+        cmocka_unit_test(test_workflows_as_elements),
         cmocka_unit_test(test_a_long_chain),
         cmocka_unit_test(test_a_wide_fan),
         cmocka_unit_test(test_an_idle_execution_is_small),
         cmocka_unit_test(test_the_power_may_fail_after_each_step),
         cmocka_unit_test(test_the_power_may_fail_again_and_again),
+        cmocka_unit_test(test_memory_may_end_at_each_allocation),
     };
     return cmocka_run_group_tests_name("actors/workflow", tests, NULL, NULL);
 }

@@ -130,14 +130,14 @@ static void test_a_failure_is_cleaned_up_with_its_error(void **state)
     flow_obey(flow, rules);
     flow_run(flow, "main", "[1]", "e");
     assert_int_equal(flow_phase(flow, "e"), TR_EXECUTION_FAILED);
-    assert_string_equal(
-        err_of(flow, "on_failure"),
-        "{\"text\":\"hi\",\"err\":{\"node\": \"bad\", \"code\": \"Broken\", \"message\": \"it broke\", "
-        "\"element\": null}}");
-    assert_string_equal(
-        err_of(flow, "finally"),
-        "{\"text\":\"over\",\"err\":{\"node\": \"bad\", \"code\": \"Broken\", \"message\": \"it broke\", "
-        "\"element\": null}}");
+    assert_string_equal(err_of(flow, "on_failure"),
+                        "{\"text\":\"hi\",\"err\":"
+                        "{\"node\": \"bad\", \"code\": \"Broken\", \"message\": \"it broke\", "
+                        "\"element\": null}}");
+    assert_string_equal(err_of(flow, "finally"),
+                        "{\"text\":\"over\",\"err\":"
+                        "{\"node\": \"bad\", \"code\": \"Broken\", \"message\": \"it broke\", "
+                        "\"element\": null}}");
     flow_free(flow);
 }
 
@@ -235,10 +235,10 @@ static void test_an_abort_reaches_everybody_and_cleans_up(void **state)
     expect_phase(flow, "w/on_failure", TR_NODE_PHASE_NOT_YET_STARTED);
     expect_phase(flow, "w/finally", TR_NODE_PHASE_SUCCEEDED);
     expect_phase(flow, "finally", TR_NODE_PHASE_SUCCEEDED);
-    assert_string_equal(
-        err_of(flow, "finally"),
-        "{\"text\":\"hi\",\"err\":{\"node\": \"\", \"code\": \"Aborted\", \"message\": \"no need\", "
-        "\"element\": null}}");
+    assert_string_equal(err_of(flow, "finally"),
+                        "{\"text\":\"hi\",\"err\":"
+                        "{\"node\": \"\", \"code\": \"Aborted\", \"message\": \"no need\", "
+                        "\"element\": null}}");
     flow_free(flow);
 }
 

@@ -86,12 +86,46 @@ static void test_the_path_of_a_failure_in_an_inner_workflow(void **state)
     flow_free(flow);
 }
 
+/* A branch that waits for room among others runs out of time: those behind it still begin. */
+static void test_a_deadline_among_nodes_that_wait_for_room(void **state)
+{
+    (void)state;
+    static const struct flow_rule rules[] = {{"slow", {.delay_ms = 1000}}, {NULL, {0}}};
+    struct flow *flow = flow_new(TASKS "  main:\n"
+                                       "    inputs: {x: int}\n"
+                                       "    max_parallelism: 1\n"
+                                       "    nodes:\n"
+                                       "      pick:\n"
+                                       "        switch:\n"
+                                       "          - when: $x > 0\n"
+                                       "            switch:\n"
+                                       "              - {when: $x > 5, task: add, with: {a: 1}}\n"
+                                       "              - else: {task: add, with: {a: 2}}\n"
+                                       "          - fail: too small\n"
+                                       "        deadline: 100ms\n"
+                                       "        optional: true\n"
+                                       "      next:\n"
+                                       "        switch:\n"
+                                       "          - {when: $x > 0, task: add, with: {a: 3}}\n"
+                                       "          - else: skip\n"
+                                       "      slow: {task: add, with: {a: $x}}\n");
+    flow_obey(flow, rules);
+    flow_run(flow, "main", "[3]", "e");
+    assert_int_equal(flow_phase(flow, "e"), TR_EXECUTION_SUCCEEDED);
+    assert_int_equal(flow_node_phase(flow, "e", "pick"), TR_NODE_PHASE_TIMED_OUT);
+    assert_int_equal(flow_node_phase(flow, "e", "pick-n0"), TR_NODE_PHASE_TIMED_OUT);
+    assert_int_equal(flow_node_phase(flow, "e", "pick-n0-n0"), TR_NODE_PHASE_SKIPPED);
+    assert_int_equal(flow_node_phase(flow, "e", "next-n0"), TR_NODE_PHASE_SUCCEEDED);
+    flow_free(flow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes_behind_a_failure_begin_with_their_own_names),
         cmocka_unit_test(test_a_branch_in_a_branch_that_takes_no_arm),
         cmocka_unit_test(test_the_path_of_a_failure_in_an_inner_workflow),
+        cmocka_unit_test(test_a_deadline_among_nodes_that_wait_for_room),
     };
     return cmocka_run_group_tests_name("actors/workflow_failures", tests, NULL, NULL);
 }

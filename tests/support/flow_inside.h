@@ -1,0 +1,16 @@
+/*
+ * What the files of the stage for workflows know of each other.
+ */
+#ifndef TR_TESTS_SUPPORT_FLOW_INSIDE_H
+#define TR_TESTS_SUPPORT_FLOW_INSIDE_H
+
+#include "tests/support/flow.h"
+
+/* The stage that is open: handlers know no other way to it. */
+extern struct flow *flow_current;
+
+/* What stands in the place of tasks and arrays. */
+extern const struct tr_behaviour flow_task_puppet;
+extern const struct tr_behaviour flow_array_puppet;
+
+#endif
