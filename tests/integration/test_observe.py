@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Looking at executions: beside a live engine, after its death, when all is over, and in no store."""
+"""Looking at executions: beside a live engine, after its death, when all is over, in no store."""
 
 import json
 import re
 import shutil
 import signal
 import sqlite3
+import subprocess
 import unittest
 
-from program import EXAMPLES, ROOT, ProgramTest
+from program import EXAMPLES, LIMIT_S, PROGRAM, ROOT, ProgramTest
 
 # `wait` goes on when the file `go` is there; `bad` fails; `squares` has one element that fails.
 FLOW = """
@@ -18,7 +19,8 @@ tasks:
     inputs: {n: int}
     outputs: {n: int}
     run: [sh, -c, "echo begun; echo aside >&2; touch $TROUPE_FOLDER/begun; \
-while ! [ -e $TROUPE_FOLDER/go ]; do sleep 0.05; done; echo over; cp $TROUPE_INPUTS $TROUPE_OUTPUTS"]
+while ! [ -e $TROUPE_FOLDER/go ]; do sleep 0.05; done; echo over; \
+cp $TROUPE_INPUTS $TROUPE_OUTPUTS"]
   some:
     inputs: {n: int}
     outputs: {n: int}
@@ -156,6 +158,19 @@ class LookingTest(ProgramTest):
         path.write_bytes(b"no database at all" * 1000)
         _, err = self.troupe("list", status=4)
         self.assertIn(str(path), err)
+
+    def test_completion_knows_executions(self):
+        self.go()
+        self.write("flow.yaml", FLOW)
+        self.troupe("run", "flow.yaml", "main", "--name", "first")
+        script = ("source <(troupe completion bash); COMP_WORDS=(troupe get fi); COMP_CWORD=2; "
+                  "_troupe; echo ${COMPREPLY[@]}; COMP_WORDS=(troupe get @); _troupe; "
+                  "echo ${COMPREPLY[@]}")
+        environment = self.environment()
+        environment["PATH"] = f"{PROGRAM.parent}:{environment['PATH']}"
+        done = subprocess.run(["bash", "-c", script], cwd=self.folder, env=environment, text=True,
+                              capture_output=True, timeout=LIMIT_S)
+        self.assertEqual(done.stdout.split(), ["first", "@last"], done.stderr)
 
     def test_nobody_reads_any_more(self):
         self.begin()
