@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "actors/graph/limits.h"
+#include "actors/graph/literal_stream.h"
 #include "actors/value.h"
 #include "deploy/file.h"
 #include "runtime/memory.h"
@@ -13,9 +14,6 @@
 
 /* Names that a document may have; those of the language are shorter. */
 #define NAME_BYTES (TR_GRAPH_NAME_BYTES_MAX + 1)
-
-/* What is gathered before it is written. */
-#define PASS_BYTES 65536U
 
 /* ------------------------------------------------------------------------- reading */
 
@@ -230,43 +228,15 @@ int tr_value_json(const struct tr_value *value, struct tr_buffer *json)
     return error;
 }
 
-/* What is in hand goes out, and the buffer is empty. */
-static void pass_on(struct tr_buffer *json, FILE *stream)
+static int put_text(void *self, struct tr_text text)
 {
-    fwrite(json->data, 1, json->size, stream);
-    tr_buffer_cut(json, 0);
-}
-
-/* A list: never more of it in memory than one element and PASS_BYTES. */
-static int stream_list(const struct tr_type *element, struct tr_bytes list, struct tr_buffer *json,
-                       FILE *stream)
-{
-    struct tr_cursor cursor = tr_cursor_of(list);
-    uint32_t count = tr_read_array(&cursor);
-    int error = cursor.error != 0 ? TR_MALFORMED : 0;
-    tr_buffer_add_string(json, "[");
-    for (uint32_t i = 0; error == 0 && i < count; i++) {
-        struct tr_bytes part = tr_read_any(&cursor);
-        tr_buffer_add_string(json, i == 0 ? "" : ", ");
-        error = cursor.error != 0 ? TR_MALFORMED : tr_literal_json(element, part, json);
-        if (json->size >= PASS_BYTES) {
-            pass_on(json, stream);
-        }
-    }
-    tr_buffer_add_string(json, "]");
-    return error != 0 ? error : json->error;
+    fwrite(text.data, 1, text.size, self); /* a stream that fails is looked at in the end */
+    return 0;
 }
 
 int tr_value_stream(const struct tr_type *type, const struct tr_value_bytes *bytes, FILE *stream)
 {
-    struct tr_buffer json;
-    tr_buffer_init(&json, TR_GRAPH_BYTES_MAX);
-    int error = type != NULL && type->kind == TR_TYPE_LIST
-                    ? stream_list(type->parts[0], bytes->literal, &json, stream)
-                    : tr_literal_json(type, bytes->literal, &json);
-    pass_on(&json, stream);
-    tr_buffer_fini(&json);
-    return error;
+    return tr_literal_stream(type, bytes->literal, put_text, stream);
 }
 
 static void write_problem(struct tr_document *document, const char *name,

@@ -270,6 +270,26 @@ struct tr_group_place {
     uint16_t number; /* of the host that has it, this one too */
 };
 
+/* Words of what goes wrong with a document, and the code of a failure. */
+#define TR_EXCHANGE_EXPLAIN_BYTES 1024
+#define TR_EXCHANGE_CODE_BYTES 64
+
+/*
+ * What the program knows of documents that programs outside write and read, for values that no
+ * message carries. Called by the files service's thread, which may wait for disks; they own nothing
+ * and keep nothing. `plan` comes from the program's own actors.
+ */
+struct tr_exchange {
+    /* Writes a document to an open file. Errors with words. */
+    int (*write)(struct tr_bytes plan, int descriptor, char *explain);
+    /*
+     * Reads the document at a path into packed slots of tr_alloc that fit into half a message. What
+     * is wrong with the document itself is a code and words, and 0; errors are the machine's.
+     */
+    int (*read)(struct tr_bytes plan, const char *store_folder, struct tr_text path,
+                struct tr_bytes *slots, char *code, char *explain);
+};
+
 /* How a host is made; zeros are sensible. */
 struct tr_host_options {
     uint32_t worker_count; /* 0: one per core, at most TR_WORKERS_MAX */
@@ -283,6 +303,7 @@ struct tr_host_options {
     uint64_t seed;                /* of randomness; 0: from the system */
     bool has_http;                /* TR_SERVICE_HTTP is there to be called */
     bool has_files;               /* TR_SERVICE_FILES is there to be called; it needs a folder */
+    const struct tr_exchange *exchange; /* large documents for it; NULL: it refuses them */
     /* argv of the keeper of processes, ended by NULL; NULL: TR_SERVICE_PROCESSES is not there */
     const char *const *keeper_command;
     uint32_t jobs;             /* processes that run at once; 0: one per core */
@@ -368,6 +389,12 @@ TR_MUST_USE int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool d
  * host: what was not committed has been seen by nobody, and a restart goes on from the store.
  */
 const char *tr_host_explain(struct tr_host *host);
+
+/*
+ * Why what is to be written waits, as an enum tr_error (TR_STORE_FULL above all); 0 while it does
+ * not. It is tried again until it succeeds. From any thread.
+ */
+int tr_host_waits_for(const struct tr_host *host);
 
 /* ------------------------------------------------------------ looking at a host */
 

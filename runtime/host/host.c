@@ -197,6 +197,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     host->keeper_command = options->keeper_command;
     host->jobs = options->jobs;
     host->unclaimed_ms = options->unclaimed_ms;
+    host->exchange = options->exchange;
     host->folder = tr_text_copy(tr_text_of(options->folder));
     return host->folder == NULL ? TR_MEMORY : 0;
 }
@@ -377,6 +378,7 @@ static int start_services(struct tr_host *host)
             .worker_count = shared->worker_count,
             .host_epoch = shared->host_epoch,
             .folder = host->folder,
+            .exchange = host->exchange,
         };
         error = tri_files_service_start(&options, &host->files);
     }

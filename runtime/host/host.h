@@ -37,6 +37,7 @@ struct tr_host {
     const char *const *keeper_command;
     uint32_t jobs;
     uint32_t unclaimed_ms;
+    const struct tr_exchange *exchange;
     struct tri_watchdog *watchdog; /* while the host runs */
     /* The program's own place; used by the thread that made the host. */
     struct tri_voice voice;
