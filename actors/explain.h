@@ -1,20 +1,26 @@
 /*
- * What a task waits for, in words: from its committed state, and where it waits for others, from
- * theirs. Pure functions, for commands that read a store beside a live engine or without one.
+ * What tasks, arrays and workflows wait for, in words: from their committed states, and where they
+ * wait for others, from theirs. Pure functions, for commands that read a store beside a live engine
+ * or without one.
  *
  *     tr_explain_task      where it stands: "waits to be tried again, at 2026-…: …"
  *     tr_explain_request   what is in the way of its token: "8 of 8 slots of 'process' are in use…"
  *     tr_explain_cache     who makes what it waits for
+ *     tr_explain_array     how many elements are where, and what keeps others from beginning
+ *     tr_explain_workflow  what it does at the moment
+ *     tr_explain_nodes     what each of its nodes waits for that has not begun
  *
  * Texts end without a line feed; several sentences are divided by "; ".
  */
 #ifndef TR_ACTORS_EXPLAIN_H
 #define TR_ACTORS_EXPLAIN_H
 
-#include "actors/graph/buffer.h"
+#include "actors/graph/graph.h"
 #include "actors/rows.h"
+#include "schemas/state_array.h"
 #include "schemas/state_service.h"
 #include "schemas/state_task.h"
+#include "schemas/state_workflow.h"
 
 /* The pages of an actor as they are in the store: none where there is none. */
 struct tr_explain_pages {
@@ -39,5 +45,25 @@ TR_MUST_USE int tr_explain_request(const struct tr_resources_state *state,
 TR_MUST_USE int tr_explain_cache(const struct tr_catalog_state *state,
                                  const struct tr_explain_pages *pages, struct tr_key task,
                                  struct tr_buffer *text);
+
+/* Those of a workflow's nodes that are named when another one waits for them. */
+#define TR_EXPLAIN_UPSTREAMS_MAX 5
+
+/* TR_MALFORMED: a state that does not suit the graph; TR_MEMORY. */
+TR_MUST_USE int tr_explain_array(const struct tr_array_state *state, const struct tr_graph *graph,
+                                 struct tr_buffer *text);
+TR_MUST_USE int tr_explain_workflow(const struct tr_workflow_state *state,
+                                    const struct tr_graph *graph, struct tr_buffer *text);
+
+/*
+ * Calls `show` for each node of a workflow that has not begun and waits for one that goes on now;
+ * the text lives as long as the call. `behind` counts those that wait for others of them. What
+ * `show` returns other than 0 ends it. Other errors as above.
+ */
+TR_MUST_USE int tr_explain_nodes(const struct tr_workflow_state *state,
+                                 const struct tr_explain_pages *pages, const struct tr_graph *graph,
+                                 int (*show)(void *self, const struct tr_node *node,
+                                             struct tr_text text),
+                                 void *self, uint32_t *behind);
 
 #endif

@@ -180,9 +180,19 @@ void tr_document_time(struct tr_document *document, const char *name, uint64_t t
     tr_buffer_fini(&buffer);
 }
 
-void tr_document_json(struct tr_document *document, const char *name, struct tr_text json)
+void tr_document_begin_json(struct tr_document *document, const char *name)
 {
     begin_value(document, name, false);
-    fwrite(json.data, 1, json.size, document->stream);
+}
+
+void tr_document_end_json(struct tr_document *document)
+{
     end_value(document);
+}
+
+void tr_document_json(struct tr_document *document, const char *name, struct tr_text json)
+{
+    tr_document_begin_json(document, name);
+    fwrite(json.data, 1, json.size, document->stream);
+    tr_document_end_json(document);
 }

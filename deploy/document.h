@@ -52,4 +52,8 @@ void tr_document_time(struct tr_document *document, const char *name, uint64_t t
 /* One value that is JSON already, on one line (which is YAML, too). */
 void tr_document_json(struct tr_document *document, const char *name, struct tr_text json);
 
+/* The same for one that the caller writes to the stream, between these two. */
+void tr_document_begin_json(struct tr_document *document, const char *name);
+void tr_document_end_json(struct tr_document *document);
+
 #endif

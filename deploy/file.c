@@ -1,5 +1,5 @@
 /*
- * Reading and writing files as a whole.
+ * Reading, mapping and writing files as a whole.
  */
 #include "deploy/file.h"
 
@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,6 +68,43 @@ int tr_file_read(const char *path, size_t size_max, char **data, size_t *size)
     *data = read_data;
     *size = read_size;
     return 0;
+}
+
+static int map(int descriptor, struct tr_bytes *bytes)
+{
+    struct stat status;
+    void *data = NULL;
+    if (fstat(descriptor, &status) != 0) {
+        return TR_SYSTEM;
+    }
+    if (status.st_size > 0) {
+        data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    }
+    if (data == MAP_FAILED) {
+        return TR_SYSTEM;
+    }
+    *bytes = (struct tr_bytes){.data = data, .size = (size_t)status.st_size};
+    return 0;
+}
+
+int tr_file_map(const char *path, struct tr_bytes *bytes)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (descriptor < 0) {
+        return errno == ENOENT || errno == ENOTDIR ? TR_NOT_FOUND : TR_SYSTEM;
+    }
+    int error = map(descriptor, bytes);
+    int number = errno;
+    close(descriptor);
+    errno = number;
+    return error;
+}
+
+void tr_file_unmap(struct tr_bytes bytes)
+{
+    if (bytes.size > 0) {
+        (void)munmap((void *)(uintptr_t)bytes.data, bytes.size);
+    }
 }
 
 static int failed(int number)

@@ -14,6 +14,13 @@
 TR_MUST_USE int tr_file_read(const char *path, size_t size_max, char **data, size_t *size);
 
 /*
+ * A file that nobody changes as bytes in memory, without reading all of it; an empty one has none.
+ * TR_NOT_FOUND, TR_SYSTEM (errno).
+ */
+TR_MUST_USE int tr_file_map(const char *path, struct tr_bytes *bytes);
+void tr_file_unmap(struct tr_bytes bytes);
+
+/*
  * Writes a file of mode 0600 as a whole: after a crash it is there with all its bytes, or not at
  * all. With `is_synced` that holds for the loss of power, too. One that is there is replaced.
  * TR_STORE_FULL, TR_SYSTEM (errno).

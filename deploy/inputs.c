@@ -12,10 +12,8 @@
 #include "actors/graph/json.h"
 #include "actors/graph/limits.h"
 #include "actors/graph/yaml.h"
-#include "actors/value.h"
 #include "deploy/file.h"
 #include "deploy/options.h"
-#include "runtime/limits.h"
 #include "runtime/memory.h"
 
 /* What was given for one input. */
@@ -359,16 +357,6 @@ static void tell_missing(struct inputs *inputs, const struct tr_variable *variab
                    TRI_SHOWN(variable->name), TRI_SHOWN(type), TRI_SHOWN(variable->name));
 }
 
-static void check_size(struct inputs *inputs, const struct tr_variable *variable, size_t size)
-{
-    if (size > TR_INLINE_BYTES_MAX) {
-        tri_report_add(inputs->report, place_of(inputs, tr_text_of("inputs")), NULL,
-                       "the input '%.*s' has %zu bytes, more than TR_INLINE_BYTES_MAX (%u)\n"
-                       "put it into a file, and declare the input as file",
-                       TRI_SHOWN(variable->name), size, TR_INLINE_BYTES_MAX);
-    }
-}
-
 /* The slot of one input of the workflow. */
 static void write_slot(struct inputs *inputs, uint32_t input, struct tr_buffer *slots)
 {
@@ -382,7 +370,6 @@ static void write_slot(struct inputs *inputs, uint32_t input, struct tr_buffer *
     const struct given_input *given = &inputs->given[index];
     const struct tr_variable *own = &inputs->variables->items[index];
     if (given->size > 0) {
-        check_size(inputs, variable, given->size);
         tr_buffer_add(slots, inputs->values.data + given->begin, given->size);
     } else if (own->has_default) {
         tr_buffer_add(slots, own->default_value.data, own->default_value.size);
@@ -397,12 +384,6 @@ static void write_slots(struct inputs *inputs, struct tr_buffer *slots)
     tr_buffer_array(slots, count);
     for (uint32_t i = 0; i < count; i++) {
         write_slot(inputs, i, slots);
-    }
-    if (slots->size > TR_MESSAGE_BYTES_MAX / 2) {
-        tri_report_add(inputs->report, place_of(inputs, tr_text_of("inputs")), NULL,
-                       "the inputs together have %zu bytes, more than half of "
-                       "TR_MESSAGE_BYTES_MAX (%u)\nput large ones into files",
-                       slots->size, TR_MESSAGE_BYTES_MAX);
     }
 }
 

@@ -24,7 +24,8 @@ struct tr_inputs_request {
 };
 
 /*
- * Reads them into the slots of a launch: one for each input of the workflow, in its order. What is
+ * Reads them into the slots of a launch: one for each input of the workflow, in its order, large
+ * ones as they are (deploy/offload.h takes them to where they belong). What is
  * wrong is in the report, all of it: TR_INVALID. TR_MEMORY, TR_LIMIT.
  */
 TR_MUST_USE int tr_inputs_read(const struct tr_inputs_request *request, struct tr_report *report,

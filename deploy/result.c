@@ -8,10 +8,8 @@
 
 #include "actors/graph/limits.h"
 #include "actors/value.h"
-#include "deploy/document.h"
-#include "deploy/file.h"
 #include "deploy/graphs.h"
-#include "runtime/memory.h"
+#include "deploy/values.h"
 
 /* One execution and what it gave. */
 struct result {
@@ -99,26 +97,6 @@ static int read_result(struct result *result, uint64_t execution, char *explain)
 
 /* ----------------------------------------------------------------------- printing */
 
-/* Appends a slot as JSON; a large one is read from where it lies. */
-static int slot_json(const struct tr_type *type, struct tr_bytes slot, struct tr_buffer *json)
-{
-    struct tr_offloaded where;
-    if (!tr_slot_is_offloaded(slot, &where)) {
-        return tr_literal_json(type, slot, json);
-    }
-    char *path = tr_text_copy(where.uri);
-    char *data = NULL;
-    size_t size = 0;
-    int error = path == NULL ? TR_MEMORY : tr_file_read(path, TR_FILE_BYTES_MAX, &data, &size);
-    if (error == 0) {
-        struct tr_bytes bytes = {.data = (const uint8_t *)data, .size = size};
-        error = tr_literal_json(type, bytes, json);
-    }
-    tr_free(data);
-    tr_free(path);
-    return error;
-}
-
 /* What is one piece of text for people, too. */
 static bool is_text(const struct tr_type *type)
 {
@@ -127,50 +105,58 @@ static bool is_text(const struct tr_type *type)
            type->kind == TR_TYPE_DATETIME || type->kind == TR_TYPE_DURATION;
 }
 
-/* Text is printed as it is, everything else as JSON. */
-static void print_text_value(const struct tr_type *type, struct tr_bytes slot,
-                             const struct tr_buffer *json)
+/* Prints text as it is, and what is one piece of it without quotes. */
+static int print_piece(const struct tr_type *type, struct tr_bytes literal)
 {
-    struct tr_cursor cursor = tr_cursor_of(slot);
-    struct tr_text text = tr_buffer_text(json);
-    bool is_quoted = is_text(type) && text.size >= 2 && text.data[0] == '"';
+    struct tr_cursor cursor = tr_cursor_of(literal);
     if (type->kind == TR_TYPE_STRING) {
         struct tr_text whole = tr_read_text(&cursor);
-        if (cursor.error == 0) {
-            printf("%.*s", (int)whole.size, whole.data);
-            return;
-        }
+        fwrite(whole.data, 1, whole.size, stdout);
+        return cursor.error;
     }
-    if (is_quoted && memchr(text.data, '\\', text.size) == NULL) {
+    struct tr_buffer json;
+    tr_buffer_init(&json, 0);
+    int error = tr_literal_json(type, literal, &json);
+    struct tr_text text = tr_buffer_text(&json);
+    if (error == 0 && text.size >= 2 && text.data[0] == '"' &&
+        memchr(text.data, '\\', text.size) == NULL) {
         text = (struct tr_text){.data = text.data + 1, .size = text.size - 2};
     }
-    printf("%.*s", (int)text.size, text.data);
-}
-
-/* The name of a variable for a document. */
-static void name_of(const struct tr_variable *variable, char name[TR_GRAPH_NAME_BYTES_MAX + 1])
-{
-    snprintf(name, TR_GRAPH_NAME_BYTES_MAX + 1, "%.*s", (int)variable->name.size,
-             variable->name.data);
-}
-
-/* Prints one output, into a document or as a line. */
-static int print_output(const struct tr_variable *variable, struct tr_bytes slot,
-                        struct tr_document *document)
-{
-    struct tr_buffer json;
-    char name[TR_GRAPH_NAME_BYTES_MAX + 1];
-    tr_buffer_init(&json, TR_GRAPH_BYTES_MAX);
-    int error = slot_json(variable->type, slot, &json);
-    name_of(variable, name);
-    if (error == 0 && document != NULL) {
-        tr_document_json(document, name, tr_buffer_text(&json));
-    } else if (error == 0) {
-        printf("%s: ", name);
-        print_text_value(variable->type, slot, &json);
-        printf("\n");
+    if (error == 0) {
+        fwrite(text.data, 1, text.size, stdout);
     }
     tr_buffer_fini(&json);
+    return error;
+}
+
+/* Text is printed as it is, everything else as JSON. */
+static int print_line(const struct tr_value *value, const struct tr_value_bytes *bytes)
+{
+    printf("%.*s: ", (int)value->name.size, value->name.data);
+    int error = is_text(value->type) ? print_piece(value->type, bytes->literal)
+                                     : tr_value_stream(value->type, bytes, stdout);
+    printf("\n");
+    return error;
+}
+
+/* Prints one output, into a document or as a line; a large one from where it lies. */
+static int print_output(const struct tr_value *value, struct tr_document *document)
+{
+    struct tr_value_bytes bytes;
+    char name[TR_GRAPH_NAME_BYTES_MAX + 1];
+    int error = tr_value_open(value, &bytes);
+    if (error != 0) {
+        return error;
+    }
+    if (document != NULL) {
+        snprintf(name, sizeof name, "%.*s", (int)value->name.size, value->name.data);
+        tr_document_begin_json(document, name);
+        error = tr_value_stream(value->type, &bytes, document->stream);
+        tr_document_end_json(document);
+    } else {
+        error = print_line(value, &bytes);
+    }
+    tr_value_close(&bytes);
     return error;
 }
 
@@ -180,9 +166,10 @@ static int print_outputs(const struct result *result, struct tr_document *docume
     uint32_t count = tr_slots_begin(tr_buffer_bytes(&result->slots), &cursor);
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < count && i < result->outputs->count; i++) {
-        struct tr_bytes slot = tr_read_any(&cursor);
-        error = cursor.error != 0 ? cursor.error
-                                  : print_output(&result->outputs->items[i], slot, document);
+        const struct tr_variable *output = &result->outputs->items[i];
+        struct tr_value value = {
+            .name = output->name, .type = output->type, .slot = tr_read_any(&cursor)};
+        error = cursor.error != 0 ? cursor.error : print_output(&value, document);
     }
     return error;
 }

@@ -13,6 +13,7 @@
 #include "deploy/commands.h"
 #include "deploy/inputs.h"
 #include "deploy/launch.h"
+#include "deploy/offload.h"
 #include "deploy/problems.h"
 #include "deploy/reach.h"
 #include "deploy/runnable.h"
@@ -208,6 +209,17 @@ static enum tr_exit_status judge(const struct run *run, int error)
     return tr_command_failed(run->invocation->command, "%s", message);
 }
 
+/* Large values go to the store's blobs, whichever process its engine is. */
+static enum tr_exit_status offload(struct run *run)
+{
+    char explain[TR_OFFLOAD_EXPLAIN_BYTES];
+    int error = tr_offload(run->store.folder, run->graph, &run->inputs, explain);
+    if (error == TR_LIMIT) {
+        return tr_command_mistake(run->invocation->command, "%s", explain);
+    }
+    return error == 0 ? TR_EXIT_DONE : tr_command_failed(run->invocation->command, "%s", explain);
+}
+
 static enum tr_exit_status launch_here(struct run *run, struct tr_live *live)
 {
     struct tr_order order = {
@@ -363,8 +375,11 @@ static enum tr_exit_status begin_and_follow(struct run *run)
         status = tr_reach(run->invocation, &options, &reached);
     }
     if (status == TR_EXIT_DONE) {
-        status = reached.live != NULL ? launch_here(run, reached.live)
-                                      : launch_there(run, reached.client);
+        status = offload(run);
+        if (status == TR_EXIT_DONE) {
+            status = reached.live != NULL ? launch_here(run, reached.live)
+                                          : launch_there(run, reached.client);
+        }
         if (status == TR_EXIT_DONE) {
             status = follow(run, &reached);
         }

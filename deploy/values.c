@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "actors/graph/limits.h"
+#include "actors/graph/literal_stream.h"
 #include "actors/value.h"
 #include "deploy/file.h"
 #include "runtime/memory.h"
@@ -38,6 +39,30 @@ static int read_row(const struct tr_values_request *request, struct tr_values *v
     return tr_reader_rows(request->reader, &query, take_slots, values);
 }
 
+/*
+ * What a node gives of itself: around it an optional node gives that or none, but what is recorded
+ * is its own.
+ */
+static const struct tr_type *own_type(const struct tr_graph *graph, const struct tr_stop *stop,
+                                      uint32_t output)
+{
+    const struct tr_node *node = &stop->workflow->nodes[stop->node];
+    const struct tr_type *type = node->outputs.items[output].type;
+    if (node->kind == TR_NODE_TASK) {
+        return graph->tasks[node->target].interface.outputs.items[output].type;
+    }
+    if (node->kind == TR_NODE_WORKFLOW) {
+        return graph->workflows[node->target].interface.outputs.items[output].type;
+    }
+    bool is_wrapped = node->kind == TR_NODE_MAP && type != NULL && type->kind == TR_TYPE_UNION;
+    for (uint32_t i = 0; is_wrapped && i < type->count; i++) {
+        if (type->parts[i]->kind == TR_TYPE_LIST) {
+            return type->parts[i];
+        }
+    }
+    return type;
+}
+
 /* The name and the type of the value at a place; false: there is none there. */
 static bool describe(const struct tr_values_request *request, uint32_t at, struct tr_value *value)
 {
@@ -55,8 +80,9 @@ static bool describe(const struct tr_values_request *request, uint32_t at, struc
                                            : request->side == TR_VALUE_INPUTS ? &interface->inputs
                                                                               : &interface->outputs;
     if (at < variables->count) {
-        *value =
-            (struct tr_value){.name = variables->items[at].name, .type = variables->items[at].type};
+        *value = (struct tr_value){.name = variables->items[at].name,
+                                   .type = stop != NULL ? own_type(request->graph, stop, at)
+                                                        : variables->items[at].type};
     }
     return at < variables->count;
 }
@@ -105,35 +131,39 @@ void tr_values_fini(struct tr_values *values)
 
 /* ------------------------------------------------------------------ large ones, parts */
 
-/* The bytes of a slot's literal; `data` is to be freed where they lay elsewhere. */
-static int load(struct tr_bytes slot, char **data, struct tr_bytes *literal)
+int tr_value_open(const struct tr_value *value, struct tr_value_bytes *bytes)
 {
     struct tr_offloaded where;
-    *data = NULL;
-    *literal = slot;
-    if (!tr_slot_is_offloaded(slot, &where)) {
+    struct tr_value_bytes opened = {.literal = value->slot};
+    if (!tr_slot_is_offloaded(value->slot, &where)) {
+        *bytes = opened;
         return 0;
     }
     char *path = tr_text_copy(where.uri);
-    size_t size = 0;
-    int error = path == NULL ? TR_MEMORY : tr_file_read(path, TR_FILE_BYTES_MAX, data, &size);
+    int error = path == NULL ? TR_MEMORY : tr_file_map(path, &opened.mapped);
     tr_free(path);
     if (error == 0) {
-        *literal = (struct tr_bytes){.data = (const uint8_t *)*data, .size = size};
+        opened.literal = opened.mapped;
+        *bytes = opened;
     }
     return error;
+}
+
+void tr_value_close(struct tr_value_bytes *bytes)
+{
+    tr_file_unmap(bytes->mapped);
+    *bytes = (struct tr_value_bytes){.literal = {.size = 0}};
 }
 
 /* Replaces a value, a list, by one of its elements, which is kept in `kept`. */
 static int pick(struct tr_value *value, uint64_t element, struct tr_buffer *kept, size_t *begin)
 {
-    char *data;
-    struct tr_bytes literal;
-    int error = load(value->slot, &data, &literal);
+    struct tr_value_bytes bytes;
+    int error = tr_value_open(value, &bytes);
     if (error != 0) {
         return error;
     }
-    struct tr_cursor cursor = tr_cursor_of(literal);
+    struct tr_cursor cursor = tr_cursor_of(bytes.literal);
     uint64_t count = tr_read_array(&cursor);
     struct tr_bytes part = {.size = 0};
     for (uint64_t i = 0; i <= element && i < count && cursor.error == 0; i++) {
@@ -148,7 +178,7 @@ static int pick(struct tr_value *value, uint64_t element, struct tr_buffer *kept
             value->type != NULL && value->type->kind == TR_TYPE_LIST ? value->type->parts[0] : NULL;
         error = kept->error;
     }
-    tr_free(data);
+    tr_value_close(&bytes);
     return error;
 }
 
@@ -189,14 +219,24 @@ int tr_values_of_element(const struct tr_stop *stop, enum tr_value_side side, ui
 
 int tr_value_json(const struct tr_value *value, struct tr_buffer *json)
 {
-    char *data;
-    struct tr_bytes literal;
-    int error = load(value->slot, &data, &literal);
+    struct tr_value_bytes bytes;
+    int error = tr_value_open(value, &bytes);
     if (error == 0) {
-        error = tr_literal_json(value->type, literal, json);
+        error = tr_literal_json(value->type, bytes.literal, json);
+        tr_value_close(&bytes);
     }
-    tr_free(data);
     return error;
+}
+
+static int put_text(void *self, struct tr_text text)
+{
+    fwrite(text.data, 1, text.size, self); /* a stream that fails is looked at in the end */
+    return 0;
+}
+
+int tr_value_stream(const struct tr_type *type, const struct tr_value_bytes *bytes, FILE *stream)
+{
+    return tr_literal_stream(type, bytes->literal, put_text, stream);
 }
 
 static void write_problem(struct tr_document *document, const char *name,
@@ -210,29 +250,35 @@ static void write_problem(struct tr_document *document, const char *name,
     tr_document_end(document);
 }
 
+/* Writes one; what cannot be had is a problem of its own, what is damaged one of the command. */
+static int write_one(const struct tr_value *value, struct tr_document *document)
+{
+    char name[NAME_BYTES];
+    struct tr_value_bytes bytes;
+    snprintf(name, sizeof name, "%.*s", (int)value->name.size, value->name.data);
+    int error = tr_value_open(value, &bytes);
+    if (error != 0) {
+        write_problem(document, name, value, error);
+        return 0;
+    }
+    tr_document_begin_json(document, name);
+    error = tr_value_stream(value->type, &bytes, document->stream);
+    tr_document_end_json(document);
+    tr_value_close(&bytes);
+    return error;
+}
+
 int tr_values_write(const struct tr_values *values, const char *name, struct tr_document *document)
 {
-    struct tr_buffer json;
+    int error = 0;
     if (!values->is_known) {
         tr_document_null(document, name);
         return 0;
     }
-    tr_buffer_init(&json, 0);
     tr_document_begin_map(document, name);
-    for (uint32_t i = 0; i < values->count && json.error == 0; i++) {
-        char variable[NAME_BYTES];
-        const struct tr_value *value = &values->items[i];
-        snprintf(variable, sizeof variable, "%.*s", (int)value->name.size, value->name.data);
-        tr_buffer_cut(&json, 0);
-        int error = tr_value_json(value, &json);
-        if (error == 0) {
-            tr_document_json(document, variable, tr_buffer_text(&json));
-        } else {
-            write_problem(document, variable, value, error);
-        }
+    for (uint32_t i = 0; i < values->count && error == 0; i++) {
+        error = write_one(&values->items[i], document);
     }
     tr_document_end(document);
-    int error = json.error;
-    tr_buffer_fini(&json);
     return error;
 }

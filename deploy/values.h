@@ -17,6 +17,12 @@ struct tr_value {
     struct tr_bytes slot;
 };
 
+/* A value's bytes, from wherever they lie. */
+struct tr_value_bytes {
+    struct tr_bytes literal;
+    struct tr_bytes mapped; /* private */
+};
+
 /* Values in the order of their interface. Slots live as long as their row. */
 struct tr_values {
     bool is_known; /* there was a row of them */
@@ -50,6 +56,20 @@ void tr_values_fini(struct tr_values *values);
  */
 TR_MUST_USE int tr_values_of_element(const struct tr_stop *stop, enum tr_value_side side,
                                      uint64_t element, struct tr_values *values);
+
+/*
+ * Gets at a value's bytes until they are closed; what lies elsewhere is not read but mapped.
+ * TR_NOT_FOUND, TR_SYSTEM, TR_MEMORY.
+ */
+TR_MUST_USE int tr_value_open(const struct tr_value *value, struct tr_value_bytes *bytes);
+void tr_value_close(struct tr_value_bytes *bytes);
+
+/*
+ * Writes a value as JSON, a list element by element, so that it may be large. On an error
+ * (TR_MALFORMED, TR_LIMIT, TR_MEMORY) a part of it is written.
+ */
+TR_MUST_USE int tr_value_stream(const struct tr_type *type, const struct tr_value_bytes *bytes,
+                                FILE *stream);
 
 /*
  * Appends a value as JSON; what lies elsewhere is read from there. TR_NOT_FOUND, TR_SYSTEM (it

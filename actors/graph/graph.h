@@ -117,7 +117,7 @@ struct tr_binding {
      * another than `type`, tr_literal_cast makes one of the other. NULL: known at run time only.
      */
     const struct tr_type *source;
-    struct tr_bytes literal; /* packed by `type` */
+    struct tr_bytes literal; /* packed by `type`, or a slot that says where it lies (value.h) */
     uint32_t node;           /* the workflow's inputs are the outputs of node 0 */
     uint32_t output;
     uint32_t first; /* parts: in the workflow's bindings; steps: in its steps */
@@ -283,8 +283,8 @@ struct tr_workflow {
 /* A value that a launch plan gives for an input of its workflow. */
 struct tr_plan_value {
     uint32_t input;
-    bool is_fixed; /* may not be overridden */
-    struct tr_bytes value;
+    bool is_fixed;         /* may not be overridden */
+    struct tr_bytes value; /* or a slot that says where it lies (value.h) */
 };
 
 enum tr_catch_up { TR_CATCH_UP_LAST, TR_CATCH_UP_ALL, TR_CATCH_UP_NONE };

@@ -4,6 +4,7 @@
  */
 #include "actors/graph/limits.h"
 #include "actors/graph/transfer.h"
+#include "actors/value.h"
 #include "runtime/memory.h"
 
 /* What is checked of one workflow, with a mark for each of its parts. */
@@ -38,6 +39,13 @@ static bool check_variables(const struct tr_variables *variables, bool is_input)
     return true;
 }
 
+/* A literal, or where a large one lies: offload.h puts it there before a graph is launched. */
+static bool check_slot(const struct tr_type *type, struct tr_bytes slot)
+{
+    struct tr_offloaded where;
+    return tr_slot_is_offloaded(slot, &where) || tr_literal_check(type, slot) == 0;
+}
+
 static bool check_settings(const struct tr_graph *graph, const struct tr_settings *settings,
                            uint32_t input_count)
 {
@@ -65,8 +73,7 @@ static bool check_plan(const struct tr_graph *graph, const struct tr_plan *plan)
     const struct tr_variables *inputs = &graph->workflows[plan->workflow].interface.inputs;
     for (uint32_t i = 0; i < plan->value_count; i++) {
         if (plan->values[i].input >= inputs->count ||
-            tr_literal_check(inputs->items[plan->values[i].input].type, plan->values[i].value) !=
-                0) {
+            !check_slot(inputs->items[plan->values[i].input].type, plan->values[i].value)) {
             return false;
         }
     }
@@ -98,7 +105,7 @@ static bool check_binding(struct check *check, uint32_t index)
     const struct tr_binding *binding = &workflow->bindings[index];
     switch ((enum tr_binding_kind)binding->kind) {
     case TR_BINDING_LITERAL:
-        return tr_literal_check(binding->type, binding->literal) == 0;
+        return check_slot(binding->type, binding->literal);
     case TR_BINDING_REFERENCE:
         return binding->node < workflow->node_count &&
                binding->output < workflow->nodes[binding->node].outputs.count &&

@@ -57,10 +57,11 @@ static int open_folders(struct tri_blobs *blobs, const char *store_folder)
         error = tri_below_folder(blobs->folder, tr_text_of(TRI_BLOBS_PIECES_FOLDER), 0700,
                                  &blobs->pieces);
     }
-    return error != 0 ? error : tri_below_empty(blobs->fresh);
+    return error;
 }
 
-int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping, struct tri_blobs **out)
+static int open_store(const char *store_folder, const atomic_bool *is_stopping,
+                      struct tri_blobs **out)
 {
     static const atomic_bool never = false;
     struct tri_blobs *blobs = tr_alloc_zero(1, sizeof *blobs);
@@ -78,6 +79,34 @@ int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping, str
         tri_blobs_close(blobs);
         return error;
     }
+    *out = blobs;
+    return 0;
+}
+
+int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping, struct tri_blobs **out)
+{
+    struct tri_blobs *blobs;
+    int error = open_store(store_folder, is_stopping, &blobs);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_below_empty(blobs->fresh);
+    if (error != 0) {
+        tri_blobs_close(blobs);
+        return error;
+    }
+    *out = blobs;
+    return 0;
+}
+
+int tri_blobs_open_beside(const char *store_folder, struct tri_blobs **out)
+{
+    struct tri_blobs *blobs;
+    int error = open_store(store_folder, NULL, &blobs);
+    if (error != 0) {
+        return error;
+    }
+    snprintf(blobs->owner, sizeof blobs->owner, "%u-", (unsigned)getpid());
     *out = blobs;
     return 0;
 }
@@ -101,7 +130,7 @@ void tri_blobs_close(struct tri_blobs *blobs)
 
 void tri_blob_new_name(struct tri_blobs *blobs, char name[32])
 {
-    snprintf(name, 32, "%llu", (unsigned long long)blobs->made++);
+    snprintf(name, 32, "%.11s%llu", blobs->owner, (unsigned long long)blobs->made++);
 }
 
 static int hex_value(char c)

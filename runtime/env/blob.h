@@ -45,6 +45,12 @@ struct tri_blob {
 TR_MUST_USE int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping,
                                struct tri_blobs **blobs);
 
+/*
+ * The same for a program beside the engine of the store: what others are writing stays. An engine
+ * that starts meanwhile removes what is unfinished; what was stored stays.
+ */
+TR_MUST_USE int tri_blobs_open_beside(const char *store_folder, struct tri_blobs **blobs);
+
 /* NULL is fine. */
 void tri_blobs_close(struct tri_blobs *blobs);
 

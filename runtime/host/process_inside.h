@@ -1,6 +1,7 @@
 /*
  * What the files of the process service share: process_service.c listens to both sides,
- * process_run.c has the life of a process_run. Nobody else includes this.
+ * process_run.c has the life of a process_run, process_unclaimed.c ends that nobody waits for.
+ * Nobody else includes this.
  */
 #ifndef TR_RUNTIME_HOST_PROCESS_INSIDE_H
 #define TR_RUNTIME_HOST_PROCESS_INSIDE_H
@@ -13,6 +14,10 @@ struct tri_process_service {
     struct tri_service base;
     struct tri_keeper_client *client;
     struct tri_process_keys keys;
+    struct tri_process_keys unclaimed; /* ends that nobody has asked for */
+    struct tri_process_keys told;      /* ends that somebody has heard and not yet forgotten */
+    uint64_t claim_end_ns;             /* from then on nobody asks for what is unclaimed */
+    uint32_t unclaimed_ms;
     struct tri_attempt_folders folders;
     struct tri_buffer environment; /* of the run that is being started */
     struct tri_buffer documents;   /* of the run that is being told */
@@ -38,6 +43,19 @@ void tri_run_ended(struct tri_process_service *service, struct tri_process_key *
 /* The keeper has answered whether it knows the key of a run that is held. */
 void tri_run_known(struct tri_process_service *service, struct tri_process_key *entry,
                    const struct tr_process_state *state);
+
+/* The keeper is there: it tells all ends it has, and whoever waits for one asks now. */
+void tri_unclaimed_begin(struct tri_process_service *service);
+
+/* An end came that nobody waits for; somebody asks for a key; somebody was told the end of one;
+ * somebody had one forgotten. */
+void tri_unclaimed_note(struct tri_process_service *service, struct tr_text key);
+void tri_unclaimed_claim(struct tri_process_service *service, struct tr_text key);
+void tri_unclaimed_told(struct tri_process_service *service, struct tr_text key);
+void tri_unclaimed_forgotten(struct tri_process_service *service, struct tr_text key);
+
+/* Has the keeper forget what nobody has asked for, when it is time. */
+void tri_unclaimed_forget(struct tri_process_service *service);
 
 /* Something that must be said could not be: the service is at its end. 0 is fine. */
 void tri_process_service_check(struct tri_process_service *service, int error);

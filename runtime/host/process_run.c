@@ -147,6 +147,7 @@ void tri_run_take(struct tri_process_service *service, struct tr_bytes body, uin
         replace_caller(service, entry, caller);
         return;
     }
+    tri_unclaimed_claim(service, run.key);
     entry->run = *caller;
     start_run(service, entry, &run, body, version);
     tri_process_keys_tidy(&service->keys, entry);

@@ -50,6 +50,7 @@ static int hand_on(struct tri_process_service *service, const struct call *call,
     }
     int error = tri_keeper_client_send(service->client, schema, value);
     if (error == 0 && call->is_answered) {
+        tri_unclaimed_claim(service, key);
         error = tri_process_keys_open(&service->keys, key, &call->caller);
     }
     return error;
@@ -77,6 +78,7 @@ static int take_forget(struct tri_process_service *service, const struct call *c
     int error = tr_process_forget_unpack(call->body, call->version, &forget);
     if (error == 0) {
         error = hand_on(service, &told, &tr_process_forget_schema, &forget, forget.key);
+        tri_unclaimed_forgotten(service, forget.key);
     }
     if (error == 0 && call->is_answered) {
         struct tr_process_query query = {.key = forget.key};
@@ -230,6 +232,8 @@ static void hear_refused(struct tri_process_service *service, struct tri_process
 static void hear_ended(struct tri_process_service *service, struct tri_process_key *entry,
                        const void *value)
 {
+    struct tr_text key = {.data = entry->key, .size = entry->size};
+    tri_unclaimed_told(service, key);
     tri_run_ended(service, entry, value);
     while (answer_open(service, entry, &tr_process_ended_schema, value)) {
     }
@@ -282,6 +286,8 @@ static void take_news(struct tri_process_service *service, const struct tri_pack
         if (entry != NULL) {
             news_kinds[i].hear(service, entry, &value);
             tri_process_keys_tidy(&service->keys, entry);
+        } else if (packet->type == tr_process_ended_schema.id) {
+            tri_unclaimed_note(service, key);
         }
     }
 }
@@ -305,6 +311,7 @@ static void take_events(struct tri_process_service *service)
     while (tri_keeper_client_next(service->client, &event) == 0) {
         switch (event.kind) {
         case TRI_KEEPER_UP:
+            tri_unclaimed_begin(service);
             break;
         case TRI_KEEPER_DOWN:
             tri_process_keys_clear(&service->keys, service, refuse_open);
@@ -342,6 +349,7 @@ static void *service_main(void *argument)
     while (!atomic_load(&base->is_stopping)) {
         take_events(service);
         take_calls(service);
+        tri_unclaimed_forget(service);
         tri_keeper_client_flush(service->client);
         tri_voice_flush(&base->voice);
         if (!can_go_on(service)) {
@@ -365,6 +373,14 @@ static int start(struct tri_process_service *service,
                                                .command = options->keeper_command,
                                                .running_max = jobs_wanted(options)};
     int error = tri_process_keys_init(&service->keys);
+    service->unclaimed_ms =
+        options->unclaimed_ms != 0 ? options->unclaimed_ms : TR_PROCESS_UNCLAIMED_MS;
+    if (error == 0) {
+        error = tri_process_keys_init(&service->unclaimed);
+    }
+    if (error == 0) {
+        error = tri_process_keys_init(&service->told);
+    }
     if (error == 0) {
         error = tri_attempt_folders_init(&service->folders, options->folder);
     }
@@ -384,6 +400,8 @@ static void process_service_free(struct tri_process_service *service)
     }
     tri_keeper_client_free(service->client);
     tri_process_keys_fini(&service->keys);
+    tri_process_keys_fini(&service->unclaimed);
+    tri_process_keys_fini(&service->told);
     tri_attempt_folders_fini(&service->folders);
     tri_buffer_fini(&service->environment);
     tri_buffer_fini(&service->documents);

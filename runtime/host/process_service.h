@@ -17,6 +17,12 @@
 
 struct tri_process_service;
 
+/*
+ * How long an end that the keeper tells when it is reached, and that nobody asks for, is kept: it
+ * is of an attempt that has settled, and what it told the keeper was lost in a crash.
+ */
+#define TR_PROCESS_UNCLAIMED_MS 60000
+
 /* What a process service needs to know. */
 struct tri_process_service_options {
     struct tr_env *env;
@@ -25,6 +31,7 @@ struct tri_process_service_options {
     const char *folder;                /* of the store: the keeper is its own */
     const char *const *keeper_command; /* argv of the keeper, ended by NULL */
     uint32_t jobs;                     /* processes at once; 0: one per core */
+    uint32_t unclaimed_ms;             /* 0: TR_PROCESS_UNCLAIMED_MS */
 };
 
 /* Starts it; the keeper is started with the first call. TR_MEMORY, TR_SYSTEM, TR_INVALID. */

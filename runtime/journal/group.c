@@ -30,7 +30,7 @@ static uint8_t class_of(const struct tri_op *op)
     return is_added ? 0 : class_of_kind[op->kind];
 }
 
-/* What an operation is about, beside class and key; of a message its incarnation comes to it. */
+/* What an operation is about, beside its class and key; of a message its life comes to it. */
 static uint64_t detail_of(const struct tri_op *op)
 {
     switch (class_of(op)) {

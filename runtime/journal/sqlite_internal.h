@@ -5,7 +5,7 @@
  * sqlite_record.c (the tables of records), sqlite_row.c (their rows), sqlite_view.c (how people see
  * them), sqlite.c (opening and closing), sqlite_batch.c and sqlite_commit.c (writing),
  * sqlite_load.c (reading what an engine goes on from), sqlite_reader.c (reading records),
- * sqlite_error.c (what went wrong, in words).
+ * sqlite_images.c (reading actors), sqlite_error.c (what went wrong, in words).
  *
  * Unsigned 64-bit numbers are stored as the signed numbers of the same bits, which is all SQLite
  * has. So the order of keys is right below 2^63; groups and serials count up from 1 and stay far
@@ -66,6 +66,8 @@ enum tri_sql {
     TRI_SQL_LOAD_ACTORS,
     TRI_SQL_LOAD_PAGES,
     TRI_SQL_LOAD_MESSAGES,
+    TRI_SQL_READ_GROUP,
+    TRI_SQL_READ_BEHAVIOUR,
     TRI_SQL_READ_PAGE,
     TRI_SQL_READ_META,
     TRI_SQL_COUNT
@@ -263,5 +265,19 @@ int tri_sqlite_read_page(struct tri_store *store, struct tr_key key, uint64_t nu
                          size_t capacity, size_t *size);
 int tri_sqlite_read_meta(struct tri_store *store, uint64_t cell, void *buffer, size_t capacity,
                          size_t *size);
+
+/*
+ * Tells the rows of a loading statement, which are for `number` where the statement asks for one.
+ * What `tell` returns other than 0 ends it, and is returned.
+ */
+TR_MUST_USE int tri_sqlite_tell_some(struct tri_sqlite *self, enum tri_sql sql,
+                                     enum tri_op_kind kind, uint64_t number,
+                                     int (*tell)(void *self, const struct tri_op *op), void *who);
+
+/* --- sqlite_reader.c --- */
+
+/* The store that a reader reads. */
+struct tr_reader;
+struct tri_sqlite *tri_reader_sqlite(const struct tr_reader *reader);
 
 #endif

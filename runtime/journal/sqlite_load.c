@@ -211,6 +211,26 @@ int tri_sqlite_load(struct tri_store *store, const struct tri_store_visitor *vis
     return error;
 }
 
+int tri_sqlite_tell_some(struct tri_sqlite *self, enum tri_sql sql, enum tri_op_kind kind,
+                         uint64_t number, int (*tell)(void *self, const struct tri_op *op),
+                         void *who)
+{
+    struct walk walk = {.store = self, .kind = kind};
+    int error = tri_sqlite_statement(self, sql, &walk.statement);
+    if (error == 0 && sqlite3_bind_parameter_count(walk.statement) > 0) {
+        (void)sqlite3_bind_int64(walk.statement, 1, (sqlite3_int64)number);
+    }
+    error = error != 0 ? error : walk_next(&walk);
+    while (error == 0 && walk.at_row) {
+        error = tell(who, &walk.op);
+        if (error == 0) {
+            error = walk_next(&walk);
+        }
+    }
+    walk_end(&walk);
+    return error;
+}
+
 /* Copies the data of the one row that the statement finds. */
 static int copy_row(struct tri_sqlite *self, enum tri_sql sql, const struct tri_op *wanted,
                     void *buffer, size_t capacity, size_t *size)

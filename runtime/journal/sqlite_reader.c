@@ -19,7 +19,7 @@ struct tr_reader {
     struct tri_store *store;
 };
 
-static struct tri_sqlite *sqlite_of(const struct tr_reader *reader)
+struct tri_sqlite *tri_reader_sqlite(const struct tr_reader *reader)
 {
     return tri_sqlite_of(reader->store);
 }
@@ -71,7 +71,7 @@ int tr_reader_open(const struct tr_reader_options *options, char *explain,
         tr_free(made);
         return error;
     }
-    struct tri_sqlite *self = sqlite_of(made);
+    struct tri_sqlite *self = tri_reader_sqlite(made);
     int code = sqlite3_create_function_v2(self->database, "troupe_glob", 2,
                                           SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, call_glob, NULL,
                                           NULL, NULL);
@@ -92,8 +92,8 @@ int tr_reader_open(const struct tr_reader_options *options, char *explain,
 
 int tr_reader_refresh(struct tr_reader *reader)
 {
-    tri_sqlite_rollback(sqlite_of(reader));
-    return take_moment(sqlite_of(reader));
+    tri_sqlite_rollback(tri_reader_sqlite(reader));
+    return take_moment(tri_reader_sqlite(reader));
 }
 
 uint64_t tr_reader_number(const struct tr_reader *reader)
@@ -109,7 +109,7 @@ const char *tr_reader_explain(const struct tr_reader *reader)
 void tr_reader_close(struct tr_reader *reader)
 {
     if (reader != NULL) {
-        tri_sqlite_rollback(sqlite_of(reader));
+        tri_sqlite_rollback(tri_reader_sqlite(reader));
         tri_store_close(reader->store);
         tr_free(reader);
     }
@@ -291,7 +291,7 @@ static int find_record(struct tri_sqlite *self, const struct tr_reader_query *qu
 int tr_reader_rows(struct tr_reader *reader, const struct tr_reader_query *query,
                    int (*row)(void *self, const void *row), void *who)
 {
-    struct tri_sqlite *self = sqlite_of(reader);
+    struct tri_sqlite *self = tri_reader_sqlite(reader);
     struct tri_sqlite_record *record = NULL;
     sqlite3_stmt *statement = NULL;
     int error = find_record(self, query, &record);
@@ -329,7 +329,7 @@ int tr_reader_rows(struct tr_reader *reader, const struct tr_reader_query *query
 
 int tr_reader_count(struct tr_reader *reader, const struct tr_reader_query *query, uint64_t *count)
 {
-    struct tri_sqlite *self = sqlite_of(reader);
+    struct tri_sqlite *self = tri_reader_sqlite(reader);
     struct tri_sqlite_record *record = NULL;
     sqlite3_stmt *statement = NULL;
     int error = find_record(self, query, &record);

@@ -96,6 +96,11 @@ static const char *const statements[TRI_SQL_COUNT] = {
     [TRI_SQL_LOAD_MESSAGES] =
         "SELECT key_group, key_serial, incarnation, 0, sequence, envelope, checksum"
         " FROM messages ORDER BY key_group, key_serial, incarnation, sequence",
+    [TRI_SQL_READ_GROUP] = "SELECT key_group, key_serial, incarnation, behaviour, 0, image,"
+                           " checksum FROM actors WHERE key_group = ?1 ORDER BY key_serial",
+    [TRI_SQL_READ_BEHAVIOUR] = "SELECT key_group, key_serial, incarnation, behaviour, 0, image,"
+                               " checksum FROM actors WHERE behaviour = ?1"
+                               " ORDER BY key_group, key_serial",
     [TRI_SQL_READ_PAGE] = "SELECT key_group, key_serial, 0, 0, page, data, checksum FROM pages"
                           " WHERE key_group = ?1 AND key_serial = ?2 AND page = ?3",
     [TRI_SQL_READ_META] = "SELECT 0, 0, 0, 0, cell, data, checksum FROM meta WHERE cell = ?3",

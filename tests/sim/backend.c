@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/state_task.h"
 #include "tests/sim/engine.h"
 #include "tests/support/flow_value.h"
 
@@ -139,20 +140,29 @@ static struct identity identity_of(const struct sim_host *host, const struct tr_
 
 /* --------------------------------------------------------------------------------------- checks */
 
-/* Who calls is in the store: without that a crash would forget that it has called. */
-static void check_intent(const struct sim_host *host, const struct tr_envelope *envelope)
+/*
+ * Who submits is in the store, and so is that he does: without that a crash would forget it, and
+ * the job would be begun again (law 5).
+ */
+static void check_intent(const struct sim_host *host, const struct tr_envelope *envelope,
+                         const struct tr_sim_job *told)
 {
     struct tri_op op = {
         .kind = TRI_OP_PUT_ACTOR,
         .key = {.group = envelope->from_group, .serial = envelope->from_serial},
     };
     struct tr_bytes bytes;
+    struct tr_image image;
+    struct tr_task_state task = {0};
     if (host->model == NULL && host->disk == NULL) {
         return;
     }
-    if (!sim_shadow_find(host->shadow, &op, &bytes)) {
-        sim_fail("outside: a call of %llu/%llu has come, whose actor is not committed",
-                 (unsigned long long)envelope->from_group,
+    bool is_there = sim_shadow_find(host->shadow, &op, &bytes) &&
+                    tr_image_unpack(bytes, tr_image_schema.version, &image) == 0 &&
+                    tr_task_state_unpack(image.state, image.state_version, &task) == 0;
+    if (!is_there || task.attempt != told->attempt || task.intent == TR_INTENT_NEW) {
+        sim_fail("outside: attempt %u of %llu/%llu is submitted, and its intent is not committed",
+                 told->attempt, (unsigned long long)envelope->from_group,
                  (unsigned long long)envelope->from_serial);
     }
 }
@@ -199,6 +209,18 @@ void sim_backend_check_ended(const struct sim_backend *backend, uint32_t host, u
 
 /* ----------------------------------------------------------------------------------------- jobs */
 
+/* How long a job takes: some of what will be aborted never ends by itself. */
+static uint64_t draw_duration(struct sim_random *chance, const struct sim_execution *execution,
+                              const struct job *job)
+{
+    bool may_be_endless = execution->is_aborted && strstr(job->identity.path, "finally") == NULL;
+    uint64_t choice = sim_below(chance, 20);
+    if (may_be_endless && choice < 5) {
+        return UINT64_MAX / 2;
+    }
+    return sim_below(chance, choice == 19 ? 5000 * MS : 90 * MS);
+}
+
 /* Begins a job; its end is known from now on. */
 static void start(struct sim_backend *backend, struct sim_host *host, struct job *job,
                   const struct tr_sim_job *told)
@@ -223,8 +245,7 @@ static void start(struct sim_backend *backend, struct sim_host *host, struct job
     sim_engine_seen.jobs_again += told->attempt > 0 ? 1 : 0;
     job->outcome =
         sim_outcome(stage, execution, task, told->inputs, told->path, told->element, told->attempt);
-    job->end_ns =
-        host->world->now_ns + sim_below(chance, sim_below(chance, 20) == 0 ? 5000 * MS : 90 * MS);
+    job->end_ns = host->world->now_ns + draw_duration(chance, execution, job);
     if (job->outcome == SIM_JOB_DONE) {
         struct tr_buffer outputs;
         tr_buffer_init(&outputs, 0);
@@ -337,7 +358,7 @@ void sim_backend_hear(struct sim_backend *backend, struct sim_host *host,
             job->identity.path, (long long)told.element, told.attempt);
     switch ((enum sim_verb)told.verb) {
     case SIM_VERB_SUBMIT:
-        check_intent(host, envelope);
+        check_intent(host, envelope, &told);
         submit(backend, host, job, &told);
         break;
     case SIM_VERB_ASK:

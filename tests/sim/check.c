@@ -106,7 +106,9 @@ static void say_routes(const struct tri_worker *worker)
 /* Those that are there at the end, too: one group each. */
 static void note_staying(struct sim_host *host, struct tri_worker *worker, struct tri_actor *actor)
 {
-    (void)worker;
+    if (host->world->play->check_staying != NULL) {
+        host->world->play->check_staying(host, worker, actor);
+    }
     TR_ASSERT(host->staying_count < SIM_STAYING_MAX);
     host->staying[host->staying_count++] = actor->key.group;
 }
@@ -128,6 +130,8 @@ void sim_check_idle(struct sim_host *host)
             {"routes", worker->routes.count, most},
             {"unborn messages", worker->unborn_count, 0},
             {"held messages", worker->held != NULL, 0},
+            {"borders", worker->borders.count, 0},
+            {"actors that wait for other hosts", worker->far_waiters.count, 0},
         };
         for (size_t j = 0; j < TR_COUNT_OF(left); j++) {
             if (left[j].count > left[j].most) {

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "schemas/state_service.h"
+#include "schemas/state_workflow.h"
 #include "tests/sim/engine_history.h"
 #include "tests/sim/engine_model.h"
 #include "tests/support/flow_value.h"
@@ -35,8 +37,8 @@ static void check_values(const struct sim_entry_of *entry, const struct tr_varia
     }
     sim_engine_seen.values_compared++;
     if (flow_value_digest_slots(variables, found) != flow_value_digest_slots(variables, wanted)) {
-        sim_fail("%s got or gave other values than the model has (%s)", entry->path,
-                 tr_value_side_word(side));
+        sim_fail("execution %llu: '%s' has other %s than the model",
+                 (unsigned long long)entry->number, entry->path, tr_value_side_word(side));
     }
 }
 
@@ -83,6 +85,103 @@ static void check_expected(const struct sim_model *model, const struct sim_expec
     }
 }
 
+/* What a task gave follows from what it got, whatever the time it took. */
+static void check_work(const struct sim_model *model, const struct sim_entry_of *entry)
+{
+    struct tr_bytes inputs = sim_bytes_of(&entry->values[TR_VALUE_INPUTS]);
+    struct tr_bytes outputs = sim_bytes_of(&entry->values[TR_VALUE_OUTPUTS]);
+    uint32_t index = entry->target[0] == '\0'
+                         ? TR_GRAPH_NONE
+                         : tr_graph_find_task(model->graph, tr_text_of(entry->target));
+    if (index == TR_GRAPH_NONE || outputs.size == 0) {
+        return;
+    }
+    const struct tr_task *task = &model->graph->tasks[index];
+    struct tr_buffer wanted;
+    tr_buffer_init(&wanted, 0);
+    flow_value_outputs(task, inputs, &wanted);
+    check_values(entry, &task->interface.outputs, TR_VALUE_OUTPUTS, tr_buffer_bytes(&wanted));
+    tr_buffer_fini(&wanted);
+}
+
+/* The node that a path names, or NULL. */
+static const struct tr_node *find_node(const struct sim_model *model, struct tr_text path,
+                                       const struct tr_workflow **workflow)
+{
+    const struct tr_node *node = NULL;
+    *workflow = &model->graph->workflows[model->graph->main_workflow];
+    for (size_t begin = 0; begin < path.size;) {
+        size_t end = begin;
+        while (end < path.size && path.data[end] != '/' && path.data[end] != '[') {
+            end++;
+        }
+        struct tr_text id = {.data = path.data + begin, .size = end - begin};
+        if (node != NULL) {
+            *workflow = &model->graph->workflows[node->target];
+        }
+        node = NULL;
+        for (uint32_t i = 0; i < (*workflow)->node_count; i++) {
+            const struct tr_node *other = &(*workflow)->nodes[i];
+            node = tr_text_equal(other->id, id) ? other : node;
+        }
+        if (node == NULL) {
+            return NULL;
+        }
+        while (end < path.size && path.data[end] != '/') {
+            end++;
+        }
+        begin = end + 1;
+    }
+    return node;
+}
+
+/* How that ended which a node is in: the execution, an inline workflow, or an element. */
+static bool has_parent_succeeded(const struct sim_model *model, struct tr_text path)
+{
+    const struct sim_execution *execution = model->execution;
+    uint64_t element = TR_ELEMENT_NONE;
+    while (path.size > 0 && path.data[path.size - 1] != '/') {
+        path.size--;
+    }
+    if (path.size == 0) {
+        return execution->phase == TR_EXECUTION_SUCCEEDED;
+    }
+    path.size--;
+    if (path.data[path.size - 1] == ']') {
+        uint64_t unit = 1;
+        element = 0;
+        for (path.size--; path.data[path.size - 1] != '['; path.size--, unit *= 10) {
+            element += (uint64_t)(path.data[path.size - 1] - '0') * unit;
+        }
+        path.size--;
+    }
+    const struct sim_entry_of *parent =
+        sim_history_find(model->stage->history, execution->host, execution->number, path, element);
+    return parent != NULL && parent->phase == TR_NODE_PHASE_SUCCEEDED;
+}
+
+/* What succeeded has nothing in it that failed, but what is optional, whatever the time it took. */
+static void check_inside(const struct sim_model *model, const struct sim_entry_of *entry)
+{
+    const struct tr_workflow *workflow;
+    struct tr_text path = tr_text_of(entry->path);
+    bool has_failed =
+        entry->phase != TR_NODE_PHASE_SUCCEEDED && entry->phase != TR_NODE_PHASE_SKIPPED;
+    if (!entry->has_row || !has_failed || !has_parent_succeeded(model, path)) {
+        return;
+    }
+    const struct tr_node *node = find_node(model, path, &workflow);
+    bool is_excused = false;
+    while (node != NULL && !is_excused) {
+        is_excused = node->is_optional;
+        node = node->parent == TR_GRAPH_NONE ? NULL : &workflow->nodes[node->parent];
+    }
+    if (!is_excused) {
+        sim_fail("%s: %s is %s, and what it is in succeeded", model->execution->name, entry->path,
+                 tr_node_phase_word(entry->phase));
+    }
+}
+
 /* What history has of an execution beside what the model expects. */
 static void check_rest(const struct sim_model *model)
 {
@@ -98,6 +197,8 @@ static void check_rest(const struct sim_model *model)
             sim_fail("%s: %s[%lld] is in history, and the model has no such node", execution->name,
                      entry->path, (long long)entry->element);
         }
+        check_work(model, entry);
+        check_inside(model, entry);
         if (entry->has_row && !tr_phase_is_end(TR_SUBJECT_NODE, entry->phase)) {
             sim_fail("%s has ended, and %s is %s", execution->name, entry->path,
                      tr_node_phase_word(entry->phase));
@@ -183,6 +284,29 @@ static void check_execution(const struct sim_stage *stage, const struct sim_exec
     count_execution(execution);
     check_rest(&model);
     sim_model_fini(&model);
+}
+
+/* What is held by a service, or waits for it. */
+static uint64_t count_held(const struct tr_behaviour *behaviour, const void *state)
+{
+    const struct tr_resources_state *resources = state;
+    const struct tr_catalog_state *catalog = state;
+    const struct tr_launcher_state *launcher = state;
+    return behaviour->id == tr_resources_behaviour.id  ? resources->held + resources->waiting
+           : behaviour->id == tr_catalog_behaviour.id  ? catalog->owned + catalog->waiting
+           : behaviour->id == tr_launcher_behaviour.id ? launcher->live
+                                                       : 0;
+}
+
+void sim_engine_check_staying(struct sim_host *host, const struct tri_worker *worker,
+                              struct tri_actor *actor)
+{
+    const struct tr_behaviour *behaviour = tri_actor_behaviour(worker, actor);
+    uint64_t held = count_held(behaviour, tri_actor_state(actor));
+    if (held > 0) {
+        sim_fail("host %u: everybody has ended, and the %s holds %llu things for them", host->index,
+                 behaviour->name, (unsigned long long)held);
+    }
 }
 
 /* The store has the rows that were committed. */

@@ -4,7 +4,11 @@
 #ifndef TR_TESTS_SIM_ENGINE_CHECK_H
 #define TR_TESTS_SIM_ENGINE_CHECK_H
 
-struct sim_host;
+#include "tests/sim/world.h"
+
+/* When nobody else lives: services hold nothing for anybody. */
+void sim_engine_check_staying(struct sim_host *host, const struct tri_worker *worker,
+                              struct tri_actor *actor);
 
 /* When all is over: every execution of a host, every node and element of it. */
 void sim_engine_check_end(struct sim_host *host);

@@ -181,6 +181,9 @@ static void take_node(struct sim_history *history, const struct sim_host *host,
         struct sim_entry_of *entry =
             entry_of(history, host->index, row.execution, row.path, TR_ELEMENT_NONE);
         entry->has_row = true;
+        if (tr_text_equal(row.kind, tr_text_of("task")) && row.target.size < sizeof entry->target) {
+            memcpy(entry->target, row.target.data, row.target.size);
+        }
         entry->phase = row.phase;
         sim_engine_seen.cached += row.cache_status == TR_CACHE_STATUS_HIT ? 1 : 0;
     }

@@ -15,6 +15,7 @@ struct sim_entry_of {
     uint64_t number; /* of the execution */
     uint64_t element;
     char path[SIM_PATH_BYTES];
+    char target[64];            /* of a node that is a task: its name */
     uint8_t phase;              /* as its row or block has it */
     uint8_t chain;              /* as the rows of changes have it */
     bool has_row;               /* in node_status */

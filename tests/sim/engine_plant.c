@@ -1,30 +1,206 @@
 /*
- * The engine's planted faults, one row each. They are made around its handlers and in the plugin:
- * a message is kept from its actor, or changed, or a state is spoilt behind its back.
+ * The engine's planted faults, one row each. They are made around its handlers and in the plugin: a
+ * message is kept from its actor or changed, or a state is spoilt behind its back.
  */
 #include "tests/sim/engine_plant.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/value.h"
+#include "schemas/state_array.h"
+#include "schemas/state_task.h"
 #include "tests/sim/engine_turn.h"
 
-/* Whether this is such a message to such an actor. */
-static bool is_to(const struct tr_behaviour *behaviour, const struct tr_behaviour *wanted,
-                  const struct tr_message *message, const struct tr_schema *schema)
-{
-    return behaviour->id == wanted->id && tr_message_is(message, schema);
-}
+/* What a plant gets of a turn. */
+#define TURN                                                                   \
+    struct tr_context *context, void *state, const struct tr_message *message, \
+        const struct tr_behaviour *behaviour
 
 static bool strikes(uint32_t once_in)
 {
     return sim_plant_strikes(sim_world()->host_in_step, once_in);
 }
 
-static int forget_end(struct tr_context *context, void *state, const struct tr_message *message,
-                      const struct tr_behaviour *behaviour)
+/* Whether this is such a message to such an actor, and its time has come. */
+static bool strikes_at(const struct tr_behaviour *behaviour, const struct tr_behaviour *wanted,
+                       const struct tr_message *message, const struct tr_schema *schema,
+                       uint32_t once_in)
 {
-    if (is_to(behaviour, &tr_workflow_behaviour, message, &tr_node_ended_schema) && strikes(10)) {
-        return 0;
+    return behaviour->id == wanted->id && tr_message_is(message, schema) && strikes(once_in);
+}
+
+/* -------------------------------------------------------------------- messages that are lost */
+
+static int forget_end(TURN)
+{
+    bool is_lost =
+        strikes_at(behaviour, &tr_workflow_behaviour, message, &tr_node_ended_schema, 10);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+static int forget_element(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_array_behaviour, message, &tr_node_ended_schema, 10);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+static int lose_abort(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_task_behaviour, message, &tr_node_abort_schema, 3);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+static int lose_release(TURN)
+{
+    bool is_lost =
+        strikes_at(behaviour, &tr_resources_behaviour, message, &tr_resource_release_schema, 10);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+static int lose_owner(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_task_behaviour, message, &tr_cache_owner_schema, 2);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+/* ----------------------------------------------------------------- messages that are changed */
+
+/* Hands an actor another message in place of the one that came. */
+static int handle_changed(struct tr_context *context, void *state, const struct tr_message *message,
+                          const struct tr_schema *schema, const void *value)
+{
+    uint8_t *bytes = sim_must(malloc(TR_MESSAGE_BYTES_MAX));
+    struct tr_writer writer = tr_writer_of(bytes, TR_MESSAGE_BYTES_MAX);
+    struct tr_message changed = *message;
+    int error = schema->pack(value, &writer);
+    TR_ASSERT(error == 0);
+    changed.body = (struct tr_bytes){.data = bytes, .size = tr_writer_size(&writer)};
+    error = sim_engine_handle(context, state, &changed);
+    free(bytes);
+    return error;
+}
+
+/* The outputs of a node in another order: those of its neighbour. */
+static int swap_outputs(TURN)
+{
+    struct tr_node_ended ended;
+    struct tr_bytes slots[8];
+    struct tr_cursor cursor;
+    bool is_meant = behaviour->id == tr_workflow_behaviour.id &&
+                    tr_message_is(message, &tr_node_ended_schema) &&
+                    tr_message_read(message, node_ended, &ended) == 0;
+    uint32_t count = is_meant ? tr_slots_begin(ended.outputs, &cursor) : 0;
+    if (count < 2 || count > TR_COUNT_OF(slots) || !strikes(4)) {
+        return sim_engine_handle(context, state, message);
+    }
+    struct tr_buffer swapped;
+    tr_buffer_init(&swapped, 0);
+    tr_buffer_array(&swapped, count);
+    for (uint32_t i = 0; i < count; i++) {
+        slots[i] = tr_read_any(&cursor);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_bytes slot = slots[(i + 1) % count];
+        tr_buffer_add(&swapped, slot.data, slot.size);
+    }
+    ended.outputs = tr_buffer_bytes(&swapped);
+    int error = handle_changed(context, state, message, &tr_node_ended_schema, &ended);
+    tr_buffer_fini(&swapped);
+    return error;
+}
+
+/* A failure of a node is taken for one that was skipped. */
+static int forget_failure(TURN)
+{
+    struct tr_node_ended ended;
+    bool is_meant = behaviour->id == tr_workflow_behaviour.id &&
+                    tr_message_is(message, &tr_node_ended_schema) &&
+                    tr_message_read(message, node_ended, &ended) == 0;
+    if (!is_meant || ended.phase != TR_NODE_PHASE_FAILED || !strikes(2)) {
+        return sim_engine_handle(context, state, message);
+    }
+    ended.phase = TR_NODE_PHASE_SKIPPED;
+    return handle_changed(context, state, message, &tr_node_ended_schema, &ended);
+}
+
+/* A request is granted, and granted once more whatever there is. */
+static int grant_anyhow(TURN)
+{
+    int error = sim_engine_handle(context, state, message);
+    bool is_again = error == 0 && strikes_at(behaviour, &tr_resources_behaviour, message,
+                                             &tr_resource_request_schema, 4);
+    struct tr_resource_request request;
+    if (!is_again || tr_message_read(message, resource_request, &request) != 0) {
+        return error;
+    }
+    struct tr_resource_granted granted = {.identity = request.identity};
+    return tr_tell(context, message->from, &tr_resource_granted_schema, &granted);
+}
+
+/* -------------------------------------------------------------------- states that are spoilt */
+
+/* A retry is counted twice. */
+static int count_twice(TURN)
+{
+    struct tr_task_state before = {0};
+    bool is_task = behaviour->id == tr_task_behaviour.id;
+    if (is_task) {
+        memcpy(&before, state, sizeof before);
+    }
+    int error = sim_engine_handle(context, state, message);
+    struct tr_task_state *after = state;
+    if (is_task && error == 0 && after->attempt > before.attempt && strikes(2)) {
+        after->attempt++;
+    }
+    return error;
+}
+
+/* One element fewer has to succeed. */
+static int need_fewer(TURN)
+{
+    int error = sim_engine_handle(context, state, message);
+    struct tr_array_state *array = state;
+    if (error == 0 && behaviour->id == tr_array_behaviour.id &&
+        tr_message_is(message, &tr_node_start_schema) && array->needed > 0 && strikes(3)) {
+        array->needed--;
+    }
+    return error;
+}
+
+/* After a start an array has forgotten one element that had ended. */
+static int forget_ended(TURN)
+{
+    struct tr_array_state *array = state;
+    bool is_meant = behaviour->id == tr_array_behaviour.id &&
+                    sim_world()->host_in_step->starts > 1 && array->succeeded > 0;
+    if (is_meant && strikes(4)) {
+        array->succeeded--;
+        array->live++;
     }
     return sim_engine_handle(context, state, message);
+}
+
+/* Packs a state that was changed into the room that a plant has for it. */
+static void put_state(struct tr_image *image, const struct tr_schema *schema, const void *state,
+                      uint8_t *room)
+{
+    struct tr_writer writer = tr_writer_of(room, 2 * image->state.size);
+    int error = schema->pack(state, &writer);
+    TR_ASSERT(error == 0);
+    image->state = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
+}
+
+/* A start begins with the first attempt again. */
+static void load_first(struct sim_host *host, struct tr_image *image, uint8_t *room)
+{
+    struct tr_task_state task;
+    (void)host;
+    if (image->behaviour == tr_task_behaviour.id &&
+        tr_task_state_unpack(image->state, image->state_version, &task) == 0 && task.attempt > 0) {
+        task.attempt = 0;
+        put_state(image, &tr_task_state_schema, &task, room);
+    }
 }
 
 bool sim_engine_submits_blindly(void)
@@ -38,6 +214,54 @@ const struct sim_plant sim_engine_plants[] = {
      .text = "a workflow does not take note of a node's end",
      .first_seed = 1,
      .turn = forget_end},
+    {.name = "element-end-forgotten",
+     .text = "an array does not take note of an element's end",
+     .first_seed = 4,
+     .turn = forget_element},
+    {.name = "abort-lost",
+     .text = "a task does not hear that it is to end",
+     .first_seed = 7,
+     .turn = lose_abort},
+    {.name = "token-kept",
+     .text = "the resource manager does not hear that a token is free again",
+     .first_seed = 31,
+     .turn = lose_release},
+    {.name = "token-granted-anyhow",
+     .text = "a token is granted whether there is one or not",
+     .first_seed = 4,
+     .turn = grant_anyhow},
+    {.name = "owner-not-told",
+     .text = "a task does not hear that it may make what the cache has not",
+     .first_seed = 5,
+     .turn = lose_owner},
+    {.name = "outputs-swapped",
+     .text = "a node's outputs go into the places of each other",
+     .first_seed = 13,
+     .turn = swap_outputs},
+    {.name = "failure-forgotten",
+     .text = "a workflow takes a node that failed for one that was skipped",
+     .first_seed = 14,
+     .turn = forget_failure},
+    {.name = "retry-counted-twice",
+     .text = "a task counts a retry twice",
+     .first_seed = 2,
+     .turn = count_twice},
+    {.name = "successes-miscounted",
+     .text = "an array is content with one success less",
+     .first_seed = 56,
+     .turn = need_fewer},
+    {.name = "element-forgotten",
+     .text = "after a start an array has forgotten one element that had ended",
+     .first_seed = 6,
+     .turn = forget_ended},
+    {.name = "attempt-not-loaded",
+     .text = "after a start a task counts its attempts from 0 again",
+     .first_seed = 21,
+     .load = load_first},
+    {.name = "submitted-before-commit",
+     .text = "a call leaves the host with its batch, not after the commit",
+     .first_seed = 1,
+     .send = sim_plant_calls_early},
     {.name = "submitted-blindly",
      .text = "the plugin submits again after a failed call, without asking",
      .first_seed = 1,

@@ -10,7 +10,7 @@
 #include "tests/sim/plant.h"
 
 /* Allocations within which one fails, when one is to fail. */
-#define FAILING_ALLOCATION_WITHIN 12
+#define FAILING_ALLOCATION_WITHIN 24
 
 static const struct tr_behaviour *const originals[] = {
     &tr_launcher_behaviour,  &tr_workflow_behaviour, &tr_task_behaviour,    &tr_array_behaviour,

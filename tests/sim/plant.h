@@ -21,8 +21,8 @@ struct sim_plant {
     bool (*keep)(struct sim_host *host, const struct tri_op *op);
     /* Whether this commit is only said to be done. NULL: never. */
     bool (*skips_commit)(struct sim_host *host);
-    /* An image is loaded: changes it. `edges` has room for as many bytes as the image's. */
-    void (*load)(struct sim_host *host, struct tr_image *image, uint8_t *edges);
+    /* An image is loaded: changes it, with room for twice as many bytes as it has. */
+    void (*load)(struct sim_host *host, struct tr_image *image, uint8_t *room);
     /* An actor's turn: takes it, or something worse. NULL: sound. */
     int (*turn)(struct tr_context *context, void *state, const struct tr_message *message,
                 const struct tr_behaviour *behaviour);
@@ -65,5 +65,13 @@ sim_plant_link sim_plant_opens_early;
 sim_plant_link sim_plant_loses_down;
 sim_plant_link sim_plant_loses_orphans;
 sim_plant_link sim_plant_empties_luggage;
+
+/* plant_border.c: what goes wrong between hosts. */
+sim_plant_link sim_plant_acknowledges_early;
+sim_plant_link sim_plant_skips_resend;
+sim_plant_link sim_plant_numbers_again;
+sim_plant_link sim_plant_hides_down;
+sim_plant_link sim_plant_hides_up;
+bool sim_plant_keeps_border(struct sim_host *host, const struct tri_op *op);
 
 #endif

@@ -58,8 +58,10 @@ struct sim_play {
     /* Whether everything was begun: the world is over when nobody else lives. */
     bool (*is_over)(const struct sim_host *host);
 
-    /* Checks: what was loaded by a start; what is left at the end. */
+    /* Checks: what was loaded by a start; who stays at the end; what is left after it. */
     void (*check_loaded)(struct sim_host *host);
+    void (*check_staying)(struct sim_host *host, const struct tri_worker *worker,
+                          struct tri_actor *actor);
     void (*check_end)(struct sim_host *host);
 };
 

@@ -45,6 +45,8 @@ static void plan_world(struct sim_plan *plan)
 {
     struct sim_random random = sim_random_of(plan->seed, 60);
     plan->host_count = sim_below(&random, 8) == 0 ? 2 : 1;
+    plan->envoy_count = 0; /* its hosts do not know each other */
+    plan->cut = 0;
     plan->faults_ns = sim_between(&random, 50, 2500) * MS;
     plan->burst = 0;
     plan->failure *= 3;
@@ -53,12 +55,19 @@ static void plan_world(struct sim_plan *plan)
     plan->compare_every = 32;
 }
 
+/* Most graphs are small, so that seeds are quick; some are not. */
+static uint32_t draw_size(struct sim_random *random)
+{
+    uint64_t most = sim_below(random, 12) == 0 ? 32 : 2 + sim_below(random, 8);
+    return (uint32_t)sim_between(random, 1, most);
+}
+
 static void make_graph(struct sim_stage *stage, struct sim_random *random)
 {
     struct sim_graph *made = &stage->graphs[stage->graph_count++];
     struct flow_random_options options = {
         .seed = sim_draw(random),
-        .size = (uint32_t)sim_between(random, 1, 2 + sim_below(random, 8)),
+        .size = draw_size(random),
         .task_type = "remote",
         .has_timing = stage->has_timing,
         .has_caches = sim_below(random, 4) == 0,
@@ -360,5 +369,6 @@ const struct sim_play sim_engine = {
     .stays = sim_engine_stays,
     .is_over = is_over,
     .check_loaded = check_loaded,
+    .check_staying = sim_engine_check_staying,
     .check_end = sim_engine_check_end,
 };

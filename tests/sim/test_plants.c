@@ -23,14 +23,14 @@ enum ending {
 };
 
 /* How a run ends, told by the status of a process. */
-static int run_apart(uint64_t seed, const struct sim_plant *plant)
+static int run_apart(const struct sim_play *play, uint64_t seed, const struct sim_plant *plant)
 {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         int nowhere = open("/dev/null", O_WRONLY);
         (void)dup2(nowhere, STDERR_FILENO);
-        struct sim_result result = sim_run(&sim_players, seed, plant, false);
+        struct sim_result result = sim_run(play, seed, plant, false);
         _exit(result.has_failed ? ENDED_FOUND : ENDED_SOUND);
     }
     int status = 0;
@@ -39,13 +39,13 @@ static int run_apart(uint64_t seed, const struct sim_plant *plant)
 }
 
 /* The seed that finds a fault: the known one, or else the first of some; 0: none does. */
-static uint64_t find(const struct sim_plant *plant)
+static uint64_t find(const struct sim_play *play, const struct sim_plant *plant)
 {
-    if (run_apart(plant->first_seed, plant) == ENDED_FOUND) {
+    if (run_apart(play, plant->first_seed, plant) == ENDED_FOUND) {
         return plant->first_seed;
     }
     for (uint64_t seed = 1; seed <= SEEDS_AT_MOST; seed++) {
-        if (run_apart(seed, plant) == ENDED_FOUND) {
+        if (run_apart(play, seed, plant) == ENDED_FOUND) {
             return seed;
         }
     }
@@ -55,25 +55,32 @@ static uint64_t find(const struct sim_plant *plant)
 static void finds_each_planted_fault(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sim_plant_count; i++) {
-        uint64_t seed = find(&sim_plants[i]);
-        print_message("%s in seed %llu\n", sim_plants[i].name, (unsigned long long)seed);
-        assert_true(seed != 0);
+    for (size_t i = 0; i < sim_play_count; i++) {
+        for (size_t k = 0; k < *sim_plays[i]->plant_count; k++) {
+            uint64_t seed = find(sim_plays[i], &sim_plays[i]->plants[k]);
+            print_message("%s: %s in seed %llu\n", sim_plays[i]->name, sim_plays[i]->plants[k].name,
+                          (unsigned long long)seed);
+            assert_true(seed != 0);
+        }
     }
 }
 
 static void finds_nothing_where_nothing_is_planted(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sim_plant_count; i++) {
-        assert_int_equal(run_apart(sim_plants[i].first_seed, NULL), ENDED_SOUND);
+    for (size_t i = 0; i < sim_play_count; i++) {
+        for (size_t k = 0; k < *sim_plays[i]->plant_count; k++) {
+            uint64_t seed = sim_plays[i]->plants[k].first_seed;
+            assert_int_equal(run_apart(sim_plays[i], seed, NULL), ENDED_SOUND);
+        }
     }
 }
 
 static void plants_many_faults(void **state)
 {
     (void)state;
-    assert_true(sim_plant_count >= 12);
+    assert_true(*sim_players.plant_count >= 12);
+    assert_true(*sim_engine.plant_count >= 12);
 }
 
 int main(void)

@@ -60,9 +60,11 @@ static _Noreturn void run_sealed(void)
     if (seal() != 0) {
         _exit(2);
     }
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        if (sim_run(&sim_players, seed, NULL, false).has_failed) {
-            _exit(1);
+    for (size_t i = 0; i < sim_play_count; i++) {
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            if (sim_run(sim_plays[i], seed, NULL, false).has_failed) {
+                _exit(1);
+            }
         }
     }
     _exit(0);

@@ -86,6 +86,8 @@ void flow_write_literal(struct generator *g, const char *type)
     } else if (type[0] == '[') {
         take_part(type, 1, 1, part);
         uint32_t count = once_in(g, 12) ? 4 + below(g, 8) : below(g, 4);
+        bool is_wide = g->options->size > 8 && strcmp(part, "int") == 0 && once_in(g, 100);
+        count = is_wide ? 250 + below(g, 20) : count;
         tr_buffer_add_string(g->text, "[");
         for (uint32_t i = 0; i < count; i++) {
             tr_buffer_add_string(g->text, i > 0 ? ", " : "");

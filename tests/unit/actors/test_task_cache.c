@@ -2,10 +2,11 @@
  * A task and the cache: hits, misses, what the key holds, refresh and off, failures of the cache,
  * and tasks that wait for who makes the same.
  */
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "actors/cache.h"
 #include "schemas/files.h"
+#include "schemas/state_service.h"
 #include "tests/unit/actors/task_stand.h"
 
 static const char flow[] =
@@ -42,6 +43,7 @@ static bool cannot_get;
 static bool cannot_put;
 static bool cannot_digest;
 static const char *content; /* of every file */
+static char asked_for[TR_CACHE_PATH_BYTES];
 
 static void refuse(const struct outside_message *message)
 {
@@ -65,6 +67,7 @@ static void get(const struct outside_message *message)
     struct tr_document_get wish;
     assert_int_equal(tr_document_get_unpack(message->body, message->version, &wish), 0);
     const struct document *found = find_document(wish.path);
+    (void)snprintf(asked_for, sizeof asked_for, "%.*s", TRI_TEXT(wish.path));
     struct tr_document document = {.is_found = found != NULL};
     if (found != NULL) {
         document.bytes = (struct tr_bytes){.data = found->bytes, .size = found->size};
@@ -112,11 +115,12 @@ struct wish {
     const char *node;
     const char *inputs;
     uint8_t mode;
+    const char *flow; /* NULL: the one above */
 };
 
 static uint8_t run(const struct wish *wish)
 {
-    stand_begin(flow, true);
+    stand_begin(wish->flow != NULL ? wish->flow : flow, true);
     stand_start(&(struct stand_start){
         .node = wish->node, .inputs = wish->inputs, .cache_mode = wish->mode});
     stand_run(serve);
@@ -168,6 +172,30 @@ static void test_a_key_holds_what_a_result_depends_on(void **state)
     assert_int_equal(document_count, 5);
 }
 
+/* The same task with another output. */
+static void test_an_interface_is_a_part_of_the_key(void **state)
+{
+    (void)state;
+    forget();
+    struct wish wish = {.node = "copy", .inputs = "{\"a\": 1}"};
+    wish.flow =
+        "troupe: 1\n"
+        "tasks: {copy: {type: echo, inputs: {a: int}, outputs: {a: int}, cache: v1}}\n"
+        "workflows: {main: {inputs: {a: int}, nodes: {copy: {task: copy, with: {a: $a}}}}}\n";
+    assert_int_equal(run(&wish), TR_CACHE_STATUS_POPULATED);
+    assert_int_equal(run(&wish), TR_CACHE_STATUS_HIT);
+    assert_string_equal(asked_for, documents[0].path);
+    wish.flow =
+        "troupe: 1\n"
+        "tasks: {copy: {type: echo, inputs: {a: int}, outputs: {a: int | none}, cache: v1}}\n"
+        "workflows: {main: {inputs: {a: int}, nodes: {copy: {task: copy, with: {a: $a}}}}}\n";
+    stand_begin(wish.flow, true);
+    stand_start(&(struct stand_start){.node = "copy", .inputs = wish.inputs});
+    stand_run(serve);
+    assert_string_not_equal(asked_for, documents[0].path);
+    stand_end();
+}
+
 static void test_refresh_makes_it_anew_and_off_is_off(void **state)
 {
     (void)state;
@@ -216,6 +244,9 @@ static void test_a_document_is_checked(void **state)
         uint8_t status = run(&wish);
         assert_true(status == TR_CACHE_STATUS_POPULATED || status == TR_CACHE_STATUS_HIT);
     }
+    documents[0] = good;
+    documents[0].bytes[10] ^= 1; /* of another key */
+    assert_int_equal(run(&wish), TR_CACHE_STATUS_POPULATED);
     documents[0] = good;
     documents[0].bytes[good.size - 1] = 0xa0; /* the output is a text now */
     assert_int_equal(run(&wish), TR_CACHE_STATUS_POPULATED);
@@ -335,6 +366,27 @@ static void finish(struct tr_ref task)
     stand_run(serve);
 }
 
+/* A token is for the work, not for what comes behind it. */
+static void test_a_token_is_given_back_before_the_put(void **state)
+{
+    (void)state;
+    forget();
+    stand_begin(flow, true);
+    stand_begin_resources(1);
+    stand.handle = wait_for_the_test;
+    stand_start(&(struct stand_start){.node = "alone", .inputs = INPUTS});
+    stand_run(serve);
+    const struct tr_resources_state *resources =
+        tri_actor_state(stage_actor(&stand.stage, stand.engine->resources));
+    assert_int_equal(resources->held, 1);
+    stand_say(TR_SERVICE_PROCESSES, &tr_outside_told_schema, &(struct tr_outside_told){0});
+    assert_int_equal(stand_state()->step, TR_STEP_PUT);
+    assert_int_equal(resources->held, 0);
+    stand_run(serve);
+    assert_int_equal(stand.ended.cache_status, TR_CACHE_STATUS_POPULATED);
+    stand_end();
+}
+
 static void test_one_makes_it_and_all_take_it(void **state)
 {
     (void)state;
@@ -394,12 +446,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_was_made_is_found),
         cmocka_unit_test(test_a_key_holds_what_a_result_depends_on),
+        cmocka_unit_test(test_an_interface_is_a_part_of_the_key),
         cmocka_unit_test(test_refresh_makes_it_anew_and_off_is_off),
         cmocka_unit_test(test_a_cache_that_fails_is_no_failure),
         cmocka_unit_test(test_a_document_is_checked),
         cmocka_unit_test(test_a_retry_keeps_its_key),
         cmocka_unit_test(test_it_ends_the_same_wherever_the_engine_dies),
         cmocka_unit_test(test_an_abort_does_not_wait_for_the_cache),
+        cmocka_unit_test(test_a_token_is_given_back_before_the_put),
         cmocka_unit_test(test_one_makes_it_and_all_take_it),
         cmocka_unit_test(test_an_owner_that_makes_nothing_is_followed),
         cmocka_unit_test(test_a_dead_owner_is_replaced),

@@ -218,20 +218,6 @@ static void test_every_mistake_is_told_at_once(void **state)
     assert_true(says("inputs: the input 'n' (int) is missing; give it with -i n=VALUE"));
 }
 
-static void test_large_values_are_refused_by_name(void **state)
-{
-    (void)state;
-    size_t size = TR_INLINE_BYTES_MAX + 10;
-    char *pair = malloc(size + 3);
-    memset(pair, 'x', size + 2);
-    memcpy(pair, "s=", 2);
-    pair[size + 2] = '\0';
-    const char *const pairs[] = {"n=1", pair};
-    assert_int_equal(read_inputs(TR_GRAPH_NONE, NULL, pairs, 2), TR_INVALID);
-    assert_true(says("more than TR_INLINE_BYTES_MAX (262144); put it into a file"));
-    free(pair);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,7 +228,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pairs_win_over_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_plan_has_values_of_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_every_mistake_is_told_at_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_large_values_are_refused_by_name, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,6 +116,31 @@ static int count_entries(struct world *world, const char *name)
     return count;
 }
 
+static void a_program_beside_the_engine_disturbs_nothing(void **state)
+{
+    struct world *world = *state;
+    struct tri_blobs *beside;
+    struct tri_blob blob;
+    char name[32];
+    char other[32];
+    int fd;
+    assert_int_equal(tri_blob_begin(world->blobs, name, &fd), 0);
+    close(fd);
+    assert_int_equal(tri_blobs_open_beside(world->store, &beside), 0);
+    assert_int_equal(count_entries(world, "blobs/.new"), 1);
+    assert_int_equal(tri_blob_begin(beside, other, &fd), 0);
+    close(fd);
+    assert_string_not_equal(name, other);
+    assert_int_equal(tri_blob_write(beside, tr_text_of("value"), 0, bytes_of("large"), true, &blob),
+                     0);
+    expect_content(world, blob.uri, "large");
+    tri_blobs_close(beside);
+    assert_int_equal(count_entries(world, "blobs/.new"), 2);
+    reopen(world);
+    assert_int_equal(count_entries(world, "blobs/.new"), 0);
+    expect_content(world, blob.uri, "large");
+}
+
 /* ---- Files. --------------------------------------------------------------------------------- */
 
 static void a_file_is_stored_once(void **state)
@@ -449,6 +474,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(a_program_beside_the_engine_disturbs_nothing),
         TEST(a_file_is_stored_once),
         TEST(a_hint_is_tamed),
         TEST(uris_are_read),

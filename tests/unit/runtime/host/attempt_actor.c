@@ -218,6 +218,7 @@ void attempt_world_open(struct attempt_world *world)
         .behaviour_count = 1,
         .keeper_command = keeper,
         .jobs = world->jobs,
+        .unclaimed_ms = world->unclaimed_ms,
     };
     char words[TRI_STORE_EXPLAIN_BYTES];
     if (tr_host_new(&options, words, &world->host) != 0) {

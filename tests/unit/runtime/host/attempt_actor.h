@@ -52,6 +52,7 @@ extern struct attempt_seen attempt_seen;
 struct attempt_world {
     char folder[128];
     uint32_t jobs;
+    uint32_t unclaimed_ms;
     struct tr_host *host;
     struct tr_ref actor;
 };

@@ -475,6 +475,64 @@ static void an_end_is_told_until_it_is_forgotten(void **state)
     assert_string_equal(attempt_read_file(world, "ran"), "ran\nran\n");
 }
 
+/* Runs something else for longer than unclaimed ends are kept. */
+static void let_time_pass(struct attempt_world *world)
+{
+    struct attempt_plan before = attempt_plan;
+    static int times;
+    static char key[32];
+    static char folder[64];
+    snprintf(key, sizeof key, "w/other@%d", times);
+    snprintf(folder, sizeof folder, "work/w/other@%d", times++);
+    attempt_plan = (struct attempt_plan){.key = key, .folder = folder, .script = "sleep 1.5"};
+    attempt_run(world);
+    attempt_plan = before;
+}
+
+static void run_kept(struct attempt_world *world)
+{
+    attempt_plan.script = "echo ran >> ../../../ran";
+    attempt_plan.is_kept = true;
+    attempt_world_open(world);
+    attempt_run(world);
+}
+
+static void an_end_nobody_asks_for_is_forgotten(void **state)
+{
+    struct attempt_world *world = *state;
+    run_kept(world);
+    attempt_world_close(world);
+    world->unclaimed_ms = 100;
+    attempt_world_open(world);
+    let_time_pass(world);
+    attempt_seen.over = 0;
+    attempt_run(world);
+    expect_exit(0);
+    assert_string_equal(attempt_read_file(world, "ran"), "ran\nran\n");
+}
+
+static void an_end_somebody_asks_for_is_kept(void **state)
+{
+    struct attempt_world *world = *state;
+    run_kept(world);
+    attempt_world_close(world);
+    world->unclaimed_ms = 100;
+    attempt_world_open(world);
+    attempt_run(world);
+    let_time_pass(world);
+    attempt_seen.over = 0;
+    attempt_run(world);
+    expect_exit(0);
+    assert_string_equal(attempt_read_file(world, "ran"), "ran\n");
+
+    /* Another keeper tells it again, and its commit may still be on its way. */
+    assert_int_equal(kill(keeper_pid(world), SIGKILL), 0);
+    let_time_pass(world);
+    let_time_pass(world);
+    attempt_run(world);
+    assert_string_equal(attempt_read_file(world, "ran"), "ran\n");
+}
+
 int main(int argc, char **argv)
 {
     int status;
@@ -500,6 +558,8 @@ int main(int argc, char **argv)
         TEST(a_new_engine_hears_what_ended_meanwhile),
         TEST(a_lost_keeper_ends_its_runs_as_unknown),
         TEST(an_end_is_told_until_it_is_forgotten),
+        TEST(an_end_nobody_asks_for_is_forgotten),
+        TEST(an_end_somebody_asks_for_is_kept),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,237 @@
+/*
+ * Words for what arrays and workflows wait for. As in explain.c, bytes are trusted no further than
+ * the graph reaches.
+ */
+#include <string.h>
+
+#include "actors/array.h"
+#include "actors/explain.h"
+#include "actors/workflow.h"
+
+/* ------------------------------------------------------------------- array */
+
+/* What keeps more elements from beginning. */
+static void explain_room(const struct tr_array_state *state, const struct tr_node *node,
+                         struct tr_buffer *text)
+{
+    if (state->next >= state->count) {
+        return;
+    }
+    tr_buffer_print(text, "; %u more wait for ", state->count - state->next);
+    if (state->call != 0) {
+        tr_buffer_add_string(text, "a piece of the inputs, which lie elsewhere");
+    } else if (node->parallelism != 0 && state->live >= node->parallelism) {
+        tr_buffer_print(text, "their turn: parallelism lets %u run at once", node->parallelism);
+    } else if (state->is_going_on) {
+        tr_buffer_add_string(text, "their birth, which goes on");
+    } else {
+        tr_buffer_add_string(text, "room: those that are not handed outside yet come first");
+    }
+}
+
+static void explain_elements(const struct tr_array_state *state, const struct tr_node *node,
+                             struct tr_buffer *text)
+{
+    uint32_t ended = state->succeeded + state->failed + state->aborted;
+    tr_buffer_print(text, "%u of %u elements have ended, %u live", ended, state->count,
+                    state->live);
+    if (state->failed > 0) {
+        tr_buffer_print(text, "; %u failed, and %u have to succeed", state->failed, state->needed);
+    }
+    explain_room(state, node, text);
+}
+
+int tr_explain_array(const struct tr_array_state *state, const struct tr_graph *graph,
+                     struct tr_buffer *text)
+{
+    if (state->workflow >= graph->workflow_count ||
+        state->node >= graph->workflows[state->workflow].node_count) {
+        return TR_MALFORMED;
+    }
+    const struct tr_node *node = &graph->workflows[state->workflow].nodes[state->node];
+    switch ((enum tri_array_step)state->step) {
+    case TRI_ARRAY_NEW:
+        tr_buffer_add_string(text, "it has not begun");
+        break;
+    case TRI_ARRAY_OPENING:
+        tr_buffer_add_string(text, "it reads its inputs, which lie elsewhere");
+        break;
+    case TRI_ARRAY_RUNNING:
+        explain_elements(state, node, text);
+        break;
+    case TRI_ARRAY_GATHERING:
+        tr_buffer_add_string(text, "it puts the outputs of its elements together");
+        break;
+    case TRI_ARRAY_ENDING:
+        tr_buffer_print(text, "it waits for the end of %u elements; then it is %s", state->live,
+                        tr_node_phase_word(state->ending));
+        break;
+    }
+    return text->error;
+}
+
+/* ---------------------------------------------------------------- workflow */
+
+static const struct tr_workflow *workflow_of(const struct tr_workflow_state *state,
+                                             const struct tr_graph *graph)
+{
+    return state->workflow < graph->workflow_count ? &graph->workflows[state->workflow] : NULL;
+}
+
+static bool is_full(const struct tr_workflow_state *state, const struct tr_workflow *workflow)
+{
+    return workflow->max_parallelism != 0 && state->running >= workflow->max_parallelism;
+}
+
+int tr_explain_workflow(const struct tr_workflow_state *state, const struct tr_graph *graph,
+                        struct tr_buffer *text)
+{
+    const struct tr_workflow *workflow = workflow_of(state, graph);
+    if (workflow == NULL) {
+        return TR_MALFORMED;
+    }
+    switch ((enum tri_stage)state->stage) {
+    case TRI_STAGE_GRAPH:
+        tr_buffer_print(text, "%u of its nodes run", state->running);
+        if (state->ready_first != 0 && is_full(state, workflow)) {
+            tr_buffer_print(text, "; others wait, since max_parallelism lets %u run at once",
+                            workflow->max_parallelism);
+        }
+        break;
+    case TRI_STAGE_DRAIN:
+        tr_buffer_print(text, "it waits for the end of %u nodes; then it is %s", state->running,
+                        tr_execution_phase_word(state->outcome));
+        break;
+    case TRI_STAGE_ON_FAILURE:
+        tr_buffer_print(text, "on_failure runs; then it is %s",
+                        tr_execution_phase_word(state->outcome));
+        break;
+    case TRI_STAGE_FINALLY:
+        tr_buffer_print(text, "finally runs; then it is %s",
+                        tr_execution_phase_word(state->outcome));
+        break;
+    }
+    return text->error;
+}
+
+/* ------------------------------------------------------------------- nodes */
+
+/* A look at a workflow's table; the page that was read last is kept. */
+struct look {
+    const struct tr_workflow_state *state;
+    const struct tr_explain_pages *pages;
+    const struct tr_workflow *workflow;
+    uint32_t page;
+    bool has_page;
+    struct tr_bytes bytes;
+};
+
+static int row_of(struct look *look, uint32_t node, struct tri_row *row)
+{
+    uint32_t page = node / TRI_ROWS_PER_PAGE;
+    size_t offset = node % TRI_ROWS_PER_PAGE * sizeof *row;
+    *row = (struct tri_row){0};
+    if (!look->has_page || look->page != page) {
+        int error = look->pages->page(look->pages->self, page, &look->bytes);
+        if (error != 0) {
+            return error;
+        }
+        look->page = page;
+        look->has_page = true;
+    }
+    if (look->bytes.size == 0) {
+        return 0;
+    }
+    if (look->bytes.size < offset + sizeof *row) {
+        return TR_MALFORMED;
+    }
+    memcpy(row, look->bytes.data + offset, sizeof *row);
+    return 0;
+}
+
+static bool has_not_begun(const struct tri_row *row)
+{
+    return row->phase == TR_NODE_PHASE_NOT_YET_STARTED && row->child == 0;
+}
+
+/* Names those that a node waits for; `goes_on`: one of them does now. */
+static int name_upstreams(struct look *look, const struct tr_node *node, struct tr_buffer *text,
+                          bool *goes_on)
+{
+    uint32_t named = 0;
+    uint32_t more = 0;
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < node->upstream_count; i++) {
+        struct tri_row row;
+        uint32_t upstream = look->workflow->upstream[node->upstream_first + i];
+        error = row_of(look, upstream, &row);
+        if (error != 0 || tri_row_is_done(&row)) {
+            continue;
+        }
+        *goes_on |= !has_not_begun(&row) || (row.flags & TRI_ROW_READY) != 0;
+        if (named == TR_EXPLAIN_UPSTREAMS_MAX) {
+            more++;
+            continue;
+        }
+        struct tr_text id = look->workflow->nodes[upstream].id;
+        tr_buffer_print(text, "%s%.*s", named++ == 0 ? "it waits for " : ", ", (int)id.size,
+                        id.data);
+    }
+    if (more > 0) {
+        tr_buffer_print(text, " and %u more", more);
+    }
+    return error;
+}
+
+/* What a node that has not begun waits for; `goes_on` as above. */
+static int explain_node(struct look *look, const struct tr_node *node, const struct tri_row *row,
+                        struct tr_buffer *text, bool *goes_on)
+{
+    if ((row->flags & TRI_ROW_READY) == 0) {
+        int error = name_upstreams(look, node, text, goes_on);
+        if (error == 0 && text->size == 0) {
+            *goes_on = true;
+            tr_buffer_add_string(text, "it is about to be told that it may begin");
+        }
+        return error;
+    }
+    *goes_on = true;
+    if (is_full(look->state, look->workflow)) {
+        tr_buffer_print(text, "it waits for max_parallelism: %u of %u nodes run",
+                        look->state->running, look->workflow->max_parallelism);
+    } else {
+        tr_buffer_add_string(text, "it is about to begin");
+    }
+    return 0;
+}
+
+int tr_explain_nodes(const struct tr_workflow_state *state, const struct tr_explain_pages *pages,
+                     const struct tr_graph *graph,
+                     int (*show)(void *self, const struct tr_node *node, struct tr_text text),
+                     void *self, uint32_t *behind)
+{
+    struct look look = {.state = state, .pages = pages, .workflow = workflow_of(state, graph)};
+    struct tr_buffer text;
+    int error = look.workflow == NULL ? TR_MALFORMED : 0;
+    *behind = 0;
+    tr_buffer_init(&text, 0);
+    for (uint32_t i = 0; error == 0 && i < look.workflow->order_count; i++) {
+        struct tri_row row;
+        bool goes_on = false;
+        const struct tr_node *node = &look.workflow->nodes[look.workflow->order[i]];
+        error = row_of(&look, look.workflow->order[i], &row);
+        if (error != 0 || !has_not_begun(&row) || node->kind == TR_NODE_START ||
+            node->kind == TR_NODE_END || node->role != TR_ROLE_GRAPH) {
+            continue;
+        }
+        tr_buffer_cut(&text, 0);
+        error = explain_node(&look, node, &row, &text, &goes_on);
+        if (error == 0 && goes_on) {
+            error = text.error != 0 ? text.error : show(self, node, tr_buffer_text(&text));
+        } else {
+            (*behind)++;
+        }
+    }
+    tr_buffer_fini(&text);
+    return error;
+}

@@ -1,0 +1,85 @@
+/*
+ * `troupe explain`: finds what is meant, and lets it be explained.
+ */
+#include "deploy/explain.h"
+
+#include "deploy/account.h"
+#include "deploy/browse.h"
+#include "deploy/commands.h"
+#include "schemas/error.h"
+
+/* Whether there is such a node; one that cannot be looked up is believed in. */
+static bool is_known(const struct tr_browse *browse, const struct tr_found *found)
+{
+    struct tr_account account;
+    struct tr_stop stop;
+    if (found->target.path.size == 0 ||
+        tr_account_open(browse->place.folder, &found->execution.row, &account) != 0) {
+        return true;
+    }
+    bool is_found = account.graph == NULL ||
+                    tr_route_find(&account.route, found->target.path, &stop) != TR_NOT_FOUND;
+    tr_account_fini(&account);
+    return is_found;
+}
+
+static enum tr_exit_status explain_found(const struct tr_browse *browse,
+                                         const struct tr_found *found, bool is_live)
+{
+    const struct tr_invocation *invocation = browse->invocation;
+    const struct tr_execution *row = &found->execution.row;
+    struct tr_explain_request request = {.reader = browse->reader,
+                                         .folder = browse->place.folder,
+                                         .execution = row,
+                                         .target = &found->target,
+                                         .is_live = is_live,
+                                         .now_ms = browse->now_ms,
+                                         .output = invocation->output,
+                                         .is_verbose = invocation->is_verbose,
+                                         .stream = stdout};
+    if (!is_known(browse, found)) {
+        return tr_command_mistake(invocation->command,
+                                  "%.*s has no node '%.*s'; `troupe get %.*s` shows all",
+                                  (int)row->name.size, row->name.data, (int)found->target.path.size,
+                                  found->target.path.data, (int)row->name.size, row->name.data);
+    }
+    int error = tr_explain_write(&request);
+    return error == 0 ? TR_EXIT_DONE : tr_browse_failed(browse, error);
+}
+
+static enum tr_exit_status run(const struct tr_invocation *invocation)
+{
+    struct tr_browse browse;
+    struct tr_found found;
+    enum tr_exit_status status = tr_browse_open(invocation, &browse);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    /* Asked before anything is read: an engine may leave when it has nothing more to do. */
+    bool is_live = tr_browse_is_live(&browse);
+    int error = tr_reader_refresh(browse.reader);
+    status = error == 0 ? tr_browse_find(&browse, invocation->arguments.words[0], &found)
+                        : tr_browse_failed(&browse, error);
+    if (status == TR_EXIT_DONE) {
+        status = explain_found(&browse, &found, is_live);
+        tr_found_fini(&found);
+    }
+    tr_browse_close(&browse);
+    return status;
+}
+
+const struct tr_command tr_command_explain = {
+    .name = "explain",
+    .summary = "say what anything waits for, or why it failed",
+    .words = "EXEC[/NODE[[ELEMENT]]]",
+    .text = "Of what has not ended: what each node and element waits for. Of what has failed: the\n"
+            "causes, down to the attempt. Of elements that wait for the same a few stand for all.",
+    .examples = "  troupe explain @last\n"
+                "  troupe explain 'fan-out/squares[17]'",
+    .outputs = "text|json|yaml",
+    .has_store = true,
+    .completes = TR_COMPLETES_EXECUTIONS,
+    .words_min = 1,
+    .words_max = 1,
+    .run = run,
+};

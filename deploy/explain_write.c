@@ -1,0 +1,445 @@
+/*
+ * Writing explanations: a line for each actor that waits, one for each node that has not begun,
+ * and the chain of causes of what has failed.
+ *
+ * Whoever has not ended has something outstanding that will wake it, or this says that it has not
+ * (law 13).
+ */
+#include <string.h>
+
+#include "actors/engine.h"
+#include "actors/workflow.h"
+#include "deploy/account.h"
+#include "deploy/causes.h"
+#include "deploy/explain.h"
+#include "deploy/screen.h"
+#include "deploy/show.h"
+#include "deploy/waiting.h"
+#include "schemas/error.h"
+
+/* Kinds of waits of elements that are told apart. */
+#define CLASSES 256
+
+/* One explanation on its way. */
+struct explaining {
+    const struct tr_explain_request *request;
+    struct tr_document document;
+    bool has_document;
+    const struct tr_graph *graph;
+    struct tr_waiting waiting;
+    struct tr_text path;     /* of the workflow whose nodes are being shown */
+    uint64_t element;        /* and its own, if it is one */
+    uint32_t shown;          /* nodes of it */
+    uint32_t written;        /* lines in all */
+    uint32_t hidden;         /* nodes and elements that are not shown */
+    uint32_t alike[CLASSES]; /* elements of the array that is being shown, by what they wait for */
+    struct tr_text alike_path;
+    bool *hides; /* of each actor: neither it nor what is below it is shown */
+    int error;
+};
+
+/* ------------------------------------------------------------------------- one line */
+
+static void write_line(struct explaining *explaining, struct tr_text path, uint64_t element,
+                       struct tr_text text, bool is_stuck)
+{
+    FILE *stream = explaining->request->stream;
+    explaining->written++;
+    if (explaining->has_document) {
+        tr_document_begin_map(&explaining->document, NULL);
+        tr_document_text(&explaining->document, "node", path);
+        tr_document_element(&explaining->document, "element", element);
+        tr_document_text(&explaining->document, "text", text);
+        tr_document_bool(&explaining->document, "is_stuck", is_stuck);
+        tr_document_end(&explaining->document);
+        return;
+    }
+    struct tr_buffer line;
+    tr_buffer_init(&line, 0);
+    tr_line_print(text, 0, &line);
+    fprintf(stream, "  %.*s", (int)path.size, path.data);
+    if (element != TR_ELEMENT_NONE) {
+        fprintf(stream, "[%llu]", (unsigned long long)element);
+    }
+    fprintf(stream, "%s%.*s\n", path.size > 0 ? ": " : "", (int)line.size, (const char *)line.data);
+    tr_buffer_fini(&line);
+}
+
+/* ------------------------------------------------------------------- words for actors */
+
+static int explain_services(struct explaining *explaining, const struct tr_waiter *waiter,
+                            uint8_t step, struct tr_buffer *text, bool *is_known)
+{
+    struct tr_buffer more;
+    struct tr_waiting *waiting = &explaining->waiting;
+    bool is_token = step == TR_STEP_TOKEN;
+    struct tr_waiting_service *service = is_token ? &waiting->resources : &waiting->catalog;
+    struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &service->pages};
+    int error = TR_NOT_FOUND;
+    tr_buffer_init(&more, 0);
+    if (service->state != NULL) {
+        error = is_token ? tr_explain_request(service->state, &pages, waiter->key,
+                                              explaining->request->now_ms, &more)
+                         : tr_explain_cache(service->state, &pages, waiter->key, &more);
+    }
+    *is_known = error == 0;
+    if (error == 0) {
+        tr_buffer_cut(text, 0); /* it says the same, and more */
+        tr_buffer_add_text(text, tr_buffer_text(&more));
+    }
+    tr_buffer_fini(&more);
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
+static int explain_task(struct explaining *explaining, const struct tr_waiter *waiter,
+                        struct tr_buffer *text, bool *has_event)
+{
+    const struct tr_task_state *state = waiter->state;
+    struct tr_waiting_pages own = tr_waiting_pages(&explaining->waiting, waiter->key);
+    struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
+    uint64_t now_ms = explaining->request->now_ms;
+    int error = tr_explain_task(state, &pages, now_ms, text);
+    if (error == 0 && (state->step == TR_STEP_TOKEN || state->step == TR_STEP_RESERVE)) {
+        bool is_known = false;
+        error = explain_services(explaining, waiter, state->step, text, &is_known);
+        *has_event |= is_known;
+    }
+    if (error == 0 && state->step == TR_STEP_RUN) {
+        tr_buffer_add_string(text, "; since ");
+        tr_span_print(tr_took_ms(state->attempt_created_ms, state->attempt_started_ms, 0, now_ms),
+                      text);
+    }
+    return error;
+}
+
+static int explain_behaviour(struct explaining *explaining, const struct tr_waiter *waiter,
+                             struct tr_buffer *text, bool *has_event)
+{
+    const struct tr_graph *graph = explaining->graph;
+    if (waiter->state == NULL) {
+        tr_buffer_add_string(text, "its state cannot be read by this program");
+        return 0;
+    }
+    if (waiter->behaviour == tr_task_behaviour.id) {
+        return explain_task(explaining, waiter, text, has_event);
+    }
+    if (graph == NULL) {
+        tr_buffer_add_string(text, "its definition cannot be read");
+        return 0;
+    }
+    return waiter->behaviour == tr_array_behaviour.id
+               ? tr_explain_array(waiter->state, graph, text)
+               : tr_explain_workflow(waiter->state, graph, text);
+}
+
+/* What is wrong with an actor itself. */
+static void explain_trouble(const struct tr_waiter *waiter, bool is_stuck, struct tr_buffer *text)
+{
+    if (waiter->is_quarantined) {
+        tr_buffer_add_string(text, "; it is quarantined: one message has failed it twice, and a "
+                                   "person has to decide");
+    } else if (waiter->is_backing_off) {
+        tr_buffer_add_string(text, "; it has failed, and is to be restarted");
+    } else if (is_stuck) {
+        tr_buffer_print(text,
+                        "; STUCK: nothing is outstanding that would wake it (actor %llu/%llu): "
+                        "that is a fault of the engine",
+                        (unsigned long long)waiter->key.group,
+                        (unsigned long long)waiter->key.serial);
+    }
+}
+
+/* ---------------------------------------------------------------------- what is shown */
+
+/* Whether something of a path is meant. */
+static bool is_meant(const struct explaining *explaining, struct tr_text path, uint64_t element)
+{
+    const struct tr_target *target = explaining->request->target;
+    if (path.size < target->path.size || target->path.size == 0) {
+        return target->path.size == 0;
+    }
+    if (memcmp(path.data, target->path.data, target->path.size) != 0) {
+        return false;
+    }
+    if (path.size == target->path.size) {
+        return target->element == TR_ELEMENT_NONE || target->element == element;
+    }
+    struct tr_text rest = {.data = path.data + target->path.size,
+                           .size = path.size - target->path.size};
+    char of_element[32];
+    int size =
+        snprintf(of_element, sizeof of_element, "[%llu]/", (unsigned long long)target->element);
+    return target->element == TR_ELEMENT_NONE
+               ? rest.data[0] == '/' || rest.data[0] == '['
+               : rest.size > (size_t)size && memcmp(rest.data, of_element, (size_t)size) == 0;
+}
+
+/* What an element waits for, as a number. */
+static uint32_t class_of(const struct tr_waiter *waiter)
+{
+    if (waiter->behaviour != tr_task_behaviour.id || waiter->state == NULL) {
+        return CLASSES - 1;
+    }
+    const struct tr_task_state *state = waiter->state;
+    return (state->step * 16U + state->task_phase % 16U) % (CLASSES - 1);
+}
+
+/* Whether an element is one of many that wait for the same, and enough are shown. */
+static bool is_one_of_many(struct explaining *explaining, const struct tr_waiter *waiter)
+{
+    bool is_named = explaining->request->target->element != TR_ELEMENT_NONE;
+    if (waiter->element == TR_ELEMENT_NONE || is_named || explaining->request->is_verbose) {
+        return false;
+    }
+    if (!tr_text_equal(explaining->alike_path, waiter->path)) {
+        memset(explaining->alike, 0, sizeof explaining->alike);
+        explaining->alike_path = waiter->path;
+    }
+    return ++explaining->alike[class_of(waiter)] > TR_EXPLAIN_ALIKE;
+}
+
+static int show_actor(struct explaining *explaining, const struct tr_waiter *waiter)
+{
+    struct tr_buffer text;
+    bool has_event = waiter->events > 0 || waiter->is_backing_off;
+    tr_buffer_init(&text, 0);
+    int error = explain_behaviour(explaining, waiter, &text, &has_event);
+    bool is_stuck = waiter->is_quarantined || !has_event;
+    explain_trouble(waiter, is_stuck, &text);
+    error = error != 0 ? error : text.error;
+    if (error == 0) {
+        write_line(explaining, waiter->path, waiter->element, tr_buffer_text(&text), is_stuck);
+    }
+    tr_buffer_fini(&text);
+    return error;
+}
+
+/* ------------------------------------------------------------------- nodes that wait */
+
+static int show_node(void *self, const struct tr_node *node, struct tr_text text)
+{
+    struct explaining *explaining = self;
+    struct tr_buffer path;
+    tr_buffer_init(&path, 0);
+    tr_buffer_add_text(&path, explaining->path);
+    if (explaining->element != TR_ELEMENT_NONE) {
+        tr_buffer_print(&path, "[%llu]", (unsigned long long)explaining->element);
+    }
+    tr_buffer_add_string(&path, path.size > 0 ? "/" : "");
+    tr_buffer_add_text(&path, node->id);
+    int error = path.error;
+    if (error == 0 && is_meant(explaining, tr_buffer_text(&path), TR_ELEMENT_NONE)) {
+        if (explaining->request->is_verbose || explaining->shown < TR_EXPLAIN_NODES) {
+            explaining->shown++;
+            write_line(explaining, tr_buffer_text(&path), TR_ELEMENT_NONE, text, false);
+        } else {
+            explaining->hidden++;
+        }
+    }
+    tr_buffer_fini(&path);
+    return error;
+}
+
+/* What the nodes of a workflow wait for that have not begun. */
+static int show_nodes(struct explaining *explaining, const struct tr_waiter *waiter)
+{
+    const struct tr_workflow_state *state = waiter->state;
+    struct tr_waiting_pages own = tr_waiting_pages(&explaining->waiting, waiter->key);
+    struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
+    uint32_t behind = 0;
+    if (waiter->behaviour != tr_workflow_behaviour.id || state == NULL ||
+        explaining->graph == NULL || state->stage != TRI_STAGE_GRAPH) {
+        return 0;
+    }
+    explaining->path = waiter->path;
+    explaining->element = waiter->element;
+    explaining->shown = 0;
+    int error = tr_explain_nodes(state, &pages, explaining->graph, show_node, explaining, &behind);
+    if (error == 0 && behind > 0 && is_meant(explaining, waiter->path, waiter->element)) {
+        char words[64];
+        int size = snprintf(words, sizeof words, "%u more %s behind these", behind,
+                            behind == 1 ? "node waits" : "nodes wait");
+        write_line(explaining, waiter->path, waiter->element,
+                   (struct tr_text){.data = words, .size = (size_t)size}, false);
+    }
+    return error;
+}
+
+static int show_waiting(struct explaining *explaining)
+{
+    struct tr_waiting *waiting = &explaining->waiting;
+    int error = 0;
+    explaining->hides = tr_arena_array(&waiting->arena, waiting->count + 1, sizeof(bool));
+    if (explaining->hides == NULL) {
+        return waiting->arena.error;
+    }
+    for (uint32_t i = 0; error == 0 && i < waiting->count; i++) {
+        const struct tr_waiter *waiter = &waiting->items[i];
+        bool is_below_hidden =
+            waiter->parent != TR_WAITING_NONE && explaining->hides[waiter->parent];
+        bool is_hidden = is_below_hidden || is_one_of_many(explaining, waiter);
+        explaining->hides[i] = is_hidden;
+        bool is_wanted = is_meant(explaining, waiter->path, waiter->element);
+        explaining->hidden += is_wanted && is_hidden && !is_below_hidden ? 1 : 0;
+        if (!is_hidden && is_wanted) {
+            error = show_actor(explaining, waiter);
+        }
+        error = error != 0 || is_hidden ? error : show_nodes(explaining, waiter);
+    }
+    return error;
+}
+
+/* -------------------------------------------------------------------------- causes */
+
+static void write_cause(struct tr_document *document, const struct tr_cause *cause)
+{
+    tr_document_begin_map(document, NULL);
+    tr_document_text(document, "node", cause->path);
+    tr_document_element(document, "element", cause->element);
+    if (cause->is_attempt) {
+        tr_document_number(document, "attempt", cause->attempt);
+    } else {
+        tr_document_null(document, "attempt");
+    }
+    tr_document_text(document, "phase", cause->phase);
+    tr_document_text(document, "code", cause->code);
+    tr_document_text(document, "message", cause->message);
+    tr_document_text(document, "folder", cause->folder);
+    tr_document_end(document);
+}
+
+static void print_cause(FILE *stream, const struct tr_cause *cause, bool is_first)
+{
+    struct tr_buffer line;
+    tr_buffer_init(&line, 0);
+    if (cause->path.size > 0) {
+        tr_buffer_print(&line, "%s%.*s", is_first ? "" : "because ", (int)cause->path.size,
+                        cause->path.data);
+    }
+    if (cause->element != TR_ELEMENT_NONE) {
+        tr_buffer_print(&line, "[%llu]", (unsigned long long)cause->element);
+    }
+    if (cause->is_attempt) {
+        tr_buffer_print(&line, "@%u", cause->attempt);
+    }
+    tr_buffer_print(&line, "%s%.*s", line.size > 0 ? " " : "it ", (int)cause->phase.size,
+                    cause->phase.data);
+    tr_buffer_add_string(&line, cause->code.size > 0 ? ": " : "");
+    tr_line_print(cause->code, 0, &line);
+    tr_buffer_add_string(&line, cause->message.size > 0 ? ": " : "");
+    tr_line_print(cause->message, 0, &line);
+    if (cause->folder.size > 0) {
+        tr_buffer_print(&line, " (its files are in %.*s)", (int)cause->folder.size,
+                        cause->folder.data);
+    }
+    fprintf(stream, "  %.*s\n", (int)line.size, (const char *)line.data);
+    tr_buffer_fini(&line);
+}
+
+static int show_causes(struct explaining *explaining)
+{
+    struct tr_causes causes;
+    const struct tr_explain_request *request = explaining->request;
+    int error = tr_causes_read(request->reader, request->execution, request->target, &causes);
+    if (error != 0) {
+        return error;
+    }
+    for (uint32_t i = 0; i < causes.count; i++) {
+        if (explaining->has_document) {
+            write_cause(&explaining->document, &causes.items[i]);
+        } else {
+            print_cause(request->stream, &causes.items[i], i == 0);
+        }
+    }
+    tr_causes_fini(&causes);
+    return 0;
+}
+
+/* ------------------------------------------------------------------------- all of it */
+
+static bool has_ended(const struct tr_execution *row)
+{
+    return tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
+}
+
+/* Of an execution that goes badly; of a node that does not wait for anything any more. */
+static bool has_causes(const struct explaining *explaining)
+{
+    bool has_target = explaining->request->target->path.size > 0;
+    return has_target ? explaining->written == 0
+                      : explaining->request->execution->phase >= TR_EXECUTION_FAILING;
+}
+
+static void print_head(const struct explaining *explaining)
+{
+    const struct tr_explain_request *request = explaining->request;
+    const struct tr_execution *row = request->execution;
+    struct tr_buffer span;
+    tr_buffer_init(&span, 0);
+    tr_span_print(tr_took_ms(row->created_ms, row->started_ms, row->ended_ms, request->now_ms),
+                  &span);
+    fprintf(request->stream, "%.*s  %s %s %.*s\n", (int)row->name.size, row->name.data,
+            tr_execution_phase_word(row->phase), has_ended(row) ? "after" : "since", (int)span.size,
+            (const char *)span.data);
+    tr_buffer_fini(&span);
+    if (!has_ended(row) && !request->is_live) {
+        fprintf(request->stream, "  no engine runs on %s: nothing goes on until `troupe resume`\n",
+                request->folder);
+    }
+}
+
+static int print_text(struct explaining *explaining)
+{
+    const struct tr_explain_request *request = explaining->request;
+    print_head(explaining);
+    int error = show_waiting(explaining);
+    if (explaining->hidden > 0) {
+        fprintf(request->stream, "  and %u more are like these; -v shows all\n",
+                explaining->hidden);
+    }
+    error = error == 0 && has_causes(explaining) ? show_causes(explaining) : error;
+    return error;
+}
+
+static int write_document(struct explaining *explaining)
+{
+    const struct tr_explain_request *request = explaining->request;
+    struct tr_document *document = &explaining->document;
+    tr_document_init(document, request->stream, request->output);
+    tr_document_begin_map(document, NULL);
+    tr_document_text(document, "execution", request->execution->name);
+    tr_document_text(document, "phase",
+                     tr_text_of(tr_execution_phase_word(request->execution->phase)));
+    tr_document_bool(document, "is_live", request->is_live);
+    tr_document_begin_list(document, "waiting");
+    int error = show_waiting(explaining);
+    tr_document_end(document);
+    tr_document_number(document, "hidden", explaining->hidden);
+    tr_document_begin_list(document, "causes");
+    error = error == 0 && has_causes(explaining) ? show_causes(explaining) : error;
+    tr_document_end(document);
+    tr_document_end(document);
+    tr_document_fini(document);
+    return error;
+}
+
+int tr_explain_write(const struct tr_explain_request *request)
+{
+    struct tr_account account; /* for the graph alone */
+    struct explaining explaining = {
+        .request = request,
+        .has_document = request->output == TR_OUTPUT_JSON || request->output == TR_OUTPUT_YAML,
+    };
+    int error = tr_account_open(request->folder, request->execution, &account);
+    if (error == 0) {
+        explaining.graph = account.graph;
+        error =
+            tr_waiting_read(request->reader, request->execution->execution, &explaining.waiting);
+    }
+    if (error == 0) {
+        error = explaining.has_document ? write_document(&explaining) : print_text(&explaining);
+        tr_waiting_fini(&explaining.waiting);
+    }
+    tr_account_fini(&account);
+    return error;
+}

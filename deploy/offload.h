@@ -1,0 +1,28 @@
+/*
+ * Large values before a launch: what is larger than messages carry is written to the store's blobs,
+ * and the slot in its place says where it lies (actors/value.h). For the command's own thread; the
+ * engine of the store may be this process or another one.
+ */
+#ifndef TR_DEPLOY_OFFLOAD_H
+#define TR_DEPLOY_OFFLOAD_H
+
+#include "actors/graph/graph.h"
+
+/* Why it could not be done, in words. */
+#define TR_OFFLOAD_EXPLAIN_BYTES 512
+
+/* What the inputs of one launch may have together, where the largest already lie elsewhere. */
+#define TR_LAUNCH_INPUTS_BYTES_MAX (512U << 10)
+
+/*
+ * Takes large literals of nodes and launch plans out of the graph, whose hash changes with that,
+ * and large inputs out of their list. Without large ones nothing is opened or written. TR_LIMIT
+ * (more than TR_LAUNCH_INPUTS_BYTES_MAX in small values), TR_STORE_FULL, TR_SYSTEM, TR_MEMORY.
+ */
+TR_MUST_USE int tr_offload(const char *store_folder, struct tr_graph *graph,
+                           struct tr_buffer *inputs, char *explain);
+
+/* The same for a list of slots alone. */
+TR_MUST_USE int tr_offload_slots(const char *store_folder, struct tr_buffer *slots, char *explain);
+
+#endif
