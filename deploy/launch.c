@@ -16,7 +16,7 @@
 
 #define RANDOM_LETTERS 5
 
-/* How long an abort waits to be kept, which a full disk can hinder: the door is closed meanwhile. */
+/* How long an abort waits to be kept. With a full disk that is all of it, and the door is shut. */
 #define ABORT_MS_MAX 2000
 
 /* An order whose graph is on the shelf. */
