@@ -16,6 +16,9 @@
 
 #define RANDOM_LETTERS 5
 
+/* How long an abort waits to be kept. With a full disk that is all of it, and the door is shut. */
+#define ABORT_MS_MAX 2000
+
 /* An order whose graph is on the shelf. */
 struct begun {
     const struct tr_order *order;
@@ -210,4 +213,13 @@ int tr_live_abort(struct tr_live *live, uint64_t execution, struct tr_text cause
     struct tr_node_abort abort = {
         .phase = TR_NODE_PHASE_ABORTED, .cause = cause, .is_hard = is_hard};
     return tr_host_tell(live->host, tr_group_root(execution), &tr_node_abort_schema, &abort);
+}
+
+int tr_live_abort_kept(struct tr_live *live, uint64_t execution, struct tr_text cause, bool is_hard)
+{
+    struct tr_node_abort abort = {
+        .phase = TR_NODE_PHASE_ABORTED, .cause = cause, .is_hard = is_hard};
+    int error = tr_host_ask(live->host, tr_group_root(execution), &tr_node_abort_schema, &abort,
+                            ABORT_MS_MAX, NULL, NULL);
+    return error == TR_NO_ACTOR ? 0 : error; /* it has ended meanwhile */
 }

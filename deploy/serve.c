@@ -164,7 +164,7 @@ static int on_stop(struct tr_serve *serve, const struct tri_peer *peer,
     struct tr_stop_execution stop;
     int error = tr_stop_execution_unpack(request->body, request->version, &stop);
     if (error == 0) {
-        error = tr_live_abort(serve->live, stop.execution, stop.cause, stop.is_hard);
+        error = tr_live_abort_kept(serve->live, stop.execution, stop.cause, stop.is_hard);
     }
     if (error == 0) {
         finish(serve, peer, 0, "");
