@@ -3,8 +3,8 @@
  *
  *     bench_engine [--size N] [--milliseconds M] [--only FIGURE]
  *
- * Here are the arrays of N elements that do nothing, and the table of all figures; engine/flow.c has
- * whole executions, engine/program.c what people start.
+ * Here are the arrays of N elements that do nothing, and the table of all figures; engine/flow.c
+ * has whole executions, engine/program.c what people start.
  *
  * `array_seconds`: from the node_start of a map over a list of N numbers, which lies in a blob, to
  * its node_ended with all outputs gathered into another blob. Each element is a task that gives

@@ -1,9 +1,9 @@
 /*
- * What the parts of bench_engine share: the run in hand, the clock, the line of a figure, and a host
- * with the engine's actors in it.
+ * What the parts of bench_engine share: the run in hand, the clock, the line of a figure, and a
+ * host with the engine's actors in it.
  */
-#ifndef TR_BENCH_ENGINE_BENCH_H
-#define TR_BENCH_ENGINE_BENCH_H
+#ifndef TR_TESTS_BENCH_ENGINE_BENCH_H
+#define TR_TESTS_BENCH_ENGINE_BENCH_H
 
 #include <stdio.h>
 #include <stdlib.h>

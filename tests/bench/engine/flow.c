@@ -116,7 +116,7 @@ static const struct tr_behaviour *const behaviours[] = {
 
 /* ------------------------------------------------- a task with an effect outside */
 
-/* Asks the files service for a document that is not there: a call, and next to no work behind it. */
+/* Asks the files service for a document that is not there: a call with next to no work. */
 static int outside_handle(struct tr_task_context *task, void *state,
                           const struct tr_task_event *event, struct tr_transition *transition)
 {
