@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "deploy/exchange.h"
+#include "deploy/executions.h"
 #include "deploy/graphs.h"
 #include "deploy/signals.h"
 #include "plugins/registry.h"
 #include "runtime/host/host.h"
-#include "runtime/journal/reader.h"
 #include "runtime/memory.h"
 #include "schemas/history.h"
 #include "schemas/history_views.h"
@@ -106,10 +106,7 @@ static int need_graph(void *self, const void *value)
 static int read_needs(struct needs *needs)
 {
     struct tr_reader *reader;
-    struct tr_reader_options options = {.folder = needs->live->folder,
-                                        .records = tr_history_schemas,
-                                        .record_count = tr_history_schema_count};
-    int error = tr_reader_open(&options, needs->explain, &reader);
+    int error = tr_live_read(needs->live, needs->explain, &reader);
     if (error != 0) {
         return error;
     }
@@ -126,7 +123,7 @@ static int read_needs(struct needs *needs)
     if (error != 0 && needs->explain[0] == '\0') {
         snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
     }
-    tr_reader_close(reader);
+    tr_live_read_end(needs->live);
     return error;
 }
 
@@ -311,6 +308,7 @@ void tr_live_close(struct tr_live *live)
         return;
     }
     tri_endpoint_close(live->door);
+    tr_reader_close(live->reader); /* before the store's end: the last one tidies its log up */
     tr_host_free(live->host);
     if (live->engine != NULL) {
         tr_shelf_fini(&live->engine->shelf);
@@ -352,6 +350,24 @@ int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_tex
         *launcher = wanted.ref;
     }
     return error;
+}
+
+int tr_live_read(struct tr_live *live, char *explain, struct tr_reader **reader)
+{
+    int error = live->reader == NULL ? tr_history_open(live->folder, explain, &live->reader)
+                                     : tr_reader_refresh(live->reader);
+    if (error != 0) {
+        tr_reader_close(live->reader);
+        live->reader = NULL;
+        return error;
+    }
+    *reader = live->reader;
+    return 0;
+}
+
+void tr_live_read_end(struct tr_live *live)
+{
+    tr_reader_let_go(live->reader);
 }
 
 int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)

@@ -133,12 +133,12 @@ static void look_at_store(struct attending *attending)
 /* ----------------------------------------------------------------------------- ends */
 
 /* How many executions have not ended. */
-static int count_unfinished(const struct tr_live *live, uint64_t *count)
+static int count_unfinished(struct tr_live *live, uint64_t *count)
 {
     struct tr_reader *reader;
     struct tr_reader_filter filters[TR_EXECUTION_PHASE_COUNT];
     size_t filter_count = 0;
-    int error = tr_history_open(live->folder, NULL, &reader);
+    int error = tr_live_read(live, NULL, &reader);
     if (error != 0) {
         return error;
     }
@@ -150,7 +150,7 @@ static int count_unfinished(const struct tr_live *live, uint64_t *count)
     struct tr_reader_query query = {
         .record = &tr_execution_schema, .filters = filters, .filter_count = filter_count};
     error = tr_reader_count(reader, &query, count);
-    tr_reader_close(reader);
+    tr_live_read_end(live);
     return error;
 }
 
@@ -170,14 +170,29 @@ static bool has_ended(struct attending *attending)
     return count_unfinished(attending->live, &count) == 0 && count == 0;
 }
 
+/* What came of it, by the reader that is there. */
+static enum tr_exit_status print_result(struct attending *attending)
+{
+    struct tr_live *live = attending->live;
+    struct tr_reader *reader;
+    if (tr_live_read(live, NULL, &reader) != 0) {
+        reader = NULL;
+    }
+    enum tr_exit_status status =
+        tr_result_print(attending->invocation, live->folder, reader, attending->execution);
+    if (reader != NULL) {
+        tr_live_read_end(live);
+    }
+    return status;
+}
+
 static void finish(struct attending *attending)
 {
     attending->is_over = true;
     attending->status = TR_EXIT_DONE;
     if (attending->execution != 0) {
         tr_follow_finish(attending->follow);
-        attending->status =
-            tr_result_print(attending->invocation, attending->live->folder, attending->execution);
+        attending->status = print_result(attending);
         (void)fflush(stdout);
     }
     size_t followers = tr_serve_followers(attending->serve);

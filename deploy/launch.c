@@ -74,15 +74,17 @@ static int look_up(struct tr_live *live, const struct begun *begun,
 {
     struct tr_reader *reader;
     char explain[TRI_STORE_EXPLAIN_BYTES];
-    int error = tr_history_open(live->folder, explain, &reader);
+    explain[0] = '\0';
+    int error = tr_live_read(live, explain, &reader);
     if (error != 0) {
-        snprintf(outcome->message, sizeof outcome->message, "%s", explain);
+        snprintf(outcome->message, sizeof outcome->message, "%s",
+                 explain[0] != '\0' ? explain : tr_error_text(error));
         return error;
     }
     struct tr_execution_copy copy;
     error = tr_execution_named(reader, begun->graph->project, begun->graph->domain,
                                tr_text_of(outcome->name), &copy);
-    tr_reader_close(reader);
+    tr_live_read_end(live);
     if (error == TR_NOT_FOUND) {
         return 0;
     }
