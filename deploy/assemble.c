@@ -20,10 +20,7 @@
 #include "schemas/history.h"
 #include "schemas/history_views.h"
 
-/* Retries of failures that are not the task's fault (Flyte's default). */
-#define SYSTEM_RETRIES 3
-
-static const struct tr_behaviour *const behaviours[] = {
+const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
     &tr_launcher_behaviour, &tr_workflow_behaviour,  &tr_task_behaviour,
     &tr_array_behaviour,    &tr_resources_behaviour, &tr_catalog_behaviour,
 };
@@ -152,8 +149,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
     struct tr_host_options host = {
         .durability = options->durability,
         .folder = live->folder,
-        .behaviours = behaviours,
-        .behaviour_count = TR_COUNT_OF(behaviours),
+        .behaviours = tr_live_behaviours,
+        .behaviour_count = TR_LIVE_BEHAVIOURS,
         .records = tr_history_schemas,
         .record_count = tr_history_schema_count,
         .views = &tr_history_views,
@@ -272,7 +269,7 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     live->engine->plugins = tr_plugins;
     live->engine->plugin_count = tr_plugin_count;
     live->engine->store_folder = live->folder;
-    live->engine->system_retries = SYSTEM_RETRIES;
+    live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     error = run_host(live, options, explain);
     return error != 0 ? error : open_doors(live, explain);
 }

@@ -9,6 +9,7 @@
 #include "actors/graph/pack.h"
 #include "actors/value.h"
 #include "deploy/launch.h"
+#include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
 #include "runtime/memory.h"
 #include "schemas/request.h"
@@ -31,6 +32,7 @@ struct tr_serve {
     struct follower followers[TR_SERVE_FOLLOWERS_MAX];
     size_t follower_count;
     struct tr_serve_taps taps;
+    struct tr_serve_records records;
 };
 
 /*
@@ -258,6 +260,23 @@ static int on_open_tap(struct tr_serve *serve, const struct tri_peer *peer,
     return 0;
 }
 
+static int on_open_recording(struct tr_serve *serve, const struct tri_peer *peer,
+                             const struct tri_request *request)
+{
+    struct tr_open_recording open;
+    int error = tr_open_recording_unpack(request->body, request->version, &open);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_serve_record_open(&serve->records, serve->live, peer, &open);
+    if (error != 0) {
+        finish(serve, peer, error,
+               error == TR_LIMIT ? "as many recordings are made as may be at once"
+                                 : tr_error_text(error));
+    }
+    return 0;
+}
+
 /* ------------------------------------------------------------------ all of them */
 
 /* What a request is answered by; an error is the last answer. */
@@ -273,6 +292,7 @@ static const struct {
     {&tr_list_actors_schema, on_list_actors},
     {&tr_list_metrics_schema, on_list_metrics},
     {&tr_open_tap_schema, on_open_tap},
+    {&tr_open_recording_schema, on_open_recording},
 };
 
 static void act(struct tr_serve *serve, const struct tri_peer *peer,
@@ -330,11 +350,12 @@ void tr_serve_step(struct tr_serve *serve)
     }
     tend_followers(serve);
     tr_serve_taps_step(&serve->taps, serve->live);
+    tr_serve_records_step(&serve->records, serve->live);
 }
 
 uint32_t tr_serve_timeout_ms(const struct tr_serve *serve)
 {
-    return serve->taps.count > 0 ? TR_TAP_LOOK_MS : TIMEOUT_MS;
+    return serve->taps.count + serve->records.count > 0 ? TR_TAP_LOOK_MS : TIMEOUT_MS;
 }
 
 size_t tr_serve_followers(const struct tr_serve *serve)
@@ -357,6 +378,7 @@ void tr_serve_free(struct tr_serve *serve)
 {
     if (serve != NULL) {
         tr_serve_taps_fini(&serve->taps);
+        tr_serve_records_fini(&serve->records, serve->live);
         tr_free(serve);
     }
 }
