@@ -1,6 +1,7 @@
 /*
  * What tasks, arrays and workflows wait for, in words: from their committed states, and where they
- * wait for others, from theirs. Pure functions, for commands that read a store beside a live engine or without one.
+ * wait for others, from theirs. Pure functions, for commands that read a store beside a live engine
+ * or without one.
  *
  *     tr_explain_task      where it stands: "waits to be tried again, at 2026-…: …"
  *     tr_explain_request   what is in the way of its token: "8 of 8 slots of 'process' are in use…"

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "actors/exchange.h"
 #include "actors/task.h"
 
 /* The plugin's timers carry their attempt, so that one of an attempt before is known as such. */
@@ -200,6 +201,44 @@ static int api_failure_json(struct tr_task_context *side, struct tr_text json,
     return noted(task, tri_failure_from_json(task, json, transition));
 }
 
+/* Makes a plan in the handling's memory. */
+static int keep_plan(struct tri_task *task, struct tr_buffer *plan, int error, struct tr_bytes *out)
+{
+    struct tr_bytes kept = {0};
+    if (error == 0) {
+        kept = tr_arena_bytes(&task->arena, tr_buffer_bytes(plan));
+        error = task->arena.error;
+    }
+    tr_buffer_fini(plan);
+    if (error == 0) {
+        *out = kept;
+    }
+    return error == TR_MEMORY ? noted(task, error) : error;
+}
+
+static int api_inputs_plan(struct tr_task_context *side, struct tr_bytes *out)
+{
+    struct tri_task *task = behind(side);
+    struct tr_buffer plan;
+    struct tr_bytes inputs;
+    tr_buffer_init(&plan, TR_MESSAGE_BYTES_MAX);
+    int error = tri_task_inputs(task, &inputs);
+    if (error == 0) {
+        error = tr_exchange_plan_inputs(&task->task->interface.inputs, inputs, &plan);
+    }
+    return keep_plan(task, &plan, error, out);
+}
+
+static int api_outputs_plan(struct tr_task_context *side, struct tr_text folder,
+                            struct tr_bytes *out)
+{
+    struct tri_task *task = behind(side);
+    struct tr_buffer plan;
+    tr_buffer_init(&plan, TR_MESSAGE_BYTES_MAX);
+    int error = tr_exchange_plan_outputs(&task->task->interface.outputs, folder, &plan);
+    return keep_plan(task, &plan, error, out);
+}
+
 const struct tr_task_api tri_task_api = {
     .abi = TR_PLUGIN_ABI,
     .now_ms = api_now_ms,
@@ -221,4 +260,6 @@ const struct tr_task_api tri_task_api = {
     .input = api_input,
     .output = api_output,
     .failure_json = api_failure_json,
+    .inputs_plan = api_inputs_plan,
+    .outputs_plan = api_outputs_plan,
 };

@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "deploy/exchange.h"
 #include "deploy/graphs.h"
 #include "deploy/signals.h"
 #include "plugins/registry.h"
@@ -160,6 +161,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .record_count = tr_history_schema_count,
         .views = &tr_history_views,
         .has_files = true,
+        .exchange = &tr_live_exchange,
         .keeper_command = keeper_command,
         .jobs = options->jobs,
         .is_balanced = true,

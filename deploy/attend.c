@@ -3,8 +3,11 @@
  */
 #include "deploy/attend.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "deploy/clock.h"
 #include "deploy/follow.h"
@@ -19,6 +22,9 @@
 /* How often whoever waits for everything looks whether it has ended. */
 #define LOOK_MS 250
 
+/* How often the engine looks whether its store is still there. */
+#define STORE_LOOK_MS 1000
+
 struct attending {
     const struct tr_invocation *invocation;
     struct tr_live *live;
@@ -30,6 +36,7 @@ struct attending {
     uint32_t interrupts;
     uint64_t leave_ms; /* when it leaves whatever happens; 0: not so */
     uint64_t look_ms;  /* when it looks again whether anything is unfinished */
+    uint64_t store_look_ms;
     bool is_leaving;
     enum tr_exit_status status;
 };
@@ -82,6 +89,22 @@ static void look_at_signals(struct attending *attending)
     if (attending->leave_ms != 0 && tr_clock_ms() >= attending->leave_ms && !attending->is_over) {
         attending->is_leaving = true;
         attending->status = TR_EXIT_ABORTED;
+    }
+}
+
+/* Nobody can ever see what an engine does whose store was removed: it leaves. */
+static void look_at_store(struct attending *attending)
+{
+    char path[PATH_MAX];
+    if (tr_clock_ms() < attending->store_look_ms) {
+        return;
+    }
+    attending->store_look_ms = tr_clock_ms() + STORE_LOOK_MS;
+    int size = snprintf(path, sizeof path, "%s/troupe.db", attending->live->folder);
+    if (size > 0 && (size_t)size < sizeof path && access(path, F_OK) != 0 && errno == ENOENT) {
+        note(attending, "leaving: the store is not there any more");
+        attending->is_leaving = true;
+        attending->status = TR_EXIT_ENGINE;
     }
 }
 
@@ -164,6 +187,7 @@ static int turn(struct attending *attending)
     }
     tr_serve_step(attending->serve);
     look_at_signals(attending);
+    look_at_store(attending);
     if (!attending->is_over && has_ended(attending)) {
         finish(attending);
     }

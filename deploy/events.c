@@ -151,12 +151,22 @@ static int compare(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
+/* Of one time: an execution begins before all that is in it, and ends behind it. */
+static uint64_t rank_of(const struct tr_event *event)
+{
+    if (event->row.subject != TR_SUBJECT_EXECUTION) {
+        return 1;
+    }
+    return event->row.phase < TR_EXECUTION_SUCCEEDING ? 0 : 2;
+}
+
 /* In the order of time; of one actor, in that of its numbers, and of one block as they stand. */
 static int by_time(const void *a, const void *b)
 {
     const struct tr_event *one = *(const struct tr_event *const *)a;
     const struct tr_event *other = *(const struct tr_event *const *)b;
     int order = compare(one->row.at_ms, other->row.at_ms);
+    order = order != 0 ? order : compare(rank_of(one), rank_of(other));
     order = order != 0 ? order : compare(one->row.actor.serial, other->row.actor.serial);
     order = order != 0 ? order : compare(one->row.number, other->row.number);
     return order != 0 ? order : (one > other) - (one < other);

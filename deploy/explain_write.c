@@ -279,8 +279,9 @@ static int show_waiting(struct explaining *explaining)
             waiter->parent != TR_WAITING_NONE && explaining->hides[waiter->parent];
         bool is_hidden = is_below_hidden || is_one_of_many(explaining, waiter);
         explaining->hides[i] = is_hidden;
-        explaining->hidden += is_hidden && !is_below_hidden ? 1 : 0;
-        if (!is_hidden && is_meant(explaining, waiter->path, waiter->element)) {
+        bool is_wanted = is_meant(explaining, waiter->path, waiter->element);
+        explaining->hidden += is_wanted && is_hidden && !is_below_hidden ? 1 : 0;
+        if (!is_hidden && is_wanted) {
             error = show_actor(explaining, waiter);
         }
         error = error != 0 || is_hidden ? error : show_nodes(explaining, waiter);

@@ -124,7 +124,7 @@ static int take_slots(struct offload *offload, size_t inline_max, struct tr_buff
     struct tr_cursor cursor;
     struct tr_buffer kept;
     uint32_t count = tr_slots_begin(tr_buffer_bytes(slots), &cursor);
-    tr_buffer_init(&kept, 0);
+    tr_buffer_init(&kept, slots->size_max);
     tr_buffer_array(&kept, count);
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < count; i++) {
@@ -171,11 +171,22 @@ static int take_inputs(struct offload *offload, struct tr_buffer *inputs)
     } while (error == 0 && inputs->size > TR_LAUNCH_INPUTS_BYTES_MAX && inline_max >= LEAST_BYTES);
     if (error == 0 && inputs->size > TR_LAUNCH_INPUTS_BYTES_MAX) {
         snprintf(offload->explain, TR_OFFLOAD_EXPLAIN_BYTES,
-                 "the inputs have %zu bytes together, more than TR_LAUNCH_INPUTS_BYTES_MAX (%u), "
+                 "the values have %zu bytes together, more than TR_LAUNCH_INPUTS_BYTES_MAX (%u), "
                  "and none is large; put them into one list or into a file",
                  inputs->size, TR_LAUNCH_INPUTS_BYTES_MAX);
         return TR_LIMIT;
     }
+    return error;
+}
+
+/* Closes what was opened, and says why it ends so, if nobody has yet. */
+static int finish(struct offload *offload, int error)
+{
+    if (error != 0 && offload->explain[0] == '\0') {
+        snprintf(offload->explain, TR_OFFLOAD_EXPLAIN_BYTES, "large values cannot be kept: %s",
+                 tr_error_text(error));
+    }
+    tri_blobs_close(offload->blobs);
     return error;
 }
 
@@ -185,11 +196,12 @@ int tr_offload(const char *store_folder, struct tr_graph *graph, struct tr_buffe
     struct offload offload = {.folder = store_folder, .explain = explain};
     explain[0] = '\0';
     int error = take_graph(&offload, graph);
-    error = error != 0 ? error : take_inputs(&offload, inputs);
-    if (error != 0 && explain[0] == '\0') {
-        snprintf(explain, TR_OFFLOAD_EXPLAIN_BYTES, "large values cannot be kept: %s",
-                 tr_error_text(error));
-    }
-    tri_blobs_close(offload.blobs);
-    return error;
+    return finish(&offload, error != 0 ? error : take_inputs(&offload, inputs));
+}
+
+int tr_offload_slots(const char *store_folder, struct tr_buffer *slots, char *explain)
+{
+    struct offload offload = {.folder = store_folder, .explain = explain};
+    explain[0] = '\0';
+    return finish(&offload, take_inputs(&offload, slots));
 }

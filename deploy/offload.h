@@ -22,4 +22,7 @@
 TR_MUST_USE int tr_offload(const char *store_folder, struct tr_graph *graph,
                            struct tr_buffer *inputs, char *explain);
 
+/* The same for a list of slots alone. */
+TR_MUST_USE int tr_offload_slots(const char *store_folder, struct tr_buffer *slots, char *explain);
+
 #endif

@@ -132,7 +132,7 @@ int tr_route_find(struct tr_route *route, struct tr_text path, struct tr_stop *o
 {
     struct tr_stop stop = {.workflow = NULL};
     const struct tr_workflow *workflow = &route->graph->workflows[route->root];
-    int error = path.size == 0 ? TR_NOT_FOUND : 0;
+    int error = path.size == 0 || path.data[path.size - 1] == '/' ? TR_NOT_FOUND : 0;
     while (error == 0 && path.size > 0) {
         error =
             workflow == NULL ? TR_NOT_FOUND : find_node(route, workflow, take_name(&path), &stop);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "actors/graph/limits.h"
+#include "actors/graph/literal_stream.h"
 #include "actors/value.h"
 #include "deploy/file.h"
 #include "runtime/memory.h"
@@ -13,9 +14,6 @@
 
 /* Names that a document may have; those of the language are shorter. */
 #define NAME_BYTES (TR_GRAPH_NAME_BYTES_MAX + 1)
-
-/* What is gathered before it is written. */
-#define PASS_BYTES 65536U
 
 /* ------------------------------------------------------------------------- reading */
 
@@ -41,6 +39,30 @@ static int read_row(const struct tr_values_request *request, struct tr_values *v
     return tr_reader_rows(request->reader, &query, take_slots, values);
 }
 
+/*
+ * What a node gives of itself: around it an optional node gives that or none, but what is recorded
+ * is its own.
+ */
+static const struct tr_type *own_type(const struct tr_graph *graph, const struct tr_stop *stop,
+                                      uint32_t output)
+{
+    const struct tr_node *node = &stop->workflow->nodes[stop->node];
+    const struct tr_type *type = node->outputs.items[output].type;
+    if (node->kind == TR_NODE_TASK) {
+        return graph->tasks[node->target].interface.outputs.items[output].type;
+    }
+    if (node->kind == TR_NODE_WORKFLOW) {
+        return graph->workflows[node->target].interface.outputs.items[output].type;
+    }
+    bool is_wrapped = node->kind == TR_NODE_MAP && type != NULL && type->kind == TR_TYPE_UNION;
+    for (uint32_t i = 0; is_wrapped && i < type->count; i++) {
+        if (type->parts[i]->kind == TR_TYPE_LIST) {
+            return type->parts[i];
+        }
+    }
+    return type;
+}
+
 /* The name and the type of the value at a place; false: there is none there. */
 static bool describe(const struct tr_values_request *request, uint32_t at, struct tr_value *value)
 {
@@ -58,8 +80,9 @@ static bool describe(const struct tr_values_request *request, uint32_t at, struc
                                            : request->side == TR_VALUE_INPUTS ? &interface->inputs
                                                                               : &interface->outputs;
     if (at < variables->count) {
-        *value =
-            (struct tr_value){.name = variables->items[at].name, .type = variables->items[at].type};
+        *value = (struct tr_value){.name = variables->items[at].name,
+                                   .type = stop != NULL ? own_type(request->graph, stop, at)
+                                                        : variables->items[at].type};
     }
     return at < variables->count;
 }
@@ -205,43 +228,15 @@ int tr_value_json(const struct tr_value *value, struct tr_buffer *json)
     return error;
 }
 
-/* What is in hand goes out, and the buffer is empty. */
-static void pass_on(struct tr_buffer *json, FILE *stream)
+static int put_text(void *self, struct tr_text text)
 {
-    fwrite(json->data, 1, json->size, stream);
-    tr_buffer_cut(json, 0);
-}
-
-/* A list: never more of it in memory than one element and PASS_BYTES. */
-static int stream_list(const struct tr_type *element, struct tr_bytes list, struct tr_buffer *json,
-                       FILE *stream)
-{
-    struct tr_cursor cursor = tr_cursor_of(list);
-    uint32_t count = tr_read_array(&cursor);
-    int error = cursor.error != 0 ? TR_MALFORMED : 0;
-    tr_buffer_add_string(json, "[");
-    for (uint32_t i = 0; error == 0 && i < count; i++) {
-        struct tr_bytes part = tr_read_any(&cursor);
-        tr_buffer_add_string(json, i == 0 ? "" : ", ");
-        error = cursor.error != 0 ? TR_MALFORMED : tr_literal_json(element, part, json);
-        if (json->size >= PASS_BYTES) {
-            pass_on(json, stream);
-        }
-    }
-    tr_buffer_add_string(json, "]");
-    return error != 0 ? error : json->error;
+    fwrite(text.data, 1, text.size, self); /* a stream that fails is looked at in the end */
+    return 0;
 }
 
 int tr_value_stream(const struct tr_type *type, const struct tr_value_bytes *bytes, FILE *stream)
 {
-    struct tr_buffer json;
-    tr_buffer_init(&json, TR_GRAPH_BYTES_MAX);
-    int error = type != NULL && type->kind == TR_TYPE_LIST
-                    ? stream_list(type->parts[0], bytes->literal, &json, stream)
-                    : tr_literal_json(type, bytes->literal, &json);
-    pass_on(&json, stream);
-    tr_buffer_fini(&json);
-    return error;
+    return tr_literal_stream(type, bytes->literal, put_text, stream);
 }
 
 static void write_problem(struct tr_document *document, const char *name,

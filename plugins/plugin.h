@@ -94,6 +94,18 @@ TR_MUST_USE static inline int tr_task_outputs_json(struct tr_task_context *task,
     return task->api->outputs_json(task, json, folder, problem);
 }
 
+TR_MUST_USE static inline int tr_task_inputs_plan(struct tr_task_context *task,
+                                                  struct tr_bytes *plan)
+{
+    return task->api->inputs_plan(task, plan);
+}
+
+TR_MUST_USE static inline int tr_task_outputs_plan(struct tr_task_context *task,
+                                                   struct tr_text folder, struct tr_bytes *plan)
+{
+    return task->api->outputs_plan(task, folder, plan);
+}
+
 TR_MUST_USE static inline int tr_task_call(struct tr_task_context *task, uint16_t service,
                                            const struct tr_schema *schema, const void *body,
                                            uint64_t timeout_ms, uint64_t *call)

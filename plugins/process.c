@@ -3,21 +3,21 @@
  *
  * One call asks for everything and stays open until the process has ended. Its grade is exact: the
  * keeper starts a key once, so when the engine or the keeper has died meanwhile, the same call is
- * made again and takes up with whatever became of the key (law 5).
+ * made again and takes up with whatever became of the key (law 5). Documents that are too large for
+ * that call are written before it and read behind it, by the files service.
  */
 #include "plugins/process.h"
 
 #include "plugins/registry.h"
 #include "runtime/troupe.h"
-#include "schemas/state_plugin.h"
 
 /* Asks for the process, or for what became of it. */
 static int run(struct tr_task_context *task, struct tr_process_attempt *state,
-               struct tr_transition *transition)
+               const struct tri_process_inputs *inputs, struct tr_transition *transition)
 {
     struct tr_process_run request;
     struct tr_text problem = {0};
-    int error = tri_process_request(task, &request, &problem);
+    int error = tri_process_request(task, inputs, &request, &problem);
     if (error == 0) {
         error = tr_task_folder(task, request.folder);
     }
@@ -32,6 +32,25 @@ static int run(struct tr_task_context *task, struct tr_process_attempt *state,
     return error != 0 ? error
                       : tr_task_is(transition, TR_TASK_PHASE_QUEUED,
                                    tr_text_of("handed to the keeper of processes"));
+}
+
+/* Inputs that are too large for a message are written to a file first. */
+static int begin(struct tr_task_context *task, struct tr_process_attempt *state,
+                 struct tr_transition *transition)
+{
+    struct tri_process_inputs inputs = {.path = tri_process_blob(task, state)};
+    int error = state->inputs.size > 0 ? 0 : tri_process_inputs(task, &inputs);
+    if (error == TR_LIMIT) {
+        return tri_process_make_inputs(task, &state->make, transition);
+    }
+    return error != 0 ? error : run(task, state, &inputs, transition);
+}
+
+static int on_made(struct tr_task_context *task, struct tr_process_attempt *state,
+                   const struct tr_task_event *event, struct tr_transition *transition)
+{
+    int error = tri_process_made(task, event, state, transition);
+    return error != 0 || state->inputs.size == 0 ? error : begin(task, state, transition);
 }
 
 static int on_started(struct tr_task_context *task, const struct tr_task_event *event,
@@ -77,13 +96,39 @@ static int on_over(struct tr_task_context *task, struct tr_process_attempt *stat
         bool is_empty = document.is_absent || (!document.is_too_large && document.size == 0);
         state->is_quiet = state->is_quiet && (!is_log || is_empty);
     }
-    return cursor.error != 0 ? cursor.error : tri_process_outcome(task, &over, transition);
+    bool is_large = false;
+    error =
+        cursor.error != 0 ? cursor.error : tri_process_outcome(task, &over, &is_large, transition);
+    return error != 0 || !is_large ? error
+                                   : tri_process_read_outputs(task, &state->read, transition);
+}
+
+/* A call was lost with the engine, its service or the keeper: what became of it is asked again. */
+static int say_again(struct tr_task_context *task, struct tr_process_attempt *state,
+                     const struct tr_task_event *event, struct tr_transition *transition)
+{
+    bool is_lost = event->error == TR_NO_CONNECTION || event->error == TR_CLOSED;
+    bool is_files = event->call != 0 && (event->call == state->make || event->call == state->read);
+    if (is_files && !is_lost) {
+        return tr_task_fail(transition, TR_FAILURE_SYSTEM, tr_text_of("StorageError"),
+                            tri_process_words(task, "large documents cannot be exchanged: %s",
+                                              tr_error_text(event->error)));
+    }
+    return is_files && event->call == state->read
+               ? tri_process_read_outputs(task, &state->read, transition)
+               : begin(task, state, transition);
 }
 
 /* Messages by their type, whether they answer the call or come beside it. */
 static int on_message(struct tr_task_context *task, struct tr_process_attempt *state,
                       const struct tr_task_event *event, struct tr_transition *transition)
 {
+    if (event->call != 0 && event->call == state->make) {
+        return on_made(task, state, event, transition);
+    }
+    if (event->call != 0 && event->call == state->read) {
+        return tri_process_given(task, event, transition);
+    }
     if (event->type == tr_process_started_schema.id) {
         return on_started(task, event, transition);
     }
@@ -102,9 +147,9 @@ static int handle(struct tr_task_context *task, void *data, const struct tr_task
     struct tr_process_attempt *state = data;
     switch (event->kind) {
     case TR_TASK_START:
-        return run(task, state, transition);
-    case TR_TASK_FAILED: /* the engine, its service or the keeper died: what became of it? */
-        return run(task, state, transition);
+        return begin(task, state, transition);
+    case TR_TASK_FAILED:
+        return say_again(task, state, event, transition);
     case TR_TASK_ANSWER:
     case TR_TASK_NEWS:
         return on_message(task, state, event, transition);

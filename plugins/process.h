@@ -7,8 +7,12 @@
 
 #include "plugins/plugin.h"
 #include "schemas/process.h"
+#include "schemas/state_plugin.h"
 
-/* One JSON document of a task: inputs, outputs, errors. It travels in one message. */
+/*
+ * One JSON document of a task that travels in a message: inputs, outputs, errors. Larger inputs and
+ * outputs, up to TR_VALUES_BYTES_MAX, are written and read by the files service.
+ */
 #define TR_PROCESS_DOCUMENT_BYTES_MAX (512U << 10)
 
 /* Names below an attempt's folder. */
@@ -35,22 +39,53 @@ struct tr_text tri_process_folder(struct tr_task_context *task);
 /* The folder that all attempts of the task or element share. */
 struct tr_text tri_process_checkpoints(struct tr_task_context *task);
 
+/* Where the process finds its inputs. */
+struct tri_process_inputs {
+    struct tr_text json; /* to be written beside it */
+    struct tr_text path; /* or the file that holds them already; empty: none does */
+};
+
+/* The inputs as one document. TR_LIMIT: it is larger than one that travels; TR_MEMORY. */
+TR_MUST_USE int tri_process_inputs(struct tr_task_context *task, struct tri_process_inputs *inputs);
+
 /*
- * Everything that the process service needs to know, in the task's scratch memory. TR_LIMIT: the
- * inputs are larger than one document; TR_INVALID: the configuration; TR_MEMORY. Then `problem`
- * has words, as far as it is a person's matter.
+ * Everything that the process service needs to know, in the task's scratch memory. TR_INVALID: the
+ * configuration, in words in `problem`; TR_MEMORY.
  */
-TR_MUST_USE int tri_process_request(struct tr_task_context *task, struct tr_process_run *run,
-                                    struct tr_text *problem);
+TR_MUST_USE int tri_process_request(struct tr_task_context *task,
+                                    const struct tri_process_inputs *inputs,
+                                    struct tr_process_run *run, struct tr_text *problem);
 
 /* Checks `config`: {limits: {open_files: 1024, ...}}. As tr_plugin's check. */
 TR_MUST_USE int tri_process_check(const struct tr_task_template *task, char *problem,
                                   size_t problem_size);
 
-/* What the end of a process means for its attempt. */
+/*
+ * What the end of a process means for its attempt. `is_large`: it is a success if the file of its
+ * outputs, which is too large for a message, is what it should be; the transition is untouched.
+ */
 TR_MUST_USE int tri_process_outcome(struct tr_task_context *task,
-                                    const struct tr_process_over *over,
+                                    const struct tr_process_over *over, bool *is_large,
                                     struct tr_transition *transition);
+
+/* Large documents, process_large.c: asks for inputs to be written, or for outputs to be read. */
+TR_MUST_USE int tri_process_make_inputs(struct tr_task_context *task, uint64_t *call,
+                                        struct tr_transition *transition);
+TR_MUST_USE int tri_process_read_outputs(struct tr_task_context *task, uint64_t *call,
+                                         struct tr_transition *transition);
+
+/* The inputs are written, which the state knows now, or why not: the transition is a failure. */
+TR_MUST_USE int tri_process_made(struct tr_task_context *task, const struct tr_task_event *event,
+                                 struct tr_process_attempt *state,
+                                 struct tr_transition *transition);
+
+/* The path of inputs that are written; empty: there are none. */
+struct tr_text tri_process_blob(struct tr_task_context *task,
+                                const struct tr_process_attempt *state);
+
+/* The outputs are read, or why not. */
+TR_MUST_USE int tri_process_given(struct tr_task_context *task, const struct tr_task_event *event,
+                                  struct tr_transition *transition);
 
 /* Words in the task's scratch memory; empty when there is none left. */
 struct tr_text tri_process_words(struct tr_task_context *task, const char *format, ...)

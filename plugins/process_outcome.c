@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "schemas/files.h"
+
 /* The documents of an end, as far as they were asked for. */
 struct documents {
     struct tr_process_document outputs;
@@ -105,17 +107,21 @@ static int on_not_started(struct tr_task_context *task, const struct tr_process_
 
 /* Outputs that are there are the engine's to judge; missing ones have a place to be named. */
 static int on_outputs(struct tr_task_context *task, const struct tr_process_document *document,
-                      struct tr_transition *transition)
+                      bool *is_large, struct tr_transition *transition)
 {
     struct tr_text folder = tri_process_folder(task);
     folder = tri_process_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
-    if (document->is_too_large) {
+    if (document->is_too_large && document->size > TR_VALUES_BYTES_MAX) {
         return tr_task_refuse(
             transition, tr_text_of("OutputSizeExceeded"),
             tri_process_words(task,
-                              "the document at $TROUPE_OUTPUTS has %llu bytes; at most %u "
+                              "the document at $TROUPE_OUTPUTS has %llu bytes; at most %llu "
                               "are taken: write large data to a file and return its path",
-                              (unsigned long long)document->size, TR_PROCESS_DOCUMENT_BYTES_MAX));
+                              (unsigned long long)document->size, TR_VALUES_BYTES_MAX));
+    }
+    if (document->is_too_large) {
+        *is_large = true;
+        return 0;
     }
     struct tr_text problem = {0};
     struct tr_text json = document->is_absent ? tr_text_of("{}") : text_of_bytes(document->bytes);
@@ -130,10 +136,11 @@ static int on_outputs(struct tr_task_context *task, const struct tr_process_docu
 
 /* The keeper died: what the task has left behind decides, and only if it is complete. */
 static int on_unknown(struct tr_task_context *task, const struct tr_process_over *over,
-                      const struct tr_process_document *outputs, struct tr_transition *transition)
+                      const struct tr_process_document *outputs, bool *is_large,
+                      struct tr_transition *transition)
 {
     if (!outputs->is_absent) {
-        return on_outputs(task, outputs, transition);
+        return on_outputs(task, outputs, is_large, transition);
     }
     int error = fail(transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
                      tri_process_words(task, "outcome unknown: %.*s", (int)over->reason.size,
@@ -143,9 +150,10 @@ static int on_unknown(struct tr_task_context *task, const struct tr_process_over
 }
 
 int tri_process_outcome(struct tr_task_context *task, const struct tr_process_over *over,
-                        struct tr_transition *transition)
+                        bool *is_large, struct tr_transition *transition)
 {
     struct documents documents;
+    *is_large = false;
     int error = read_documents(over, &documents);
     if (error != 0) {
         return error;
@@ -156,12 +164,12 @@ int tri_process_outcome(struct tr_task_context *task, const struct tr_process_ov
     switch (over->outcome) {
     case TR_PROCESS_EXITED:
         return over->status != 0 ? on_exit_status(task, over->status, transition)
-                                 : on_outputs(task, &documents.outputs, transition);
+                                 : on_outputs(task, &documents.outputs, is_large, transition);
     case TR_PROCESS_SIGNALLED:
         return on_signal(task, over, transition);
     case TR_PROCESS_NOT_STARTED:
         return on_not_started(task, over, transition);
     default:
-        return on_unknown(task, over, &documents.outputs, transition);
+        return on_unknown(task, over, &documents.outputs, is_large, transition);
     }
 }

@@ -125,12 +125,13 @@ static int write_arguments(struct tr_task_context *task, struct tr_process_run *
 
 /* What every task is told about itself. Returns how many words there are. */
 static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
-                          struct tr_text words[WORDS_MAX])
+                          const struct tri_process_inputs *inputs, struct tr_text words[WORDS_MAX])
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     const struct tr_task_template *template = tr_task_template(task);
     struct tr_text name = execution_name(identity);
     struct tr_text checkpoints = tri_process_checkpoints(task);
+    bool is_file = inputs->path.size > 0;
     const struct {
         const char *name;
         struct tr_text value;
@@ -141,7 +142,7 @@ static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
         {"TROUPE_NODE", identity->path, ""},
         {"TROUPE_CHECKPOINT", checkpoints, ""},
         {"TROUPE_TMP", folder, "/" TR_PROCESS_TMP},
-        {"TROUPE_INPUTS", folder, "/" TR_PROCESS_INPUTS},
+        {"TROUPE_INPUTS", is_file ? inputs->path : folder, is_file ? "" : "/" TR_PROCESS_INPUTS},
         {"TROUPE_OUTPUTS", folder, "/" TR_PROCESS_OUTPUTS},
         {"TROUPE_ERROR", folder, "/" TR_PROCESS_ERROR},
     };
@@ -186,12 +187,13 @@ static bool is_overridden(const struct tr_task_template *template, struct tr_tex
     return false;
 }
 
-static int write_environment(struct tr_task_context *task, struct tr_process_run *run)
+static int write_environment(struct tr_task_context *task, const struct tri_process_inputs *inputs,
+                             struct tr_process_run *run)
 {
     const struct tr_task_template *template = tr_task_template(task);
     struct tr_text own[WORDS_MAX];
     uint32_t own_count = 0;
-    uint32_t all = own_words(task, run->folder, own);
+    uint32_t all = own_words(task, run->folder, inputs, own);
     size_t size = ARRAY_BYTES;
     for (uint32_t i = 0; i < all; i++) {
         if (!is_overridden(template, own[i])) {
@@ -242,29 +244,30 @@ static int write_secrets(struct tr_task_context *task, struct tr_process_run *ru
     return error;
 }
 
-/* The inputs as one document. */
-static int write_files(struct tr_task_context *task, struct tr_process_run *run,
-                       struct tr_text *problem)
+int tri_process_inputs(struct tr_task_context *task, struct tri_process_inputs *inputs)
 {
-    struct tr_text inputs = {0};
-    int error = tr_task_inputs_json(task, &inputs);
-    if (error == TR_LIMIT || (error == 0 && inputs.size > TR_PROCESS_DOCUMENT_BYTES_MAX)) {
-        *problem = tri_process_words(task,
-                                     "the inputs are more than a process task takes as JSON "
-                                     "(%u bytes): hand large data on as a file",
-                                     TR_PROCESS_DOCUMENT_BYTES_MAX);
-        return TR_LIMIT;
+    struct tr_text json = {0};
+    int error = tr_task_inputs_json(task, &json);
+    if (error == 0 && json.size > TR_PROCESS_DOCUMENT_BYTES_MAX) {
+        error = TR_LIMIT;
     }
-    if (error != 0) {
-        return error;
+    if (error == 0) {
+        *inputs = (struct tri_process_inputs){.json = json, .path = tr_text_of("")};
     }
+    return error;
+}
+
+/* The inputs, unless there is a file of them already. */
+static int write_files(struct tr_task_context *task, const struct tri_process_inputs *inputs,
+                       struct tr_process_run *run)
+{
     struct tr_process_file file = {
         .name = tr_text_of(TR_PROCESS_INPUTS),
-        .bytes = {.data = (const uint8_t *)inputs.data, .size = inputs.size},
+        .bytes = {.data = (const uint8_t *)inputs->json.data, .size = inputs->json.size},
         .mode = 0400,
     };
-    struct tr_writer writer = writer_new(task, inputs.size + ARRAY_BYTES + file.name.size);
-    error = tr_process_files_pack(&file, 1, &writer);
+    struct tr_writer writer = writer_new(task, inputs->json.size + ARRAY_BYTES + file.name.size);
+    int error = tr_process_files_pack(&file, inputs->path.size > 0 ? 0 : 1, &writer);
     run->files = written(&writer);
     return error;
 }
@@ -376,25 +379,27 @@ static int write_limits(struct tr_task_context *task, struct tr_process_run *run
 
 /* ------------------------------------------------------------------------------ all of it */
 
-int tri_process_request(struct tr_task_context *task, struct tr_process_run *run,
-                        struct tr_text *problem)
+int tri_process_request(struct tr_task_context *task, const struct tri_process_inputs *inputs,
+                        struct tr_process_run *run, struct tr_text *problem)
 {
+    struct tr_text stdin_path =
+        inputs->path.size > 0 ? inputs->path : tr_text_of(TR_PROCESS_INPUTS);
     const struct tr_task_template *template = tr_task_template(task);
     int64_t grace_ms = template->grace_ns / 1000000;
     *run = (struct tr_process_run){
         .key = tr_task_identity(task)->generated_name,
         .folder = tri_process_folder(task),
         .work = tr_text_of(TR_PROCESS_WORK),
-        .stdin_path = tr_text_of(template->is_stdin_inputs ? TR_PROCESS_INPUTS : ""),
+        .stdin_path = template->is_stdin_inputs ? stdin_path : tr_text_of(""),
         .stdout_path =
             tr_text_of(template->is_stdout_outputs ? TR_PROCESS_OUTPUTS : TR_PROCESS_STDOUT),
         .stderr_path = tr_text_of(TR_PROCESS_STDERR),
         .grace_ms = grace_ms < UINT32_MAX ? (uint32_t)grace_ms : UINT32_MAX - 1,
     };
     int error = run->folder.data == NULL ? TR_MEMORY : write_arguments(task, run);
-    error = error != 0 ? error : write_environment(task, run);
+    error = error != 0 ? error : write_environment(task, inputs, run);
     error = error != 0 ? error : write_secrets(task, run);
-    error = error != 0 ? error : write_files(task, run, problem);
+    error = error != 0 ? error : write_files(task, inputs, run);
     error = error != 0 ? error : write_folders(task, run);
     error = error != 0 ? error : write_results(task, run);
     return error != 0 ? error : write_limits(task, run, problem);

@@ -132,9 +132,36 @@
 /* Slices in which each run is timed, after one in which some handler may have been slow. */
 #define TR_TIMED_SLICES 64
 
-/* Groups that one border actor exchanges numbered messages with, and what waits for an answer. */
+/* Hosts that one host talks to, and groups that live elsewhere than on the host of their birth. */
+#define TR_HOSTS_MAX 64
+#define TR_ROUTES_MAX 65536
+
+/* Groups that one border exchanges messages with. */
 #define TR_BORDER_PEERS_MAX 4096
+
+/* Messages to one group that are on their way and not acknowledged. With more waiting behind them
+ * their senders are held back, until half of it is left. */
 #define TR_BORDER_WINDOW 256
+
+/* Messages to one group that a border keeps at most, and pages of all it keeps: more are dead
+ * letters, OVERFLOW. */
+#define TR_BORDER_KEPT_MAX 4000
+#define TR_BORDER_PAGES_MAX 32768
+
+/* What waits for an acknowledgement is sent again after so long, doubled each time up to a bound. A
+ * pair of groups that has had nothing to say for a while is forgotten by both sides. */
+#define TR_BORDER_AGAIN_MS 1000
+#define TR_BORDER_AGAIN_MAX_MS 60000
+#define TR_BORDER_IDLE_MS 10000
+
+/* A session between hosts: how often one that is not open is asked for, one that is quiet is tried,
+ * and after how much silence it is down. While it stays down that is told again and again. */
+#define TR_BORDER_HELLO_MS 100
+#define TR_BORDER_PING_MS 500
+#define TR_BORDER_SILENCE_MS 5000
+
+/* Bytes of one frame between hosts, beside its last message. */
+#define TR_BORDER_FRAME_BYTES 65536
 
 /* Text of an address, and of one name in it. */
 #define TR_ADDRESS_BYTES_MAX 1024

@@ -47,6 +47,7 @@ enum tr_service {
     TR_SERVICE_JOURNAL = 4,      /* calls nobody, and is not called */
     TR_SERVICE_HTTP_ANSWERS = 5, /* the voice of http */
     TR_SERVICE_FILES = 6,
+    TR_SERVICE_BORDER = 7, /* the voice of what comes from other hosts */
     TR_SERVICE_COUNT = 8,
     TR_SERVICE_WORKERS = 64, /* + the worker's number: the sender of what no actor says */
 };
@@ -257,6 +258,38 @@ TR_MUST_USE int tr_call(struct tr_context *context, uint16_t service,
  * A host belongs to the thread that made it: all functions with a tr_host are for that thread.
  */
 
+/* Another host: actors are told by their references, wherever they live. */
+struct tr_peer {
+    uint16_t number;
+    const char *address; /* where it listens */
+};
+
+/* A group that does not live on the host where it began, whose number its own begins with. */
+struct tr_group_place {
+    uint64_t group;
+    uint16_t number; /* of the host that has it, this one too */
+};
+
+/* Words of what goes wrong with a document, and the code of a failure. */
+#define TR_EXCHANGE_EXPLAIN_BYTES 1024
+#define TR_EXCHANGE_CODE_BYTES 64
+
+/*
+ * What the program knows of documents that programs outside write and read, for values that no
+ * message carries. Called by the files service's thread, which may wait for disks; they own nothing
+ * and keep nothing. `plan` comes from the program's own actors.
+ */
+struct tr_exchange {
+    /* Writes a document to an open file. Errors with words. */
+    int (*write)(struct tr_bytes plan, int descriptor, char *explain);
+    /*
+     * Reads the document at a path into packed slots of tr_alloc that fit into half a message. What
+     * is wrong with the document itself is a code and words, and 0; errors are the machine's.
+     */
+    int (*read)(struct tr_bytes plan, const char *store_folder, struct tr_text path,
+                struct tr_bytes *slots, char *code, char *explain);
+};
+
 /* How a host is made; zeros are sensible. */
 struct tr_host_options {
     uint32_t worker_count; /* 0: one per core, at most TR_WORKERS_MAX */
@@ -270,6 +303,7 @@ struct tr_host_options {
     uint64_t seed;                /* of randomness; 0: from the system */
     bool has_http;                /* TR_SERVICE_HTTP is there to be called */
     bool has_files;               /* TR_SERVICE_FILES is there to be called; it needs a folder */
+    const struct tr_exchange *exchange; /* large documents for it; NULL: it refuses them */
     /* argv of the keeper of processes, ended by NULL; NULL: TR_SERVICE_PROCESSES is not there */
     const char *const *keeper_command;
     uint32_t jobs;             /* processes that run at once; 0: one per core */
@@ -277,6 +311,14 @@ struct tr_host_options {
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
     void *program;             /* what tr_program gives to handlers; it outlives the host */
+    /* Of several hosts: this one's number, 1 to 32767, which no other host has, and which stays the
+     * same as long as its store has anything; it needs a store. 0: the host is alone. */
+    uint16_t number;
+    const char *listen; /* where the others reach this one, such as "tcp://127.0.0.1:7070" */
+    const struct tr_peer *peers;
+    size_t peer_count;
+    const struct tr_group_place *places; /* of groups that are not where they began */
+    size_t place_count;
 };
 
 /*

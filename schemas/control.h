@@ -146,12 +146,6 @@
     FIELD(u64, number, 1, 0)              \
     FIELD(u32, batches, 1, 0)
 
-/* Between hosts: a numbered message of one group to another, and how far they have come. */
-#define TR_BORDER_SEND_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, number, 1, 0)                \
-    FIELD(bytes, message, 1, TR_REDACTED)
-#define TR_BORDER_ACK_FIELDS(FIELD, ARRAY) FIELD(u64, number, 1, 0)
-
 /* (name, id, role, version, marks, FIELDS). Ids 1 to 99 belong to the runtime. */
 #define TR_CONTROL_SCHEMAS(S)                                                       \
     S(down, 1, TR_MESSAGE, 1, TR_PRIORITY, TR_DOWN_FIELDS)                          \
@@ -181,9 +175,7 @@
     S(luggage, 49, TR_MESSAGE, 1, TR_HINT, TR_LUGGAGE_FIELDS)                       \
     S(committed, 50, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_COMMITTED_FIELDS)     \
     S(busy, 51, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BUSY_FIELDS)               \
-    S(free, 52, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FREE_FIELDS)               \
-    S(border_send, 60, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BORDER_SEND_FIELDS) \
-    S(border_ack, 61, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BORDER_ACK_FIELDS)
+    S(free, 52, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FREE_FIELDS)
 
 TR_CONTROL_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -50,6 +50,30 @@
 /* Makes what a URI names a local file. Answered by blob_stored. */
 #define TR_BLOB_FETCH_FIELDS(FIELD, ARRAY) FIELD(text, uri, 1, 0)
 
+/* One document of values: a task's inputs or outputs as JSON. */
+#define TR_VALUES_BYTES_MAX (1ULL << 30)
+
+/*
+ * Makes a blob of the document that `plan` describes, for programs outside; `plan` is the program's
+ * own matter (tr_host_options.exchange). Answered by blob_stored.
+ */
+#define TR_BLOB_MAKE_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, plan, 1, TR_REDACTED)    \
+    FIELD(text, name_hint, 1, 0)
+
+/*
+ * Reads the document at an absolute path as `plan` says. Answered by values_given: packed slots,
+ * large ones in the blob store; or a code and words where the document is not what it should be.
+ */
+#define TR_VALUES_READ_FIELDS(FIELD, ARRAY) \
+    FIELD(text, path, 1, 0)                 \
+    FIELD(bytes, plan, 1, 0)
+
+#define TR_VALUES_GIVEN_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, slots, 1, TR_REDACTED)      \
+    FIELD(text, code, 1, 0)                  \
+    FIELD(text, message, 1, 0)
+
 /*
  * Reads a small document at a path below the store's folder ("cache/ab/abcd..."). Answered by
  * `document`: `is_found`, and its bytes.
@@ -76,7 +100,10 @@
     S(blob_fetch, 357, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_FETCH_FIELDS)     \
     S(document_get, 358, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_GET_FIELDS) \
     S(document_put, 359, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_PUT_FIELDS) \
-    S(document, 360, TR_MESSAGE, 1, TR_PRIORITY, TR_DOCUMENT_FIELDS)
+    S(document, 360, TR_MESSAGE, 1, TR_PRIORITY, TR_DOCUMENT_FIELDS)        \
+    S(blob_make, 361, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_MAKE_FIELDS)       \
+    S(values_read, 362, TR_MESSAGE, 1, TR_DURABLE, TR_VALUES_READ_FIELDS)   \
+    S(values_given, 363, TR_MESSAGE, 1, TR_PRIORITY, TR_VALUES_GIVEN_FIELDS)
 
 TR_FILES_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

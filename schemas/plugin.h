@@ -174,6 +174,13 @@ struct tr_task_api {
      */
     int (*failure_json)(struct tr_task_context *task, struct tr_text json,
                         struct tr_transition *transition);
+    /*
+     * Plans for the files service, where documents are too large for inputs_json and outputs_json:
+     * blob_make writes the inputs as one JSON object, values_read reads the outputs from one
+     * (relative paths in it count from `folder`). TR_LIMIT, TR_MEMORY.
+     */
+    int (*inputs_plan)(struct tr_task_context *task, struct tr_bytes *plan);
+    int (*outputs_plan)(struct tr_task_context *task, struct tr_text folder, struct tr_bytes *plan);
 };
 
 /* The head of what a plugin's functions are handed; the rest is the engine's. */

@@ -13,11 +13,18 @@
 /* sleep: until when, on the wall clock; 0 before it has begun. */
 #define TR_SLEEP_STATE_FIELDS(FIELD, ARRAY) FIELD(u64, until_ms, 1, 0)
 
-/* process: the calls that wait for the end and for a stop, 0: none; whether no log was written. */
+/*
+ * process: the calls that wait for the end, for a stop and for large documents, 0: none; whether no
+ * log was written; the blob of inputs that are too large for a message, empty: they are not.
+ */
+#define TR_PROCESS_BLOB_BYTES_MAX 192
 #define TR_PROCESS_ATTEMPT_FIELDS(FIELD, ARRAY) \
     FIELD(u64, run, 1, 0)                       \
     FIELD(u64, stop, 1, 0)                      \
-    FIELD(bool, is_quiet, 1, 0)
+    FIELD(bool, is_quiet, 1, 0)                 \
+    FIELD(u64, make, 1, 0)                      \
+    FIELD(u64, read, 1, 0)                      \
+    ARRAY(text, inputs, TR_PROCESS_BLOB_BYTES_MAX, 1, 0)
 
 #define TR_STATE_PLUGIN_SCHEMAS(S)                             \
     S(echo_state, 200, TR_STATE, 1, 0, TR_ECHO_STATE_FIELDS)   \

@@ -112,25 +112,42 @@ static struct tr_tree *convert(struct reader *reader, json_t *value, uint32_t de
     return convert_scalar(reader, value);
 }
 
+/* Parses and converts; `flags` are jansson's. */
+static const struct tr_tree *parse(struct reader *reader, struct tr_text text, size_t flags,
+                                   size_t *used)
+{
+    json_error_t error;
+    json_t *value =
+        json_loadb(text.data, text.size,
+                   JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL | flags, &error);
+    if (value == NULL) {
+        struct tri_place place = {.source = reader->place.source,
+                                  .line = error.line > 0 ? (uint32_t)error.line : 0,
+                                  .column = error.column > 0 ? (uint32_t)error.column : 1};
+        tri_report_add(reader->report, place, "SyntaxError",
+                       "this is no JSON: %s\nwrite one JSON value", error.text);
+        return NULL;
+    }
+    struct tr_tree *tree = convert(reader, value, 0);
+    json_decref(value);
+    *used = error.position > 0 ? (size_t)error.position : text.size;
+    return tree;
+}
+
 const struct tr_tree *tr_json_read(struct tr_arena *arena, struct tr_report *report,
                                    uint32_t source, struct tr_text text)
 {
     struct reader reader = {.arena = arena, .report = report, .place = {.source = source}};
+    size_t used;
     if (text.size > TR_FILE_BYTES_MAX) {
         return refuse(&reader, "the document has more bytes than", TR_FILE_BYTES_MAX);
     }
-    json_error_t error;
-    json_t *value = json_loadb(text.data, text.size,
-                               JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
-    if (value == NULL) {
-        struct tri_place place = {.source = source,
-                                  .line = error.line > 0 ? (uint32_t)error.line : 0,
-                                  .column = error.column > 0 ? (uint32_t)error.column : 1};
-        tri_report_add(report, place, "SyntaxError", "this is no JSON: %s\nwrite one JSON value",
-                       error.text);
-        return NULL;
-    }
-    struct tr_tree *tree = convert(&reader, value, 0);
-    json_decref(value);
-    return tree;
+    return parse(&reader, text, 0, &used);
+}
+
+const struct tr_tree *tr_json_read_next(struct tr_arena *arena, struct tr_report *report,
+                                        uint32_t source, struct tr_text text, size_t *used)
+{
+    struct reader reader = {.arena = arena, .report = report, .place = {.source = source}};
+    return parse(&reader, text, JSON_DISABLE_EOF_CHECK, used);
 }

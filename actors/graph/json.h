@@ -16,4 +16,12 @@
 TR_MUST_USE const struct tr_tree *tr_json_read(struct tr_arena *arena, struct tr_report *report,
                                                uint32_t source, struct tr_text text);
 
+/*
+ * The same for the value that a longer text begins with; `used` is where it ends. For documents
+ * that are read value by value; places of errors count from the value's begin.
+ */
+TR_MUST_USE const struct tr_tree *tr_json_read_next(struct tr_arena *arena,
+                                                    struct tr_report *report, uint32_t source,
+                                                    struct tr_text text, size_t *used);
+
 #endif

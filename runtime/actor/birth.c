@@ -4,7 +4,7 @@
  * A family is a ring of siblings that live on one worker, found by the parent's key, so that a
  * parent that ends finds its children without keeping a list in its state.
  */
-#include "runtime/actor/parts.h"
+#include "runtime/border/border.h"
 
 #include <stdio.h>
 
@@ -136,6 +136,12 @@ int tri_actor_new(struct tri_worker *worker, const struct tri_birth *birth, stru
         error =
             group == NULL ? TR_MEMORY : tri_table_insert(&worker->table, actor->key, actor->slot);
     }
+    if (error == 0 && TR_UNLIKELY(tri_is_border(birth->key))) {
+        error = tri_key_map_set(&worker->borders, birth->key, 1);
+        if (error != 0) {
+            tri_table_remove(&worker->table, birth->key);
+        }
+    }
     if (error != 0) {
         free_name(actor);
         tri_slab_give(&worker->actor_slabs[actor->slab], actor->slot);
@@ -208,6 +214,10 @@ void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
     tri_table_remove(&worker->table, actor->key);
     while (actor->edges != 0) {
         tri_edge_remove(worker, actor, tri_edge_first(worker, actor));
+    }
+    if (TR_UNLIKELY(worker->far_waiters.count + worker->borders.count > 0)) {
+        tri_far_forget(worker, actor->key);
+        tri_key_map_remove(&worker->borders, actor->key);
     }
     tri_pages_free(actor);
     free_name(actor);

@@ -8,6 +8,7 @@
  */
 #include "runtime/actor/deliver.h"
 
+#include "runtime/border/border.h"
 #include "runtime/tap/port.h"
 
 /* Supervision goes first: an actor that is told of an end is put into the other queue. */
@@ -68,6 +69,10 @@ static void mute_sender(struct tri_worker *worker, struct tri_actor *actor,
                         const struct tri_message *message)
 {
     struct tr_ref sender = tri_message_from(message);
+    if (TR_UNLIKELY(tri_is_far(worker, sender.key.group))) {
+        /* What is not taken from the border here is not acknowledged, and there not sent. */
+        sender = (struct tr_ref){tri_border_key(actor->key.group), 0};
+    }
     if (sender.key.group == 0 || tr_key_equal(sender.key, actor->key) ||
         is_muted_last(worker, actor, sender.key)) {
         return;
@@ -246,7 +251,8 @@ static void deliver_absent(struct tri_worker *worker, struct tri_message *messag
     struct tr_key to = tri_message_to(message);
     const struct tri_group *group = tri_group_find(worker, to.group);
     bool is_from_here = (to.serial & (TR_WORKERS_MAX - 1)) == worker->index;
-    if (group != NULL && is_from_here && to.serial >> 4 >= group->next_birth) {
+    bool may_come = group != NULL && !group->is_ended; /* an ended one may still have a border */
+    if (may_come && is_from_here && to.serial >> 4 >= group->next_birth) {
         wait_for_birth(worker, message);
     } else {
         tri_dead_letter(worker, message, TR_NO_ACTOR);
@@ -295,6 +301,9 @@ static void deliver_away(struct tri_worker *worker, struct tri_message *message)
     struct tr_key to = tri_message_to(message);
     if (to.group == 0) {
         deliver_service(worker, message);
+        return;
+    }
+    if (TR_UNLIKELY(worker->shared->directory.number != 0) && tri_far_deliver(worker, message)) {
         return;
     }
     uint32_t place = tri_route(worker, to);

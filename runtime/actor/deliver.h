@@ -71,6 +71,18 @@ void tri_edge_due(struct tri_worker *worker, struct tri_edge *edge);
 
 /* ------------------------------------------------ effects.c and commit.c */
 
+/* A message of the handler in hand, of at most `bytes_max`; the heading's sender and number are
+ * filled in, its number is the actor's next one. Errors as tr_tell. */
+TR_MUST_USE int tri_send(struct tr_context *context, struct tri_heading *heading, uint32_t hint,
+                         const struct tr_schema *schema, const void *body, size_t bytes_max);
+
+/* The same for a whole message of somebody else, as it is but for its clock, which is this worker's
+ * from now on. TR_LIMIT, TR_MEMORY. */
+TR_MUST_USE int tri_send_bytes(struct tr_context *context, struct tr_bytes bytes);
+
+/* Keeps what a handler asks for beside messages. TR_LIMIT, TR_MEMORY. */
+TR_MUST_USE int tri_effect_add(struct tr_context *context, struct tri_effect effect);
+
 /* Begins a message: nothing is asked for yet. */
 void tri_effects_begin(struct tri_worker *worker, struct tri_actor *actor,
                        const struct tr_message *message);

@@ -95,9 +95,8 @@ static void outbox_push(struct tr_context *context, struct tri_message *message)
     context->outbox_count++;
 }
 
-/* Makes a message of this handler; its number is the actor's next one. */
-static int send(struct tr_context *context, struct tri_heading *heading, uint32_t hint,
-                const struct tr_schema *schema, const void *body)
+int tri_send(struct tr_context *context, struct tri_heading *heading, uint32_t hint,
+             const struct tr_schema *schema, const void *body, size_t bytes_max)
 {
     if (context->outbox_count >= TR_EFFECTS_MAX) {
         return TR_LIMIT;
@@ -111,8 +110,7 @@ static int send(struct tr_context *context, struct tri_heading *heading, uint32_
         heading->cause_sequence = tr_envelope_get(cause->envelope, 64, sequence);
     }
     struct tri_message *message;
-    int error =
-        tri_message_make(context->worker, heading, schema, body, TR_MESSAGE_BYTES_MAX, &message);
+    int error = tri_message_make(context->worker, heading, schema, body, bytes_max, &message);
     if (error != 0) {
         return error;
     }
@@ -120,6 +118,28 @@ static int send(struct tr_context *context, struct tri_heading *heading, uint32_
     message->from_hint = hint; /* the receiver's slot, until the message is delivered */
     outbox_push(context, message);
     return 0;
+}
+
+int tri_send_bytes(struct tr_context *context, struct tr_bytes bytes)
+{
+    if (context->outbox_count >= TR_EFFECTS_MAX) {
+        return TR_LIMIT;
+    }
+    struct tri_message *message = tri_message_copy(context->worker, bytes);
+    if (message == NULL) {
+        return TR_MEMORY;
+    }
+    /* A start puts messages in the order of their clocks, and another host's may have been set
+     * back. */
+    tr_envelope_put(message->bytes, 64, clock, ++context->worker->clock);
+    outbox_push(context, message);
+    return 0;
+}
+
+static int send(struct tr_context *context, struct tri_heading *heading, uint32_t hint,
+                const struct tr_schema *schema, const void *body)
+{
+    return tri_send(context, heading, hint, schema, body, TR_MESSAGE_BYTES_MAX);
 }
 
 int tr_tell_hinted(struct tr_context *context, struct tr_ref to, uint32_t hint,
@@ -135,7 +155,7 @@ int tr_tell(struct tr_context *context, struct tr_ref to, const struct tr_schema
     return tr_tell_hinted(context, to, 0, schema, body);
 }
 
-static int effect_add(struct tr_context *context, struct tri_effect effect)
+int tri_effect_add(struct tr_context *context, struct tri_effect effect)
 {
     if (context->effect_count == context->effect_capacity) {
         uint32_t capacity =
@@ -165,13 +185,13 @@ static int ask(struct tr_context *context, enum tri_edge_kind edge, struct tri_h
     if (error != 0) {
         return error;
     }
-    error = effect_add(context, (struct tri_effect){
-                                    .kind = TRI_EFFECT_EDGE_ADD,
-                                    .edge = (uint8_t)edge,
-                                    .peer = heading->to,
-                                    .id = heading->sequence,
-                                    .due_ms = heading->deadline_ms,
-                                });
+    error = tri_effect_add(context, (struct tri_effect){
+                                        .kind = TRI_EFFECT_EDGE_ADD,
+                                        .edge = (uint8_t)edge,
+                                        .peer = heading->to,
+                                        .id = heading->sequence,
+                                        .due_ms = heading->deadline_ms,
+                                    });
     if (error == 0 && number != NULL) {
         *number = heading->sequence;
     }
@@ -195,9 +215,9 @@ int tr_call(struct tr_context *context, uint16_t service, const struct tr_schema
 int tr_ask_cancel(struct tr_context *context, uint64_t number)
 {
     struct tri_effect effect = {.kind = TRI_EFFECT_EDGE_REMOVE, .edge = TRI_EDGE_ASK, .id = number};
-    int error = effect_add(context, effect);
+    int error = tri_effect_add(context, effect);
     effect.edge = TRI_EDGE_CALL;
-    return error != 0 ? error : effect_add(context, effect);
+    return error != 0 ? error : tri_effect_add(context, effect);
 }
 
 static int reply_to(struct tr_context *context, struct tr_ref asker, uint64_t number, uint32_t hint,
@@ -231,10 +251,10 @@ int tr_reply_debt(struct tr_context *context, struct tr_debt debt, const struct 
     if (edge == NULL) {
         return TR_NOT_FOUND;
     }
-    int error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE,
-                                                        .edge = TRI_EDGE_OWED,
-                                                        .id = debt.ask,
-                                                        .peer = debt.asker});
+    int error = tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE,
+                                                            .edge = TRI_EDGE_OWED,
+                                                            .id = debt.ask,
+                                                            .peer = debt.asker});
     return error != 0 ? error : reply_to(context, debt.asker, debt.ask, 0, schema, body);
 }
 
@@ -300,7 +320,8 @@ int tr_spawn(struct tr_context *context, const struct tr_behaviour *behaviour,
     }
     actor->flags |= (uint16_t)((wish->is_watched ? TRI_ACTOR_WATCHED : 0) |
                                (wish->is_group ? TRI_ACTOR_IS_ROOT : 0));
-    error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_SPAWN, .slot = actor->slot});
+    error =
+        tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_SPAWN, .slot = actor->slot});
     if (error != 0) {
         tri_actor_free(worker, actor);
         undo_key(worker, wish, key);
@@ -333,10 +354,10 @@ int tr_monitor(struct tr_context *context, struct tr_ref actor, uint64_t *monito
     if (error != 0) {
         return error;
     }
-    error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_ADD,
-                                                    .edge = TRI_EDGE_MONITORING,
-                                                    .peer = actor,
-                                                    .id = id});
+    error = tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_ADD,
+                                                        .edge = TRI_EDGE_MONITORING,
+                                                        .peer = actor,
+                                                        .id = id});
     if (error == 0 && monitor != NULL) {
         *monitor = id;
     }
@@ -373,11 +394,11 @@ int tr_demonitor(struct tr_context *context, uint64_t monitor)
     if (error != 0) {
         return error;
     }
-    return effect_add(context, (struct tri_effect){
-                                   .kind = TRI_EFFECT_EDGE_REMOVE,
-                                   .edge = TRI_EDGE_MONITORING,
-                                   .id = monitor,
-                               });
+    return tri_effect_add(context, (struct tri_effect){
+                                       .kind = TRI_EFFECT_EDGE_REMOVE,
+                                       .edge = TRI_EDGE_MONITORING,
+                                       .id = monitor,
+                                   });
 }
 
 int tr_link(struct tr_context *context, struct tr_ref actor)
@@ -387,7 +408,7 @@ int tr_link(struct tr_context *context, struct tr_ref actor)
     if (error != 0) {
         return error;
     }
-    return effect_add(
+    return tri_effect_add(
         context, (struct tri_effect){
                      .kind = TRI_EFFECT_EDGE_ADD, .edge = TRI_EDGE_LINK, .peer = actor, .id = 0});
 }
@@ -399,14 +420,14 @@ int tr_unlink(struct tr_context *context, struct tr_ref actor)
     if (error != 0) {
         return error;
     }
-    return effect_add(
+    return tri_effect_add(
         context,
         (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE, .edge = TRI_EDGE_LINK, .peer = actor});
 }
 
 int tr_timer_stop(struct tr_context *context, uint64_t id)
 {
-    return effect_add(
+    return tri_effect_add(
         context,
         (struct tri_effect){.kind = TRI_EFFECT_EDGE_REMOVE, .edge = TRI_EDGE_TIMER, .id = id});
 }
@@ -419,11 +440,11 @@ int tr_timer_start_at(struct tr_context *context, uint64_t id, uint64_t due_ms)
     }
     /* The number tells this timer's firing from that of an earlier one with the same id. */
     context->sequence++;
-    return effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_ADD,
-                                                   .edge = TRI_EDGE_TIMER,
-                                                   .peer = {{0, context->sequence}, 0},
-                                                   .id = id,
-                                                   .due_ms = due_ms == 0 ? 1 : due_ms});
+    return tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_EDGE_ADD,
+                                                       .edge = TRI_EDGE_TIMER,
+                                                       .peer = {{0, context->sequence}, 0},
+                                                       .id = id,
+                                                       .due_ms = due_ms == 0 ? 1 : due_ms});
 }
 
 int tr_timer_start(struct tr_context *context, uint64_t id, uint64_t delay_ms)
@@ -486,10 +507,10 @@ int tr_page_edit(struct tr_context *context, uint32_t page, size_t size, void **
         pending->bytes = copy;
         pending->size = (uint32_t)size;
     } else {
-        error = effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_PAGE,
-                                                        .page = page,
-                                                        .bytes = copy,
-                                                        .size = (uint32_t)size});
+        error = tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_PAGE,
+                                                            .page = page,
+                                                            .bytes = copy,
+                                                            .size = (uint32_t)size});
     }
     if (error != 0) {
         tr_free(copy);
@@ -511,7 +532,7 @@ int tr_page_drop(struct tr_context *context, uint32_t page)
         pending->size = 0;
         return 0;
     }
-    return effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_PAGE, .page = page});
+    return tri_effect_add(context, (struct tri_effect){.kind = TRI_EFFECT_PAGE, .page = page});
 }
 
 /* Packs a row and adds its effect; `count` fields are what it is found by. */
@@ -537,7 +558,8 @@ static int add_row(struct tr_context *context, enum tri_effect_kind kind,
         error = TR_LIMIT;
     }
     if (error == 0) {
-        error = effect_add(context, (struct tri_effect){.kind = (uint8_t)kind,
+        error =
+            tri_effect_add(context, (struct tri_effect){.kind = (uint8_t)kind,
                                                         .key_size = (uint16_t)key.size,
                                                         .page = schema->id,
                                                         .peer = {{0, 0}, schema->version},

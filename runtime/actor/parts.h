@@ -147,6 +147,11 @@ TR_MUST_USE int tri_group_birth(struct tri_worker *worker, struct tri_group *gro
                                 uint64_t *serial);
 /* Forgets a group in which nobody was born after all. */
 void tri_group_undo(struct tri_worker *worker, uint64_t number);
+/* How many hosts a group has had, this one included: its epoch, 1 at first. */
+uint32_t tri_group_epoch(struct tri_worker *worker, uint64_t number);
+/* Sets it, in the store too; a group that is not here stays as it is. On the worker where the group
+ * began. */
+void tri_group_set_epoch(struct tri_worker *worker, uint64_t number, uint32_t epoch);
 /* A number that no group had. */
 uint64_t tri_group_number_new(struct tri_worker *worker);
 

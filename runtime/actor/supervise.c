@@ -8,6 +8,7 @@
  */
 #include "runtime/actor/deliver.h"
 
+#include "runtime/border/border.h"
 #include "runtime/tap/port.h"
 
 #define BACKOFF_FIRST_MS 10
@@ -230,11 +231,15 @@ void tri_end_group(struct tri_worker *worker, uint64_t number)
     }
     if (group->actor_count > 0) {
         group->is_ended = true;
+        tri_far_on_group_end(worker, number);
         return;
     }
     forget_counters(worker, number, worker->index, worker->index + 1);
     if (worker->shared->has_lost_workers) {
         forget_counters(worker, number, worker->shared->worker_count, TR_WORKERS_MAX);
+    }
+    if (group->epoch != 0) {
+        forget_counters(worker, number, TRI_COUNTER_EPOCH - 1, TRI_COUNTER_EPOCH);
     }
     tri_group_remove(worker, number);
 }
@@ -370,6 +375,9 @@ static void control_link(struct tri_worker *worker, struct tri_actor *actor,
     }
     struct tri_edge *edge = tri_edge_add(worker, actor, TRI_EDGE_LINK, message->from, 0);
     TR_ASSERT(edge != NULL);
+    if (tri_is_far(worker, message->from.key.group)) {
+        tri_far_note(worker, actor);
+    }
 }
 
 static void control_unlink(struct tri_worker *worker, struct tri_actor *actor,
@@ -397,7 +405,8 @@ static void control_exit(struct tri_worker *worker, struct tri_actor *actor,
         tri_edge_remove(worker, actor, link); /* whoever says so has ended; a parent may live on */
     }
     bool is_order = is_from_parent || exit.is_escalated;
-    if (is_order || (reason != 0 && (link != NULL || message->from.key.group == 0))) {
+    bool is_voice = tri_is_host_group(message->from.key.group);
+    if (is_order || (reason != 0 && (link != NULL || is_voice))) {
         tri_end(worker, actor, exit.is_escalated ? TR_FAILED : reason);
     }
 }

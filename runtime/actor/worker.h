@@ -15,6 +15,7 @@
 #include "runtime/actor/actor.h"
 #include "runtime/actor/in_hand.h"
 #include "runtime/actor/table.h"
+#include "runtime/border/directory.h"
 #include "runtime/env/env.h"
 #include "runtime/journal/batch.h"
 #include "runtime/limits.h"
@@ -35,10 +36,11 @@ struct tri_shared {
     uint32_t behaviour_count;
     uint32_t worker_count;
     enum tr_durability durability;
-    uint32_t host_epoch;   /* the store's incarnation: what this host's messages carry */
-    uint32_t services;     /* bits by enum tr_service: who is there to be called */
-    void *program;         /* tr_program */
-    bool is_balanced;      /* actors move from busy workers to idle ones */
+    uint32_t host_epoch;            /* the store's incarnation: what this host's messages carry */
+    uint32_t services;              /* bits by enum tr_service: who is there to be called */
+    struct tri_directory directory; /* which host has which group */
+    void *program;                  /* tr_program */
+    bool is_balanced;               /* actors move from busy workers to idle ones */
     bool has_lost_workers; /* the store has counters of workers that this start does not have */
     uint64_t seed;
     uint64_t start_ns; /* when the host was made, on both clocks */
@@ -68,6 +70,9 @@ struct tri_group {
     bool is_spread; /* other workers may know it too: actors have moved */
     bool is_ended;  /* its first actor has ended: it goes with the last one here */
 };
+
+/* Where a group's epoch stands among its counters in the store: behind those of all workers. */
+#define TRI_COUNTER_EPOCH (TR_WORKERS_MAX + 1)
 
 /* Groups by number: open addressing. */
 struct tri_group_map {
@@ -158,6 +163,10 @@ struct tr_context {
     M(undecodable, "messages that no envelope stands before")                     \
     M(mutes, "senders held back by a full mailbox")                               \
     M(timers_fired, "timers that came due")                                       \
+    M(border_sent, "numbered messages to groups on other hosts")                  \
+    M(border_again, "the same, sent again because no acknowledgement came")       \
+    M(border_doubles, "messages of other hosts that had been applied before")     \
+    M(border_stale, "messages of hosts that no longer own their group")           \
     M(cuts, "batches given to the journal")                                       \
     M(slices, "turns of the worker's loop")
 
@@ -239,6 +248,11 @@ struct tri_worker {
     bool is_ending;
     struct tri_message *last_head;
     struct tri_message *last_tail;
+    /* Other hosts (border/border.h). */
+    struct tri_key_map borders;     /* that live here */
+    struct tri_key_map far_waiters; /* actors here that may wait for somebody on another host */
+    uint64_t links_up;              /* bits by the places of the directory's peers */
+    uint64_t link_down_ms[TR_HOSTS_MAX]; /* when each was lost to somebody here; 0: never */
     /* Moves (move/move.h): messages that wait for the end of one, and the place it comes from. */
     struct tri_held *held;
     uint32_t held_from;

@@ -12,6 +12,8 @@
 
 struct tr_env;
 struct tri_link;
+struct tri_wire;
+struct tri_directory;
 
 struct tr_env_ops {
     /* Nanoseconds that only ever grow; any thread. */
@@ -22,6 +24,10 @@ struct tr_env_ops {
     uint64_t (*entropy)(struct tr_env *env);
     /* The end of the link of one place (a worker or a service); called by that place's thread. */
     int (*link_open)(struct tr_env *env, uint32_t place, struct tri_link **link);
+    /* The wire to the hosts of a directory, which listens at an address; by the border's thread.
+     * NULL where there are no other hosts. */
+    int (*wire_open)(struct tr_env *env, const struct tri_directory *directory, const char *address,
+                     struct tri_wire **wire);
 };
 
 /* The head of every environment's own struct. */

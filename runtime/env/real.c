@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "runtime/env/env.h"
+#include "runtime/link/tcp.h"
 #include "runtime/link/zmq.h"
 #include "runtime/memory.h"
 
@@ -48,11 +49,19 @@ static int real_link_open(struct tr_env *env, uint32_t place, struct tri_link **
     return tri_zmq_link_open(real->context, place, link);
 }
 
+static int real_wire_open(struct tr_env *env, const struct tri_directory *directory,
+                          const char *address, struct tri_wire **wire)
+{
+    const struct real_env *real = (const struct real_env *)env;
+    return tri_tcp_wire_open(real->context, directory, address, wire);
+}
+
 static const struct tr_env_ops real_ops = {
     .monotonic_ns = real_monotonic_ns,
     .wall_ms = real_wall_ms,
     .entropy = real_entropy,
     .link_open = real_link_open,
+    .wire_open = real_wire_open,
 };
 
 int tri_env_real_new(struct tr_env **out)

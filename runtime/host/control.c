@@ -336,9 +336,23 @@ int tr_host_monitor(struct tr_host *host, struct tr_ref actor, uint64_t *monitor
     return tell_actor(host, actor, TR_KIND_CONTROL, &tr_monitor_schema, &wish);
 }
 
+/* Each monitor hears of the end for itself: what was said to others stays theirs. */
 int tr_host_ended(struct tr_host *host, struct tr_ref actor, uint64_t monitor, int *reason)
 {
-    return take_ended(host, monitor, actor.key, reason) ? 0 : TR_NOT_FOUND;
+    const struct tri_ended *known = known_end(host, monitor, actor.key);
+    struct tri_ended **link = &host->ended;
+    while (*link != NULL &&
+           ((*link)->monitor != monitor || !tr_key_equal((*link)->actor, actor.key))) {
+        link = &(*link)->next;
+    }
+    struct tri_ended *own = *link;
+    if (known == NULL || own == NULL) {
+        return TR_NOT_FOUND;
+    }
+    *reason = known->reason;
+    *link = own->next;
+    tr_free(own);
+    return 0;
 }
 
 int tr_host_rest(struct tr_host *host, int descriptor, uint64_t timeout_ms)

@@ -4,6 +4,8 @@
  */
 #include "runtime/host/files_service.h"
 
+#include <unistd.h>
+
 #include "runtime/env/blob.h"
 #include "runtime/host/files_fetch.h"
 #include "runtime/memory.h"
@@ -16,6 +18,8 @@ struct tri_files_service {
     struct tri_blobs *blobs;
     struct tri_fetches *fetches;
     struct tri_buffer bytes; /* of what is being read */
+    const char *folder;
+    const struct tr_exchange *exchange;
 };
 
 /* A call, as its handler gets it. */
@@ -148,6 +152,60 @@ static int take_fetch(struct tri_files_service *service, const struct call *call
     return error;
 }
 
+/* Has the program write a document into a new blob. */
+static int take_make(struct tri_files_service *service, const struct call *call)
+{
+    struct tr_blob_make make;
+    struct tri_blob blob;
+    char explain[TR_EXCHANGE_EXPLAIN_BYTES] = "";
+    char name[32];
+    int file;
+    if (tr_blob_make_unpack(call->body, call->version, &make) != 0) {
+        return TR_MALFORMED;
+    }
+    int error = tri_blob_begin(service->blobs, name, &file);
+    if (error != 0) {
+        return error;
+    }
+    error = service->exchange->write(make.plan, file, explain);
+    close(file);
+    if (error != 0) {
+        tri_blob_give_up(service->blobs, name);
+        fail_with(service, call, error,
+                  tr_text_of(explain[0] != '\0' ? explain : tr_error_text(error)));
+        return 0;
+    }
+    error = tri_blob_adopt(service->blobs, name, make.name_hint, &blob);
+    if (error == 0) {
+        reply_blob(service, call, &blob);
+    }
+    return error;
+}
+
+/* Has the program read a document. */
+static int take_values(struct tri_files_service *service, const struct call *call)
+{
+    struct tr_values_read read;
+    struct tr_values_given given = {.slots = {.size = 0}};
+    char code[TR_EXCHANGE_CODE_BYTES] = "";
+    char explain[TR_EXCHANGE_EXPLAIN_BYTES] = "";
+    if (tr_values_read_unpack(call->body, call->version, &read) != 0) {
+        return TR_MALFORMED;
+    }
+    int error =
+        service->exchange->read(read.plan, service->folder, read.path, &given.slots, code, explain);
+    if (error != 0) {
+        fail_with(service, call, error,
+                  tr_text_of(explain[0] != '\0' ? explain : tr_error_text(error)));
+        return 0;
+    }
+    given.code = tr_text_of(code);
+    given.message = tr_text_of(explain);
+    reply(service, call, &tr_values_given_schema, &given);
+    tr_free((void *)(uintptr_t)given.slots.data);
+    return 0;
+}
+
 static int take_get(struct tri_files_service *service, const struct call *call)
 {
     struct tr_document_get get;
@@ -182,11 +240,13 @@ static int take_document(struct tri_files_service *service, const struct call *c
 static const struct {
     const struct tr_schema *schema;
     int (*take)(struct tri_files_service *service, const struct call *call);
+    bool needs_exchange;
 } call_kinds[] = {
-    {&tr_blob_put_schema, take_put},          {&tr_blob_write_schema, take_write},
-    {&tr_blob_read_schema, take_read},        {&tr_blob_digest_schema, take_digest},
-    {&tr_blob_fetch_schema, take_fetch},      {&tr_document_get_schema, take_get},
-    {&tr_document_put_schema, take_document},
+    {&tr_blob_put_schema, take_put, false},          {&tr_blob_write_schema, take_write, false},
+    {&tr_blob_read_schema, take_read, false},        {&tr_blob_digest_schema, take_digest, false},
+    {&tr_blob_fetch_schema, take_fetch, false},      {&tr_document_get_schema, take_get, false},
+    {&tr_document_put_schema, take_document, false}, {&tr_blob_make_schema, take_make, true},
+    {&tr_values_read_schema, take_values, true},
 };
 
 static void take_call(struct tri_files_service *service, const uint8_t *envelope)
@@ -198,7 +258,8 @@ static void take_call(struct tri_files_service *service, const uint8_t *envelope
     };
     for (size_t i = 0; i < TR_COUNT_OF(call_kinds); i++) {
         if (tr_envelope_get(envelope, 16, type) == call_kinds[i].schema->id) {
-            int error = call_kinds[i].take(service, &call);
+            bool is_missing = call_kinds[i].needs_exchange && service->exchange == NULL;
+            int error = is_missing ? TR_MALFORMED : call_kinds[i].take(service, &call);
             if (error == TR_MALFORMED) {
                 tri_service_refuse(&service->base, &call.caller, error);
             } else if (error != 0) {
@@ -290,6 +351,8 @@ int tri_files_service_start(const struct tri_files_service_options *options,
     }
     tri_service_init(&service->base, options->env, options->worker_count, options->host_epoch,
                      TR_SERVICE_FILES);
+    service->folder = options->folder;
+    service->exchange = options->exchange;
     int error = tri_blobs_open(options->folder, &service->base.is_stopping, &service->blobs);
     if (error == 0) {
         error = tri_fetches_new(service->blobs, &service->fetches);

@@ -16,7 +16,8 @@ struct tri_files_service_options {
     struct tr_env *env;
     uint32_t worker_count;
     uint32_t host_epoch;
-    const char *folder; /* of the store */
+    const char *folder;                 /* of the store; it and what follows outlive the service */
+    const struct tr_exchange *exchange; /* NULL: large documents are refused */
 };
 
 /* Starts it. TR_MEMORY, TR_SYSTEM, and the errors of tri_blobs_open. */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "runtime/border/border.h"
+#include "runtime/host/border_thread.h"
 #include "runtime/host/files_service.h"
 #include "runtime/host/poison.h"
 #include "runtime/host/process_service.h"
@@ -16,7 +18,7 @@
 
 static int register_behaviours(struct tri_shared *shared, const struct tr_host_options *options)
 {
-    if (options->behaviour_count > TR_BEHAVIOURS_MAX) {
+    if (options->behaviour_count + 1 > TR_BEHAVIOURS_MAX) {
         return TR_LIMIT;
     }
     for (size_t i = 0; i < options->behaviour_count; i++) {
@@ -27,6 +29,9 @@ static int register_behaviours(struct tri_shared *shared, const struct tr_host_o
             return TR_INVALID;
         }
         shared->behaviours[shared->behaviour_count++] = behaviour;
+    }
+    if (options->number != 0) {
+        shared->behaviours[shared->behaviour_count++] = &tri_border_behaviour;
     }
     return 0;
 }
@@ -41,9 +46,28 @@ static uint32_t workers_wanted(const struct tr_host_options *options)
     return wanted > TR_WORKERS_MAX ? TR_WORKERS_MAX : (uint32_t)wanted;
 }
 
+/* Where the others are, and groups that have moved. */
+static int fill_directory(struct tri_directory *directory, const struct tr_host_options *options)
+{
+    int error = 0;
+    directory->number = options->number;
+    for (size_t i = 0; error == 0 && i < options->peer_count; i++) {
+        const struct tr_peer *peer = &options->peers[i];
+        error = tri_directory_add(directory, peer->number, tr_text_of(peer->address));
+    }
+    for (size_t i = 0; error == 0 && i < options->place_count; i++) {
+        const struct tr_group_place *place = &options->places[i];
+        error = tri_directory_route(directory, place->group, place->number);
+    }
+    return error;
+}
+
 static int init_shared(struct tr_host *host, const struct tr_host_options *options)
 {
     struct tri_shared *shared = &host->shared;
+    if (options->number > TRI_HOST_NUMBER_MAX || (options->number != 0 && host->store == NULL)) {
+        return TR_INVALID;
+    }
     shared->env = host->env;
     shared->worker_count = workers_wanted(options);
     shared->durability = options->durability;
@@ -58,7 +82,8 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     shared->start_ns = tri_monotonic_ns(host->env);
     shared->start_wall_ms = tri_wall_ms(host->env);
     atomic_init(&shared->next_number, host->store == NULL ? 1 : host->store->last_number + 1);
-    return register_behaviours(shared, options);
+    int error = fill_directory(&shared->directory, options);
+    return error != 0 ? error : register_behaviours(shared, options);
 }
 
 /* The group numbers that were ever given, by worker. */
@@ -125,6 +150,7 @@ void tri_host_fini(struct tr_host *host)
         tri_journal_fini(&host->journal);
     }
     tri_voice_fini(&host->voice);
+    tri_directory_fini(&host->shared.directory);
     tri_control_fini(host);
 }
 
@@ -171,8 +197,18 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     host->keeper_command = options->keeper_command;
     host->jobs = options->jobs;
     host->unclaimed_ms = options->unclaimed_ms;
+    host->exchange = options->exchange;
     host->folder = tr_text_copy(tr_text_of(options->folder));
     return host->folder == NULL ? TR_MEMORY : 0;
+}
+
+static int keep_listen(struct tr_host *host, const struct tr_host_options *options)
+{
+    if (options->listen == NULL) {
+        return 0;
+    }
+    host->listen = tr_text_copy(tr_text_of(options->listen));
+    return host->listen == NULL ? TR_MEMORY : 0;
 }
 
 static int assemble(struct tr_host *host, const struct tr_host_options *options, char *explain)
@@ -188,6 +224,9 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
         error = tri_host_init(host, options, host->env, store);
     }
     if (error == 0) {
+        error = keep_listen(host, options);
+    }
+    if (error == 0) {
         error = attach_poison(host, options);
     }
     if (error == 0) {
@@ -198,6 +237,13 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
     }
     if (error == 0 && store != NULL) {
         error = tri_host_load(host);
+    }
+    if (error == TR_INVALID && options->number != 0) {
+        snprintf(
+            explain, TRI_STORE_EXPLAIN_BYTES,
+            "host %u of several needs a store, which no other number has used, peers with other "
+            "numbers, and addresses of this machine",
+            options->number);
     }
     if (error == 0) {
         error = host->env->ops->link_open(host->env, TRI_PLACE_CONTROL, &host->voice.link);
@@ -332,8 +378,12 @@ static int start_services(struct tr_host *host)
             .worker_count = shared->worker_count,
             .host_epoch = shared->host_epoch,
             .folder = host->folder,
+            .exchange = host->exchange,
         };
         error = tri_files_service_start(&options, &host->files);
+    }
+    if (error == 0 && shared->directory.number != 0) {
+        error = tri_border_thread_start(host, &host->border);
     }
     return error;
 }
@@ -401,9 +451,15 @@ static void stop_services(struct tr_host *host)
         tri_files_service_leave(host->files);
         nudge(host, TRI_PLACE_FILES);
     }
+    if (host->border != NULL) {
+        tri_border_thread_leave(host->border);
+        nudge(host, TRI_PLACE_BORDER);
+    }
+    tri_border_thread_stop(host->border);
     tri_process_service_stop(host->processes);
     tri_http_service_stop(host->http);
     tri_files_service_stop(host->files);
+    host->border = NULL;
     host->processes = NULL;
     host->http = NULL;
     host->files = NULL;
@@ -458,6 +514,7 @@ void tr_host_free(struct tr_host *host)
     tri_poison_close(host->poison);
     tri_store_close(store);
     tr_free(host->folder);
+    tr_free(host->listen);
     if (host->owns_env) {
         tri_env_real_free(host->env);
     }

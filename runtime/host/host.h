@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "runtime/border/service.h"
 #include "runtime/host/worker.h"
 #include "runtime/journal/journal.h"
 #include "runtime/link/voice.h"
@@ -30,10 +31,13 @@ struct tr_host {
     struct tri_http_service *http;
     struct tri_process_service *processes;
     struct tri_files_service *files;
-    char *folder; /* of the store; NULL without durability */
+    struct tri_border_thread *border; /* to other hosts */
+    char *listen;                     /* where it listens for them; NULL: nowhere */
+    char *folder;                     /* of the store; NULL without durability */
     const char *const *keeper_command;
     uint32_t jobs;
     uint32_t unclaimed_ms;
+    const struct tr_exchange *exchange;
     struct tri_watchdog *watchdog; /* while the host runs */
     /* The program's own place; used by the thread that made the host. */
     struct tri_voice voice;

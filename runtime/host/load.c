@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "runtime/actor/image.h"
+#include "runtime/border/border.h"
 #include "runtime/host/host.h"
 #include "runtime/host/poison.h"
 
@@ -31,6 +32,15 @@ static int load_counter(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
     uint64_t index = op->key.serial - 1;
+    if (op->key.serial == TRI_COUNTER_EPOCH) {
+        /* It stands with the worker that has the group's first actor, and its border. */
+        struct tri_group *first =
+            tri_group_get(home_of(loading->host, tri_border_key(op->key.group)), op->key.group);
+        if (first != NULL) {
+            first->epoch = (uint32_t)op->number;
+        }
+        return first == NULL ? TR_MEMORY : 0;
+    }
     if (index >= loading->host->shared.worker_count) {
         /* Of a worker that this start does not have: it stays in the store until the group ends. */
         loading->host->shared.has_lost_workers = true;
@@ -49,6 +59,12 @@ static int load_actor(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
     struct tri_worker *worker = home_of(loading->host, op->key);
+    const struct tri_directory *directory = &loading->host->shared.directory;
+    bool is_ours = tri_directory_is_here(directory, op->key.group) &&
+                   (directory->number != 0 || op->key.group >> TRI_GROUP_HOST_SHIFT == 0);
+    if (!is_ours) {
+        return TR_INVALID; /* the store of another host, or this one's under another number */
+    }
     int error = tri_image_read(worker, op->key, op->data, &loading->actor);
     if (error == 0) {
         loading->actor->flags |= TRI_ACTOR_STORED;
@@ -182,6 +198,31 @@ static void note_families(struct tr_host *host, struct tri_worker *worker)
     }
 }
 
+/* Whether anybody of a group but its border lives on any worker. */
+static bool is_inhabited(struct tr_host *host, uint64_t number)
+{
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        struct tri_worker *worker = &host->workers[i];
+        const struct tri_group *group = tri_group_find(worker, number);
+        bool has_border = tri_actor_find(worker, tri_border_key(number), 0) != NULL;
+        if (group != NULL && group->actor_count > (has_border ? 1 : 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A group of which only the border is left has ended: nobody will be born in it. */
+static void note_ended_groups(struct tr_host *host, struct tri_worker *worker)
+{
+    for (uint32_t i = 0; worker->borders.count > 0 && i <= worker->borders.mask; i++) {
+        struct tr_key border = worker->borders.entries[i].key;
+        if (!tr_key_is_none(border) && !is_inhabited(host, border.group)) {
+            tri_group_find(worker, border.group)->is_ended = true;
+        }
+    }
+}
+
 /* Brings the messages to where they were on their way, in the order in which they were said. */
 static void deliver_messages(struct loading *loading)
 {
@@ -277,26 +318,15 @@ static void forget_muting(struct tri_worker *worker, struct tri_actor *actor)
     }
 }
 
-/* Whether anybody of a group lives on any worker. */
-static bool is_inhabited(struct tr_host *host, uint64_t number)
-{
-    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
-        const struct tri_group *group = tri_group_find(&host->workers[i], number);
-        if (group != NULL && group->actor_count > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A group's first actor may have ended just before the host did, and not all workers heard it. */
 static void end_empty_groups(struct tr_host *host, struct tri_worker *worker)
 {
     struct tri_group_map *map = &worker->groups;
     for (uint32_t i = 0; i <= map->mask; i++) {
-        /* Taking one out may move another to its place. */
-        while (map->groups[i].number != 0 && !is_inhabited(host, map->groups[i].number)) {
-            tri_end_group(worker, map->groups[i].number);
+        /* Taking one out may move another to its place. One with a border goes with that. */
+        const struct tri_group *group = &map->groups[i];
+        while (group->number != 0 && !group->is_ended && !is_inhabited(host, group->number)) {
+            tri_end_group(worker, group->number);
         }
     }
 }
@@ -310,6 +340,9 @@ static void open_actors(struct tr_host *host, struct tri_worker *worker)
         tri_page_mark_clean(actor);
         forget_muting(worker, actor);
         fail_calls(worker, actor);
+        if (host->shared.directory.number != 0) {
+            tri_far_note_loaded(worker, actor);
+        }
         tri_poison_apply(host->poison, worker, actor);
         /* A message to itself may have put it into the queue. */
         if (actor->phase == TRI_IDLE) {
@@ -332,6 +365,7 @@ int tri_host_load(struct tr_host *host)
     if (error == 0) {
         for (uint32_t i = 0; i < host->shared.worker_count; i++) {
             note_families(host, &host->workers[i]);
+            note_ended_groups(host, &host->workers[i]);
         }
         deliver_messages(&loading);
     } else {

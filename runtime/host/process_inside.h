@@ -1,6 +1,7 @@
 /*
  * What the files of the process service share: process_service.c listens to both sides,
- * process_run.c has the life of a process_run, process_unclaimed.c ends nobody waits for. Nobody else includes this.
+ * process_run.c has the life of a process_run, process_unclaimed.c ends that nobody waits for.
+ * Nobody else includes this.
  */
 #ifndef TR_RUNTIME_HOST_PROCESS_INSIDE_H
 #define TR_RUNTIME_HOST_PROCESS_INSIDE_H

@@ -18,8 +18,8 @@
 struct tri_process_service;
 
 /*
- * How long an end that the keeper tells when it is reached, and that nobody asks for, is kept: it is
- * of an attempt that has settled, and what it told the keeper was lost in a crash.
+ * How long an end that the keeper tells when it is reached, and that nobody asks for, is kept: it
+ * is of an attempt that has settled, and what it told the keeper was lost in a crash.
  */
 #define TR_PROCESS_UNCLAIMED_MS 60000
 

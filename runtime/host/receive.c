@@ -4,6 +4,7 @@
  */
 #include "runtime/host/worker.h"
 
+#include "runtime/border/border.h"
 #include "runtime/host/observe.h"
 #include "runtime/move/balance.h"
 #include "runtime/move/move.h"
@@ -149,6 +150,8 @@ static const struct {
     {&tr_tap_open_schema, tri_tap_on_open},
     {&tr_tap_close_schema, tri_tap_on_close},
     {&tr_observe_schema, tri_observe_on_ask},
+    {&tr_border_link_schema, tri_far_on_link},
+    {&tr_border_lost_schema, tri_far_on_lost},
 };
 
 static void worker_control(struct tri_worker *worker, struct tri_message *raw)

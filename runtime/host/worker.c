@@ -34,14 +34,15 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
     worker->dead_letters = tr_alloc_zero(TR_DEAD_LETTERS_KEPT, sizeof *worker->dead_letters);
     worker->own_hand = tr_alloc_zero(1, sizeof *worker->own_hand);
     worker->in_hand = worker->own_hand;
-    bool is_made = worker->scratch != NULL && worker->dead_letters != NULL &&
-                   worker->in_hand != NULL && tri_recorder_init(&worker->recorder) == 0 &&
-                   tri_chunk_directory_init(&worker->directory) == 0 &&
-                   tri_table_init(&worker->table, &worker->directory) == 0 &&
-                   tri_group_map_init(&worker->groups) == 0 &&
-                   tri_key_map_init(&worker->families) == 0 &&
-                   tri_key_map_init(&worker->routes) == 0 && tri_moves_init(worker) == 0 &&
-                   tri_tap_port_init(worker) == 0;
+    bool is_made =
+        worker->scratch != NULL && worker->dead_letters != NULL && worker->in_hand != NULL &&
+        tri_recorder_init(&worker->recorder) == 0 &&
+        tri_chunk_directory_init(&worker->directory) == 0 &&
+        tri_table_init(&worker->table, &worker->directory) == 0 &&
+        tri_group_map_init(&worker->groups) == 0 && tri_key_map_init(&worker->families) == 0 &&
+        tri_key_map_init(&worker->routes) == 0 && tri_key_map_init(&worker->borders) == 0 &&
+        tri_key_map_init(&worker->far_waiters) == 0 && tri_moves_init(worker) == 0 &&
+        tri_tap_port_init(worker) == 0;
     if (!is_made) {
         tri_worker_fini(worker);
         return TR_MEMORY;
@@ -96,6 +97,8 @@ void tri_worker_fini(struct tri_worker *worker)
     tri_batch_fini(&worker->batch);
     tri_moves_fini(worker);
     tri_tap_port_fini(worker);
+    tri_key_map_fini(&worker->far_waiters);
+    tri_key_map_fini(&worker->borders);
     tri_key_map_fini(&worker->routes);
     tri_key_map_fini(&worker->families);
     tri_group_map_fini(&worker->groups);

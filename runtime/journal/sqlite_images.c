@@ -114,7 +114,8 @@ int tr_image_page(struct tr_reader *reader, struct tr_key actor, uint32_t page, 
 static int show_message(void *self, const struct tri_op *op)
 {
     struct showing *showing = self;
-    if (op->data.size < TR_ENVELOPE_BYTES) {
+    size_t size;
+    if (tr_envelope_check(op->data, &size) != 0) {
         return tri_sqlite_damaged(showing->store, "what is stored of a message is none");
     }
     struct tr_ref to = {{tr_envelope_get(op->data.data, 64, to_group),

@@ -5,6 +5,7 @@
 #include "runtime/move/move.h"
 
 #include "runtime/actor/image.h"
+#include "runtime/border/border.h"
 #include "runtime/host/worker.h"
 #include "runtime/move/luggage.h"
 #include "runtime/tap/port.h"
@@ -83,7 +84,8 @@ void tri_move_on_ask(struct tri_worker *worker, const struct tr_message *message
         return;
     }
     struct tri_moves *moves = worker->moves;
-    bool is_possible = ask.to_worker < worker->shared->worker_count && ask.actor.group != 0;
+    bool is_possible = ask.to_worker < worker->shared->worker_count && ask.actor.group != 0 &&
+                       !tri_is_border(ask.actor);
     bool has_room = moves->wanted_count < TR_MOVES_WAITING_MAX;
     struct wanted *wanted = is_possible && has_room ? tr_alloc(sizeof *wanted) : NULL;
     if (wanted == NULL) {
@@ -296,6 +298,9 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
         actor->flags |= TRI_ACTOR_STORED;
     }
     tri_page_mark_clean(actor);
+    if (worker->shared->directory.number != 0) {
+        tri_far_note_moved(worker, actor);
+    }
     worker->metrics.actors_moved_in++;
     tri_group_find(worker, image.actor.group)->is_spread = true;
     moves->coming = image.actor;

@@ -40,7 +40,64 @@ workflows:
 """
 
 
+REVERSE = """
+import json, os, sys
+inputs = json.load(sys.stdin if len(sys.argv) > 1 else open(os.environ["TROUPE_INPUTS"]))
+outputs = {"n": len(inputs["l"]), "l": inputs["l"][::-1], "s": inputs["s"]}
+json.dump(outputs, sys.stdout if len(sys.argv) > 1 else open(os.environ["TROUPE_OUTPUTS"], "w"))
+"""
+
+PROCESSES = """
+troupe: 1
+tasks:
+  files: &task
+    inputs: {l: "[int]", s: string}
+    outputs: {l: "[int]", n: int, s: string}
+    run: [python3, ./reverse.py]
+  pipes: {<<: *task, run: [python3, ./reverse.py, piped], stdin: inputs, stdout: outputs}
+  wrong:
+    outputs: {l: "[int]"}
+    run: [python3, -c, "import os; open(os.environ['TROUPE_OUTPUTS'], 'w').write('{\\"l\\": [' +
+      '1, ' * 300000 + '\\"x\\"]}')"]
+  huge:
+    outputs: {l: "[int]"}
+    run: [sh, -c, 'truncate -s 1073741825 "$TROUPE_OUTPUTS"']
+workflows:
+  main:
+    inputs: {items: "[int]", text: string}
+    nodes:
+      one: {task: files, with: {l: $items, s: $text}}
+      two: {task: pipes, with: {l: $one.l, s: $one.s}}
+    outputs: {l: $two.l, n: $two.n, s: $two.s}
+  mistyped: {nodes: {one: {task: wrong}}}
+  oversized: {nodes: {one: {task: huge}}}
+"""
+
+
 class LargeTest(ProgramTest):
+    def write_processes(self):
+        self.write("reverse.py", REVERSE)
+        self.write("flow.yaml", PROCESSES)
+
+    def test_processes_get_and_give_large_documents(self):
+        self.write_processes()
+        text = "a \"text\"\n" * 100_000
+        self.write_numbers(300_000, text=text)
+        outputs = self.document("run", "flow.yaml", "main", "--inputs", "in.json")["outputs"]
+        self.assertEqual(outputs, {"l": list(range(300_000)), "n": 300_000, "s": text})
+
+    def test_large_outputs_are_judged_as_small_ones(self):
+        self.write_processes()
+        error = self.document("run", "flow.yaml", "mistyped", status=1)["error"]
+        self.assertIn("MismatchingTypes", error["code"])
+        self.assertIn("the output 'l': [300000]: 'x' is no value of type int; write a whole number "
+                      "of at most 64 bits", error["message"])
+        error = self.document("run", "flow.yaml", "oversized", status=1)["error"]
+        self.assertEqual(error["code"], "OutputSizeExceeded")
+        self.assertIn("the document at $TROUPE_OUTPUTS has 1073741825 bytes; at most 1073741824 "
+                      "are taken: write large data to a file and return its path",
+                      error["message"])
+
     def write_numbers(self, count, **more):
         self.write("in.json", json.dumps({"items": list(range(count)), **more}))
 

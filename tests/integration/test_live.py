@@ -2,6 +2,7 @@
 """One store has one engine: other commands hand it their work, and look into it."""
 
 import json
+import shutil
 import signal
 import unittest
 
@@ -58,6 +59,14 @@ class LiveTest(ProgramTest):
         status, stdout, stderr = guest.end()
         self.assertEqual((status, stdout), (0, "n: 2"), (stderr, engine.end()))
         self.assertEqual(engine.end()[0], 0)
+
+    def test_an_engine_leaves_a_store_that_was_removed(self):
+        engine = self.begin()
+        shutil.rmtree(self.store)
+        status, _, stderr = engine.end()
+        self.write("go", "")
+        self.assertEqual(status, 4)
+        self.assertIn("the store is not there any more", stderr)
 
     def test_a_guest_that_goes_is_not_waited_for(self):
         self.write("other.yaml", WAITING.replace("/go", "/go2").replace("/pid", "/pid2"))

@@ -130,6 +130,8 @@ void sim_check_idle(struct sim_host *host)
             {"routes", worker->routes.count, most},
             {"unborn messages", worker->unborn_count, 0},
             {"held messages", worker->held != NULL, 0},
+            {"borders", worker->borders.count, 0},
+            {"actors that wait for other hosts", worker->far_waiters.count, 0},
         };
         for (size_t j = 0; j < TR_COUNT_OF(left); j++) {
             if (left[j].count > left[j].most) {

@@ -72,6 +72,9 @@ static void make_parties(struct sim_host *host)
     }
     add_party(host, SIM_PROGRAM, 0);
     add_party(host, SIM_OUTSIDE, 0);
+    if (host->world->plan.envoy_count > 0) {
+        add_party(host, SIM_BORDER, 0);
+    }
 }
 
 /* ------------------------------------------------------------------------------------- starts */
@@ -152,11 +155,38 @@ static int open_links(struct sim_host *host)
     if (error == 0) {
         error = sim_net_open(&host->net, TRI_PLACE_FILES, &host->files);
     }
+    if (error == 0 && host->world->plan.envoy_count > 0) {
+        error = tri_border_service_init(&host->border, &host->env.base, &made->shared.directory,
+                                        made->shared.worker_count, made->shared.host_epoch);
+    }
+    if (error == 0 && host->world->plan.envoy_count > 0) {
+        host->border.wire = sim_network_open(host);
+        error = sim_net_open(&host->net, TRI_PLACE_BORDER, &host->border.voice.link);
+    }
     return error;
+}
+
+/* Hosts are numbered from 1 on; who knows no other has none. */
+static uint16_t number_of(const struct sim_host *host)
+{
+    return host->world->plan.envoy_count > 0 ? (uint16_t)(host->index + 1) : 0;
+}
+
+/* All others; nobody needs their addresses here. */
+static size_t list_peers(const struct sim_host *host, struct tr_peer *peers)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; number_of(host) != 0 && i < host->world->plan.host_count; i++) {
+        if (i != host->index) {
+            peers[count++] = (struct tr_peer){.number = (uint16_t)(i + 1)};
+        }
+    }
+    return count;
 }
 
 static int make(struct sim_host *host)
 {
+    struct tr_peer peers[SIM_HOSTS_MAX];
     struct tr_host_options options = {
         .has_http = true, /* tri_host_init starts nothing: the place is the ledger's */
         .worker_count = draw_worker_count(host),
@@ -167,6 +197,9 @@ static int make(struct sim_host *host)
         .record_count = *host->world->play->record_count,
         .seed = host->world->plan.seed + 1,
         .is_balanced = host->world->plan.is_balanced,
+        .number = number_of(host),
+        .peers = peers,
+        .peer_count = list_peers(host, peers),
     };
     int error = open_store(host);
     if (error == 0 && host->world->play->open != NULL) {
@@ -190,6 +223,11 @@ static int make(struct sim_host *host)
 static void unmake(struct sim_host *host)
 {
     int64_t before = (int64_t)tr_memory_used();
+    if (host->border.lines != NULL) {
+        tri_border_service_fini(&host->border);
+        tri_wire_close(host->border.wire);
+    }
+    host->border = (struct tri_border_service){0};
     if (host->host != NULL) {
         tri_host_fini(host->host);
         free(host->host);

@@ -52,11 +52,31 @@ static void draw_faults(struct sim_plan *plan, struct sim_random *random)
     }
 }
 
+/* Hosts that know each other, in most of the worlds that have several. */
+static void draw_network(struct sim_plan *plan, struct sim_random *random)
+{
+    if (plan->host_count < 2 || plan->durability == TR_DURABILITY_NONE ||
+        sim_below(random, 5) == 0) {
+        return;
+    }
+    plan->envoy_count = (uint32_t)sim_between(random, 1, SIM_ENVOYS_MAX / SIM_HOSTS_MAX);
+    plan->envoy_burst = sim_below(random, 30) == 0 ? 900 : 0;
+    plan->network_delay_ns_max = sim_below(random, 3) == 0 ? 0 : sim_between(random, 1, 20) * MS;
+    plan->lose = sometimes(random, 100000);
+    plan->twice = sometimes(random, 200000);
+    plan->overtake = sometimes(random, 200000);
+    plan->cut = sometimes(random, 4000);
+    if (sim_below(random, 6) == 0) {
+        plan->faults_ns *= 20;
+    }
+}
+
 struct sim_plan sim_plan_of(uint64_t seed)
 {
     struct sim_plan plan = {.seed = seed, .snapshot_every = 4, .compare_every = 8};
     struct sim_random random = sim_random_of(seed, 1);
     draw_world(&plan, &random);
     draw_faults(&plan, &random);
+    draw_network(&plan, &random);
     return plan;
 }

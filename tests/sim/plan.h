@@ -12,6 +12,7 @@
 
 #define SIM_HOSTS_MAX 3
 #define SIM_WORKERS_MAX 4
+#define SIM_ENVOYS_MAX 6 /* of all hosts: two of each */
 
 /* Chances are in a million of the world's steps, where nothing else is said. */
 struct sim_plan {
@@ -33,6 +34,14 @@ struct sim_plan {
     uint64_t delay_ns_max;
     uint32_t pipe_frames_max;
     uint32_t clog; /* chance per frame that a pipe is full for no reason */
+    /* Other hosts. */
+    uint32_t envoy_count; /* of each host; 0: hosts do not know each other */
+    uint32_t envoy_burst; /* notes in a row that fill a window; 0: none */
+    uint64_t network_delay_ns_max;
+    uint32_t lose; /* chances per frame: it does not arrive, arrives twice, may be overtaken */
+    uint32_t twice;
+    uint32_t overtake;
+    uint32_t cut; /* two hosts do not reach each other for a while */
     /* Faults. */
     uint32_t crash;
     uint32_t stop; /* an orderly stop and start */

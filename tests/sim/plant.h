@@ -66,4 +66,12 @@ sim_plant_link sim_plant_loses_down;
 sim_plant_link sim_plant_loses_orphans;
 sim_plant_link sim_plant_empties_luggage;
 
+/* plant_border.c: what goes wrong between hosts. */
+sim_plant_link sim_plant_acknowledges_early;
+sim_plant_link sim_plant_skips_resend;
+sim_plant_link sim_plant_numbers_again;
+sim_plant_link sim_plant_hides_down;
+sim_plant_link sim_plant_hides_up;
+bool sim_plant_keeps_border(struct sim_host *host, const struct tri_op *op);
+
 #endif

@@ -45,6 +45,8 @@ static void plan_world(struct sim_plan *plan)
 {
     struct sim_random random = sim_random_of(plan->seed, 60);
     plan->host_count = sim_below(&random, 8) == 0 ? 2 : 1;
+    plan->envoy_count = 0; /* its hosts do not know each other */
+    plan->cut = 0;
     plan->faults_ns = sim_between(&random, 50, 2500) * MS;
     plan->burst = 0;
     plan->failure *= 3;

@@ -102,7 +102,8 @@ enum sim_errand_manner {
     B(array, 909, 0, TR_EXHAUSTED_QUARANTINE)    \
     B(element, 910, 0, TR_EXHAUSTED_QUARANTINE)  \
     B(pair, 911, 0, TR_EXHAUSTED_QUARANTINE)     \
-    B(witness, 912, 0, TR_EXHAUSTED_QUARANTINE)
+    B(witness, 912, 0, TR_EXHAUSTED_QUARANTINE)  \
+    B(envoy, 913, 0, TR_EXHAUSTED_QUARANTINE)
 
 #define SIM_BEHAVIOUR_DECLARE(name, id, restarts, exhausted) \
     extern const struct tr_behaviour sim_##name##_behaviour;
@@ -170,6 +171,9 @@ struct sim_refs {
 };
 TR_MUST_USE int sim_read_cast(const struct tr_message *message, struct tr_sim_cast *cast,
                               struct sim_refs *refs);
+
+/* Whether an envoy knows already whom it has to do with. */
+bool sim_envoy_has_cast(const struct tr_sim_player *state);
 
 /* One errand after another, each known to have been done once: a part of a table. */
 #define SIM_ERRANDS_MAX 48

@@ -125,6 +125,11 @@ static bool step(struct sim_host *host, const struct sim_party *party, uint64_t 
         *sleep_ns = is_behind ? 1000000 : look_ns - host->world->now_ns;
         return did;
     }
+    case SIM_BORDER: {
+        bool did = tri_border_service_step(&host->border);
+        *sleep_ns = tri_border_service_idle_ns(&host->border);
+        return did;
+    }
     case SIM_OUTSIDE: {
         bool did = sim_outside_step(host);
         uint64_t due_ns = sim_outside_due_ns(host);
@@ -180,6 +185,7 @@ static uint32_t place_of(const struct sim_party *party)
         [SIM_JOURNAL] = TRI_PLACE_JOURNAL,
         [SIM_PROGRAM] = TRI_PLACE_CONTROL,
         [SIM_OUTSIDE] = TRI_PLACE_HTTP,
+        [SIM_BORDER] = TRI_PLACE_BORDER,
     };
     return party->kind == SIM_WORKER ? party->index : places[party->kind];
 }
@@ -195,6 +201,10 @@ uint64_t sim_party_due_ns(const struct sim_host *host, const struct sim_party *p
             uint64_t reply_ns = sim_outside_due_ns(host);
             due_ns = reply_ns < due_ns ? reply_ns : due_ns;
             due_ns = files_ns < due_ns ? files_ns : due_ns;
+        }
+        if (party->kind == SIM_BORDER) {
+            uint64_t packet_ns = sim_network_due_ns(&host->world->network, host->index);
+            due_ns = packet_ns < due_ns ? packet_ns : due_ns;
         }
     }
     return due_ns > party->paused_until_ns ? due_ns : party->paused_until_ns;

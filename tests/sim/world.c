@@ -135,6 +135,9 @@ static const struct {
 static void make_trouble(struct sim_world *world)
 {
     struct sim_host *host = &world->hosts[sim_below(&world->chance.order, world->plan.host_count)];
+    if (world->plan.cut > 0 && sim_chance(&world->chance.network, world->plan.cut)) {
+        sim_network_cut(host);
+    }
     for (size_t i = 0; host->host != NULL && i < TR_COUNT_OF(faults); i++) {
         uint32_t chance;
         memcpy(&chance, (const char *)&world->plan + faults[i].chance, sizeof chance);
@@ -163,6 +166,7 @@ static void calm_down(struct sim_world *world)
 {
     sim_say("calm");
     world->is_calm = true;
+    sim_network_heal(&world->network);
     for (uint32_t i = 0; i < world->plan.host_count; i++) {
         struct sim_host *host = &world->hosts[i];
         make_room(host);
@@ -334,6 +338,7 @@ static void end_world(struct sim_world *world)
     if (world->play->end != NULL) {
         world->play->end(world);
     }
+    sim_network_drop(&world->network);
     if (tr_memory_used() != 0) {
         sim_fail("memory: %llu bytes are left at the end", (unsigned long long)tr_memory_used());
     }

@@ -17,6 +17,7 @@
 #include "tests/sim/ledger.h"
 #include "tests/sim/model_store.h"
 #include "tests/sim/net.h"
+#include "tests/sim/network.h"
 #include "tests/sim/outside.h"
 #include "tests/sim/play.h"
 #include "tests/sim/shadow.h"
@@ -32,9 +33,10 @@ enum sim_party_kind {
     SIM_JOURNAL,
     SIM_PROGRAM, /* who started the host: asks for births, moves and resumes */
     SIM_OUTSIDE, /* the services that calls reach */
+    SIM_BORDER,  /* what speaks to other hosts */
 };
 
-#define SIM_PARTIES_MAX (SIM_WORKERS_MAX + 3)
+#define SIM_PARTIES_MAX (SIM_WORKERS_MAX + 4)
 
 struct sim_party {
     uint8_t kind;
@@ -82,7 +84,9 @@ struct sim_host {
     struct sim_net net;
     struct sim_shadow *shadow;
     struct tri_voice outside;
-    struct tri_link *files;         /* what comes for TR_SERVICE_FILES; the voice above answers */
+    struct tri_link *files; /* what comes for TR_SERVICE_FILES; the voice above answers */
+    struct tri_border_service border;
+    struct sim_wire wire;
     struct sim_outbox *outside_box; /* replies that are not sent yet */
     struct sim_program program;
     struct sim_party parties[SIM_PARTIES_MAX];
@@ -109,26 +113,34 @@ struct sim_chances {
     struct sim_random outside;
     struct sim_random checks;
     struct sim_random plant;
+    struct sim_random network;
 };
 
 /* Totals of a run, for people and for tests that want to see that something happened. */
-#define SIM_COUNTS(C)     \
-    C(steps)              \
-    C(handled)            \
-    C(commits)            \
-    C(crashes)            \
-    C(stops)              \
-    C(pauses)             \
-    C(moves)              \
-    C(full_disks)         \
-    C(failed_disks)       \
-    C(failed_handlers)    \
-    C(failed_allocations) \
-    C(resumes)            \
-    C(outside_calls)      \
-    C(snapshots)          \
-    C(compares)           \
-    C(jumps)
+#define SIM_COUNTS(C)       \
+    C(steps)                \
+    C(handled)              \
+    C(commits)              \
+    C(crashes)              \
+    C(stops)                \
+    C(pauses)               \
+    C(moves)                \
+    C(full_disks)           \
+    C(failed_disks)         \
+    C(failed_handlers)      \
+    C(failed_allocations)   \
+    C(resumes)              \
+    C(outside_calls)        \
+    C(snapshots)            \
+    C(compares)             \
+    C(jumps)                \
+    C(frames_between_hosts) \
+    C(lost_frames)          \
+    C(doubled_frames)       \
+    C(overtaken_frames)     \
+    C(cuts)                 \
+    C(links_noticed)        \
+    C(hints_between_hosts)
 
 struct sim_counts {
 #define SIM_COUNT_MEMBER(name) uint64_t name;
@@ -142,6 +154,8 @@ struct sim_world {
     struct sim_plan plan;
     struct sim_chances chance;
     struct sim_host hosts[SIM_HOSTS_MAX];
+    struct sim_network network;
+    struct tr_ref envoys[SIM_ENVOYS_MAX]; /* those that were granted */
     struct sim_ledger ledger;
     struct sim_counts counts;
     const struct sim_plant *plant; /* NULL: nothing is planted */

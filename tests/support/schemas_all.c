@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "schemas/border.h"
 #include "schemas/control.h"
 #include "schemas/files.h"
 #include "schemas/flow.h"
@@ -22,6 +23,7 @@
 #include "tests/support/sample.h"
 
 #define LISTS(L)                                 \
+    L(border, TR_BORDER_SCHEMAS)                 \
     L(control, TR_CONTROL_SCHEMAS)               \
     L(process, TR_PROCESS_SCHEMAS)               \
     L(http, TR_HTTP_SCHEMAS)                     \

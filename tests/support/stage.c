@@ -191,6 +191,9 @@ int stage_try_open(struct stage *stage, const struct stage_options *options)
         .record_count = options->record_count,
         .program = options->program,
         .seed = 1,
+        .number = options->number,
+        .peers = options->peers,
+        .peer_count = options->peer_count,
     };
     int error = tri_host_init(&stage->host, &host_options, &stage->env, options->store);
     if (error == 0 && options->store != NULL) {
@@ -221,7 +224,9 @@ void stage_close(struct stage *stage)
             free(parcel);
         }
     }
-    assert_int_equal(tr_memory_used(), stage->memory_before);
+    if (!stage->is_one_of_several) {
+        assert_int_equal(tr_memory_used(), stage->memory_before);
+    }
 }
 
 /* ----------------------------------------------------------------- turns */
@@ -292,6 +297,18 @@ void stage_send_bytes(struct stage *stage, uint32_t from, uint32_t place, struct
     size_t size;
     uint8_t *data = tri_frame_take(&builder, from, &size);
     inbox_push(&stage->inboxes[place], data, size);
+}
+
+uint8_t *stage_receive(struct stage *stage, uint32_t place, size_t *size)
+{
+    struct stage_parcel *parcel = inbox_pop(&stage->inboxes[place]);
+    if (parcel == NULL) {
+        return NULL;
+    }
+    uint8_t *data = parcel->data;
+    *size = parcel->size;
+    free(parcel);
+    return data;
 }
 
 void stage_send(struct stage *stage, uint32_t place, const struct tri_heading *heading,

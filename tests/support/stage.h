@@ -41,7 +41,10 @@ struct stage_options {
     size_t record_count;
     const struct tr_behaviour *const *behaviours; /* NULL: the puppets */
     size_t behaviour_count;
-    void *program; /* for tr_program */
+    void *program;   /* for tr_program */
+    uint16_t number; /* of several hosts; 0: alone */
+    const struct tr_peer *peers;
+    size_t peer_count;
 };
 
 struct stage {
@@ -50,6 +53,7 @@ struct stage {
     uint64_t now_ns;
     uint64_t wall_ms;
     uint64_t memory_before;
+    bool is_one_of_several; /* memory is counted for all stages together, by the test */
     struct stage_inbox inboxes[TRI_PLACE_COUNT];
     bool is_open[TRI_PLACE_COUNT];
     bool journal_sleeps; /* the journal gets no turn */
@@ -94,6 +98,9 @@ void stage_send(struct stage *stage, uint32_t place, const struct tri_heading *h
 
 /* Puts a frame of one item with these bytes into a place's pipe. */
 void stage_send_bytes(struct stage *stage, uint32_t from, uint32_t place, struct tr_bytes bytes);
+
+/* The next frame that was sent to a place which nobody turns, to tr_free; NULL: there is none. */
+uint8_t *stage_receive(struct stage *stage, uint32_t place, size_t *size);
 
 /* Moves an actor and waits until it has arrived. */
 void stage_move(struct stage *stage, struct tr_ref actor, uint32_t worker);

@@ -10,8 +10,9 @@
 #include "actors/graph/json.h"
 #include "actors/graph/report.h"
 #include "deploy/graphs.h"
+#include "runtime/actor/actor.h"
 #include "runtime/journal/store.h"
-#include "runtime/memory.h"
+#include "schemas/control.h"
 #include "schemas/history_views.h"
 
 static struct tri_store *store;
@@ -48,6 +49,14 @@ void past_close(void)
     text = NULL;
 }
 
+static void commit(const struct tri_op *op)
+{
+    struct tri_commit commit = {.ops = op, .count = 1, .last_number = ++number};
+    if (tri_store_commit(store, &commit) != 0) {
+        fail_msg("%s", tri_store_explain(store));
+    }
+}
+
 void past_write(const struct tr_schema *schema, const void *row)
 {
     uint8_t bytes[65536];
@@ -59,11 +68,57 @@ void past_write(const struct tr_schema *schema, const void *row)
                         .incarnation = schema->version,
                         .data = {.data = bytes, .size = size}};
     assert_int_equal(tri_op_find_row_key(&op, schema), 0);
-    struct tri_commit commit = {.ops = &op, .count = 1, .last_number = ++number};
-    int error = tri_store_commit(store, &commit);
-    if (error != 0) {
-        fail_msg("%s", tri_store_explain(store));
+    commit(&op);
+}
+
+/* What was written, which goes on behind it. */
+static struct tr_bytes taken(struct tr_writer *writer, uint8_t *begin)
+{
+    assert_int_equal(writer->error, 0);
+    return (struct tr_bytes){.data = begin, .size = (size_t)(writer->at - begin)};
+}
+
+void past_actor(const struct past_actor *actor)
+{
+    uint8_t bytes[16384];
+    struct tr_writer writer = tr_writer_of(bytes, sizeof bytes);
+    struct tr_image image = {.behaviour = actor->behaviour,
+                             .state_version = actor->schema->version,
+                             .flags = actor->name == NULL ? TRI_ACTOR_ELEMENT : 0,
+                             .phase = actor->is_quarantined ? TRI_QUARANTINED : TRI_IDLE,
+                             .parent = {actor->parent, 1}};
+    uint8_t *begin = writer.at;
+    if (actor->name == NULL) {
+        tr_write_u64(&writer, actor->element);
+    } else {
+        tr_write_text(&writer, tr_text_of(actor->name));
     }
+    image.name = taken(&writer, begin);
+    begin = writer.at;
+    tr_write_array(&writer, actor->timer_ms != 0 ? 1 : 0);
+    if (actor->timer_ms != 0) {
+        const uint64_t edge[] = {TRI_EDGE_TIMER, 0, 0, 0, 1, actor->timer_ms};
+        tr_write_array(&writer, TR_COUNT_OF(edge));
+        for (size_t i = 0; i < TR_COUNT_OF(edge); i++) {
+            tr_write_u64(&writer, edge[i]);
+        }
+    }
+    image.edges = taken(&writer, begin);
+    begin = writer.at;
+    assert_int_equal(actor->schema->pack(actor->state, &writer), 0);
+    image.state = taken(&writer, begin);
+    begin = writer.at;
+    assert_int_equal(tr_image_pack(&image, &writer), 0);
+    commit(&(struct tri_op){.kind = TRI_OP_PUT_ACTOR,
+                            .key = actor->key,
+                            .incarnation = 1,
+                            .type = actor->behaviour,
+                            .data = taken(&writer, begin)});
+}
+
+void past_page(struct tr_key key, uint64_t page, struct tr_bytes bytes)
+{
+    commit(&(struct tri_op){.kind = TRI_OP_PUT_PAGE, .key = key, .number = page, .data = bytes});
 }
 
 struct tr_bytes past_keep_graph(const struct tr_graph *graph)

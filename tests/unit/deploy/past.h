@@ -23,6 +23,23 @@ void past_close(void);
 void past_write(const struct tr_schema *schema, const void *row);
 #define PAST(name, ...) past_write(&tr_##name##_schema, &(struct tr_##name){__VA_ARGS__})
 
+/* An actor that is written as an engine leaves it. */
+struct past_actor {
+    struct tr_key key;
+    struct tr_key parent; /* zeros: none */
+    uint16_t behaviour;
+    const char *name; /* NULL: it is an element */
+    uint64_t element;
+    const struct tr_schema *schema; /* of its state */
+    const void *state;
+    uint64_t timer_ms; /* 0: none */
+    bool is_quarantined;
+};
+void past_actor(const struct past_actor *actor);
+
+/* A page of an actor. */
+void past_page(struct tr_key key, uint64_t page, struct tr_bytes bytes);
+
 /* Keeps a graph in the store and gives its hash, which lives as long as the graph. */
 struct tr_bytes past_keep_graph(const struct tr_graph *graph);
 

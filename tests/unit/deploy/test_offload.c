@@ -153,7 +153,7 @@ static void test_many_small_inputs_leave_largest_first(void **state)
         add_text(&inputs, 4000);
     }
     assert_int_equal(tr_offload(folder, graph, &inputs, explain), TR_LIMIT);
-    assert_non_null(strstr(explain, "the inputs have 800603 bytes together, more than "
+    assert_non_null(strstr(explain, "the values have 800603 bytes together, more than "
                                     "TR_LAUNCH_INPUTS_BYTES_MAX (524288), and none is large"));
     tr_buffer_fini(&inputs);
     tr_graph_free(graph);

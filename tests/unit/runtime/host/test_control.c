@@ -101,6 +101,31 @@ static void test_ends_are_heard_meanwhile(void **state)
     stage_close(&stage);
 }
 
+static void test_each_monitor_hears_of_an_end(void **state)
+{
+    (void)state;
+    stage_open(&stage, &(struct stage_options){.worker_count = 2});
+    struct tr_ref one = stage_spawn(&stage, &puppet_behaviour, NULL);
+    uint64_t monitors[3];
+    int reason = 1;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(tr_host_monitor(&stage.host, one, &monitors[i]), 0);
+    }
+    stage_run(&stage);
+    assert_int_equal(ask_to_stop(one), TR_NO_ACTOR);
+    stage_run(&stage);
+    assert_int_equal(tr_host_monitor(&stage.host, one, &monitors[2]), 0); /* too late */
+    stage_run(&stage);
+    assert_int_equal(tr_host_rest(&stage.host, -1, 1), 0);
+    for (size_t i = 0; i < 3; i++) {
+        reason = 1;
+        assert_int_equal(tr_host_ended(&stage.host, one, monitors[i], &reason), 0);
+        assert_int_equal(reason, i < 2 ? 0 : TR_NO_ACTOR);
+        assert_int_equal(tr_host_ended(&stage.host, one, monitors[i], &reason), TR_NOT_FOUND);
+    }
+    stage_close(&stage);
+}
+
 static struct tr_ref spawn_named(const char *name)
 {
     struct tr_spawn_options options = {.name = tr_text_of(name)};
@@ -224,6 +249,7 @@ int main(void)
         cmocka_unit_test(test_questions_have_one_end),
         cmocka_unit_test(test_a_late_answer_is_dropped),
         cmocka_unit_test(test_ends_are_heard_meanwhile),
+        cmocka_unit_test(test_each_monitor_hears_of_an_end),
         cmocka_unit_test(test_roots_may_hold_slashes),
         cmocka_unit_test(test_roots_are_known_by_their_group),
         cmocka_unit_test(test_loaded_actors_are_found),

@@ -1,0 +1,49 @@
+/*
+ * Documents that are too large for messages: a task's inputs as a JSON file, and its outputs from
+ * one, made and read by a thread that may wait for the disk (the files service).
+ *
+ * The actor makes a plan, which says everything in itself: names, types in words, slots. Whoever
+ * carries it out needs no graph. Both are pure but for the functions they are given.
+ */
+#ifndef TR_ACTORS_EXCHANGE_H
+#define TR_ACTORS_EXCHANGE_H
+
+#include "actors/graph/graph.h"
+#include "actors/graph/literal_stream.h"
+#include "actors/value.h"
+
+/* Appends the plan of a document with these values. TR_MALFORMED: slots that are none. */
+TR_MUST_USE int tr_exchange_plan_inputs(const struct tr_variables *inputs, struct tr_bytes slots,
+                                        struct tr_buffer *plan);
+
+/* Appends the plan of reading these outputs; relative paths in them count from `folder`. */
+TR_MUST_USE int tr_exchange_plan_outputs(const struct tr_variables *outputs, struct tr_text folder,
+                                         struct tr_buffer *plan);
+
+/* How a document is written. */
+struct tr_exchange_writer {
+    /* The bytes of a literal that lies elsewhere, until they are closed. */
+    int (*open)(void *self, const struct tr_offloaded *where, struct tr_bytes *literal);
+    void (*close)(void *self, struct tr_bytes literal);
+    tr_literal_put *put;
+    void *self;
+};
+
+/* Writes the document of a plan. TR_MALFORMED, TR_MEMORY, and what the functions say. */
+TR_MUST_USE int tr_exchange_write(struct tr_bytes plan, const struct tr_exchange_writer *writer);
+
+/* Why a document is no outputs, as the task's failure. */
+#define TR_EXCHANGE_WORDS_BYTES 1024
+struct tr_exchange_problem {
+    const char *code; /* constant */
+    char words[TR_EXCHANGE_WORDS_BYTES];
+};
+
+/*
+ * Reads a document into slots, all of them inline: of a list one element is taken apart at a time.
+ * TR_INVALID: `problem` says why; TR_MALFORMED (no plan), TR_LIMIT, TR_MEMORY.
+ */
+TR_MUST_USE int tr_exchange_read(struct tr_bytes plan, struct tr_text json, struct tr_buffer *slots,
+                                 struct tr_exchange_problem *problem);
+
+#endif

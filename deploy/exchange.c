@@ -1,0 +1,203 @@
+/*
+ * Files around the exchange of documents. A task's own file is copied before it is mapped, without
+ * a name, because somebody may still change it.
+ */
+#include "deploy/exchange.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "actors/exchange.h"
+#include "deploy/file.h"
+#include "deploy/offload.h"
+#include "runtime/memory.h"
+#include "schemas/files.h"
+
+_Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_EXCHANGE_WORDS_BYTES, "words fit");
+_Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_OFFLOAD_EXPLAIN_BYTES, "words fit");
+
+/* ------------------------------------------------------------------ inputs */
+
+/* A document on its way into a file. */
+struct target {
+    int descriptor;
+    uint64_t size;
+    char *explain;
+};
+
+static int explain_system(char *explain, const char *what)
+{
+    int number = errno;
+    snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s: %s", what, strerror(number));
+    return number == ENOSPC || number == EDQUOT ? TR_STORE_FULL : TR_SYSTEM;
+}
+
+static int put(void *self, struct tr_text text)
+{
+    struct target *target = self;
+    target->size += text.size;
+    if (target->size > TR_VALUES_BYTES_MAX) {
+        snprintf(target->explain, TR_EXCHANGE_EXPLAIN_BYTES,
+                 "the inputs are larger than TR_VALUES_BYTES_MAX (%llu bytes) as JSON; hand large "
+                 "data on as a file",
+                 TR_VALUES_BYTES_MAX);
+        return TR_LIMIT;
+    }
+    while (text.size > 0) {
+        ssize_t count = write(target->descriptor, text.data, text.size);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return explain_system(target->explain, "the inputs cannot be written");
+        }
+        text.data += count;
+        text.size -= (size_t)count;
+    }
+    return 0;
+}
+
+static int open_blob(void *self, const struct tr_offloaded *where, struct tr_bytes *literal)
+{
+    struct target *target = self;
+    char *path = tr_text_copy(where->uri);
+    int error = path == NULL ? TR_MEMORY : tr_file_map(path, literal);
+    if (error != 0 && error != TR_MEMORY) {
+        snprintf(target->explain, TR_EXCHANGE_EXPLAIN_BYTES,
+                 "the value at %.600s cannot be read: %s", path,
+                 error == TR_NOT_FOUND ? tr_error_text(error) : strerror(errno));
+    }
+    tr_free(path);
+    return error;
+}
+
+static void close_blob(void *self, struct tr_bytes literal)
+{
+    (void)self;
+    tr_file_unmap(literal);
+}
+
+static int write_inputs(struct tr_bytes plan, int descriptor, char *explain)
+{
+    struct target target = {.descriptor = descriptor, .explain = explain};
+    const struct tr_exchange_writer writer = {
+        .open = open_blob, .close = close_blob, .put = put, .self = &target};
+    return tr_exchange_write(plan, &writer);
+}
+
+/* ----------------------------------------------------------------- outputs */
+
+/* Copies an open file into one without a name, from its beginning. */
+static int copy(int from, int to, uint64_t size)
+{
+    while (size > 0) {
+        ssize_t count = copy_file_range(from, NULL, to, NULL, size, 0);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            return count == 0 ? TR_TRUNCATED : TR_SYSTEM;
+        }
+        size -= (uint64_t)count;
+    }
+    return 0;
+}
+
+/* The bytes of a task's file, which is a regular one, as they are now. */
+static int map_copy(int file, const char *folder, struct tr_bytes *bytes, char *explain)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "the outputs are no regular file");
+        return TR_INVALID;
+    }
+    if ((uint64_t)status.st_size > TR_VALUES_BYTES_MAX) {
+        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES,
+                 "the outputs have %llu bytes, more than TR_VALUES_BYTES_MAX (%llu)",
+                 (unsigned long long)status.st_size, TR_VALUES_BYTES_MAX);
+        return TR_LIMIT;
+    }
+    size_t size = (size_t)status.st_size;
+    int own = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    int error = own < 0 ? TR_SYSTEM : copy(file, own, size);
+    void *data = NULL;
+    if (error == 0 && size > 0) {
+        data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, own, 0);
+        error = data == MAP_FAILED ? TR_SYSTEM : 0;
+    }
+    if (error != 0) {
+        error = explain_system(explain, "the outputs cannot be copied");
+    } else {
+        *bytes = (struct tr_bytes){.data = data, .size = size};
+    }
+    if (own >= 0) {
+        close(own);
+    }
+    return error;
+}
+
+static int open_outputs(struct tr_text path, const char *folder, struct tr_bytes *bytes,
+                        char *explain)
+{
+    char *name = tr_text_copy(path);
+    if (name == NULL) {
+        return TR_MEMORY;
+    }
+    int file = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    tr_free(name);
+    if (file < 0) {
+        return explain_system(explain, "the outputs cannot be opened");
+    }
+    int error = map_copy(file, folder, bytes, explain);
+    close(file);
+    return error;
+}
+
+/* Reads the document and puts what is large into the blob store. */
+static int take_outputs(struct tr_bytes plan, const char *folder, struct tr_text json,
+                        struct tr_buffer *slots, char *code, char *explain)
+{
+    struct tr_exchange_problem problem;
+    int error = tr_exchange_read(plan, json, slots, &problem);
+    if (error == TR_INVALID) {
+        snprintf(code, TR_EXCHANGE_CODE_BYTES, "%s", problem.code);
+        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s", problem.words);
+        tr_buffer_cut(slots, 0);
+        return 0;
+    }
+    error = error != 0 ? error : tr_offload_slots(folder, slots, explain);
+    if (error == TR_LIMIT) {
+        snprintf(code, TR_EXCHANGE_CODE_BYTES, "OutputSizeExceeded");
+        tr_buffer_cut(slots, 0);
+        return 0;
+    }
+    return error;
+}
+
+static int read_outputs(struct tr_bytes plan, const char *store_folder, struct tr_text path,
+                        struct tr_bytes *out, char *code, char *explain)
+{
+    struct tr_bytes bytes = {.size = 0};
+    struct tr_buffer slots;
+    int error = open_outputs(path, store_folder, &bytes, explain);
+    if (error != 0) {
+        return error;
+    }
+    tr_buffer_init(&slots, TR_VALUES_BYTES_MAX);
+    struct tr_text json = {.data = (const char *)bytes.data, .size = bytes.size};
+    error = take_outputs(plan, store_folder, json, &slots, code, explain);
+    tr_file_unmap(bytes);
+    if (error != 0) {
+        tr_buffer_fini(&slots);
+        return error;
+    }
+    *out = tr_buffer_bytes(&slots); /* the caller's from now on */
+    return 0;
+}
+
+const struct tr_exchange tr_live_exchange = {.write = write_inputs, .read = read_outputs};

@@ -1,0 +1,12 @@
+/*
+ * Large documents of tasks, for the host's files service: inputs from blobs into a JSON file, and
+ * outputs from one into blobs (actors/exchange.h does the reading and writing).
+ */
+#ifndef TR_DEPLOY_EXCHANGE_H
+#define TR_DEPLOY_EXCHANGE_H
+
+#include "runtime/troupe.h"
+
+extern const struct tr_exchange tr_live_exchange;
+
+#endif

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Looking at executions: beside a live engine, after its death, when all is over, and in no store."""
+
+import json
+import re
+import shutil
+import signal
+import sqlite3
+import unittest
+
+from program import EXAMPLES, ROOT, ProgramTest
+
+# `wait` goes on when the file `go` is there; `bad` fails; `squares` has one element that fails.
+FLOW = """
+troupe: 1
+tasks:
+  wait:
+    inputs: {n: int}
+    outputs: {n: int}
+    run: [sh, -c, "echo begun; echo aside >&2; touch $TROUPE_FOLDER/begun; \
+while ! [ -e $TROUPE_FOLDER/go ]; do sleep 0.05; done; echo over; cp $TROUPE_INPUTS $TROUPE_OUTPUTS"]
+  some:
+    inputs: {n: int}
+    outputs: {n: int}
+    run: [sh, -c, "grep -q 3 $TROUPE_INPUTS && { echo no three; exit 3; }; \
+cp $TROUPE_INPUTS $TROUPE_OUTPUTS"]
+workflows:
+  main:
+    inputs: {n: {type: int, default: 7}}
+    nodes:
+      wait: {task: wait, with: {n: $n}}
+      squares: {map: some, with: {n: [1, 2, 3]}, min_successes: 2}
+      last: {task: wait, with: {n: $wait.n}}
+    outputs: {n: $last.n}
+  fails:
+    nodes: {one: {map: some, with: {n: [3]}}}
+"""
+
+
+class LookingTest(ProgramTest):
+    def begin(self):
+        self.write("flow.yaml", FLOW)
+        running = self.start("run", "flow.yaml", "main", "--name", "first")
+        self.await_file("begun")
+        return running
+
+    def go(self):
+        self.write("go", "")
+
+    def test_beside_a_live_engine(self):
+        running = self.begin()
+        [row] = self.document("list", "--phase", "running")
+        self.assertEqual((row["execution"], row["workflow"]), ("first", "main"))
+        nodes = {node["node"]: node["phase"] for node in self.document("get", "fir")["nodes"]}
+        self.assertEqual(nodes["last"], "not yet started")
+        waiting = self.document("explain", "@last")
+        self.assertTrue(waiting["is_live"])
+        texts = {line["node"]: line["text"] for line in waiting["waiting"]}
+        self.assertRegex(texts["wait"], r"attempt 0 is (running|queued)")
+        self.assertEqual(texts["last"], "it waits for wait")
+        self.assertFalse(any(line["is_stuck"] for line in waiting["waiting"]))
+        logs = self.start("logs", "-f", "first/wait")
+        logs.wait_for("begun", "stdout")
+        watch = self.start("watch", "-o", "json")
+        watch.wait_for('"node":"wait"', "stdout")
+        self.go()
+        self.assertEqual(running.end()[0], 0)
+        status, out, _ = logs.end()
+        self.assertEqual(status, 0)
+        self.assertIn("over", out)
+        self.assertIn("first/wait@0 stderr", out)
+        status, out, _ = watch.end()
+        self.assertEqual(status, 0)
+        lines = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual(lines[-1], {"execution": "first", "phase": "succeeded",
+                                     "outputs": {"n": 7}})
+        told = [(line["subject"], line["node"], line["element"], line["attempt"], line["phase"])
+                for line in lines[:-1]]
+        self.assertEqual(told[-1], ("execution", "", None, None, "succeeded"))
+        self.assertIn(("element", "squares", 2, 0, "failed"), told)
+        self.assertEqual(len(told), len(set(told)))
+
+    def test_after_the_engine_has_died(self):
+        running = self.begin()
+        running.signal(signal.SIGKILL)
+        running.end()
+        out, _ = self.troupe("explain", "first")
+        self.assertIn("no engine runs on", out)
+        self.assertIn("last: it waits for wait", out)
+        self.assertNotIn("STUCK", out)
+        watch = self.start("watch", "first")
+        watch.wait_for("nothing goes on until `troupe resume`")
+        self.go()
+        self.troupe("resume", "first")
+        status, out, _ = watch.end()
+        self.assertEqual((status, out), (0, "n: 7"))
+
+    def test_when_it_is_over(self):
+        self.go()
+        self.write("flow.yaml", FLOW)
+        self.troupe("run", "flow.yaml", "main", "--name", "first")
+        self.troupe("run", "flow.yaml", "fails", "--name", "second", status=1)
+        self.assertEqual(self.troupe("list", "-o", "name")[0], "second\nfirst\n")
+        squares = self.document("get", "first/squares")
+        self.assertEqual(squares["array"]["failed"], 1)
+        [group] = squares["array"]["errors"]
+        self.assertEqual((group["count"], group["elements"]), (1, [2]))
+        self.assertEqual([row["phase"] for row in squares["elements"]],
+                         ["succeeded", "succeeded", "failed"])
+        element = self.document("get", "first/squares[2]@0")
+        self.assertEqual(element["inputs"], {"n": 3})
+        self.assertEqual(element["attempts"][0]["exit_status"], 3)
+        self.assertEqual(self.troupe("logs", "first/squares[2]")[0], "no three\n")
+        self.assertEqual(self.troupe("logs", "first/wait", "--tail", "1")[0].count("\nover\n"), 1)
+        out, _ = self.troupe("explain", "second")
+        self.assertRegex(out, r"it failed(.*\n)+.*because one\[0\]@0 failed.*exit status 3")
+        self.troupe("watch", "second", status=1)
+        self.troupe("watch", "first", "-q")
+
+    def test_what_is_not_there(self):
+        for command in ("list", "get x", "watch", "logs x", "explain x"):
+            _, err = self.troupe(*command.split(), status=2)
+            self.assertIn("there is no store", err)
+        self.go()
+        self.write("flow.yaml", FLOW)
+        for name in ("same-1", "same-2"):
+            self.troupe("run", "flow.yaml", "main", "--name", name)
+        for command in ("get", "watch", "logs", "explain"):
+            _, err = self.troupe(command, "other", status=2)
+            self.assertIn("there is no execution 'other'", err)
+            _, err = self.troupe(command, "same", status=2)
+            self.assertIn("default/development/same-1", err)
+            self.assertIn("default/development/same-2", err)
+            _, err = self.troupe(command, "same-1/n@x", status=2)
+        for command in ("get", "logs", "explain"):
+            _, err = self.troupe(command, "same-1/other", status=2)
+            self.assertIn("same-1 has no node 'other'", err)
+            self.troupe(command, "/default/development/same-1/wait")
+            self.troupe(command, "default/development/same-1/wait")
+        self.troupe("list", "--phase", "runing", status=2)
+        self.troupe("list", "--since", "soon", status=2)
+        self.troupe("list", "--limit", "-1", status=2)
+
+    def test_a_store_that_cannot_be_read(self):
+        self.go()
+        self.write("flow.yaml", FLOW)
+        self.troupe("run", "flow.yaml", "main", "--name", "first")
+        path = self.store / "troupe.db"
+        with sqlite3.connect(path) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            database.execute("PRAGMA user_version = 999")
+        database.close()
+        for command in ("list", "get first", "watch", "logs first", "explain first"):
+            _, err = self.troupe(*command.split(), status=4)
+            self.assertRegex(err, "newer|version")
+        path.write_bytes(b"no database at all" * 1000)
+        _, err = self.troupe("list", status=4)
+        self.assertIn(str(path), err)
+
+    def test_nobody_reads_any_more(self):
+        self.begin()
+        watch = self.start("watch", "-o", "json")
+        watch.wait_for('"subject"', "stdout")
+        logs = self.start("logs", "-f", "@last")
+        logs.wait_for("begun", "stdout")
+        for running in (watch, logs):
+            running.signal(signal.SIGINT)
+            self.assertEqual(running.end()[0], -signal.SIGINT)
+        self.go()
+
+    def test_examples_of_the_reference(self):
+        for file in EXAMPLES.iterdir():
+            shutil.copy(file, self.folder)
+        text = (ROOT / "deploy/README.md").read_text()
+        section = text.split("## Looking at executions", 1)[1].split("\n## ", 1)[0]
+        examples = re.findall(r"^    troupe (.*)$", section, re.MULTILINE)
+        self.assertGreater(len(examples), 8)
+        for example in examples:
+            words = [word.strip("'") for word in re.findall(r"'[^']*'|\S+", example)]
+            self.troupe(*words)
+
+
+if __name__ == "__main__":
+    unittest.main()
