@@ -37,6 +37,7 @@ struct attending {
     uint64_t leave_ms; /* when it leaves whatever happens; 0: not so */
     uint64_t look_ms;  /* when it looks again whether anything is unfinished */
     uint64_t store_look_ms;
+    int waits_for; /* why nothing was written lately; 0: it was */
     bool is_leaving;
     enum tr_exit_status status;
 };
@@ -92,6 +93,8 @@ static void look_at_signals(struct attending *attending)
     }
 }
 
+/* ---------------------------------------------------------------------------- trouble */
+
 /* Nobody can ever see what an engine does whose store was removed: it leaves. */
 static void look_at_store(struct attending *attending)
 {
@@ -106,6 +109,25 @@ static void look_at_store(struct attending *attending)
         attending->is_leaving = true;
         attending->status = TR_EXIT_ENGINE;
     }
+}
+
+/* Says once that nothing can be written, and once that it goes on. */
+static void look_at_writing(struct attending *attending)
+{
+    char text[TRI_STORE_EXPLAIN_BYTES];
+    int error = tr_host_waits_for(attending->live->host);
+    if ((error == 0) == (attending->waits_for == 0)) {
+        return;
+    }
+    attending->waits_for = error;
+    if (error == 0) {
+        note(attending, "the store can be written again; going on");
+        return;
+    }
+    snprintf(text, sizeof text, "the store %.300s cannot be written now: %s; this is tried again%s",
+             attending->live->folder, tr_error_text(error),
+             error == TR_STORE_FULL ? " until there is room on its disk" : "");
+    note(attending, text);
 }
 
 /* ----------------------------------------------------------------------------- ends */
@@ -188,6 +210,7 @@ static int turn(struct attending *attending)
     tr_serve_step(attending->serve);
     look_at_signals(attending);
     look_at_store(attending);
+    look_at_writing(attending);
     if (!attending->is_over && has_ended(attending)) {
         finish(attending);
     }

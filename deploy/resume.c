@@ -23,6 +23,12 @@ static enum tr_exit_status find(const struct tr_invocation *invocation, const ch
         return TR_EXIT_DONE;
     }
     int error = tr_history_open(folder, explain, &reader);
+    if (error == TR_NOT_FOUND) {
+        return tr_command_mistake(invocation->command,
+                                  "nothing was run in the store %s yet; `troupe run` begins, "
+                                  "--store names another one",
+                                  folder);
+    }
     if (error != 0) {
         return tr_command_failed(invocation->command, "%s", explain);
     }

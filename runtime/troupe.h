@@ -390,6 +390,12 @@ TR_MUST_USE int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool d
  */
 const char *tr_host_explain(struct tr_host *host);
 
+/*
+ * Why what is to be written waits, as an enum tr_error (TR_STORE_FULL above all); 0 while it does
+ * not. It is tried again until it succeeds. From any thread.
+ */
+int tr_host_waits_for(const struct tr_host *host);
+
 /* ------------------------------------------------------------ looking at a host */
 
 /* A figure of a host: a total since its start. */

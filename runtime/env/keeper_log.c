@@ -358,8 +358,8 @@ int tri_keeper_log_read(struct tr_bytes bytes, struct tri_key_table *table,
     *found = (struct tri_keeper_log_found){.valid_bytes = 0};
     size_t compared =
         bytes.size < TRI_KEEPER_LOG_MAGIC_BYTES ? bytes.size : TRI_KEEPER_LOG_MAGIC_BYTES;
-    if (compared == 0) {
-        return 0;
+    if (compared == 0 || is_room(bytes, 0)) {
+        return 0; /* nothing yet, or only room: its keeper ended before it wrote the first bytes */
     }
     /* The last byte of the magic is the version of the form. */
     size_t name_size = TRI_KEEPER_LOG_MAGIC_BYTES - 1;

@@ -502,6 +502,11 @@ const char *tr_host_explain(struct tr_host *host)
     return is_journal ? host->journal.words : tr_error_text(fatal);
 }
 
+int tr_host_waits_for(const struct tr_host *host)
+{
+    return atomic_load_explicit(&host->journal.waits_for, memory_order_relaxed);
+}
+
 void tri_control_rest(struct tr_host *host, uint64_t timeout_ns)
 {
     struct answer unused;

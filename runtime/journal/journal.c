@@ -174,6 +174,7 @@ static void commit_group(struct tri_journal *journal)
     if (error == 0) {
         journal->state = TRI_JOURNAL_WELL;
         journal->error = 0;
+        atomic_store_explicit(&journal->waits_for, 0, memory_order_relaxed);
         journal->committed_number = last_number;
         journal->groups_committed++;
         journal->ops_committed += commit.count;
@@ -181,6 +182,7 @@ static void commit_group(struct tri_journal *journal)
     } else if (may_retry(error)) {
         journal->state = TRI_JOURNAL_WAITS;
         journal->error = error;
+        atomic_store_explicit(&journal->waits_for, error, memory_order_relaxed);
         journal->retry_ns = tri_monotonic_ns(journal->env) + RETRY_FULL_NS;
     } else {
         fail(journal, error);

@@ -12,6 +12,8 @@
 #ifndef TR_RUNTIME_JOURNAL_JOURNAL_H
 #define TR_RUNTIME_JOURNAL_JOURNAL_H
 
+#include <stdatomic.h>
+
 #include "runtime/journal/group.h"
 #include "runtime/link/voice.h"
 
@@ -44,6 +46,7 @@ struct tri_journal {
     uint64_t retry_ns; /* when a full disk is tried again */
     enum tri_journal_state state;
     int error;                           /* why it is not well */
+    _Atomic int waits_for;               /* the error while it waits, else 0; read by anybody */
     char words[TRI_STORE_EXPLAIN_BYTES]; /* the same for a person, once it has failed */
     uint32_t batches_of[TR_WORKERS_MAX];
     uint64_t groups_committed;

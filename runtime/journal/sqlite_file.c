@@ -235,6 +235,10 @@ int tri_sqlite_open_file(struct tri_sqlite *self, const char *vfs, enum tri_sqli
         error = tri_sqlite_execute(self, "SELECT 1 FROM sqlite_schema LIMIT 1");
         if (error == 0) {
             error = judge_file(self, vfs, &found);
+        } else if (sqlite3_extended_errcode(self->database) == SQLITE_READONLY_ROLLBACK) {
+            /* Who only reads may not undo it. A store that was finished has no such journal. */
+            error = 0;
+            found = TRI_SQLITE_EMPTY;
         }
     }
     if (error == 0 && found == TRI_SQLITE_EMPTY && self->read_only) {

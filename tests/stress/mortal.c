@@ -3,7 +3,8 @@
  *
  * Linked into the program, the calls below stand before the C library's for all of the process,
  * SQLite and the rest of the libraries too. Environment: TROUPE_DIE_AS is "engine" or "keeper",
- * TROUPE_DIE_AT the number of the change before which such a process is killed (0: none), and
+ * TROUPE_DIE_AT the number of the change before which such a process is killed (0: none),
+ * TROUPE_DIE_ONCE a file that it makes then, and that spares those that come later, and
  * TROUPE_DIE_COUNT a file to which it adds a byte for every change it makes.
  */
 #include <errno.h>
@@ -18,7 +19,8 @@
 #include <unistd.h>
 
 static _Atomic long changes_left; /* 0: nobody counts */
-static int count_file = -1;
+static const char *count_path;
+static const char *once_path;
 
 /* Whether this process is a keeper: its second word says so. */
 static bool is_keeper(void)
@@ -42,18 +44,37 @@ __attribute__((constructor)) static void begin(void)
         return;
     }
     changes_left = at != NULL ? strtol(at, NULL, 10) : 0;
-    if (count != NULL) {
-        count_file = open(count, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    count_path = count;
+    once_path = getenv("TROUPE_DIE_ONCE");
+}
+
+/* A byte more; opened each time, since a keeper closes all that it did not open itself. */
+static void count_change(void)
+{
+    int file = open(count_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (file < 0 || syscall(SYS_write, file, "c", 1) != 1) {
+        abort();
     }
+    close(file);
+}
+
+/* Whether nobody died before. */
+static bool is_first(void)
+{
+    int file = once_path == NULL ? -1 : open(once_path, O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file >= 0) {
+        close(file);
+    }
+    return once_path == NULL || file >= 0;
 }
 
 /* One more; before the last one the process is gone. */
 static void change(void)
 {
-    if (count_file >= 0 && syscall(SYS_write, count_file, "c", 1) != 1) {
-        abort();
+    if (count_path != NULL) {
+        count_change();
     }
-    if (changes_left > 0 && --changes_left == 0) {
+    if (changes_left > 0 && --changes_left == 0 && is_first()) {
         kill(getpid(), SIGKILL);
     }
 }

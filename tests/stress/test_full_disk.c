@@ -153,12 +153,14 @@ static void play(const struct disk *disk)
     /* The shelf has handled its last piece, but nobody outside hears of it before it is kept. */
     assert_int_equal(tr_host_wait(host, shelf, WHILE_FULL_MS, &reason), TR_TIMEOUT);
     assert_string_equal(tr_host_explain(host), "");
+    assert_int_equal(tr_host_waits_for(host), TR_STORE_FULL);
     expect_readable(disk);
     assert_int_equal(unlink(disk->filler), 0);
     int error = tr_host_wait(host, shelf, PATIENCE_MS, &reason);
     print_message("after the full disk: %s %s\n", tr_error_name(error), tr_host_explain(host));
     assert_int_equal(error, 0);
     assert_int_equal(reason, 0);
+    assert_int_equal(tr_host_waits_for(host), 0);
     tr_host_free(host);
 }
 

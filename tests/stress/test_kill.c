@@ -234,8 +234,8 @@ static int read_bookings(void *self, const struct tri_op *op)
 static const struct tr_schema *const records[] = {&tr_booking_schema};
 
 /*
- * Whether the store knows of all that was acknowledged. No store is one that knows nothing, and so
- * is one whose making was cut off: SQLite lets only a writer take that back.
+ * Whether the store knows of all that was acknowledged. No store is one that knows nothing, and one
+ * whose making was cut off is none.
  */
 static bool is_kept(const char *folder)
 {
@@ -253,8 +253,7 @@ static bool is_kept(const char *folder)
         error = tri_store_load(store, &visitor);
         tri_store_close(store);
     }
-    bool is_unmade = error == TR_STORE_FAILED && !is_acknowledged(ACK_SPAWNED, UINT32_MAX);
-    if (error != 0 && error != TR_NOT_FOUND && !is_unmade) {
+    if (error != 0 && error != TR_NOT_FOUND) {
         fprintf(stderr, "the store cannot be read: %s: %s\n", tr_error_name(error), explain);
         return false;
     }

@@ -327,6 +327,7 @@ static void other_files_are_told(void **state)
         {"x", 1, TR_STORE_FOREIGN},
         {"trkpr\0\0\2", 8, TR_STORE_NEWER},
         {"", 0, 0},
+        {"\0\0\0\0\0\0\0\0\0\0\0\0", 12, 0},
         {"trk", 3, 0},
         {"trkpr\0\0\1", 8, 0},
     };
