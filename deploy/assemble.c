@@ -201,12 +201,22 @@ static int tell_machine(struct tr_live *live)
     return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
 }
 
+/*
+ * One that the store had is left alone: its workers run by now, and read who it is. A store without
+ * has no execution either, since what bore the first one had borne the services before.
+ */
+static int bear_missing(struct tr_live *live, const char *name,
+                        const struct tr_behaviour *behaviour, struct tr_ref *actor)
+{
+    return tr_key_is_none(actor->key) ? find_or_bear(live, name, behaviour, actor) : 0;
+}
+
 static int bear_services(struct tr_live *live)
 {
-    int error =
-        find_or_bear(live, RESOURCES_NAME, &tr_resources_behaviour, &live->engine->resources);
+    struct tr_engine *engine = live->engine;
+    int error = bear_missing(live, RESOURCES_NAME, &tr_resources_behaviour, &engine->resources);
     if (error == 0) {
-        error = find_or_bear(live, CATALOG_NAME, &tr_catalog_behaviour, &live->engine->catalog);
+        error = bear_missing(live, CATALOG_NAME, &tr_catalog_behaviour, &engine->catalog);
     }
     return error != 0 ? error : tell_machine(live);
 }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "actors/graph/pack.h"
-#include "actors/value.h"
 #include "deploy/launch.h"
 #include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
@@ -78,33 +77,6 @@ static int on_hello(struct tr_serve *serve, const struct tri_peer *peer,
     return 0;
 }
 
-/* Whether bytes are what the inputs of a workflow look like. */
-static int check_inputs(const struct tr_variables *variables, struct tr_bytes slots)
-{
-    struct tr_cursor cursor;
-    uint32_t count = tr_slots_begin(slots, &cursor);
-    int error = count == variables->count ? 0 : TR_INVALID;
-    for (uint32_t i = 0; error == 0 && i < count; i++) {
-        struct tr_bytes slot = tr_read_any(&cursor);
-        struct tr_offloaded where;
-        error = cursor.error;
-        if (error == 0 && !tr_slot_is_offloaded(slot, &where)) {
-            error = tr_literal_check(variables->items[i].type, slot);
-        }
-    }
-    return error;
-}
-
-static int check_order(const struct tr_order *order)
-{
-    const struct tr_graph *graph = order->graph;
-    if (order->workflow >= graph->workflow_count ||
-        (order->plan != TR_GRAPH_NONE && order->plan >= graph->plan_count)) {
-        return TR_INVALID;
-    }
-    return check_inputs(&graph->workflows[order->workflow].interface.inputs, order->inputs);
-}
-
 static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
                      const struct tri_request *request)
 {
@@ -124,7 +96,7 @@ static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
     order.inputs = submit.inputs;
     order.cache_mode = submit.cache_mode;
     order.cause = submit.cause;
-    error = check_order(&order);
+    error = tr_order_check(&order);
     if (error != 0) {
         tr_graph_free(order.graph);
         return error;
@@ -144,7 +116,7 @@ static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
 static int on_follow(struct tr_serve *serve, const struct tri_peer *peer,
                      const struct tri_request *request)
 {
-    struct tr_follow follow;
+    struct tr_follow follow = {.execution = 0};
     int error = tr_follow_unpack(request->body, request->version, &follow);
     if (error == 0 && serve->follower_count == TR_SERVE_FOLLOWERS_MAX) {
         error = TR_LIMIT;
