@@ -204,6 +204,7 @@ static enum tr_exit_status put_actor(struct replay *replay)
         .program = replay->engine,
         .seed = replay->head.seed,
         .epoch = replay->head.epoch,
+        .host = replay->head.host,
     };
     if (error == 0) {
         error = tri_sandbox_new(&options, &replay->sandbox);

@@ -12,9 +12,10 @@
 
 /*
  * The first entry. `program` is the version that wrote it, `seed` that of the host's randomness,
- * `epoch` what the host's messages carry, `surroundings` what else the program shows its handlers,
- * in a form of its own (tr_program). Without `has_secrets` everything that is marked as
- * redacted in its schema was blanked, and pages, whose form only their actor knows, left out.
+ * `epoch` what the host's messages carry, `host` its number among several, `surroundings` what else
+ * the program shows its handlers, in a form of its own (tr_program). Without `has_secrets`
+ * everything that is marked as redacted in its schema was blanked, and pages, whose form only their
+ * actor knows, left out.
  */
 #define TR_RECORDING_FIELDS(FIELD, ARRAY) \
     FIELD(text, program, 1, 0)            \
@@ -23,6 +24,7 @@
     FIELD(ref, actor, 1, 0)               \
     FIELD(u64, seed, 1, 0)                \
     FIELD(u32, epoch, 1, 0)               \
+    FIELD(u16, host, 1, 0)                \
     FIELD(bool, has_secrets, 1, 0)        \
     FIELD(any, surroundings, 1, 0)
 

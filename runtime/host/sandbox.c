@@ -12,8 +12,9 @@
 #include "runtime/host/worker.h"
 #include "runtime/move/luggage.h"
 
-/* Counters below this leave room for the bits of a worker. */
+/* Counters below these leave room for the bits of a worker, and of a host. */
 #define COUNTER_MAX (1ULL << 59)
+#define GROUPS_MAX (1ULL << (TRI_GROUP_HOST_SHIFT - 5))
 
 /* No error has such a number. */
 #define REASON_MAX 10000
@@ -72,6 +73,7 @@ int tri_sandbox_new(const struct tri_sandbox_options *options, struct tri_sandbo
     shared->host_epoch = options->epoch;
     shared->program = options->program;
     shared->seed = options->seed;
+    shared->directory.number = options->host;
     int error = add_behaviours(shared, options);
     if (error == 0) {
         error = tri_worker_init(&sandbox->worker, shared, 0);
@@ -109,7 +111,10 @@ int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor, struct tr_
     }
     /* Numbers given from now on are none that the actor or its group has. */
     sandbox->births[actor.key.serial & (TR_WORKERS_MAX - 1)] = (actor.key.serial >> 4) + 1;
-    sandbox->groups[actor.key.group & (TR_WORKERS_MAX - 1)] = actor.key.group >> 4;
+    uint64_t own = tri_host_group(sandbox->shared.directory.number);
+    if (actor.key.group - own < GROUPS_MAX << 4) {
+        sandbox->groups[actor.key.group & (TR_WORKERS_MAX - 1)] = (actor.key.group - own) >> 4;
+    }
     made->flags &= (uint16_t)~TRI_ACTOR_HELD;
     sandbox->actor = made;
     return 0;
@@ -296,7 +301,7 @@ static int check(const struct tri_sandbox *sandbox, const struct tr_recorded_mes
     struct tr_key to = {tr_envelope_get(recorded->message.data, 64, to_group),
                         tr_envelope_get(recorded->message.data, 64, to_serial)};
     bool is_possible = tr_key_equal(to, sandbox->actor->key) && recorded->worker < TR_WORKERS_MAX &&
-                       recorded->births < COUNTER_MAX && recorded->groups < COUNTER_MAX &&
+                       recorded->births < COUNTER_MAX && recorded->groups < GROUPS_MAX &&
                        recorded->reason < REASON_MAX && size <= TR_MESSAGE_BYTES_MAX;
     return is_possible ? 0 : TR_MALFORMED;
 }

@@ -24,6 +24,7 @@ struct tri_sandbox_options {
     void *program; /* what tr_program gives */
     uint64_t seed; /* of the host of the recording, and what its messages carry */
     uint32_t epoch;
+    uint16_t host; /* and its number among several: that of groups that begin here */
 };
 
 enum tri_seen_kind {

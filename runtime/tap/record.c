@@ -98,6 +98,7 @@ static int fill_head(struct tr_record *record, const struct tr_record_options *o
     record->head.address = tr_text_of(record->address);
     record->head.seed = shared->seed;
     record->head.epoch = shared->host_epoch;
+    record->head.host = shared->directory.number;
     if (size > 0) {
         memcpy(record->surroundings, options->surroundings.data, size);
     }

@@ -219,6 +219,22 @@ static void test_births_have_the_recorded_numbers(void **state)
     assert_int_equal(born[1].key.serial, 1U << 4 | 3);
 }
 
+static void test_groups_are_those_of_the_recorded_host(void **state)
+{
+    (void)state;
+    struct tri_sandbox_options wanted = {
+        .behaviours = puppet_behaviours, .behaviour_count = puppet_behaviour_count, .host = 5};
+    tri_sandbox_free(sandbox);
+    assert_int_equal(tri_sandbox_new(&wanted, &sandbox), 0);
+    puppet.key.group |= tri_host_group(5);
+    assert_int_equal(tri_sandbox_put(sandbox, puppet, whole()), 0);
+    struct tr_recorded_message recorded = recorded_of(bear, 0);
+    recorded.groups = 7;
+    (void)handle(&recorded);
+    assert_int_equal(born[0].key.group, puppet.key.group);
+    assert_int_equal(born[1].key.group, tri_host_group(5) | 8U << 4);
+}
+
 static void test_a_recording_that_lies_makes_no_actor_twice(void **state)
 {
     (void)state;
@@ -363,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_everything_is_shown_and_goes_nowhere),
         TEST(test_births_have_the_recorded_numbers),
+        TEST(test_groups_are_those_of_the_recorded_host),
         TEST(test_a_recording_that_lies_makes_no_actor_twice),
         TEST(test_a_failure_changes_nothing),
         TEST(test_another_history_is_said),

@@ -134,8 +134,11 @@ static uint64_t replay(struct tr_town_state *last)
     next(&reader, &tr_recorded_image_schema, &entry);
     assert_int_equal(tr_recorded_image_unpack(entry.body, entry.version, &image), 0);
     assert_false(image.is_blanked);
-    struct tri_sandbox_options options = {
-        .behaviours = behaviours, .behaviour_count = 1, .seed = head.seed, .epoch = head.epoch};
+    struct tri_sandbox_options options = {.behaviours = behaviours,
+                                          .behaviour_count = 1,
+                                          .seed = head.seed,
+                                          .epoch = head.epoch,
+                                          .host = head.host};
     assert_int_equal(tri_sandbox_new(&options, &sandbox), 0);
     assert_int_equal(tri_sandbox_put(sandbox, head.actor, image.luggage), 0);
     uint64_t count = 0;
