@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Looking at executions: beside a live engine, after its death, when all is over, and in no store."""
+"""Looking at executions: beside a live engine, after its death, when all is over, in no store."""
 
 import json
 import re
@@ -18,7 +18,8 @@ tasks:
     inputs: {n: int}
     outputs: {n: int}
     run: [sh, -c, "echo begun; echo aside >&2; touch $TROUPE_FOLDER/begun; \
-while ! [ -e $TROUPE_FOLDER/go ]; do sleep 0.05; done; echo over; cp $TROUPE_INPUTS $TROUPE_OUTPUTS"]
+while ! [ -e $TROUPE_FOLDER/go ]; do sleep 0.05; done; echo over; \
+cp $TROUPE_INPUTS $TROUPE_OUTPUTS"]
   some:
     inputs: {n: int}
     outputs: {n: int}
