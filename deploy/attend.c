@@ -36,13 +36,8 @@ struct attending {
     uint32_t interrupts;
     uint64_t leave_ms; /* when it leaves whatever happens; 0: not so */
     uint64_t look_ms;  /* when it looks again whether anything is unfinished */
-<<<<<<< HEAD
     int waits_for;     /* why nothing was written lately; 0: it was */
     uint64_t store_look_ms;
-=======
-    uint64_t store_look_ms;
-    int waits_for; /* why nothing was written lately; 0: it was */
->>>>>>> main
     bool is_leaving;
     enum tr_exit_status status;
 };
@@ -100,29 +95,8 @@ static void look_at_signals(struct attending *attending)
 
 /* ---------------------------------------------------------------------------- trouble */
 
-<<<<<<< HEAD
 /* Says once that nothing can be written, and once that it goes on. */
 static void hear_of_store(struct attending *attending)
-=======
-/* Nobody can ever see what an engine does whose store was removed: it leaves. */
-static void look_at_store(struct attending *attending)
->>>>>>> main
-{
-    char path[PATH_MAX];
-    if (tr_clock_ms() < attending->store_look_ms) {
-        return;
-    }
-    attending->store_look_ms = tr_clock_ms() + STORE_LOOK_MS;
-    int size = snprintf(path, sizeof path, "%s/troupe.db", attending->live->folder);
-    if (size > 0 && (size_t)size < sizeof path && access(path, F_OK) != 0 && errno == ENOENT) {
-        note(attending, "leaving: the store is not there any more");
-        attending->is_leaving = true;
-        attending->status = TR_EXIT_ENGINE;
-    }
-}
-
-/* Says once that nothing can be written, and once that it goes on. */
-static void look_at_writing(struct attending *attending)
 {
     char text[TRI_STORE_EXPLAIN_BYTES];
     int error = tr_host_waits_for(attending->live->host);
@@ -138,7 +112,6 @@ static void look_at_writing(struct attending *attending)
              attending->live->folder, tr_error_text(error),
              error == TR_STORE_FULL ? " until there is room on its disk" : "");
     note(attending, text);
-<<<<<<< HEAD
 }
 
 /* Nobody can ever see what an engine does whose store was removed: it leaves. */
@@ -155,19 +128,17 @@ static void look_at_store(struct attending *attending)
         attending->is_leaving = true;
         attending->status = TR_EXIT_ENGINE;
     }
-=======
->>>>>>> main
 }
 
 /* ----------------------------------------------------------------------------- ends */
 
 /* How many executions have not ended. */
-static int count_unfinished(const struct tr_live *live, uint64_t *count)
+static int count_unfinished(struct tr_live *live, uint64_t *count)
 {
     struct tr_reader *reader;
     struct tr_reader_filter filters[TR_EXECUTION_PHASE_COUNT];
     size_t filter_count = 0;
-    int error = tr_history_open(live->folder, NULL, &reader);
+    int error = tr_live_read(live, NULL, &reader);
     if (error != 0) {
         return error;
     }
@@ -179,7 +150,7 @@ static int count_unfinished(const struct tr_live *live, uint64_t *count)
     struct tr_reader_query query = {
         .record = &tr_execution_schema, .filters = filters, .filter_count = filter_count};
     error = tr_reader_count(reader, &query, count);
-    tr_reader_close(reader);
+    tr_live_read_end(live);
     return error;
 }
 
@@ -199,14 +170,29 @@ static bool has_ended(struct attending *attending)
     return count_unfinished(attending->live, &count) == 0 && count == 0;
 }
 
+/* What came of it, by the reader that is there. */
+static enum tr_exit_status print_result(struct attending *attending)
+{
+    struct tr_live *live = attending->live;
+    struct tr_reader *reader;
+    if (tr_live_read(live, NULL, &reader) != 0) {
+        reader = NULL;
+    }
+    enum tr_exit_status status =
+        tr_result_print(attending->invocation, live->folder, reader, attending->execution);
+    if (reader != NULL) {
+        tr_live_read_end(live);
+    }
+    return status;
+}
+
 static void finish(struct attending *attending)
 {
     attending->is_over = true;
     attending->status = TR_EXIT_DONE;
     if (attending->execution != 0) {
         tr_follow_finish(attending->follow);
-        attending->status =
-            tr_result_print(attending->invocation, attending->live->folder, attending->execution);
+        attending->status = print_result(attending);
         (void)fflush(stdout);
     }
     size_t followers = tr_serve_followers(attending->serve);
@@ -240,7 +226,6 @@ static int turn(struct attending *attending)
     look_at_signals(attending);
     hear_of_store(attending);
     look_at_store(attending);
-    look_at_writing(attending);
     if (!attending->is_over && has_ended(attending)) {
         finish(attending);
     }
