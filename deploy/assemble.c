@@ -11,19 +11,16 @@
 #include <unistd.h>
 
 #include "deploy/exchange.h"
+#include "deploy/executions.h"
 #include "deploy/graphs.h"
 #include "deploy/signals.h"
 #include "plugins/registry.h"
 #include "runtime/host/host.h"
-#include "runtime/journal/reader.h"
 #include "runtime/memory.h"
 #include "schemas/history.h"
 #include "schemas/history_views.h"
 
-/* Retries of failures that are not the task's fault (Flyte's default). */
-#define SYSTEM_RETRIES 3
-
-static const struct tr_behaviour *const behaviours[] = {
+const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
     &tr_launcher_behaviour, &tr_workflow_behaviour,  &tr_task_behaviour,
     &tr_array_behaviour,    &tr_resources_behaviour, &tr_catalog_behaviour,
 };
@@ -106,10 +103,7 @@ static int need_graph(void *self, const void *value)
 static int read_needs(struct needs *needs)
 {
     struct tr_reader *reader;
-    struct tr_reader_options options = {.folder = needs->live->folder,
-                                        .records = tr_history_schemas,
-                                        .record_count = tr_history_schema_count};
-    int error = tr_reader_open(&options, needs->explain, &reader);
+    int error = tr_live_read(needs->live, needs->explain, &reader);
     if (error != 0) {
         return error;
     }
@@ -126,7 +120,7 @@ static int read_needs(struct needs *needs)
     if (error != 0 && needs->explain[0] == '\0') {
         snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
     }
-    tr_reader_close(reader);
+    tr_live_read_end(needs->live);
     return error;
 }
 
@@ -155,8 +149,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
     struct tr_host_options host = {
         .durability = options->durability,
         .folder = live->folder,
-        .behaviours = behaviours,
-        .behaviour_count = TR_COUNT_OF(behaviours),
+        .behaviours = tr_live_behaviours,
+        .behaviour_count = TR_LIVE_BEHAVIOURS,
         .records = tr_history_schemas,
         .record_count = tr_history_schema_count,
         .views = &tr_history_views,
@@ -207,12 +201,22 @@ static int tell_machine(struct tr_live *live)
     return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
 }
 
+/*
+ * One that the store had is left alone: its workers run by now, and read who it is. A store without
+ * has no execution either, since what bore the first one had borne the services before.
+ */
+static int bear_missing(struct tr_live *live, const char *name,
+                        const struct tr_behaviour *behaviour, struct tr_ref *actor)
+{
+    return tr_key_is_none(actor->key) ? find_or_bear(live, name, behaviour, actor) : 0;
+}
+
 static int bear_services(struct tr_live *live)
 {
-    int error =
-        find_or_bear(live, RESOURCES_NAME, &tr_resources_behaviour, &live->engine->resources);
+    struct tr_engine *engine = live->engine;
+    int error = bear_missing(live, RESOURCES_NAME, &tr_resources_behaviour, &engine->resources);
     if (error == 0) {
-        error = find_or_bear(live, CATALOG_NAME, &tr_catalog_behaviour, &live->engine->catalog);
+        error = bear_missing(live, CATALOG_NAME, &tr_catalog_behaviour, &engine->catalog);
     }
     return error != 0 ? error : tell_machine(live);
 }
@@ -275,7 +279,7 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     live->engine->plugins = tr_plugins;
     live->engine->plugin_count = tr_plugin_count;
     live->engine->store_folder = live->folder;
-    live->engine->system_retries = SYSTEM_RETRIES;
+    live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     error = run_host(live, options, explain);
     return error != 0 ? error : open_doors(live, explain);
 }
@@ -311,6 +315,7 @@ void tr_live_close(struct tr_live *live)
         return;
     }
     tri_endpoint_close(live->door);
+    tr_reader_close(live->reader); /* before the store's end: the last one tidies its log up */
     tr_host_free(live->host);
     if (live->engine != NULL) {
         tr_shelf_fini(&live->engine->shelf);
@@ -352,6 +357,24 @@ int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_tex
         *launcher = wanted.ref;
     }
     return error;
+}
+
+int tr_live_read(struct tr_live *live, char *explain, struct tr_reader **reader)
+{
+    int error = live->reader == NULL ? tr_history_open(live->folder, explain, &live->reader)
+                                     : tr_reader_refresh(live->reader);
+    if (error != 0) {
+        tr_reader_close(live->reader);
+        live->reader = NULL;
+        return error;
+    }
+    *reader = live->reader;
+    return 0;
+}
+
+void tr_live_read_end(struct tr_live *live)
+{
+    tr_reader_let_go(live->reader);
 }
 
 int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)

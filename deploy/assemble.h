@@ -12,7 +12,15 @@
 
 #include "actors/engine.h"
 #include "deploy/command.h"
+#include "runtime/journal/reader.h"
 #include "runtime/link/endpoint.h"
+
+/* The behaviours of all actors of the engine. */
+#define TR_LIVE_BEHAVIOURS 6
+extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
+
+/* Retries of failures that are not the task's fault (Flyte's default). */
+#define TR_LIVE_SYSTEM_RETRIES 3
 
 struct tr_live_options {
     const char *folder; /* of the store, absolute */
@@ -34,9 +42,10 @@ struct tr_live {
     enum tr_durability durability;
     const char *command;
     char folder[PATH_MAX];
-    int signals;         /* deploy/signals.h */
-    int events;          /* readable when there is a signal or a request */
-    uint64_t unfinished; /* executions that an earlier engine had left */
+    struct tr_reader *reader; /* tr_live_read; NULL: none yet */
+    int signals;              /* deploy/signals.h */
+    int events;               /* readable when there is a signal or a request */
+    uint64_t unfinished;      /* executions that an earlier engine had left */
     struct tr_live_launcher *launchers;
     size_t launcher_count;
 };
@@ -58,6 +67,13 @@ TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
 
 /* Waits for a signal, a request, an end or the time; why the host cannot go on. */
 TR_MUST_USE int tr_live_rest(struct tr_live *live, uint32_t timeout_ms);
+
+/*
+ * The history as it is now, through a reader that stays open, since opening one reads all tables'
+ * definitions. tr_live_read_end lets go of the moment. Errors: those of tr_reader_open.
+ */
+TR_MUST_USE int tr_live_read(struct tr_live *live, char *explain, struct tr_reader **reader);
+void tr_live_read_end(struct tr_live *live);
 
 /* Milliseconds that only ever grow. */
 uint64_t tr_live_now_ms(const struct tr_live *live);

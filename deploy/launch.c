@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "actors/graph/literal.h"
+#include "actors/value.h"
 #include "deploy/executions.h"
 #include "deploy/graphs.h"
 #include "runtime/host/host.h"
@@ -66,6 +68,36 @@ void tr_execution_name_make(struct tr_text workflow, uint64_t random,
     name[size] = '\0';
 }
 
+/* ----------------------------------------------------------------- what is ordered */
+
+/* Whether bytes are what the inputs of a workflow look like. */
+static int check_inputs(const struct tr_variables *variables, struct tr_bytes slots)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(slots, &cursor);
+    int error = cursor.error != 0 ? cursor.error : count == variables->count ? 0 : TR_INVALID;
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        struct tr_bytes slot = tr_read_any(&cursor);
+        struct tr_offloaded where;
+        error = cursor.error;
+        if (error == 0 && !tr_slot_is_offloaded(slot, &where)) {
+            error = tr_literal_check(variables->items[i].type, slot);
+        }
+    }
+    return error == 0 && tr_cursor_left(&cursor) > 0 ? TR_MALFORMED : error;
+}
+
+int tr_order_check(const struct tr_order *order)
+{
+    const struct tr_graph *graph = order->graph;
+    bool is_in_graph = order->workflow < graph->workflow_count &&
+                       (order->plan == TR_GRAPH_NONE || order->plan < graph->plan_count);
+    if (!is_in_graph || order->cache_mode > TR_CACHE_OFF) {
+        return TR_INVALID;
+    }
+    return check_inputs(&graph->workflows[order->workflow].interface.inputs, order->inputs);
+}
+
 /* ------------------------------------------------------------------------ launching */
 
 /* Whether the history knows a name: then it is the outcome. */
@@ -74,15 +106,17 @@ static int look_up(struct tr_live *live, const struct begun *begun,
 {
     struct tr_reader *reader;
     char explain[TRI_STORE_EXPLAIN_BYTES];
-    int error = tr_history_open(live->folder, explain, &reader);
+    explain[0] = '\0';
+    int error = tr_live_read(live, explain, &reader);
     if (error != 0) {
-        snprintf(outcome->message, sizeof outcome->message, "%s", explain);
+        snprintf(outcome->message, sizeof outcome->message, "%s",
+                 explain[0] != '\0' ? explain : tr_error_text(error));
         return error;
     }
     struct tr_execution_copy copy;
     error = tr_execution_named(reader, begun->graph->project, begun->graph->domain,
                                tr_text_of(outcome->name), &copy);
-    tr_reader_close(reader);
+    tr_live_read_end(live);
     if (error == TR_NOT_FOUND) {
         return 0;
     }

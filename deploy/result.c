@@ -73,10 +73,11 @@ static int read_graph(struct result *result)
     return 0;
 }
 
-static int read_result(struct result *result, uint64_t execution, char *explain)
+static int read_result(struct result *result, struct tr_reader *given, uint64_t execution,
+                       char *explain)
 {
-    struct tr_reader *reader;
-    int error = tr_history_open(result->folder, explain, &reader);
+    struct tr_reader *reader = given;
+    int error = given != NULL ? 0 : tr_history_open(result->folder, explain, &reader);
     if (error != 0) {
         return error;
     }
@@ -91,7 +92,9 @@ static int read_result(struct result *result, uint64_t execution, char *explain)
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the result cannot be read from %.300s: %s",
                  result->folder, tr_error_text(error));
     }
-    tr_reader_close(reader);
+    if (given == NULL) {
+        tr_reader_close(reader);
+    }
     return error;
 }
 
@@ -252,12 +255,12 @@ static int print_result(const struct result *result)
 }
 
 enum tr_exit_status tr_result_print(const struct tr_invocation *invocation, const char *folder,
-                                    uint64_t execution)
+                                    struct tr_reader *reader, uint64_t execution)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     struct result result = {.invocation = invocation, .folder = folder};
     tr_buffer_init(&result.slots, 0);
-    int error = read_result(&result, execution, explain);
+    int error = read_result(&result, reader, execution, explain);
     enum tr_exit_status status = tr_result_status(result.copy.row.phase);
     if (error == 0 && !tr_phase_is_end(TR_SUBJECT_EXECUTION, result.copy.row.phase)) {
         status = tr_command_failed(invocation->command, "%.*s has not ended: it is %s",

@@ -10,10 +10,11 @@
 
 /*
  * Prints the result of an execution that has ended, and gives the exit status it stands for. One
- * that has not ended is told so: TR_EXIT_ENGINE.
+ * that has not ended is told so: TR_EXIT_ENGINE. `reader` is of the newest moment; NULL: one is
+ * opened for the folder.
  */
 enum tr_exit_status tr_result_print(const struct tr_invocation *invocation, const char *folder,
-                                    uint64_t execution);
+                                    struct tr_reader *reader, uint64_t execution);
 
 /* The exit status of a phase. */
 enum tr_exit_status tr_result_status(uint8_t phase);

@@ -114,7 +114,7 @@ enum tr_exit_status tr_visit(const struct tr_invocation *invocation, struct tri_
     }
     if (visit.is_over) {
         tr_follow_finish(visit.follow);
-        visit.status = tr_result_print(invocation, folder, execution);
+        visit.status = tr_result_print(invocation, folder, NULL, execution);
     }
     tr_follow_free(visit.follow);
     if (visit.signals >= 0) {

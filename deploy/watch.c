@@ -158,7 +158,7 @@ static enum tr_exit_status watch_execution(struct tr_browse *browse, uint64_t ex
         status = tr_browse_failed(browse, error);
     } else if (is_over(&watch)) {
         tr_follow_finish(watch.follow);
-        status = tr_result_print(browse->invocation, browse->place.folder, execution);
+        status = tr_result_print(browse->invocation, browse->place.folder, NULL, execution);
     }
     tr_follow_free(watch.follow);
     tri_client_close(watch.client);

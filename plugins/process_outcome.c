@@ -109,7 +109,7 @@ static int on_not_started(struct tr_task_context *task, const struct tr_process_
 static int on_outputs(struct tr_task_context *task, const struct tr_process_document *document,
                       bool *is_large, struct tr_transition *transition)
 {
-    struct tr_text folder = tri_process_folder(task);
+    struct tr_text folder = tr_task_attempt_folder(task);
     folder = tri_process_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
     if (document->is_too_large && document->size > TR_VALUES_BYTES_MAX) {
         return tr_task_refuse(

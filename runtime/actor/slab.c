@@ -67,7 +67,7 @@ int tri_slab_grow(struct tri_slab *slab)
     if (error != 0) {
         return error;
     }
-    bool is_huge = slab->chunk_count > 0;
+    bool is_huge = slab->chunk_count >= TRI_SMALL_CHUNKS;
     uint8_t *base = is_huge ? tr_chunk_new() : tr_alloc(TRI_FIRST_CHUNK_BYTES);
     if (base == NULL) {
         return TR_MEMORY;

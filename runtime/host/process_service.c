@@ -87,6 +87,16 @@ static int take_forget(struct tri_process_service *service, const struct call *c
     return error;
 }
 
+/* Has a folder removed beside what is done here; false: it has to be done here. */
+static bool sweep(struct tri_process_service *service, struct tr_text path)
+{
+    if (service->sweep == NULL &&
+        tri_sweep_start(service->folders.names[0], &service->sweep) != 0) {
+        return false;
+    }
+    return tri_sweep_take(service->sweep, path);
+}
+
 static int take_remove(struct tri_process_service *service, const struct call *call)
 {
     char reason[TR_KEEPER_REASON_BYTES_MAX];
@@ -94,6 +104,9 @@ static int take_remove(struct tri_process_service *service, const struct call *c
     int error = tr_folder_remove_unpack(call->body, call->version, &wanted);
     if (error != 0) {
         return error;
+    }
+    if (!call->is_answered && sweep(service, wanted.path)) {
+        return 0;
     }
     struct tr_folder_removed removed = {.path = wanted.path};
     removed.error = tri_attempt_folder_remove(&service->folders, wanted.path, reason);
@@ -398,6 +411,7 @@ static void process_service_free(struct tri_process_service *service)
     if (service->has_frame) {
         tri_link_release(service->base.voice.link, &service->frame);
     }
+    tri_sweep_stop(service->sweep);
     tri_keeper_client_free(service->client);
     tri_process_keys_fini(&service->keys);
     tri_process_keys_fini(&service->unclaimed);

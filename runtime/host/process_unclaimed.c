@@ -3,9 +3,9 @@
  *
  * An actor that has heard an end tells the keeper to forget it, and what is told can be lost with
  * an engine. A keeper tells all ends that it has when an engine comes to it, and whoever still
- * waits for one asks right then; what nobody has asked for a while after that is forgotten. An end
- * that somebody has heard in this engine's life is not among those: the commit of that may not be
- * on the disk yet, and whoever asks again without it must not have the process run once more.
+ * waits for one asks right then; what nobody has asked for a while after that is forgotten. An end that
+ * somebody has heard in this engine's life is not among those: the commit of that may not be on the
+ * disk yet, and whoever asks again without it must not have the process run once more.
  */
 #include "runtime/host/process_inside.h"
 

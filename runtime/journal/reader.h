@@ -90,6 +90,9 @@ TR_MUST_USE int tr_reader_open(const struct tr_reader_options *options, char *ex
 /* Goes on to what is there now. Errors as tr_reader_open; after one only closing makes sense. */
 TR_MUST_USE int tr_reader_refresh(struct tr_reader *reader);
 
+/* Lets go of the moment; nothing is read before the next tr_reader_refresh. */
+void tr_reader_let_go(struct tr_reader *reader);
+
 /* The number of the last commit of the moment: it tells whether anything has changed since. */
 uint64_t tr_reader_number(const struct tr_reader *reader);
 

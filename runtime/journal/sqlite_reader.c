@@ -96,6 +96,11 @@ int tr_reader_refresh(struct tr_reader *reader)
     return take_moment(tri_reader_sqlite(reader));
 }
 
+void tr_reader_let_go(struct tr_reader *reader)
+{
+    tri_sqlite_rollback(tri_reader_sqlite(reader));
+}
+
 uint64_t tr_reader_number(const struct tr_reader *reader)
 {
     return reader->store->last_number;

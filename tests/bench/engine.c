@@ -1,8 +1,10 @@
 /*
- * What the engine's actors cost: for now an array of elements that do nothing. Prints one JSON line
- * per figure.
+ * What the engine costs. Prints a JSON line per figure, and says in README.md what each is.
  *
  *     bench_engine [--size N] [--milliseconds M] [--only FIGURE]
+ *
+ * Here are the arrays of N elements that do nothing, and the table of all figures; engine/flow.c
+ * has whole executions, engine/program.c what people start.
  *
  * `array_seconds`: from the node_start of a map over a list of N numbers, which lies in a blob, to
  * its node_ended with all outputs gathered into another blob. Each element is a task that gives
@@ -10,52 +12,14 @@
  * nothing else, so the price of the array alone. Each pass is a map of its own in one host; the
  * value is the median.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "actors/engine.h"
-#include "actors/graph/compile.h"
+#include "actors/graph/graph.h"
 #include "actors/value.h"
 #include "plugins/registry.h"
-#include "runtime/memory.h"
-#include "schemas/history.h"
+#include "tests/bench/engine/bench.h"
 
 #define PASSES_MAX 64
 
-static void must(int error, const char *what)
-{
-    if (error != 0) {
-        fprintf(stderr, "bench_engine: %s: %s\n", what, tr_error_text(error));
-        exit(1);
-    }
-}
-
-static double now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-/* A line of /proc/self/status, in bytes. */
-static uint64_t status_bytes(const char *label)
-{
-    char line[256];
-    unsigned long kilobytes = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, label, strlen(label)) == 0) {
-            kilobytes = strtoul(line + strlen(label) + 1, NULL, 10);
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return (uint64_t)kilobytes * 1024;
-}
+enum array_kind { ARRAY, ARRAY_LEAST };
 
 /* ------------------------------------------------------------ the hub and the elements */
 
@@ -156,15 +120,6 @@ static const struct tr_behaviour *const least_behaviours[] = {&hub_behaviour, &t
 
 /* ------------------------------------------------------------------------ the figures */
 
-struct run {
-    const char *figure;
-    uint64_t size;
-    uint32_t workers;
-    bool is_least;
-    enum tr_durability durability;
-    uint64_t milliseconds;
-};
-
 static const char definition[] = "troupe: 1\n"
                                  "tasks:\n"
                                  "  same: {inputs: {a: int}, outputs: {a: int}, type: echo}\n"
@@ -173,22 +128,6 @@ static const char definition[] = "troupe: 1\n"
                                  "    inputs: {a: [int]}\n"
                                  "    nodes:\n"
                                  "      map: {map: same, with: {a: $a}}\n";
-
-static uint64_t put_graph(struct tr_engine *engine, uint32_t *node)
-{
-    struct tr_compile_request request = {.path = tr_text_of("bench.yaml"),
-                                         .folder = tr_text_of("/"),
-                                         .text = tr_text_of(definition)};
-    struct tr_report report;
-    struct tr_graph *graph = NULL;
-    uint64_t number = 0;
-    tr_report_init(&report);
-    must(tr_graph_compile(&request, &report, &graph), "compile");
-    tr_report_fini(&report);
-    *node = tr_workflow_find_node(&graph->workflows[0], tr_text_of("map"));
-    must(tr_shelf_put(&engine->shelf, graph, &number), "shelf");
-    return number;
-}
 
 /* The numbers from 0 on, in a blob, as the one input's slot. */
 static void write_list(const char *folder, uint64_t size, struct tr_buffer *slots)
@@ -200,15 +139,16 @@ static void write_list(const char *folder, uint64_t size, struct tr_buffer *slot
     for (uint64_t i = 0; i < size; i++) {
         tr_buffer_u64(&list, i);
     }
-    must(list.error, "list");
+    bench_must(list.error, "list");
     snprintf(path, sizeof path, "%s/list", folder);
     FILE *file = fopen(path, "wb");
-    must(file == NULL || fwrite(list.data, 1, list.size, file) != list.size ? TR_SYSTEM : 0, path);
+    bench_must(file == NULL || fwrite(list.data, 1, list.size, file) != list.size ? TR_SYSTEM : 0,
+               path);
     fclose(file);
     struct tr_offloaded where = {.uri = tr_text_of(path), .size_bytes = list.size};
     tr_buffer_array(slots, 1);
     tr_slot_write_offloaded(slots, &where);
-    must(slots->error, "slots");
+    bench_must(slots->error, "slots");
     tr_buffer_fini(&list);
 }
 
@@ -220,7 +160,7 @@ static void check_output(const char *folder)
     if (tr_slot_is_offloaded((struct tr_bytes){output_bytes, output_size}, &where)) {
         snprintf(command, sizeof command, "cmp %s/list %.*s", folder, (int)where.uri.size,
                  where.uri.data);
-        must(system(command) == 0 ? 0 : TR_FAILED, "the outputs are not the inputs");
+        bench_must(system(command) == 0 ? 0 : TR_FAILED, "the outputs are not the inputs");
     }
 }
 
@@ -229,100 +169,102 @@ static double pass(struct tr_host *host, const struct tr_bench_map *map)
     struct tr_ref hub;
     int reason;
     struct tr_spawn_options options = {.is_watched = true};
-    must(tr_host_spawn(host, &hub_behaviour, &options, &hub), "spawn");
-    double begin = now_ns();
-    must(tr_host_tell(host, hub, &tr_bench_map_schema, map), "tell");
-    must(tr_host_wait(host, hub, 0, &reason), "wait");
-    return (now_ns() - begin) / 1e9;
+    bench_must(tr_host_spawn(host, &hub_behaviour, &options, &hub), "spawn");
+    double begin = bench_now_ns();
+    bench_must(tr_host_tell(host, hub, &tr_bench_map_schema, map), "tell");
+    bench_must(tr_host_wait(host, hub, 0, &reason), "wait");
+    return (bench_now_ns() - begin) / 1e9;
 }
 
-static int compare(const void *a, const void *b)
+/* What the array left behind, for each element: bytes of the store and changes of phase. */
+static void print_left(const struct bench_run *run, const char *folder, size_t passes,
+                       double seconds)
 {
-    const double *left = a;
-    const double *right = b;
-    return *left < *right ? -1 : *left > *right;
+    double elements = (double)run->n * (double)passes;
+    double phases = (double)bench_count_phases(folder);
+    bench_print(run, "array_bytes_per_element", (double)bench_folder_bytes(folder) / elements,
+                "bytes");
+    bench_print(run, "array_transitions_per_second", phases / (double)passes / seconds, "1/s");
 }
 
-static void print(const struct run *run, double value, const char *unit)
-{
-    static const char *const levels[] = {"none", "process", "full"};
-    printf("{\"figure\":\"%s\",\"n\":%llu,\"value\":%.4f,\"unit\":\"%s\",\"workers\":%u,"
-           "\"durability\":\"%s\",\"rss_bytes\":%llu}\n",
-           run->figure, (unsigned long long)run->size, value, unit, run->workers,
-           levels[run->durability], (unsigned long long)status_bytes("VmHWM"));
-    fflush(stdout);
-}
-
-static struct tr_host *host_for(const struct run *run, struct tr_engine *engine, const char *folder)
-{
-    char words[TRI_STORE_EXPLAIN_BYTES];
-    struct tr_host *host;
-    struct tr_host_options options = {
-        .worker_count = run->workers,
-        .durability = run->durability,
-        .folder = folder,
-        .has_files = true,
-        .behaviours = run->is_least ? least_behaviours : engine_behaviours,
-        .behaviour_count = TR_COUNT_OF(engine_behaviours),
-        .records = tr_history_schemas,
-        .record_count = tr_history_schema_count,
-        .program = engine,
-    };
-    must(tr_host_new(&options, words, &host), words);
-    return host;
-}
-
-static void measure_array(const struct run *run)
+static void measure_array(const struct bench_run *run)
 {
     static struct tr_engine engine;
     struct tr_buffer slots;
     struct tr_bench_map map = {0};
     double values[PASSES_MAX];
     size_t count = 0;
-    char folder[] = "/tmp/troupe-bench-XXXXXX";
-    must(mkdtemp(folder) == NULL ? TR_SYSTEM : 0, "mkdtemp");
+    char folder[BENCH_FOLDER_BYTES];
+    bool is_least = run->kind == ARRAY_LEAST;
+    bench_folder_make(folder);
     tr_buffer_init(&slots, 0);
-    engine.plugins = tr_plugins;
-    engine.plugin_count = tr_plugin_count;
-    map.graph = put_graph(&engine, &map.node);
-    write_list(folder, run->size, &slots);
+    engine = (struct tr_engine){.plugins = tr_plugins, .plugin_count = tr_plugin_count};
+    const struct tr_graph *graph = bench_graph(&engine, definition, &map.graph);
+    map.node = tr_workflow_find_node(&graph->workflows[0], tr_text_of("map"));
+    write_list(folder, run->n, &slots);
     map.inputs = tr_buffer_bytes(&slots);
-    struct tr_host *host = host_for(run, &engine, folder);
-    must(tr_host_start(host), "start");
-    double begin = now_ns();
+    struct tr_host *host =
+        bench_host(run, &engine, folder, is_least ? least_behaviours : engine_behaviours,
+                   TR_COUNT_OF(engine_behaviours));
+    bench_must(tr_host_start(host), "start");
+    double begin = bench_now_ns();
     do {
         values[count++] = pass(host, &map);
-    } while (count < PASSES_MAX && now_ns() - begin < (double)run->milliseconds * 1e6);
+    } while (count < PASSES_MAX && bench_now_ns() - begin < (double)run->milliseconds * 1e6);
     check_output(folder);
     tr_host_stop(host);
     tr_host_free(host);
     tr_buffer_fini(&slots);
     tr_shelf_fini(&engine.shelf);
-    memset(&engine, 0, sizeof engine);
-    qsort(values, count, sizeof values[0], compare);
-    print(run, values[count / 2], "s");
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    if (system(command) != 0) {
-        fprintf(stderr, "bench_engine: %s was left behind\n", folder);
+    double seconds = bench_median(values, count);
+    bench_print(run, run->figure, seconds, "s");
+    if (run->durability == TR_DURABILITY_FULL && !is_least) {
+        print_left(run, folder, count, seconds);
+    }
+    bench_folder_remove(folder);
+}
+
+/* What is measured; its n is the size divided by `divisor`. */
+static const struct figure {
+    const char *name;
+    void (*measure)(const struct bench_run *run);
+    int kind;
+    uint32_t divisor;
+    enum tr_durability durability;
+} figures[] = {
+    {"array_seconds", measure_array, ARRAY, 1, TR_DURABILITY_FULL},
+    {"array_seconds", measure_array, ARRAY, 1, TR_DURABILITY_PROCESS},
+    {"array_least_seconds", measure_array, ARRAY_LEAST, 1, TR_DURABILITY_FULL},
+    {"array_least_seconds", measure_array, ARRAY_LEAST, 1, TR_DURABILITY_PROCESS},
+    {"chain_step_ms", bench_flow_measure, BENCH_OUTSIDE, 1000, TR_DURABILITY_FULL},
+    {"chain_noop_step_ms", bench_flow_measure, BENCH_CHAIN, 1000, TR_DURABILITY_FULL},
+    {"chains_steps_per_second", bench_flow_measure, BENCH_CHAINS, 1000, TR_DURABILITY_FULL},
+    {"small_transitions_per_second", bench_flow_measure, BENCH_SMALL, 100, TR_DURABILITY_FULL},
+    {"seven_nodes_ms", bench_flow_measure, BENCH_SEVEN, 100, TR_DURABILITY_NONE},
+    {"cold_start_ms", bench_program_measure, BENCH_START, 10000, TR_DURABILITY_FULL},
+    {"true_array_per_second", bench_program_measure, BENCH_PROCESSES, 100, TR_DURABILITY_FULL},
+};
+
+static void measure(struct bench_run *run, const char *only)
+{
+    uint64_t milliseconds = run->milliseconds;
+    for (size_t i = 0; i < TR_COUNT_OF(figures); i++) {
+        const struct figure *figure = &figures[i];
+        if (only != NULL && strcmp(only, figure->name) != 0) {
+            continue;
+        }
+        run->figure = figure->name;
+        run->kind = figure->kind;
+        run->durability = figure->durability;
+        run->n = run->size < figure->divisor ? 1 : run->size / figure->divisor;
+        run->milliseconds = milliseconds;
+        figure->measure(run);
     }
 }
 
-/* What is measured. */
-static const struct figure {
-    const char *name;
-    bool is_least;
-    enum tr_durability durability;
-} figures[] = {
-    {"array_seconds", false, TR_DURABILITY_FULL},
-    {"array_seconds", false, TR_DURABILITY_PROCESS},
-    {"array_least_seconds", true, TR_DURABILITY_FULL},
-    {"array_least_seconds", true, TR_DURABILITY_PROCESS},
-};
-
 int main(int argc, char **argv)
 {
-    struct run run = {.size = 1000, .workers = 1, .milliseconds = 200};
+    struct bench_run run = {.size = 1000, .workers = 1, .milliseconds = 200};
     const char *only = NULL;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--size") == 0) {
@@ -337,13 +279,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_engine [--size N] [--milliseconds M] [--only FIGURE]\n");
         return 2;
     }
-    for (size_t i = 0; i < TR_COUNT_OF(figures); i++) {
-        if (only == NULL || strcmp(only, figures[i].name) == 0) {
-            run.figure = figures[i].name;
-            run.is_least = figures[i].is_least;
-            run.durability = figures[i].durability;
-            measure_array(&run);
-        }
-    }
+    measure(&run, only);
     return 0;
 }

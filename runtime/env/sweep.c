@@ -1,0 +1,90 @@
+/*
+ * Removing folders beside other work. Names go through a socket that keeps each apart from the
+ * next; it is bounded, and when it is full the giver does the work itself, so that never more
+ * waits than is removed.
+ */
+#include "runtime/env/sweep.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "runtime/env/attempt.h"
+#include "runtime/memory.h"
+
+struct tri_sweep {
+    pthread_t thread;
+    int giving;
+    int taking; /* the thread's, as is what follows */
+    struct tri_attempt_folders folders;
+};
+
+static void *sweep_main(void *argument)
+{
+    struct tri_sweep *sweep = argument;
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+    char reason[TR_KEEPER_REASON_BYTES_MAX];
+    ssize_t size;
+    while ((size = recv(sweep->taking, path, sizeof path, 0)) > 0 || (size < 0 && errno == EINTR)) {
+        if (size > 0) {
+            struct tr_text name = {.data = path, .size = (size_t)size};
+            /* Nobody hears of it: what cannot be removed is left behind, as a crash would. */
+            (void)!tri_attempt_folder_remove(&sweep->folders, name, reason);
+        }
+    }
+    return NULL;
+}
+
+int tri_sweep_start(const char *store_folder, struct tri_sweep **out)
+{
+    int ends[2];
+    struct tri_sweep *sweep = tr_alloc_zero(1, sizeof *sweep);
+    if (sweep == NULL) {
+        return TR_MEMORY;
+    }
+    int error = tri_attempt_folders_init(&sweep->folders, store_folder);
+    if (error != 0) {
+        goto free_sweep;
+    }
+    error = TR_SYSTEM;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+        goto fini_folders;
+    }
+    sweep->giving = ends[0];
+    sweep->taking = ends[1];
+    if (pthread_create(&sweep->thread, NULL, sweep_main, sweep) != 0) {
+        goto close_ends;
+    }
+    *out = sweep;
+    return 0;
+
+close_ends:
+    close(ends[0]);
+    close(ends[1]);
+fini_folders:
+    tri_attempt_folders_fini(&sweep->folders);
+free_sweep:
+    tr_free(sweep);
+    return error;
+}
+
+bool tri_sweep_take(struct tri_sweep *sweep, struct tr_text path)
+{
+    bool is_short = path.size > 0 && path.size <= TR_KEEPER_PATH_BYTES_MAX;
+    return is_short && send(sweep->giving, path.data, path.size, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+                           (ssize_t)path.size;
+}
+
+void tri_sweep_stop(struct tri_sweep *sweep)
+{
+    if (sweep == NULL) {
+        return;
+    }
+    /* What was given before is still read; then comes the end. */
+    close(sweep->giving);
+    pthread_join(sweep->thread, NULL);
+    close(sweep->taking);
+    tri_attempt_folders_fini(&sweep->folders);
+    tr_free(sweep);
+}

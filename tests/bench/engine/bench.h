@@ -1,0 +1,68 @@
+/*
+ * What the parts of bench_engine share: the run in hand, the clock, the line of a figure, and a
+ * host with the engine's actors in it.
+ */
+#ifndef TR_TESTS_BENCH_ENGINE_BENCH_H
+#define TR_TESTS_BENCH_ENGINE_BENCH_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/engine.h"
+#include "runtime/troupe.h"
+
+#define BENCH_FOLDER_BYTES 64
+
+/* A figure that is being measured; `kind` chooses among those of one function. */
+struct bench_run {
+    const char *figure;
+    int kind;
+    uint64_t size; /* of this call: the largest thing that is measured */
+    uint64_t n;    /* of this figure: what its line says */
+    uint32_t workers;
+    enum tr_durability durability;
+    uint64_t milliseconds;
+};
+
+/* Ends the program with words when `error` is none of 0. */
+void bench_must(int error, const char *what);
+
+double bench_now_ns(void);
+
+/* A line of /proc/self/status, in bytes. */
+uint64_t bench_status_bytes(const char *label);
+
+/* The median; the values are sorted. */
+double bench_median(double *values, size_t count);
+
+/* Prints a line of `figure`, for size run->n. */
+void bench_print(const struct bench_run *run, const char *figure, double value, const char *unit);
+
+/* Makes a folder of its own, and removes it with all that is in it. */
+void bench_folder_make(char folder[BENCH_FOLDER_BYTES]);
+void bench_folder_remove(const char *folder);
+
+/* The bytes of all files of a folder, as the disk counts them. */
+uint64_t bench_folder_bytes(const char *folder);
+
+/* Compiles a definition and puts it on the shelf; gives the graph, which the shelf keeps. */
+const struct tr_graph *bench_graph(struct tr_engine *engine, const char *definition,
+                                   uint64_t *number);
+
+/* A host with these behaviours and the history's records, not started. */
+struct tr_host *bench_host(const struct bench_run *run, struct tr_engine *engine,
+                           const char *folder, const struct tr_behaviour *const *behaviours,
+                           size_t behaviour_count);
+
+/* How many changes of phase of executions, nodes, attempts and elements the store's history has. */
+uint64_t bench_count_phases(const char *folder);
+
+/* The figures of engine/flow.c and engine/program.c. */
+enum bench_flow { BENCH_CHAIN, BENCH_OUTSIDE, BENCH_CHAINS, BENCH_SMALL, BENCH_SEVEN };
+void bench_flow_measure(const struct bench_run *run);
+
+enum bench_program { BENCH_START, BENCH_PROCESSES };
+void bench_program_measure(const struct bench_run *run);
+
+#endif
