@@ -2,6 +2,7 @@
  * What each end of a process means: code, words, whose budget pays, and which of several signs of a
  * failure counts.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,6 +108,10 @@ static void test_exits_and_signals(void **state)
     assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
     judge(&(struct end){.outcome = TR_PROCESS_NOT_STARTED, .status = 2, .reason = "x: not there"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "ProcessNotStarted", "x: not there");
+    assert_int_equal(transition.failure, TR_FAILURE_USER);
+    judge(&(struct end){.outcome = TR_PROCESS_NOT_STARTED, .status = ECANCELED, .reason = "died"});
+    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "ProcessNotStarted", "died");
+    assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
 }
 
 static void test_an_error_document_is_a_failure_whatever_the_status(void **state)
@@ -161,6 +166,14 @@ static void test_an_unknown_end_is_known_by_its_outputs(void **state)
     assert_int_equal(transition.phase, TR_TASK_PHASE_SUCCESS);
     judge(&(struct end){.outcome = TR_PROCESS_UNKNOWN, .error = "{no}"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "FromDocument", "{no}");
+    /* It was killed while it wrote. */
+    fake.refusal = "this is no JSON";
+    judge(&(struct end){
+        .outcome = TR_PROCESS_UNKNOWN, .outputs = "{", .error = "", .reason = "the keeper died"});
+    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "OutcomeUnknown",
+                   "outcome unknown: the keeper died");
+    assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
+    assert_true(transition.is_unknown);
 }
 
 int main(void)
