@@ -78,6 +78,7 @@ struct tri_task {
     bool is_over; /* node_ended is said */
     int failure;  /* of a function the plugin called: the handler fails with it */
     struct tr_task_template template;
+    struct tr_text template_problem; /* why it could not be filled in; empty: it could */
     struct tr_task_identity identity;
     struct tr_arena arena;
     char name[TR_TASK_NAME_BYTES_MAX + 1];
@@ -162,6 +163,10 @@ TR_MUST_USE int tri_plugin_state_pack(struct tri_task *task);
 
 const struct tr_task_template *tri_task_template(struct tri_task *task);
 const struct tr_task_identity *tri_task_identity(struct tri_task *task);
+
+/* STORE/attempts/EXECUTION/NAME, and STORE/checkpoints/EXECUTION/PATH[ELEMENT]. */
+struct tr_text tri_attempt_folder(struct tri_task *task);
+struct tr_text tri_checkpoint_folder(struct tri_task *task);
 
 /* -------------------------------------------------- task_run.c: an attempt */
 

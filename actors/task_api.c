@@ -53,6 +53,22 @@ static struct tr_text api_store_folder(struct tr_task_context *side)
     return folder == NULL ? TRI_LITERAL_TEXT("") : tr_text_of(folder);
 }
 
+static struct tr_text api_attempt_folder(struct tr_task_context *side)
+{
+    struct tri_task *task = behind(side);
+    struct tr_text folder = tri_attempt_folder(task);
+    (void)noted(task, task->arena.error);
+    return folder;
+}
+
+static struct tr_text api_checkpoint_folder(struct tr_task_context *side)
+{
+    struct tri_task *task = behind(side);
+    struct tr_text folder = tri_checkpoint_folder(task);
+    (void)noted(task, task->arena.error);
+    return folder;
+}
+
 static void *api_scratch(struct tr_task_context *side, size_t size)
 {
     struct tri_task *task = behind(side);
@@ -246,6 +262,8 @@ const struct tr_task_api tri_task_api = {
     .template = api_template,
     .identity = api_identity,
     .store_folder = api_store_folder,
+    .attempt_folder = api_attempt_folder,
+    .checkpoint_folder = api_checkpoint_folder,
     .scratch = api_scratch,
     .inputs = api_inputs,
     .inputs_json = api_inputs_json,

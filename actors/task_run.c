@@ -247,11 +247,16 @@ static int check_configuration(struct tri_task *task, struct tr_text *problem)
     const struct tr_plugin *plugin = task->plugin;
     char words[512] = "";
     int result = 0;
+    const struct tr_task_template *template = tri_task_template(task);
+    if (task->template_problem.size > 0) {
+        *problem = task->template_problem;
+        return TR_INVALID;
+    }
     if (task->state->attempt > 0) {
         return 0;
     }
     if (plugin->check != NULL) {
-        result = plugin->check(tri_task_template(task), words, sizeof words);
+        result = plugin->check(template, words, sizeof words);
     } else if (task->settings->config.size > 0) {
         *problem = TRI_LITERAL_TEXT("this type of task takes no `config`");
         return TR_INVALID;

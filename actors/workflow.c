@@ -256,7 +256,11 @@ static int handle_abort(struct tri_flow *flow, const struct tr_message *message)
     if (error != 0 || !is_from_parent) {
         return error != 0 ? error : tr_unexpected(flow->context, message);
     }
-    return tri_workflow_abort(flow, &abort);
+    if (message->kind == TR_KIND_ASK) {
+        struct tr_node_news news = {.element = TR_ELEMENT_NONE, .phase = TR_NODE_PHASE_ABORTING};
+        error = tr_reply(flow->context, message, &tr_node_news_schema, &news);
+    }
+    return error != 0 ? error : tri_workflow_abort(flow, &abort);
 }
 
 static int handle_timer(struct tri_flow *flow, const struct tr_message *message)

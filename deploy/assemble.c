@@ -20,10 +20,7 @@
 #include "schemas/history.h"
 #include "schemas/history_views.h"
 
-/* Retries of failures that are not the task's fault (Flyte's default). */
-#define SYSTEM_RETRIES 3
-
-static const struct tr_behaviour *const behaviours[] = {
+const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
     &tr_launcher_behaviour, &tr_workflow_behaviour,  &tr_task_behaviour,
     &tr_array_behaviour,    &tr_resources_behaviour, &tr_catalog_behaviour,
 };
@@ -152,8 +149,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
     struct tr_host_options host = {
         .durability = options->durability,
         .folder = live->folder,
-        .behaviours = behaviours,
-        .behaviour_count = TR_COUNT_OF(behaviours),
+        .behaviours = tr_live_behaviours,
+        .behaviour_count = TR_LIVE_BEHAVIOURS,
         .records = tr_history_schemas,
         .record_count = tr_history_schema_count,
         .views = &tr_history_views,
@@ -204,12 +201,22 @@ static int tell_machine(struct tr_live *live)
     return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
 }
 
+/*
+ * One that the store had is left alone: its workers run by now, and read who it is. A store without
+ * has no execution either, since what bore the first one had borne the services before.
+ */
+static int bear_missing(struct tr_live *live, const char *name,
+                        const struct tr_behaviour *behaviour, struct tr_ref *actor)
+{
+    return tr_key_is_none(actor->key) ? find_or_bear(live, name, behaviour, actor) : 0;
+}
+
 static int bear_services(struct tr_live *live)
 {
-    int error =
-        find_or_bear(live, RESOURCES_NAME, &tr_resources_behaviour, &live->engine->resources);
+    struct tr_engine *engine = live->engine;
+    int error = bear_missing(live, RESOURCES_NAME, &tr_resources_behaviour, &engine->resources);
     if (error == 0) {
-        error = find_or_bear(live, CATALOG_NAME, &tr_catalog_behaviour, &live->engine->catalog);
+        error = bear_missing(live, CATALOG_NAME, &tr_catalog_behaviour, &engine->catalog);
     }
     return error != 0 ? error : tell_machine(live);
 }
@@ -272,7 +279,7 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     live->engine->plugins = tr_plugins;
     live->engine->plugin_count = tr_plugin_count;
     live->engine->store_folder = live->folder;
-    live->engine->system_retries = SYSTEM_RETRIES;
+    live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     error = run_host(live, options, explain);
     return error != 0 ? error : open_doors(live, explain);
 }

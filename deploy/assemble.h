@@ -15,6 +15,13 @@
 #include "runtime/journal/reader.h"
 #include "runtime/link/endpoint.h"
 
+/* The behaviours of all actors of the engine. */
+#define TR_LIVE_BEHAVIOURS 6
+extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
+
+/* Retries of failures that are not the task's fault (Flyte's default). */
+#define TR_LIVE_SYSTEM_RETRIES 3
+
 struct tr_live_options {
     const char *folder; /* of the store, absolute */
     enum tr_durability durability;

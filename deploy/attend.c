@@ -36,8 +36,8 @@ struct attending {
     uint32_t interrupts;
     uint64_t leave_ms; /* when it leaves whatever happens; 0: not so */
     uint64_t look_ms;  /* when it looks again whether anything is unfinished */
+    int waits_for;     /* why nothing was written lately; 0: it was */
     uint64_t store_look_ms;
-    int waits_for; /* why nothing was written lately; 0: it was */
     bool is_leaving;
     enum tr_exit_status status;
 };
@@ -95,24 +95,8 @@ static void look_at_signals(struct attending *attending)
 
 /* ---------------------------------------------------------------------------- trouble */
 
-/* Nobody can ever see what an engine does whose store was removed: it leaves. */
-static void look_at_store(struct attending *attending)
-{
-    char path[PATH_MAX];
-    if (tr_clock_ms() < attending->store_look_ms) {
-        return;
-    }
-    attending->store_look_ms = tr_clock_ms() + STORE_LOOK_MS;
-    int size = snprintf(path, sizeof path, "%s/troupe.db", attending->live->folder);
-    if (size > 0 && (size_t)size < sizeof path && access(path, F_OK) != 0 && errno == ENOENT) {
-        note(attending, "leaving: the store is not there any more");
-        attending->is_leaving = true;
-        attending->status = TR_EXIT_ENGINE;
-    }
-}
-
 /* Says once that nothing can be written, and once that it goes on. */
-static void look_at_writing(struct attending *attending)
+static void hear_of_store(struct attending *attending)
 {
     char text[TRI_STORE_EXPLAIN_BYTES];
     int error = tr_host_waits_for(attending->live->host);
@@ -128,6 +112,22 @@ static void look_at_writing(struct attending *attending)
              attending->live->folder, tr_error_text(error),
              error == TR_STORE_FULL ? " until there is room on its disk" : "");
     note(attending, text);
+}
+
+/* Nobody can ever see what an engine does whose store was removed: it leaves. */
+static void look_at_store(struct attending *attending)
+{
+    char path[PATH_MAX];
+    if (tr_clock_ms() < attending->store_look_ms) {
+        return;
+    }
+    attending->store_look_ms = tr_clock_ms() + STORE_LOOK_MS;
+    int size = snprintf(path, sizeof path, "%s/troupe.db", attending->live->folder);
+    if (size > 0 && (size_t)size < sizeof path && access(path, F_OK) != 0 && errno == ENOENT) {
+        note(attending, "leaving: the store is not there any more");
+        attending->is_leaving = true;
+        attending->status = TR_EXIT_ENGINE;
+    }
 }
 
 /* ----------------------------------------------------------------------------- ends */
@@ -224,8 +224,8 @@ static int turn(struct attending *attending)
     }
     tr_serve_step(attending->serve);
     look_at_signals(attending);
+    hear_of_store(attending);
     look_at_store(attending);
-    look_at_writing(attending);
     if (!attending->is_over && has_ended(attending)) {
         finish(attending);
     }

@@ -59,6 +59,7 @@ void tr_command_tables(const struct tr_command *command,
 
 /* ------------------------------------------------------------- what people read */
 
+TR_PRINTF(2, 0)
 static void say(const struct tr_command *command, const char *format, va_list values)
 {
     char words[4096];

@@ -49,6 +49,14 @@ static void print_list(const char *words, const char *between)
     }
 }
 
+/* What gives the names of executions, the newest ones, in any shell. */
+#define EXECUTIONS "troupe list -o name --limit 100 2>/dev/null"
+
+static bool takes_executions(const struct tr_command *command)
+{
+    return command->completes == TR_COMPLETES_EXECUTIONS;
+}
+
 /* ------------------------------------------------------------------------- bash */
 
 static void bash_name(const struct tr_command *command)
@@ -95,6 +103,13 @@ static void bash_flags(const struct tr_command *command)
     printf("' ;;\n");
 }
 
+static void bash_executions(const struct tr_command *command)
+{
+    if (takes_executions(command)) {
+        printf(" %s", command->name);
+    }
+}
+
 static void print_bash(void)
 {
     printf("# bash completion of troupe; load it with:  source <(troupe completion bash)\n"
@@ -115,6 +130,10 @@ static void print_bash(void)
     printf("        esac\n"
            "        if [[ $word == -* ]]; then\n"
            "            COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n"
+           "        elif [[ ' ");
+    for_each_command(bash_executions);
+    printf(" ' == *\" $command \"* ]]; then\n"
+           "            COMPREPLY=($(compgen -W \"@last $(" EXECUTIONS ")\" -- \"$word\"))\n"
            "        else\n"
            "            COMPREPLY=($(compgen -f -- \"$word\"))\n"
            "        fi\n"
@@ -171,7 +190,8 @@ static void zsh_options(const struct tr_command *command)
 {
     printf("    %s)\n        _arguments", command->name);
     for_each_option(command, zsh_option);
-    printf(" \\\n            '*:word:_files' ;;\n");
+    printf(" \\\n            '*:word:%s' ;;\n",
+           takes_executions(command) ? "(@last $(" EXECUTIONS "))" : "_files");
 }
 
 static void print_zsh(void)
@@ -238,6 +258,11 @@ static void fish_option(const struct tr_command *command, const struct tr_option
 
 static void fish_options(const struct tr_command *command)
 {
+    if (takes_executions(command)) {
+        printf("complete -c troupe -n '__fish_seen_subcommand_from %s' -f -a "
+               "'@last (" EXECUTIONS ")'\n",
+               command->name);
+    }
     for_each_option(command, fish_option);
 }
 

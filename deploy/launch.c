@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "actors/graph/literal.h"
+#include "actors/value.h"
 #include "deploy/executions.h"
 #include "deploy/graphs.h"
 #include "runtime/host/host.h"
@@ -15,6 +17,9 @@
 #define TRIES_MAX 8
 
 #define RANDOM_LETTERS 5
+
+/* How long an abort waits to be kept. With a full disk that is all of it, and the door is shut. */
+#define ABORT_MS_MAX 2000
 
 /* An order whose graph is on the shelf. */
 struct begun {
@@ -61,6 +66,36 @@ void tr_execution_name_make(struct tr_text workflow, uint64_t random,
         random /= sizeof letters - 1;
     }
     name[size] = '\0';
+}
+
+/* ----------------------------------------------------------------- what is ordered */
+
+/* Whether bytes are what the inputs of a workflow look like. */
+static int check_inputs(const struct tr_variables *variables, struct tr_bytes slots)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(slots, &cursor);
+    int error = cursor.error != 0 ? cursor.error : count == variables->count ? 0 : TR_INVALID;
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        struct tr_bytes slot = tr_read_any(&cursor);
+        struct tr_offloaded where;
+        error = cursor.error;
+        if (error == 0 && !tr_slot_is_offloaded(slot, &where)) {
+            error = tr_literal_check(variables->items[i].type, slot);
+        }
+    }
+    return error == 0 && tr_cursor_left(&cursor) > 0 ? TR_MALFORMED : error;
+}
+
+int tr_order_check(const struct tr_order *order)
+{
+    const struct tr_graph *graph = order->graph;
+    bool is_in_graph = order->workflow < graph->workflow_count &&
+                       (order->plan == TR_GRAPH_NONE || order->plan < graph->plan_count);
+    if (!is_in_graph || order->cache_mode > TR_CACHE_OFF) {
+        return TR_INVALID;
+    }
+    return check_inputs(&graph->workflows[order->workflow].interface.inputs, order->inputs);
 }
 
 /* ------------------------------------------------------------------------ launching */
@@ -212,4 +247,13 @@ int tr_live_abort(struct tr_live *live, uint64_t execution, struct tr_text cause
     struct tr_node_abort abort = {
         .phase = TR_NODE_PHASE_ABORTED, .cause = cause, .is_hard = is_hard};
     return tr_host_tell(live->host, tr_group_root(execution), &tr_node_abort_schema, &abort);
+}
+
+int tr_live_abort_kept(struct tr_live *live, uint64_t execution, struct tr_text cause, bool is_hard)
+{
+    struct tr_node_abort abort = {
+        .phase = TR_NODE_PHASE_ABORTED, .cause = cause, .is_hard = is_hard};
+    int error = tr_host_ask(live->host, tr_group_root(execution), &tr_node_abort_schema, &abort,
+                            ABORT_MS_MAX, NULL, NULL);
+    return error == TR_NO_ACTOR ? 0 : error; /* it has ended meanwhile */
 }

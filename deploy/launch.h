@@ -40,6 +40,12 @@ void tr_execution_name_make(struct tr_text workflow, uint64_t random,
                             char name[TR_EXECUTION_NAME_BYTES]);
 
 /*
+ * Whether an order that came from elsewhere makes sense: its numbers name things of its graph, and
+ * its inputs are what the workflow takes. TR_INVALID, and what reading them says.
+ */
+TR_MUST_USE int tr_order_check(const struct tr_order *order);
+
+/*
  * Keeps the graph in the store and begins an execution; returns when that is committed. Errors:
  * TR_EXISTS (the name, of an execution that lives or has ended), TR_INVALID (no name), what the
  * store, the launcher and the host say; the outcome's message has words.
@@ -50,5 +56,12 @@ TR_MUST_USE int tr_live_launch(struct tr_live *live, const struct tr_order *orde
 /* Tells an execution to abort; TR_NOT_FOUND is for those who look into its history. */
 TR_MUST_USE int tr_live_abort(struct tr_live *live, uint64_t execution, struct tr_text cause,
                               bool is_hard);
+
+/*
+ * The same, and returns when that is committed, or its execution has ended. TR_TIMEOUT: neither was
+ * so in a reasonable time, and it may be aborted yet.
+ */
+TR_MUST_USE int tr_live_abort_kept(struct tr_live *live, uint64_t execution, struct tr_text cause,
+                                   bool is_hard);
 
 #endif

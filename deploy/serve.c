@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "actors/graph/pack.h"
-#include "actors/value.h"
 #include "deploy/launch.h"
+#include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
 #include "runtime/memory.h"
 #include "schemas/request.h"
@@ -31,6 +31,7 @@ struct tr_serve {
     struct follower followers[TR_SERVE_FOLLOWERS_MAX];
     size_t follower_count;
     struct tr_serve_taps taps;
+    struct tr_serve_records records;
 };
 
 /*
@@ -76,33 +77,6 @@ static int on_hello(struct tr_serve *serve, const struct tri_peer *peer,
     return 0;
 }
 
-/* Whether bytes are what the inputs of a workflow look like. */
-static int check_inputs(const struct tr_variables *variables, struct tr_bytes slots)
-{
-    struct tr_cursor cursor;
-    uint32_t count = tr_slots_begin(slots, &cursor);
-    int error = count == variables->count ? 0 : TR_INVALID;
-    for (uint32_t i = 0; error == 0 && i < count; i++) {
-        struct tr_bytes slot = tr_read_any(&cursor);
-        struct tr_offloaded where;
-        error = cursor.error;
-        if (error == 0 && !tr_slot_is_offloaded(slot, &where)) {
-            error = tr_literal_check(variables->items[i].type, slot);
-        }
-    }
-    return error;
-}
-
-static int check_order(const struct tr_order *order)
-{
-    const struct tr_graph *graph = order->graph;
-    if (order->workflow >= graph->workflow_count ||
-        (order->plan != TR_GRAPH_NONE && order->plan >= graph->plan_count)) {
-        return TR_INVALID;
-    }
-    return check_inputs(&graph->workflows[order->workflow].interface.inputs, order->inputs);
-}
-
 static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
                      const struct tri_request *request)
 {
@@ -122,7 +96,7 @@ static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
     order.inputs = submit.inputs;
     order.cache_mode = submit.cache_mode;
     order.cause = submit.cause;
-    error = check_order(&order);
+    error = tr_order_check(&order);
     if (error != 0) {
         tr_graph_free(order.graph);
         return error;
@@ -142,7 +116,7 @@ static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
 static int on_follow(struct tr_serve *serve, const struct tri_peer *peer,
                      const struct tri_request *request)
 {
-    struct tr_follow follow;
+    struct tr_follow follow = {.execution = 0};
     int error = tr_follow_unpack(request->body, request->version, &follow);
     if (error == 0 && serve->follower_count == TR_SERVE_FOLLOWERS_MAX) {
         error = TR_LIMIT;
@@ -164,7 +138,7 @@ static int on_stop(struct tr_serve *serve, const struct tri_peer *peer,
     struct tr_stop_execution stop;
     int error = tr_stop_execution_unpack(request->body, request->version, &stop);
     if (error == 0) {
-        error = tr_live_abort(serve->live, stop.execution, stop.cause, stop.is_hard);
+        error = tr_live_abort_kept(serve->live, stop.execution, stop.cause, stop.is_hard);
     }
     if (error == 0) {
         finish(serve, peer, 0, "");
@@ -258,6 +232,23 @@ static int on_open_tap(struct tr_serve *serve, const struct tri_peer *peer,
     return 0;
 }
 
+static int on_open_recording(struct tr_serve *serve, const struct tri_peer *peer,
+                             const struct tri_request *request)
+{
+    struct tr_open_recording open;
+    int error = tr_open_recording_unpack(request->body, request->version, &open);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_serve_record_open(&serve->records, serve->live, peer, &open);
+    if (error != 0) {
+        finish(serve, peer, error,
+               error == TR_LIMIT ? "as many recordings are made as may be at once"
+                                 : tr_error_text(error));
+    }
+    return 0;
+}
+
 /* ------------------------------------------------------------------ all of them */
 
 /* What a request is answered by; an error is the last answer. */
@@ -273,6 +264,7 @@ static const struct {
     {&tr_list_actors_schema, on_list_actors},
     {&tr_list_metrics_schema, on_list_metrics},
     {&tr_open_tap_schema, on_open_tap},
+    {&tr_open_recording_schema, on_open_recording},
 };
 
 static void act(struct tr_serve *serve, const struct tri_peer *peer,
@@ -330,11 +322,12 @@ void tr_serve_step(struct tr_serve *serve)
     }
     tend_followers(serve);
     tr_serve_taps_step(&serve->taps, serve->live);
+    tr_serve_records_step(&serve->records, serve->live);
 }
 
 uint32_t tr_serve_timeout_ms(const struct tr_serve *serve)
 {
-    return serve->taps.count > 0 ? TR_TAP_LOOK_MS : TIMEOUT_MS;
+    return serve->taps.count + serve->records.count > 0 ? TR_TAP_LOOK_MS : TIMEOUT_MS;
 }
 
 size_t tr_serve_followers(const struct tr_serve *serve)
@@ -357,6 +350,7 @@ void tr_serve_free(struct tr_serve *serve)
 {
     if (serve != NULL) {
         tr_serve_taps_fini(&serve->taps);
+        tr_serve_records_fini(&serve->records, serve->live);
         tr_free(serve);
     }
 }

@@ -1,13 +1,13 @@
 /*
- * `troupe tap`: messages of the live engine as they pass, a line each.
+ * `troupe tap`: messages of the live engine as they pass, a line each. (record.c and replay.c have
+ * the recordings of one actor.)
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "deploy/commands.h"
 #include "deploy/reach.h"
+#include "deploy/replay.h"
 #include "deploy/store.h"
 #include "runtime/memory.h"
 #include "schemas/process.h"
@@ -58,13 +58,13 @@ static const char **words_of(const struct tr_arguments *arguments)
 }
 
 static enum tr_exit_status show(const struct tr_invocation *invocation, struct tri_client *client,
-                                struct tr_bytes words, FILE *stream)
+                                struct tr_bytes words)
 {
     struct tri_request answer;
     struct tr_answered answered = {.error = 0};
     struct tr_open_tap open = {.words = words, .is_json = invocation->output == TR_OUTPUT_JSON};
     int error = tr_client_call(client, &tr_open_tap_schema, &open, &tr_answered_schema, 0,
-                               take_line, stream, &answer);
+                               take_line, stdout, &answer);
     if (error == TR_CLOSED || error == TR_TIMEOUT) {
         return TR_EXIT_DONE;
     }
@@ -81,44 +81,24 @@ static enum tr_exit_status show(const struct tr_invocation *invocation, struct t
     return TR_EXIT_DONE;
 }
 
-/* Where lines go: stdout, or the file that --record names. */
-static FILE *open_stream(const struct tr_invocation *invocation)
-{
-    const char *path = tr_arguments_value(&invocation->arguments, "record");
-    if (path == NULL) {
-        return stdout;
-    }
-    FILE *stream = fopen(path, "we");
-    if (stream == NULL) {
-        (void)tr_command_failed(invocation->command, "%s cannot be written: %s", path,
-                                strerror(errno));
-    }
-    return stream;
-}
-
 static enum tr_exit_status tap(const struct tr_invocation *invocation, struct tri_client *client)
 {
     uint8_t *buffer = tr_alloc(WORDS_BYTES_MAX);
     const char **words = words_of(&invocation->arguments);
-    FILE *stream = open_stream(invocation);
     enum tr_exit_status status = TR_EXIT_ENGINE;
-    if (buffer != NULL && words != NULL && stream != NULL) {
+    if (buffer != NULL && words != NULL) {
         struct tr_writer writer = tr_writer_of(buffer, WORDS_BYTES_MAX);
         int error = tr_process_words_pack(words, &writer);
         struct tr_bytes packed = {.data = buffer, .size = tr_writer_size(&writer)};
         status = error != 0 ? tr_command_mistake(invocation->command, "the filter is too long")
-                            : show(invocation, client, packed, stream);
-    }
-    if (stream != NULL && stream != stdout && fclose(stream) != 0) {
-        status = tr_command_failed(invocation->command, "the record could not be written: %s",
-                                   strerror(errno));
+                            : show(invocation, client, packed);
     }
     tr_free(buffer);
     tr_free(words);
     return status;
 }
 
-static enum tr_exit_status run(const struct tr_invocation *invocation)
+static enum tr_exit_status show_live(const struct tr_invocation *invocation)
 {
     struct tr_store_place store;
     struct tri_client *client = NULL;
@@ -133,22 +113,54 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     return status;
 }
 
+static enum tr_exit_status run(const struct tr_invocation *invocation)
+{
+    const struct tr_arguments *arguments = &invocation->arguments;
+    const char *recorded = tr_arguments_value(arguments, "record");
+    const char *replayed = tr_arguments_value(arguments, "replay");
+    if ((recorded != NULL || replayed != NULL) && tr_arguments_has(arguments, "filter")) {
+        return tr_command_mistake(invocation->command, "a recording has all messages of one actor: "
+                                                       "--filter is for what is shown");
+    }
+    if (recorded != NULL && replayed != NULL) {
+        return tr_command_mistake(invocation->command, "--record and --replay at once");
+    }
+    if (tr_arguments_has(arguments, "with-secrets") && recorded == NULL) {
+        return tr_command_mistake(invocation->command, "--with-secrets is for --record");
+    }
+    if (replayed != NULL && arguments->word_count > 1) {
+        return tr_command_mistake(invocation->command, "--replay FILE takes one actor");
+    }
+    if (replayed != NULL) {
+        const char *address = arguments->word_count == 0 ? NULL : arguments->words[0];
+        return tr_replay(invocation, replayed, address);
+    }
+    return recorded != NULL ? tr_record_file(invocation, recorded) : show_live(invocation);
+}
+
 static const struct tr_option options[] = {
     {0, "filter", "WORD", "what is shown: point=, type=, address=, limit=, ...", NULL, 0, true},
-    {0, "record", "FILE", "write the lines to a file", NULL, TR_COMPLETES_FILES, false},
+    {0, "record", "FILE", "record one actor into a new file", NULL, TR_COMPLETES_FILES, false},
+    {0, "with-secrets", NULL, "record redacted fields too: a replay needs them", NULL, 0, false},
+    {0, "replay", "FILE", "show what a recorded actor does", NULL, TR_COMPLETES_FILES, false},
     {0},
 };
 
 const struct tr_command tr_command_tap = {
     .name = "tap",
-    .summary = "watch messages of the live engine pass",
-    .words = "[FILTER...]",
+    .summary = "watch messages of the live engine pass; record and replay one actor",
+    .words = "[FILTER... | ACTOR]",
     .text = "A filter is words: point=handled,failed type=node_ended "
             "address=/default/development/**\nsample=100 limit=1000 rate=50 payload=256 "
             "seconds=60. It ends at its limit, 1000 events\nunless it is given. What is not on the "
-            "disk yet is marked.",
+            "disk yet is marked.\n\n"
+            "--record FILE ACTOR [limit=N] [seconds=N] writes down what the actor is, and each "
+            "message it\nhandles. --replay FILE [ACTOR] gives them to it again in a sandbox that "
+            "nothing leaves, and\nshows what it does: state, messages, births, timers, records.",
     .examples = "  troupe tap type=node_ended payload=200\n"
-                "  troupe tap point=failed limit=10 -o json",
+                "  troupe tap point=failed limit=10 -o json\n"
+                "  troupe tap --record it.rec --with-secrets /default/development/it\n"
+                "  troupe tap --replay it.rec",
     .options = options,
     .outputs = "text|json",
     .has_store = true,

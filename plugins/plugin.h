@@ -53,6 +53,16 @@ static inline struct tr_text tr_task_store_folder(struct tr_task_context *task)
     return task->api->store_folder(task);
 }
 
+static inline struct tr_text tr_task_attempt_folder(struct tr_task_context *task)
+{
+    return task->api->attempt_folder(task);
+}
+
+static inline struct tr_text tr_task_checkpoint_folder(struct tr_task_context *task)
+{
+    return task->api->checkpoint_folder(task);
+}
+
 /* Cleared memory until the function returns; NULL: none, and returning TR_MEMORY is right. */
 static inline void *tr_task_scratch(struct tr_task_context *task, size_t size)
 {

@@ -16,7 +16,8 @@ static int run(struct tr_task_context *task, struct tr_process_attempt *state,
                const struct tri_process_inputs *inputs, struct tr_transition *transition)
 {
     struct tr_process_run request;
-    struct tr_text problem = {0};
+    struct tr_text problem =
+        tr_text_of("a word of `run` or the environment holds a zero byte, which none can");
     int error = tri_process_request(task, inputs, &request, &problem);
     if (error == 0) {
         error = tr_task_folder(task, request.folder);
@@ -226,8 +227,8 @@ static struct tr_text join(struct tr_task_context *task, struct tr_text folder, 
 static int clean(struct tr_task_context *task, const struct tr_process_attempt *state)
 {
     static const char *const names[] = {TR_PROCESS_WORK, TR_PROCESS_TMP};
-    struct tr_text folder = tri_process_folder(task);
-    int error = remove_folder(task, tri_process_checkpoints(task));
+    struct tr_text folder = tr_task_attempt_folder(task);
+    int error = remove_folder(task, tr_task_checkpoint_folder(task));
     if (error != 0 || state->is_quiet) {
         return error != 0 ? error : remove_folder(task, folder);
     }

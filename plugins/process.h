@@ -33,12 +33,6 @@ enum tri_process_result {
     TRI_PROCESS_RESULT_COUNT,
 };
 
-/* The folder of this attempt, absolute. NULL data: no memory. */
-struct tr_text tri_process_folder(struct tr_task_context *task);
-
-/* The folder that all attempts of the task or element share. */
-struct tr_text tri_process_checkpoints(struct tr_task_context *task);
-
 /* Where the process finds its inputs. */
 struct tri_process_inputs {
     struct tr_text json; /* to be written beside it */

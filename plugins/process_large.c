@@ -29,7 +29,7 @@ int tri_process_make_inputs(struct tr_task_context *task, uint64_t *call,
 int tri_process_read_outputs(struct tr_task_context *task, uint64_t *call,
                              struct tr_transition *transition)
 {
-    struct tr_text folder = tri_process_folder(task);
+    struct tr_text folder = tr_task_attempt_folder(task);
     struct tr_values_read read = {
         .path = tri_process_words(task, "%.*s/" TR_PROCESS_OUTPUTS, (int)folder.size, folder.data)};
     struct tr_text work =

@@ -109,7 +109,7 @@ static int on_not_started(struct tr_task_context *task, const struct tr_process_
 static int on_outputs(struct tr_task_context *task, const struct tr_process_document *document,
                       bool *is_large, struct tr_transition *transition)
 {
-    struct tr_text folder = tri_process_folder(task);
+    struct tr_text folder = tr_task_attempt_folder(task);
     folder = tri_process_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
     if (document->is_too_large && document->size > TR_VALUES_BYTES_MAX) {
         return tr_task_refuse(
@@ -134,13 +134,32 @@ static int on_outputs(struct tr_task_context *task, const struct tr_process_docu
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
 
+/* Whether what was left behind is whole: a process may have been killed while it wrote. */
+static int read_whole(struct tr_task_context *task, const struct tr_process_document *outputs,
+                      bool *is_whole)
+{
+    struct tr_text folder = tr_task_attempt_folder(task);
+    struct tr_text problem = {0};
+    folder = tri_process_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
+    int error = tr_task_outputs_json(task, text_of_bytes(outputs->bytes), folder, &problem);
+    *is_whole = error == 0;
+    return error == TR_INVALID ? 0 : error;
+}
+
 /* The keeper died: what the task has left behind decides, and only if it is complete. */
 static int on_unknown(struct tr_task_context *task, const struct tr_process_over *over,
                       const struct tr_process_document *outputs, bool *is_large,
                       struct tr_transition *transition)
 {
-    if (!outputs->is_absent) {
+    if (outputs->is_too_large) {
         return on_outputs(task, outputs, is_large, transition);
+    }
+    if (!outputs->is_absent) {
+        bool is_whole = false;
+        int failed = read_whole(task, outputs, &is_whole);
+        if (failed != 0 || is_whole) {
+            return failed != 0 ? failed : tr_task_succeed(transition);
+        }
     }
     int error = fail(transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
                      tri_process_words(task, "outcome unknown: %.*s", (int)over->reason.size,
@@ -158,7 +177,9 @@ int tri_process_outcome(struct tr_task_context *task, const struct tr_process_ov
     if (error != 0) {
         return error;
     }
-    if (!documents.error.is_absent) {
+    bool is_begun = over->outcome == TR_PROCESS_UNKNOWN && !documents.error.is_too_large &&
+                    documents.error.bytes.size == 0; /* made, and not yet written */
+    if (!documents.error.is_absent && !is_begun) {
         return on_error_document(task, &documents.error, transition);
     }
     switch (over->outcome) {

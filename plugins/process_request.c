@@ -44,29 +44,6 @@ static struct tr_text execution_name(const struct tr_task_identity *identity)
     return name;
 }
 
-struct tr_text tri_process_folder(struct tr_task_context *task)
-{
-    const struct tr_task_identity *identity = tr_task_identity(task);
-    struct tr_text store = tr_task_store_folder(task);
-    return tri_process_words(task, "%.*s/attempts/%.*s/%.*s", (int)store.size, store.data,
-                             (int)identity->execution.size, identity->execution.data,
-                             (int)identity->generated_name.size, identity->generated_name.data);
-}
-
-struct tr_text tri_process_checkpoints(struct tr_task_context *task)
-{
-    const struct tr_task_identity *identity = tr_task_identity(task);
-    struct tr_text store = tr_task_store_folder(task);
-    struct tr_text element = {0};
-    if (identity->element != UINT64_MAX) {
-        element = tri_process_words(task, "[%llu]", (unsigned long long)identity->element);
-    }
-    return tri_process_words(task, "%.*s/checkpoints/%.*s/%.*s%.*s", (int)store.size, store.data,
-                             (int)identity->execution.size, identity->execution.data,
-                             (int)identity->path.size, identity->path.data, (int)element.size,
-                             element.data);
-}
-
 /* ------------------------------------------------------------------------------ the words */
 
 /* A writer over scratch memory; without memory it has no room, which it says at the end. */
@@ -81,30 +58,13 @@ static struct tr_bytes written(const struct tr_writer *writer)
     return (struct tr_bytes){.data = writer->begin, .size = tr_writer_size(writer)};
 }
 
+/* No program takes a zero byte in a word. */
 static void write_word(struct tr_writer *writer, struct tr_text word)
 {
+    if (word.size > 0 && memchr(word.data, 0, word.size) != NULL) {
+        tr_writer_fail(writer, TR_INVALID);
+    }
     tr_process_word_write(writer, (struct tr_bytes){(const uint8_t *)word.data, word.size});
-}
-
-static bool begins_with(struct tr_text text, const char *beginning)
-{
-    size_t size = strlen(beginning);
-    return text.size >= size && memcmp(text.data, beginning, size) == 0;
-}
-
-/* `./` and `../` count from the definition's folder; joined, so that links stay as they are. */
-static struct tr_text absolute_word(struct tr_task_context *task, struct tr_text word)
-{
-    struct tr_text folder = tr_task_template(task)->folder;
-    if (begins_with(word, "./")) {
-        return tri_process_words(task, "%.*s/%.*s", (int)folder.size, folder.data,
-                                 (int)word.size - 2, word.data + 2);
-    }
-    if (begins_with(word, "../")) {
-        return tri_process_words(task, "%.*s/%.*s", (int)folder.size, folder.data, (int)word.size,
-                                 word.data);
-    }
-    return word;
 }
 
 static int write_arguments(struct tr_task_context *task, struct tr_process_run *run)
@@ -112,12 +72,12 @@ static int write_arguments(struct tr_task_context *task, struct tr_process_run *
     const struct tr_task_template *template = tr_task_template(task);
     size_t size = ARRAY_BYTES;
     for (uint32_t i = 0; i < template->word_count; i++) {
-        size += template->words[i].size + template->folder.size + ARRAY_BYTES;
+        size += template->words[i].size + ARRAY_BYTES;
     }
     struct tr_writer writer = writer_new(task, size);
     tr_write_array(&writer, template->word_count);
     for (uint32_t i = 0; i < template->word_count; i++) {
-        write_word(&writer, absolute_word(task, template->words[i]));
+        write_word(&writer, template->words[i]);
     }
     run->argv = written(&writer);
     return writer.error;
@@ -130,7 +90,7 @@ static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
     const struct tr_task_identity *identity = tr_task_identity(task);
     const struct tr_task_template *template = tr_task_template(task);
     struct tr_text name = execution_name(identity);
-    struct tr_text checkpoints = tri_process_checkpoints(task);
+    struct tr_text checkpoints = tr_task_checkpoint_folder(task);
     bool is_file = inputs->path.size > 0;
     const struct {
         const char *name;
@@ -274,7 +234,7 @@ static int write_files(struct tr_task_context *task, const struct tri_process_in
 
 static int write_folders(struct tr_task_context *task, struct tr_process_run *run)
 {
-    struct tr_text checkpoints = tri_process_checkpoints(task);
+    struct tr_text checkpoints = tr_task_checkpoint_folder(task);
     struct tr_writer writer = writer_new(task, checkpoints.size + 2 * ARRAY_BYTES);
     tr_write_array(&writer, 2);
     tr_write_text(&writer, tr_text_of(TR_PROCESS_TMP));
@@ -388,7 +348,7 @@ int tri_process_request(struct tr_task_context *task, const struct tri_process_i
     int64_t grace_ms = template->grace_ns / 1000000;
     *run = (struct tr_process_run){
         .key = tr_task_identity(task)->generated_name,
-        .folder = tri_process_folder(task),
+        .folder = tr_task_attempt_folder(task),
         .work = tr_text_of(TR_PROCESS_WORK),
         .stdin_path = template->is_stdin_inputs ? stdin_path : tr_text_of(""),
         .stdout_path =

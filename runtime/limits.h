@@ -120,6 +120,11 @@
 /* What one worker keeps of one tap while the reader is busy; what has no room is counted. */
 #define TR_TAP_RING_BYTES (1U << 20)
 
+/* The same of a recording, whose messages are whole; and the most that one recording holds. */
+#define TR_RECORDING_RING_BYTES (8U << 20)
+#define TR_RECORDING_BYTES_MAX (1ULL << 30)
+#define TR_RECORDING_MESSAGES_MAX 10000000ULL
+
 /* How long a reader of a tap lies down between two looks. */
 #define TR_TAP_LOOK_MS 2
 

@@ -129,7 +129,8 @@ enum tr_failure_kind {
 
 /*
  * Ends a child, which answers with node_ended. `phase` is how it ends: aborted, or timed_out where
- * a bound of the parent's passed. To the root it is what `troupe abort` says.
+ * a bound of the parent's passed. To the root it is what `troupe abort` says; asked, it answers
+ * with node_news (aborting), and then the abort survives whatever dies.
  */
 #define TR_NODE_ABORT_FIELDS(FIELD, ARRAY) \
     FIELD(u8, phase, 1, 0)                 \

@@ -60,7 +60,11 @@ struct tr_task_variable {
     const void *type;
 };
 
-/* flyteidl.core.TaskTemplate with the node's overrides merged in; it lives as long as the call. */
+/*
+ * flyteidl.core.TaskTemplate with the node's overrides merged in; it lives as long as the call.
+ * While an attempt runs, Flyte's templates in words, environment and configuration are filled in,
+ * and words that begin with ./ or ../ are made absolute from the folder.
+ */
 struct tr_task_template {
     struct tr_text name;
     struct tr_text type;
@@ -139,6 +143,9 @@ struct tr_task_api {
     const struct tr_task_identity *(*identity)(struct tr_task_context *task);
     /* The folder for this store's files; "" where there is none. */
     struct tr_text (*store_folder)(struct tr_task_context *task);
+    /* Below it: this attempt's own, and what all attempts of the task or element share. */
+    struct tr_text (*attempt_folder)(struct tr_task_context *task);
+    struct tr_text (*checkpoint_folder)(struct tr_task_context *task);
     /* Memory that lives until the plugin's function has returned; NULL when there is none. */
     void *(*scratch)(struct tr_task_context *task, size_t size);
     /* The inputs: packed slots, and as one JSON object. Errors: TR_MEMORY, TR_LIMIT (too large). */

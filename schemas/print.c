@@ -77,6 +77,16 @@ static void print_value(struct tr_sink *sink, enum tr_print_form form, const str
     }
 }
 
+void tr_print_field(struct tr_sink *sink, enum tr_print_form form, const struct tr_field *field,
+                    const struct tr_value *value)
+{
+    if ((field->marks & TR_REDACTED) != 0) {
+        tri_print_redacted(sink, form, tr_value_size(value));
+    } else {
+        print_value(sink, form, value);
+    }
+}
+
 /* Prints the fields of a body that was checked. */
 static void print_fields(struct tr_sink *sink, enum tr_print_form form,
                          const struct tr_schema *schema, uint8_t version, struct tr_bytes body)
@@ -87,11 +97,7 @@ static void print_fields(struct tr_sink *sink, enum tr_print_form form,
         const struct tr_field *field = &schema->fields()[i];
         struct tr_value value = tr_value_read(&cursor, field);
         print_name(sink, form, i == 0, field->name);
-        if ((field->marks & TR_REDACTED) != 0) {
-            tri_print_redacted(sink, form, tr_value_size(&value));
-        } else {
-            print_value(sink, form, &value);
-        }
+        tr_print_field(sink, form, field, &value);
     }
 }
 

@@ -35,6 +35,11 @@ void tr_print_any(struct tr_sink *sink, enum tr_print_form form, struct tr_bytes
 void tr_print_body(struct tr_sink *sink, enum tr_print_form form, const struct tr_schema *schema,
                    uint8_t version, struct tr_bytes body);
 
+/* Prints the value of one field, or its size only where the field is redacted. */
+struct tr_value;
+void tr_print_field(struct tr_sink *sink, enum tr_print_form form, const struct tr_field *field,
+                    const struct tr_value *value);
+
 /*
  * Prints an envelope: as a line without what is zero, as JSON with all fields by name, and
  * `kind_name` beside them.

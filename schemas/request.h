@@ -10,6 +10,7 @@
  *     list_actors      [actor_row] answered
  *     list_metrics     [metric_row] answered
  *     open_tap         [tap_row] answered
+ *     open_recording   [recording_row] answered
  */
 #ifndef TR_SCHEMAS_REQUEST_H
 #define TR_SCHEMAS_REQUEST_H
@@ -88,6 +89,19 @@
     FIELD(bool, is_json, 1, 0)
 #define TR_TAP_ROW_FIELDS(FIELD, ARRAY) FIELD(text, line, 1, 0)
 
+/*
+ * Records the actor of an address (runtime/tap/record.h). Rows are the bytes of the file, in pieces;
+ * an empty one says that it goes on.
+ */
+#define TR_OPEN_RECORDING_FIELDS(FIELD, ARRAY) \
+    FIELD(text, address, 1, 0)                 \
+    FIELD(bool, has_secrets, 1, 0)             \
+    FIELD(u64, limit, 1, 0)                    \
+    FIELD(u32, seconds, 1, 0)
+#define TR_RECORDING_ROW_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, count, 1, 0)                   \
+    FIELD(bytes, bytes, 1, TR_REDACTED)
+
 /* Ids 500 to 549 belong to requests. */
 #define TR_REQUEST_SCHEMAS(S)                                                \
     S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)             \
@@ -103,7 +117,9 @@
     S(list_metrics, 512, TR_MESSAGE, 1, TR_HINT, TR_LIST_METRICS_FIELDS)     \
     S(metric_row, 513, TR_MESSAGE, 1, TR_HINT, TR_METRIC_ROW_FIELDS)         \
     S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)             \
-    S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)
+    S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)               \
+    S(open_recording, 516, TR_MESSAGE, 1, TR_HINT, TR_OPEN_RECORDING_FIELDS) \
+    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)
 
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

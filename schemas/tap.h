@@ -23,7 +23,8 @@
     FIELD(u64, limit, 1, 0)              \
     FIELD(u32, rate, 1, 0)               \
     FIELD(u32, payload_bytes, 1, 0)      \
-    FIELD(u32, seconds, 1, 0)
+    FIELD(u32, seconds, 1, 0)            \
+    FIELD(bool, is_recording, 1, 0)
 
 /* Forgets the filter and lets go of the ring: the answer says that it may be freed. */
 #define TR_TAP_CLOSE_FIELDS(FIELD, ARRAY) \

@@ -57,6 +57,15 @@ void tri_unmute_senders(struct tri_worker *worker, struct tri_actor *actor);
 /* Runs an actor that tri_next_ready gave: up to TR_RUN_MESSAGES_MAX messages. */
 void tri_run(struct tri_worker *worker, struct tri_actor *actor);
 
+/*
+ * Runs the handler for a message and nothing else: when it returns 0 the state is the new one, and
+ * all else that was asked for is prepared in the worker's context, to be committed. For sandboxes;
+ * tri_run does the same in its own way. `answered` is the edge to remove after it, or NULL. Errors:
+ * the handler's, those of preparing, TR_LATE_REPLY (nobody waits for this answer).
+ */
+TR_MUST_USE int tri_handle(struct tri_worker *worker, struct tri_actor *actor,
+                           struct tri_message *message, struct tri_edge **answered);
+
 /* Takes the first message out of the mailbox; it is no longer the actor's. */
 struct tri_message *tri_mailbox_pop(struct tri_worker *worker, struct tri_actor *actor);
 

@@ -197,6 +197,18 @@ static void drop_late(struct tri_worker *worker, struct tri_message *message, ui
     tri_message_free(worker, message);
 }
 
+int tri_handle(struct tri_worker *worker, struct tri_actor *actor, struct tri_message *raw,
+               struct tri_edge **answered)
+{
+    struct tr_message message = tri_message_view(raw);
+    struct answer answer = find_answer(worker, actor, raw, &message);
+    if (TR_UNLIKELY(answer.is_late)) {
+        return TR_LATE_REPLY;
+    }
+    *answered = answer.edge;
+    return call_handler(worker, actor, &message);
+}
+
 /* Handles the first message. Returns whether the actor may go on at once. */
 static bool handle_one(struct tri_worker *worker, struct tri_actor *actor)
 {
@@ -208,7 +220,7 @@ static bool handle_one(struct tri_worker *worker, struct tri_actor *actor)
         return true;
     }
     if (TR_UNLIKELY(worker->tap_mask != 0)) {
-        tri_tap_handler_begins(worker);
+        tri_tap_handler_begins(worker, actor);
     }
     tri_in_hand_set(worker->in_hand, raw->bytes);
     int error = call_handler(worker, actor, &message);

@@ -259,12 +259,21 @@ static void fail_call(struct tri_worker *worker, struct tri_actor *actor, struct
             &(struct tr_ask_failed){.reason = -TR_NO_CONNECTION});
 }
 
+/* Whether a message ends what an actor has asked; news of it, told before that, do not. */
+static bool is_answer(const struct tri_message *message)
+{
+    uint8_t kind = tr_envelope_get(message->bytes, 8, kind);
+    return kind == TR_KIND_REPLY ||
+           (kind == TR_KIND_SIGNAL &&
+            tr_envelope_get(message->bytes, 16, type) == tr_ask_failed_schema.id);
+}
+
 /* Whether an answer to this call lies in the mailbox already. */
 static bool has_answer(const struct tri_actor *actor, uint64_t number)
 {
     const struct tri_message *message = actor->mailbox_head;
     for (; message != NULL; message = message->next) {
-        if (tr_envelope_get(message->bytes, 64, cause_sequence) == number &&
+        if (is_answer(message) && tr_envelope_get(message->bytes, 64, cause_sequence) == number &&
             tr_envelope_get(message->bytes, 64, cause_serial) == actor->key.serial) {
             return true;
         }

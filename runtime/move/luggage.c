@@ -26,11 +26,12 @@ static void write_page(void *self, uint32_t page, struct tr_bytes bytes)
     tr_write_bytes(self, bytes);
 }
 
-static void write_mailbox(const struct tri_actor *actor, struct tr_writer *writer)
+/* `first` is the head of the mailbox, or NULL: none of it. */
+static void write_mailbox(const struct tri_actor *actor, const struct tri_message *first,
+                          struct tr_writer *writer)
 {
-    tr_write_array(writer, actor->mailbox_count);
-    for (const struct tri_message *message = actor->mailbox_head; message != NULL;
-         message = message->next) {
+    tr_write_array(writer, first == NULL ? 0 : actor->mailbox_count);
+    for (const struct tri_message *message = first; message != NULL; message = message->next) {
         tr_write_array(writer, 2);
         tr_write_bool(writer, message->is_stored != 0);
         tr_write_bytes(writer, (struct tr_bytes){message->bytes, message->size});
@@ -38,24 +39,23 @@ static void write_mailbox(const struct tri_actor *actor, struct tr_writer *write
 }
 
 static size_t size_max(struct tri_worker *worker, const struct tri_actor *actor,
-                       uint32_t *page_count)
+                       const struct tri_message *first, uint32_t *page_count)
 {
     struct measure measure = {0};
     tri_page_each(actor, &measure, measure_page);
     *page_count = measure.count;
     size_t size = 4 * TR_SCALAR_BYTES_MAX + measure.bytes + tri_image_size_max(worker, actor);
-    for (const struct tri_message *message = actor->mailbox_head; message != NULL;
-         message = message->next) {
+    for (const struct tri_message *message = first; message != NULL; message = message->next) {
         size += message->size + 3 * TR_SCALAR_BYTES_MAX;
     }
     return size;
 }
 
-int tri_luggage_pack(struct tri_worker *worker, struct tri_actor *actor, uint8_t **bytes,
-                     size_t *size)
+static int pack(struct tri_worker *worker, struct tri_actor *actor, const struct tri_message *first,
+                uint8_t **bytes, size_t *size)
 {
     uint32_t page_count;
-    size_t most = size_max(worker, actor, &page_count);
+    size_t most = size_max(worker, actor, first, &page_count);
     uint8_t *buffer = tr_alloc(most);
     if (buffer == NULL) {
         return TR_MEMORY;
@@ -65,7 +65,7 @@ int tri_luggage_pack(struct tri_worker *worker, struct tri_actor *actor, uint8_t
     int error = tri_image_write(worker, actor, &writer);
     tr_write_array(&writer, page_count);
     tri_page_each(actor, &writer, write_page);
-    write_mailbox(actor, &writer);
+    write_mailbox(actor, first, &writer);
     if (error != 0 || writer.error != 0) {
         tr_free(buffer);
         return error != 0 ? error : writer.error;
@@ -73,6 +73,18 @@ int tri_luggage_pack(struct tri_worker *worker, struct tri_actor *actor, uint8_t
     *bytes = buffer;
     *size = tr_writer_size(&writer);
     return 0;
+}
+
+int tri_luggage_pack(struct tri_worker *worker, struct tri_actor *actor, uint8_t **bytes,
+                     size_t *size)
+{
+    return pack(worker, actor, actor->mailbox_head, bytes, size);
+}
+
+int tri_luggage_pack_bare(struct tri_worker *worker, struct tri_actor *actor, uint8_t **bytes,
+                          size_t *size)
+{
+    return pack(worker, actor, NULL, bytes, size);
 }
 
 static int read_pages(struct tri_actor *actor, struct tr_bytes bytes)

@@ -10,6 +10,10 @@
 TR_MUST_USE int tri_luggage_pack(struct tri_worker *worker, struct tri_actor *actor,
                                  uint8_t **bytes, size_t *size);
 
+/* The same without the mailbox: what the actor is, for recordings. */
+TR_MUST_USE int tri_luggage_pack_bare(struct tri_worker *worker, struct tri_actor *actor,
+                                      uint8_t **bytes, size_t *size);
+
 /*
  * Makes the actor from such bytes, held: it does not run until the move is over. Errors as
  * tri_image_read.

@@ -27,7 +27,11 @@ struct tr_tap_event {
      * after the one with this number. `is_committed` says whether that batch is on the disk now.
      */
     uint64_t number;
-    uint64_t batch;   /* the same batch, counted on this worker */
+    uint64_t batch; /* the same batch, counted on this worker */
+    /* What the handler of HANDLED and FAILED had before it: as in schemas/recording.h. */
+    uint64_t births;
+    uint64_t groups;
+    uint64_t sequence;
     uint64_t lost;    /* events that had no room, since the last one shown */
     uint64_t skipped; /* and events above the filter's rate */
 };

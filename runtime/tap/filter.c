@@ -15,7 +15,8 @@ static int check_bounds(const struct tr_tap_filter *filter, struct tr_sink *sink
         uint64_t max;
     } bounds[] = {
         {"limit", filter->limit, TR_TAP_EVENTS_MAX},
-        {"payload", filter->payload_bytes, TR_TAP_PAYLOAD_BYTES_MAX},
+        {"payload", filter->payload_bytes,
+         filter->is_recording ? TR_MESSAGE_BYTES_MAX : TR_TAP_PAYLOAD_BYTES_MAX},
         {"seconds", filter->seconds, TR_TAP_SECONDS_MAX},
     };
     for (size_t i = 0; i < TR_COUNT_OF(bounds); i++) {
@@ -83,6 +84,7 @@ struct tr_tap_open tri_tap_filter_pack(const struct tr_tap_filter *filter,
         .rate = filter->rate,
         .payload_bytes = filter->payload_bytes,
         .seconds = filter->seconds,
+        .is_recording = filter->is_recording,
     };
 }
 
@@ -111,6 +113,7 @@ int tri_tap_filter_unpack(const struct tr_tap_open *open, struct tr_tap_filter *
         .limit = open->limit,
         .rate = open->rate,
         .seconds = open->seconds,
+        .is_recording = open->is_recording,
     };
     char explain[TR_TAP_EXPLAIN_BYTES];
     if (open->address.size >= sizeof filter.address) {
@@ -148,6 +151,9 @@ bool tri_tap_filter_matches(const struct tr_tap_filter *filter,
         return false;
     }
     struct tr_key key = filter->key;
+    if (filter->is_recording) {
+        return tr_key_equal(key, candidate->actor);
+    }
     if (!tr_key_is_none(key) && !tr_key_equal(key, candidate->actor) &&
         !tr_key_equal(key, candidate->from) && !tr_key_equal(key, candidate->to)) {
         return false;

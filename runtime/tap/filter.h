@@ -32,6 +32,7 @@ struct tr_tap_filter {
     uint64_t limit;         /* events, after which the tap ends; missing ones count */
     uint32_t rate;          /* events of each worker in a second; what is above is counted */
     uint32_t seconds;       /* after which the tap ends */
+    bool is_recording;      /* of the actor `key` alone, with whole messages: record.h */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include "runtime/tap/port.h"
 
 #include "runtime/actor/deliver.h"
+#include "runtime/move/luggage.h"
 #include "runtime/tap/glob.h"
 
 /* Points that are timed. */
@@ -31,7 +32,10 @@ struct tri_tap_port {
     _Atomic(struct tri_tap_lane *) laid[TR_TAPS_MAX];
     atomic_uint_fast64_t batches_committed;
     uint64_t clock;    /* of the last event: never goes back */
-    uint64_t begin_ns; /* when the handler began */
+    uint64_t begin_ns; /* when the handler began, and what there was then */
+    uint64_t births;
+    uint64_t groups;
+    uint64_t sequence;
 };
 
 /* An event on its way, and what was found out about it so far. */
@@ -114,11 +118,34 @@ static int open_side(struct tri_worker *worker, const struct tr_tap_open *open)
     return 0;
 }
 
+/* Opens for a recording: whoever has the actor answers with what it is at this moment. */
+static int open_recording(struct tri_worker *worker, const struct tr_tap_open *open)
+{
+    uint8_t *luggage = NULL;
+    size_t size = 0;
+    struct tri_actor *actor = tri_actor_find(worker, open->key, 0);
+    int error = actor == NULL ? 0 : tri_luggage_pack_bare(worker, actor, &luggage, &size);
+    if (error == 0) {
+        error = open_side(worker, open);
+    }
+    if (error == 0) {
+        struct tr_observed observed = {
+            .wish = open->wish, .worker = worker->index, .data = {.data = luggage, .size = size}};
+        error = tri_tell_worker_large(worker, TRI_PLACE_CONTROL, &tr_observed_schema, &observed);
+    }
+    tr_free(luggage);
+    return error;
+}
+
 void tri_tap_on_open(struct tri_worker *worker, const struct tr_message *message)
 {
     struct tr_tap_open open;
-    if (tr_message_read(message, tap_open, &open) == 0) {
-        answer(worker, open.wish, open_side(worker, &open));
+    if (tr_message_read(message, tap_open, &open) != 0) {
+        return;
+    }
+    int error = open.is_recording ? open_recording(worker, &open) : open_side(worker, &open);
+    if (error != 0 || !open.is_recording) {
+        answer(worker, open.wish, error);
     }
 }
 
@@ -197,6 +224,9 @@ static void fill_record(struct tri_worker *worker, const struct side *side,
         .batch = worker->metrics.cuts + 1,
         .duration_ns = sight->duration_ns,
         .trace = sight->candidate.trace,
+        .births = worker->tap->births,
+        .groups = worker->tap->groups,
+        .sequence = worker->tap->sequence,
         .lost = side->lost,
         .skipped = side->skipped,
         .message_size = copied_size(side, sight->message),
@@ -302,9 +332,13 @@ static void show(struct tri_worker *worker, struct sight *sight)
 
 /* ------------------------------------------------------------------- the points */
 
-void tri_tap_handler_begins(struct tri_worker *worker)
+void tri_tap_handler_begins(struct tri_worker *worker, const struct tri_actor *actor)
 {
     struct tri_tap_port *port = worker->tap;
+    const struct tri_group *group = tri_group_find(worker, actor->key.group);
+    port->births = group != NULL ? group->next_birth : 0;
+    port->groups = worker->next_group;
+    port->sequence = actor->sequence;
     /* What the handler sends has later clocks than this, and is shown after it has returned. */
     port->clock = worker->clock > port->clock ? worker->clock : port->clock;
     if ((worker->tap_mask & TIMED_POINTS) != 0) {
@@ -361,5 +395,8 @@ void tri_tap_spawn(struct tri_worker *worker, struct tri_actor *actor, uint64_t 
 
 void tri_tap_moved(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
 {
+    /* What opens an actor has come from the worker it left: so it is seen after the leaving. */
+    struct tri_tap_port *port = worker->tap;
+    port->clock = worker->clock > port->clock ? worker->clock : port->clock;
     show_actor(worker, TR_TAP_MOVED, actor, 0, 0, to_worker);
 }

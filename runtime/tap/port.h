@@ -33,6 +33,9 @@ struct tri_tap_record {
     uint64_t batch;
     uint64_t duration_ns;
     uint64_t trace;
+    uint64_t births; /* of HANDLED and FAILED: as in schemas/recording.h */
+    uint64_t groups;
+    uint64_t sequence;
     uint64_t lost; /* totals of the lane, as they were then */
     uint64_t skipped;
     struct tr_ref actor;
@@ -69,7 +72,7 @@ static inline bool tri_is_tapped(const struct tri_worker *worker, enum tr_tap_po
 }
 
 /* A handler begins; called when anything at all is tapped. Reads the clock if somebody wants it. */
-void tri_tap_handler_begins(struct tri_worker *worker);
+void tri_tap_handler_begins(struct tri_worker *worker, const struct tri_actor *actor);
 
 /* An event about a message. `actor` is who it is about, NULL for nobody who lives here. */
 void tri_tap_message(struct tri_worker *worker, enum tr_tap_point point, struct tri_actor *actor,

@@ -45,10 +45,10 @@ static void free_lane(struct tri_tap_lane *lane)
     }
 }
 
-static struct tri_tap_lane *new_lane(void)
+static struct tri_tap_lane *new_lane(uint32_t capacity)
 {
     struct tri_tap_lane *lane = tr_alloc_zero(1, sizeof *lane);
-    if (lane != NULL && tri_ring_init(&lane->ring, TR_TAP_RING_BYTES) != 0) {
+    if (lane != NULL && tri_ring_init(&lane->ring, capacity) != 0) {
         tr_free(lane);
         lane = NULL;
     }
@@ -76,7 +76,8 @@ static struct tr_tap *new_tap(struct tr_host *host, const struct tr_tap_filter *
                           : tri_monotonic_ns(host->env) + filter->seconds * 1000 * NS_PER_MS;
     tap->reading_count = host->shared.worker_count;
     for (uint32_t i = 0; i < tap->reading_count; i++) {
-        tap->readings[i].lane = new_lane();
+        tap->readings[i].lane =
+            new_lane(filter->is_recording ? TR_RECORDING_RING_BYTES : TR_TAP_RING_BYTES);
         if (tap->readings[i].lane == NULL) {
             free_tap(tap);
             return NULL;
@@ -95,7 +96,9 @@ static uint32_t free_number(const struct tr_host *host)
     return number;
 }
 
-int tr_tap_open(struct tr_host *host, const struct tr_tap_filter *filter, struct tr_tap **out)
+static int open_tap(struct tr_host *host, const struct tr_tap_filter *filter,
+                    void (*visit)(void *self, const struct tr_observed *observed), void *self,
+                    struct tr_tap **out)
 {
     char explain[TR_TAP_EXPLAIN_BYTES];
     int error = tr_tap_filter_check(filter, explain);
@@ -114,7 +117,7 @@ int tr_tap_open(struct tr_host *host, const struct tr_tap_filter *filter, struct
     }
     uint8_t types[TRI_TAP_TYPES_BYTES];
     struct tr_tap_open open = tri_tap_filter_pack(filter, types);
-    struct tri_gathering gathering = {.wish = tri_control_wish(host)};
+    struct tri_gathering gathering = {.wish = tri_control_wish(host), .visit = visit, .self = self};
     open.wish = gathering.wish;
     open.tap = number;
     error = tri_control_gather(host, &gathering, &tr_tap_open_schema, &open);
@@ -124,6 +127,18 @@ int tr_tap_open(struct tr_host *host, const struct tr_tap_filter *filter, struct
     }
     *out = tap;
     return 0;
+}
+
+int tr_tap_open(struct tr_host *host, const struct tr_tap_filter *filter, struct tr_tap **tap)
+{
+    return open_tap(host, filter, NULL, NULL, tap);
+}
+
+int tri_tap_open_recording(struct tr_host *host, const struct tr_tap_filter *filter,
+                           void (*visit)(void *self, const struct tr_observed *seen), void *self,
+                           struct tr_tap **tap)
+{
+    return open_tap(host, filter, visit, self, tap);
 }
 
 void tr_tap_close(struct tr_tap *tap)
@@ -242,6 +257,9 @@ static void show_record(struct tr_tap *tap, struct reading *reading, struct tr_t
         .trace = record->trace,
         .number = record->number,
         .batch = record->batch,
+        .births = record->births,
+        .groups = record->groups,
+        .sequence = record->sequence,
     };
     event->is_committed = tr_tap_is_committed(tap, event);
     tap->held = &reading->lane->ring;

@@ -36,6 +36,15 @@ TR_MUST_USE int tr_tap_open(struct tr_host *host, const struct tr_tap_filter *fi
                             struct tr_tap **tap);
 
 /*
+ * The same for a filter with is_recording (record.h): `visit` gets every worker's answer, and that
+ * of the actor's worker has what the actor is, in the order of its messages, before the first event.
+ */
+struct tr_observed;
+TR_MUST_USE int tri_tap_open_recording(struct tr_host *host, const struct tr_tap_filter *filter,
+                                       void (*visit)(void *self, const struct tr_observed *seen),
+                                       void *self, struct tr_tap **tap);
+
+/*
  * The next event, whose views live until the next call. Events of one worker come in the order in
  * which they happened; those of several are merged by hybrid clock as far as they are there.
  * `timeout_ms` 0 only looks. Errors: TR_TIMEOUT (nothing came), TR_CLOSED (the filter's limit or

@@ -6,9 +6,10 @@ import re
 import shutil
 import signal
 import sqlite3
+import subprocess
 import unittest
 
-from program import EXAMPLES, ROOT, ProgramTest
+from program import EXAMPLES, LIMIT_S, PROGRAM, ROOT, ProgramTest
 
 # `wait` goes on when the file `go` is there; `bad` fails; `squares` has one element that fails.
 FLOW = """
@@ -157,6 +158,19 @@ class LookingTest(ProgramTest):
         path.write_bytes(b"no database at all" * 1000)
         _, err = self.troupe("list", status=4)
         self.assertIn(str(path), err)
+
+    def test_completion_knows_executions(self):
+        self.go()
+        self.write("flow.yaml", FLOW)
+        self.troupe("run", "flow.yaml", "main", "--name", "first")
+        script = ("source <(troupe completion bash); COMP_WORDS=(troupe get fi); COMP_CWORD=2; "
+                  "_troupe; echo ${COMPREPLY[@]}; COMP_WORDS=(troupe get @); _troupe; "
+                  "echo ${COMPREPLY[@]}")
+        environment = self.environment()
+        environment["PATH"] = f"{PROGRAM.parent}:{environment['PATH']}"
+        done = subprocess.run(["bash", "-c", script], cwd=self.folder, env=environment, text=True,
+                              capture_output=True, timeout=LIMIT_S)
+        self.assertEqual(done.stdout.split(), ["first", "@last"], done.stderr)
 
     def test_nobody_reads_any_more(self):
         self.begin()

@@ -38,7 +38,7 @@ static void check_values(const struct sim_entry_of *entry, const struct tr_varia
     sim_engine_seen.values_compared++;
     if (flow_value_digest_slots(variables, found) != flow_value_digest_slots(variables, wanted)) {
         sim_fail("execution %llu: '%s' has other %s than the model",
-                 (unsigned long long)entry->number, entry->path, tr_value_side_word(side));
+                 (unsigned long long)entry->number, entry->path, tr_value_side_word((uint8_t)side));
     }
 }
 

@@ -161,6 +161,8 @@ class Run(KillTest):
 
 
 class SweepTest(unittest.TestCase):
+    maxDiff = None  # the points and what is wrong there are all that there is to go by
+
     def setUp(self):
         if not MORTAL.exists():
             self.skipTest(f"{MORTAL} is not built")

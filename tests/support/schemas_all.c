@@ -13,6 +13,7 @@
 #include "schemas/history.h"
 #include "schemas/http.h"
 #include "schemas/process.h"
+#include "schemas/recording.h"
 #include "schemas/request.h"
 #include "schemas/state_array.h"
 #include "schemas/state_plugin.h"
@@ -29,6 +30,7 @@
     L(http, TR_HTTP_SCHEMAS)                     \
     L(files, TR_FILES_SCHEMAS)                   \
     L(tap, TR_TAP_SCHEMAS)                       \
+    L(recording, TR_RECORDING_SCHEMAS)           \
     L(flow, TR_FLOW_SCHEMAS)                     \
     L(history, TR_HISTORY_SCHEMAS)               \
     L(request, TR_REQUEST_SCHEMAS)               \

@@ -29,6 +29,12 @@ static bool is_long(void)
     return getenv("TROUPE_TEST_LONG") != NULL;
 }
 
+/* Steps from one crash to the next, more of them where a sanitizer makes each slow. */
+static uint32_t stride_of(uint32_t steps)
+{
+    return (is_long() ? 1 : steps) * (TEST_SLOWNESS > 1 ? 11 : 1);
+}
+
 static int64_t input_of(const struct tr_node_start *start)
 {
     struct tr_bytes slot;
@@ -142,7 +148,7 @@ static void test_a_crash_at_any_point_changes_nothing(void **state)
     static const char *const nodes[] = {"all", "few"};
     for (size_t i = 0; i < TR_COUNT_OF(widths); i++) {
         for (size_t k = 0; k < TR_COUNT_OF(nodes); k++) {
-            uint32_t stride = is_long() || widths[i] < 100 ? 1 : 13;
+            uint32_t stride = widths[i] < 100 ? 1 : stride_of(13);
             uint32_t after = 0;
             while (!crash_after(widths[i], nodes[k], after)) {
                 after += stride;
@@ -165,7 +171,7 @@ static void test_a_crash_while_aborting_leaves_nobody(void **state)
 {
     (void)state;
     bool is_over = false;
-    for (uint32_t after = 0; !is_over; after += is_long() ? 1 : 3) {
+    for (uint32_t after = 0; !is_over; after += stride_of(3)) {
         array_stand_open(definition, run_on, true);
         array_stand_start("all", list_of(300, 1, true));
         array_stand_run();
@@ -225,7 +231,7 @@ static void test_a_crash_while_pieces_are_read_and_written(void **state)
 {
     (void)state;
     bool is_over = false;
-    for (uint32_t after = 2; !is_over; after += is_long() ? 1 : 9) {
+    for (uint32_t after = 2; !is_over; after += stride_of(9)) {
         array_stand_open(definition, same, true);
         char *json = start_texts(800);
         steps(after);

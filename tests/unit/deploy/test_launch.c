@@ -119,12 +119,60 @@ static void test_what_can_be_reached_is_looked_at(void **state)
     assert_null(strstr(problems, "bad.d")); /* a task is looked at once */
 }
 
+/* ---------------------------------------------------------- orders from elsewhere */
+
+static const char ordered[] = "troupe: 1\n"
+                              "tasks: {good: {type: known}}\n"
+                              "workflows:\n"
+                              "  main:\n"
+                              "    inputs: {size: int, name: string}\n"
+                              "    nodes: {a: {task: good}}\n"
+                              "launch_plans: {daily: {workflow: main}}\n";
+
+#define SLOTS(...)                                                                             \
+    (struct tr_bytes)                                                                          \
+    {                                                                                          \
+        .data = (const uint8_t[]){__VA_ARGS__}, .size = sizeof((const uint8_t[]){__VA_ARGS__}) \
+    }
+
+static void test_an_order_makes_sense_or_is_refused(void **state)
+{
+    (void)state;
+    struct tr_graph *graph = help_graph(ordered);
+    struct tr_order good = {
+        .graph = graph, .plan = TR_GRAPH_NONE, .inputs = SLOTS(0x92, 5, 0xa1, 'x')};
+    assert_int_equal(graph->workflow_count, 1);
+    assert_int_equal(graph->plan_count, 1);
+    assert_int_equal(tr_order_check(&good), 0);
+    struct tr_order order = good;
+    order.workflow = 1;
+    assert_int_equal(tr_order_check(&order), TR_INVALID);
+    order = good;
+    order.plan = 1;
+    assert_int_equal(tr_order_check(&order), TR_INVALID);
+    order.plan = 0;
+    assert_int_equal(tr_order_check(&order), 0);
+    order.cache_mode = 3;
+    assert_int_equal(tr_order_check(&order), TR_INVALID);
+    order = good;
+    order.inputs = SLOTS(0x91, 5); /* one is missing */
+    assert_int_equal(tr_order_check(&order), TR_INVALID);
+    order.inputs = SLOTS(0xc0); /* both are */
+    assert_int_equal(tr_order_check(&order), TR_INVALID);
+    order.inputs = SLOTS(0x92, 0xa1, 'x', 5); /* of other types */
+    assert_true(tr_order_check(&order) != 0);
+    order.inputs = SLOTS(0x92, 5, 0xa9, 'x'); /* cut off */
+    assert_true(tr_order_check(&order) != 0);
+    tr_graph_free(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_are_readable),
         cmocka_unit_test(test_names_have_a_form),
         cmocka_unit_test(test_what_can_be_reached_is_looked_at),
+        cmocka_unit_test(test_an_order_makes_sense_or_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 #ifndef TR_TESTS_UNIT_RUNTIME_HOST_ATTEMPT_ACTOR_H
 #define TR_TESTS_UNIT_RUNTIME_HOST_ATTEMPT_ACTOR_H
 
+#include <stdatomic.h>
+
 #include "runtime/troupe.h"
 #include "schemas/process.h"
 
@@ -33,11 +35,11 @@ struct attempt_plan {
 
 extern struct attempt_plan attempt_plan;
 
-/* What was heard. */
+/* What was heard. The two counts may be looked at while the host runs. */
 struct attempt_seen {
-    int started;
+    atomic_int started;
     int asked; /* how often process_run was said */
-    int over;
+    atomic_int over;
     int64_t refused; /* the error of process_refused */
     char reason[512];
     struct tr_process_over end; /* its texts are gone but for the reason */

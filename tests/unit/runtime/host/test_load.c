@@ -198,6 +198,37 @@ static void test_a_call_that_was_under_way_is_answered(void **state)
     end();
 }
 
+/* A service says something of a call while an actor does not run; then the process ends. */
+static void crash_behind(struct tr_ref a, uint8_t kind)
+{
+    struct tri_heading heading = {
+        .kind = kind, .to = a, .cause = a, .cause_sequence = puppet_state(&stage, a)->ask};
+    tri_quarantine(stage_home(&stage, a), stage_actor(&stage, a));
+    tri_actor_touch(stage_home(&stage, a), stage_actor(&stage, a));
+    stage_send(&stage, stage_home(&stage, a)->index, &heading, &tr_note_schema,
+               &(struct tr_note){9});
+    stage_run(&stage);
+    crash(2);
+    assert_int_equal(tr_host_resume(&stage.host, a, false), 0);
+    stage_run(&stage);
+    assert_int_equal(puppet_heard_times(a, &tr_note_schema), 1);
+}
+
+/* News of a call, such as that a process has started, wait in the mailbox: they are no answer. */
+static void test_news_of_a_call_are_not_its_answer(void **state)
+{
+    (void)state;
+    begin(2);
+    struct tr_ref a = puppet();
+    puppet_act(&stage, a, call_outside, 1, nobody);
+    crash_behind(a, TR_KIND_TELL);
+    assert_int_equal(puppet_heard_times(a, &tr_ask_failed_schema), 1);
+    puppet_act(&stage, a, call_outside, 1, nobody);
+    crash_behind(a, TR_KIND_REPLY);
+    assert_int_equal(puppet_heard_times(a, &tr_ask_failed_schema), 0);
+    end();
+}
+
 /* No call leaves before what led to it is committed. */
 static void test_a_call_waits_for_its_commit(void **state)
 {
@@ -330,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_a_message_that_was_not_handled_is_handled),
         cmocka_unit_test(test_a_timer_goes_on_and_time_without_a_host_counts),
         cmocka_unit_test(test_a_call_that_was_under_way_is_answered),
+        cmocka_unit_test(test_news_of_a_call_are_not_its_answer),
         cmocka_unit_test(test_a_call_waits_for_its_commit),
         cmocka_unit_test(test_families_and_monitors_go_on),
         cmocka_unit_test(test_names_are_never_given_twice),

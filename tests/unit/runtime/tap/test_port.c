@@ -13,6 +13,7 @@ static struct tr_env *env;
 static struct tri_shared shared;
 static struct tri_worker worker;
 static struct tri_tap_lane lane;
+static const struct tri_actor somebody = {.key = {16, 16}};
 
 static int begin(void **state)
 {
@@ -172,10 +173,10 @@ static void test_clock_of_events_never_goes_back(void **state)
     tri_tap_lay(&worker, 0, &lane);
     open_tap(0, "limit=1000000 point=dropped");
     worker.clock = worker.now_ms << 16 | 500;
-    tri_tap_handler_begins(&worker);
+    tri_tap_handler_begins(&worker, &somebody);
     drop_something();
     worker.clock = worker.now_ms << 16 | 100;
-    tri_tap_handler_begins(&worker);
+    tri_tap_handler_begins(&worker, &somebody);
     drop_something();
     uint32_t size;
     const struct tri_tap_record *first = tri_ring_peek(&lane.ring, &size);

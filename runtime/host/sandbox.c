@@ -1,0 +1,421 @@
+/*
+ * The sandbox: a worker without a link, a journal or a clock of its own, whose loop never runs.
+ *
+ * One message is one call: the handler runs as on any worker (tri_handle), and what it asks for
+ * lies in the worker's context. It is shown; then what concerns the actor itself is committed as
+ * always, and the messages, for which there is nobody, are forgotten.
+ */
+#include "runtime/host/sandbox.h"
+
+#include "runtime/actor/deliver.h"
+#include "runtime/actor/image.h"
+#include "runtime/host/worker.h"
+#include "runtime/move/luggage.h"
+
+/* Counters below these leave room for the bits of a worker, and of a host. */
+#define COUNTER_MAX (1ULL << 59)
+#define GROUPS_MAX (1ULL << (TRI_GROUP_HOST_SHIFT - 5))
+
+/* No error has such a number. */
+#define REASON_MAX 10000
+
+struct tri_sandbox {
+    struct tr_env env; /* its clocks stand still: handlers are given a recorded time */
+    struct tri_shared shared;
+    struct tri_worker worker;
+    struct tri_actor *actor;
+    bool has_ended;
+    /* What the next births must have at least, by the worker of the recording. */
+    uint64_t births[TR_WORKERS_MAX];
+    uint64_t groups[TR_WORKERS_MAX];
+    uint8_t *before; /* the state before a message: packed, and below as it is */
+    size_t before_size;
+    uint8_t *state; /* what tri_sandbox_state has given */
+    uint8_t copy[TR_STATE_BYTES_MAX];
+};
+
+static uint64_t no_time(struct tr_env *env)
+{
+    (void)env;
+    return 0;
+}
+
+static const struct tr_env_ops still_ops = {
+    .monotonic_ns = no_time, .wall_ms = no_time, .entropy = no_time};
+
+/* ------------------------------------------------------------------ making it */
+
+static int add_behaviours(struct tri_shared *shared, const struct tri_sandbox_options *options)
+{
+    if (options->behaviour_count > TR_BEHAVIOURS_MAX) {
+        return TR_LIMIT;
+    }
+    for (size_t i = 0; i < options->behaviour_count; i++) {
+        if (tri_behaviour_index(shared, options->behaviours[i]->id) >= 0) {
+            return TR_INVALID;
+        }
+        shared->behaviours[shared->behaviour_count++] = options->behaviours[i];
+    }
+    return 0;
+}
+
+int tri_sandbox_new(const struct tri_sandbox_options *options, struct tri_sandbox **out)
+{
+    struct tri_sandbox *sandbox = tr_alloc_zero(1, sizeof *sandbox);
+    if (sandbox == NULL) {
+        return TR_MEMORY;
+    }
+    sandbox->env.ops = &still_ops;
+    struct tri_shared *shared = &sandbox->shared;
+    shared->env = &sandbox->env;
+    shared->worker_count = 1;
+    shared->durability = TR_DURABILITY_NONE;
+    shared->host_epoch = options->epoch;
+    shared->program = options->program;
+    shared->seed = options->seed;
+    shared->directory.number = options->host;
+    int error = add_behaviours(shared, options);
+    if (error == 0) {
+        error = tri_worker_init(&sandbox->worker, shared, 0);
+    }
+    if (error != 0) {
+        tr_free(sandbox);
+        return error;
+    }
+    *out = sandbox;
+    return 0;
+}
+
+void tri_sandbox_free(struct tri_sandbox *sandbox)
+{
+    if (sandbox != NULL) {
+        tri_worker_fini(&sandbox->worker);
+        tr_free(sandbox->before);
+        tr_free(sandbox->state);
+        tr_free(sandbox);
+    }
+}
+
+int tri_sandbox_put(struct tri_sandbox *sandbox, struct tr_ref actor, struct tr_bytes luggage)
+{
+    if (sandbox->actor != NULL) {
+        return TR_EXISTS;
+    }
+    if (actor.key.group == 0 || actor.key.serial == 0) {
+        return TR_MALFORMED;
+    }
+    struct tri_actor *made;
+    int error = tri_luggage_unpack(&sandbox->worker, actor.key, luggage, &made);
+    if (error != 0) {
+        return error;
+    }
+    /* Numbers given from now on are none that the actor or its group has. */
+    sandbox->births[actor.key.serial & (TR_WORKERS_MAX - 1)] = (actor.key.serial >> 4) + 1;
+    uint64_t own = tri_host_group(sandbox->shared.directory.number);
+    if (actor.key.group - own < GROUPS_MAX << 4) {
+        sandbox->groups[actor.key.group & (TR_WORKERS_MAX - 1)] = (actor.key.group - own) >> 4;
+    }
+    made->flags &= (uint16_t)~TRI_ACTOR_HELD;
+    sandbox->actor = made;
+    return 0;
+}
+
+const struct tr_behaviour *tri_sandbox_behaviour(const struct tri_sandbox *sandbox)
+{
+    return tri_actor_behaviour(&sandbox->worker, sandbox->actor);
+}
+
+/* Packs the fixed part of an actor's state into a block of tr_alloc. */
+static int pack_state(const struct tri_sandbox *sandbox, struct tri_actor *actor, uint8_t **block,
+                      size_t *size)
+{
+    const struct tr_schema *schema = tri_actor_behaviour(&sandbox->worker, actor)->state;
+    size_t most = schema->size_max(tri_actor_state(actor));
+    uint8_t *bytes = tr_alloc(most);
+    if (bytes == NULL) {
+        return TR_MEMORY;
+    }
+    struct tr_writer writer = tr_writer_of(bytes, most);
+    int error = schema->pack(tri_actor_state(actor), &writer);
+    if (error != 0) {
+        tr_free(bytes);
+        return error;
+    }
+    *block = bytes;
+    *size = tr_writer_size(&writer);
+    return 0;
+}
+
+int tri_sandbox_state(struct tri_sandbox *sandbox, struct tr_bytes *state)
+{
+    size_t size;
+    uint8_t *block;
+    int error = pack_state(sandbox, sandbox->actor, &block, &size);
+    if (error == 0) {
+        tr_free(sandbox->state);
+        sandbox->state = block;
+        *state = (struct tr_bytes){.data = block, .size = size};
+    }
+    return error;
+}
+
+/* --------------------------------------------------------------------- showing */
+
+/* A change of the fixed part, by its packed bytes. */
+static int show_state(struct tri_sandbox *sandbox, const struct tri_sandbox_visitor *visitor)
+{
+    struct tr_bytes after;
+    int error = tri_sandbox_state(sandbox, &after);
+    if (error != 0) {
+        return error;
+    }
+    if (after.size != sandbox->before_size ||
+        memcmp(after.data, sandbox->before, after.size) != 0) {
+        struct tri_seen seen = {
+            .kind = TRI_SEEN_STATE,
+            .schema = tri_sandbox_behaviour(sandbox)->state,
+            .before = {.data = sandbox->before, .size = sandbox->before_size},
+            .bytes = after,
+        };
+        visitor->visit(visitor->self, &seen);
+    }
+    return 0;
+}
+
+static int show_spawn(struct tri_sandbox *sandbox, uint32_t slot,
+                      const struct tri_sandbox_visitor *visitor)
+{
+    struct tri_actor *child = tri_actor_at(&sandbox->worker, slot);
+    char name[TR_NAME_BYTES_MAX + 1];
+    uint8_t *block;
+    size_t size;
+    int error = pack_state(sandbox, child, &block, &size);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_seen seen = {
+        .kind = TRI_SEEN_SPAWN,
+        .actor = tri_actor_ref(child),
+        .schema = tri_actor_behaviour(&sandbox->worker, child)->state,
+        .behaviour = tri_actor_behaviour(&sandbox->worker, child)->name,
+        .name = tri_actor_name(child, name, sizeof name),
+        .bytes = {.data = block, .size = size},
+    };
+    visitor->visit(visitor->self, &seen);
+    tr_free(block);
+    return 0;
+}
+
+/* Edges show as what put them there: a question as its message, a timer as itself. */
+static bool show_edge(struct tri_sandbox *sandbox, const struct tri_effect *effect,
+                      struct tri_seen *seen)
+{
+    bool is_added = effect->kind == TRI_EFFECT_EDGE_ADD;
+    if (effect->edge != TRI_EDGE_TIMER) {
+        return false;
+    }
+    seen->kind = is_added ? TRI_SEEN_TIMER : TRI_SEEN_TIMER_STOP;
+    seen->number = effect->id;
+    seen->due_ms = effect->due_ms;
+    return is_added ||
+           tri_edge_find(&sandbox->worker, sandbox->actor, TRI_EDGE_TIMER, effect->id) != NULL;
+}
+
+static int show_effect(struct tri_sandbox *sandbox, const struct tri_effect *effect,
+                       const struct tri_sandbox_visitor *visitor)
+{
+    struct tri_seen seen = {.bytes = {.data = effect->bytes, .size = effect->size}};
+    switch ((enum tri_effect_kind)effect->kind) {
+    case TRI_EFFECT_SPAWN:
+        return show_spawn(sandbox, effect->slot, visitor);
+    case TRI_EFFECT_EDGE_ADD:
+    case TRI_EFFECT_EDGE_REMOVE:
+        if (!show_edge(sandbox, effect, &seen)) {
+            return 0;
+        }
+        seen.bytes = (struct tr_bytes){0};
+        break;
+    case TRI_EFFECT_PAGE:
+        seen.kind = TRI_SEEN_PAGE;
+        seen.number = effect->page;
+        seen.before = tri_page_bytes(sandbox->actor, effect->page);
+        break;
+    case TRI_EFFECT_RECORD:
+    case TRI_EFFECT_RECORD_DELETE:
+        seen.kind = effect->kind == TRI_EFFECT_RECORD ? TRI_SEEN_RECORD : TRI_SEEN_RECORD_DELETE;
+        seen.number = effect->page;
+        seen.version = (uint8_t)effect->peer.incarnation;
+        seen.count = (uint32_t)effect->id;
+        break;
+    }
+    visitor->visit(visitor->self, &seen);
+    return 0;
+}
+
+/* All that the handler has asked for, which is prepared and has not happened yet. */
+static int show_all(struct tri_sandbox *sandbox, const struct tri_sandbox_visitor *visitor)
+{
+    const struct tr_context *context = &sandbox->worker.context;
+    int error = show_state(sandbox, visitor);
+    for (uint32_t i = 0; i < context->effect_count && error == 0; i++) {
+        error = show_effect(sandbox, &context->effects[i], visitor);
+    }
+    const struct tri_message *message = context->outbox_head;
+    for (; message != NULL && error == 0; message = message->next) {
+        struct tri_seen seen = {.kind = TRI_SEEN_MESSAGE,
+                                .bytes = {.data = message->bytes, .size = message->size}};
+        visitor->visit(visitor->self, &seen);
+    }
+    if (context->is_stopping && error == 0) {
+        struct tri_seen seen = {.kind = TRI_SEEN_STOP};
+        visitor->visit(visitor->self, &seen);
+    }
+    return error;
+}
+
+/* ------------------------------------------------------------------- handling */
+
+/* There is nobody to hear what the actor says. */
+static void forget_messages(struct tri_worker *worker)
+{
+    struct tr_context *context = &worker->context;
+    while (context->outbox_head != NULL) {
+        struct tri_message *message = context->outbox_head;
+        context->outbox_head = message->next;
+        tri_message_free(worker, message);
+    }
+    context->outbox_tail = NULL;
+}
+
+/* Whether an entry is a message to this actor, with numbers that can be. */
+static int check(const struct tri_sandbox *sandbox, const struct tr_recorded_message *recorded)
+{
+    if (sandbox->actor == NULL || sandbox->has_ended) {
+        return TR_NO_ACTOR;
+    }
+    size_t size;
+    int error = tr_envelope_check(recorded->message, &size);
+    if (error != 0 || size != recorded->message.size) {
+        return TR_MALFORMED;
+    }
+    struct tr_key to = {tr_envelope_get(recorded->message.data, 64, to_group),
+                        tr_envelope_get(recorded->message.data, 64, to_serial)};
+    bool is_possible = tr_key_equal(to, sandbox->actor->key) && recorded->worker < TR_WORKERS_MAX &&
+                       recorded->births < COUNTER_MAX && recorded->groups < GROUPS_MAX &&
+                       recorded->reason < REASON_MAX && size <= TR_MESSAGE_BYTES_MAX;
+    return is_possible ? 0 : TR_MALFORMED;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Sets time and counters to what they were on the worker of the recording. */
+static int set_scene(struct tri_sandbox *sandbox, const struct tr_recorded_message *recorded)
+{
+    struct tri_worker *worker = &sandbox->worker;
+    struct tri_group *group = tri_group_get(worker, sandbox->actor->key.group);
+    if (group == NULL) {
+        return TR_MEMORY;
+    }
+    worker->index = recorded->worker;
+    worker->now_ms = recorded->now_ms;
+    uint64_t clock = tr_envelope_get(recorded->message.data, 64, clock);
+    worker->clock = larger(worker->clock, larger(clock, recorded->now_ms << 16));
+    group->next_birth = larger(recorded->births, sandbox->births[worker->index]);
+    worker->next_group = larger(recorded->groups, sandbox->groups[worker->index]);
+    return 0;
+}
+
+/* What was given is never given again, whatever the recording says. */
+static void note_births(struct tri_sandbox *sandbox)
+{
+    struct tri_worker *worker = &sandbox->worker;
+    const struct tri_group *group = tri_group_find(worker, sandbox->actor->key.group);
+    sandbox->births[worker->index] = group->next_birth;
+    sandbox->groups[worker->index] = worker->next_group;
+}
+
+/* The handler has failed in the recording and not here: the actor is as it was all the same. */
+static void undo(struct tri_sandbox *sandbox, const struct tri_message *message)
+{
+    struct tri_worker *worker = &sandbox->worker;
+    struct tri_actor *actor = sandbox->actor;
+    size_t state_size = tri_actor_behaviour(worker, actor)->state->struct_size;
+    struct tri_edge *owed =
+        tri_edge_find_exact(worker, actor, TRI_EDGE_OWED, tri_message_from(message).key,
+                            tr_envelope_get(message->bytes, 64, sequence));
+    if (owed != NULL) {
+        tri_edge_remove(worker, actor, owed);
+    }
+    memcpy(tri_actor_state(actor), sandbox->copy, state_size);
+    tri_effects_cut_back(worker);
+}
+
+/* Shows what the handler has asked for, and lets happen what concerns the actor alone. */
+static int finish(struct tri_sandbox *sandbox, const struct tri_sandbox_visitor *visitor,
+                  struct tri_edge *answered)
+{
+    struct tri_worker *worker = &sandbox->worker;
+    int error = show_all(sandbox, visitor);
+    forget_messages(worker);
+    if (answered != NULL) {
+        tri_edge_remove(worker, sandbox->actor, answered);
+    }
+    sandbox->has_ended = worker->context.is_stopping;
+    tri_effects_commit(worker);
+    return error;
+}
+
+static int handle(struct tri_sandbox *sandbox, const struct tr_recorded_message *recorded,
+                  struct tri_message *message, const struct tri_sandbox_visitor *visitor,
+                  struct tri_sandbox_handled *handled)
+{
+    struct tri_worker *worker = &sandbox->worker;
+    struct tri_actor *actor = sandbox->actor;
+    struct tri_edge *answered = NULL;
+    memcpy(sandbox->copy, tri_actor_state(actor),
+           tri_actor_behaviour(worker, actor)->state->struct_size);
+    handled->sequence = actor->sequence;
+    handled->has_other_history = actor->sequence != recorded->sequence;
+    handled->reason = tri_handle(worker, actor, message, &answered);
+    handled->is_late = handled->reason == TR_LATE_REPLY;
+    note_births(sandbox);
+    if (handled->reason != 0) {
+        return 0;
+    }
+    handled->is_unexpected = worker->context.is_unexpected;
+    if (recorded->reason != 0) {
+        undo(sandbox, message);
+        return 0;
+    }
+    return finish(sandbox, visitor, answered);
+}
+
+int tri_sandbox_handle(struct tri_sandbox *sandbox, const struct tr_recorded_message *recorded,
+                       const struct tri_sandbox_visitor *visitor, struct tri_sandbox_handled *out)
+{
+    struct tri_sandbox_handled handled = {.reason = 0};
+    int error = check(sandbox, recorded);
+    if (error == 0) {
+        error = set_scene(sandbox, recorded);
+    }
+    if (error != 0) {
+        return error;
+    }
+    tr_free(sandbox->before);
+    sandbox->before = NULL;
+    error = pack_state(sandbox, sandbox->actor, &sandbox->before, &sandbox->before_size);
+    struct tri_message *message =
+        error != 0 ? NULL : tri_message_copy(&sandbox->worker, recorded->message);
+    if (message == NULL) {
+        return error != 0 ? error : TR_MEMORY;
+    }
+    error = handle(sandbox, recorded, message, visitor, &handled);
+    tri_message_free(&sandbox->worker, message);
+    if (error == 0 && out != NULL) {
+        *out = handled;
+    }
+    return error;
+}

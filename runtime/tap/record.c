@@ -1,0 +1,380 @@
+/*
+ * From a tap on one actor to the entries of a recording.
+ *
+ * The worker packs the actor in the very step in which it opens the tap, so nothing lies between
+ * the image and the first event. When the actor moves, its new worker must have opened before it
+ * arrived: only then its arrival is seen, and whatever is handled there without it is a gap.
+ */
+#include "runtime/tap/record.h"
+
+#include "runtime/host/control.h"
+#include "runtime/memory.h"
+#include "runtime/tap/recording.h"
+#include "schemas/recording.h"
+#include "schemas/redact.h"
+
+#define RECORDED_POINTS \
+    (1U << TR_TAP_HANDLED | 1U << TR_TAP_FAILED | 1U << TR_TAP_MOVED | 1U << TR_TAP_DIED)
+
+/* What comes next. */
+enum step {
+    STEP_HEAD,
+    STEP_IMAGE,
+    STEP_MESSAGES,
+    STEP_OVER,
+};
+
+struct tr_record {
+    struct tr_host *host;
+    struct tr_tap *tap;
+    const struct tr_registry *registry;
+    struct tr_recording head; /* its texts are below */
+    char *address;
+    char *program;
+    uint8_t *surroundings;
+    enum step step;
+    uint32_t home; /* the worker that has the actor; TR_WORKERS_MAX: it is on its way */
+    uint8_t *luggage;
+    size_t luggage_size;
+    uint64_t count;
+    uint64_t size;
+    const char *words;
+    const char *asked_end; /* why it is to end, or NULL */
+    uint8_t *block;        /* what the last call has given */
+    int error;             /* while answers are gathered */
+};
+
+/* ---------------------------------------------------------------------- beginning */
+
+/* An answer to the opening; that of the actor's worker has luggage. */
+static void take_luggage(void *self, const struct tr_observed *observed)
+{
+    struct tr_record *record = self;
+    if (observed->data.size == 0 || record->luggage != NULL) {
+        return;
+    }
+    record->luggage = tr_alloc(observed->data.size);
+    if (record->luggage == NULL) {
+        record->error = TR_MEMORY;
+        return;
+    }
+    memcpy(record->luggage, observed->data.data, observed->data.size);
+    record->luggage_size = observed->data.size;
+    record->home = observed->worker;
+}
+
+static int open_tap(struct tr_record *record, const struct tr_record_options *options)
+{
+    uint64_t limit = options->limit;
+    struct tr_tap_filter filter = {
+        .points = RECORDED_POINTS,
+        .key = record->head.actor.key,
+        .payload_bytes = TR_MESSAGE_BYTES_MAX,
+        .limit =
+            limit == 0 || limit > TR_RECORDING_MESSAGES_MAX ? TR_RECORDING_MESSAGES_MAX : limit,
+        .seconds = options->seconds,
+        .is_recording = true,
+    };
+    int error = tri_tap_open_recording(record->host, &filter, take_luggage, record, &record->tap);
+    if (error == 0) {
+        error = record->error;
+    }
+    return error == 0 && record->luggage == NULL ? TR_NOT_FOUND : error;
+}
+
+static int fill_head(struct tr_record *record, const struct tr_record_options *options)
+{
+    const struct tri_shared *shared = &record->host->shared;
+    size_t size = options->surroundings.size;
+    record->address = tr_text_copy(options->address);
+    record->surroundings = tr_alloc(size);
+    record->program = tr_text_copy(tr_text_of(options->program));
+    if (record->address == NULL || record->program == NULL ||
+        (record->surroundings == NULL && size > 0)) {
+        return TR_MEMORY;
+    }
+    record->head.program = tr_text_of(record->program);
+    record->head.at_ms = tri_wall_ms(record->host->env);
+    record->head.address = tr_text_of(record->address);
+    record->head.seed = shared->seed;
+    record->head.epoch = shared->host_epoch;
+    record->head.host = shared->directory.number;
+    if (size > 0) {
+        memcpy(record->surroundings, options->surroundings.data, size);
+    }
+    record->head.surroundings = (struct tr_bytes){.data = record->surroundings, .size = size};
+    record->head.has_secrets = options->has_secrets;
+    return tr_host_find(record->host, options->address, &record->head.actor);
+}
+
+int tr_record_open(struct tr_host *host, const struct tr_record_options *options,
+                   struct tr_record **out)
+{
+    struct tr_record *record = tr_alloc_zero(1, sizeof *record);
+    if (record == NULL) {
+        return TR_MEMORY;
+    }
+    record->host = host;
+    record->registry = options->registry;
+    record->words = "";
+    int error = fill_head(record, options);
+    if (error == 0) {
+        error = open_tap(record, options);
+    }
+    if (error != 0) {
+        tr_record_close(record);
+        return error;
+    }
+    *out = record;
+    return 0;
+}
+
+void tr_record_close(struct tr_record *record)
+{
+    if (record == NULL) {
+        return;
+    }
+    tr_tap_close(record->tap);
+    tr_free(record->luggage);
+    tr_free(record->address);
+    tr_free(record->program);
+    tr_free(record->surroundings);
+    tr_free(record->block);
+    tr_free(record);
+}
+
+void tr_record_end(struct tr_record *record, const char *words)
+{
+    record->asked_end = words;
+}
+
+uint64_t tr_record_count(const struct tr_record *record)
+{
+    return record->count;
+}
+
+const char *tr_record_words(const struct tr_record *record)
+{
+    return record->words;
+}
+
+/* ---------------------------------------------------------------------- blanking */
+
+/* The schema of the state in an image, or NULL. */
+static const struct tr_schema *state_of(const struct tr_record *record,
+                                        const struct tr_image *image)
+{
+    int index = tri_behaviour_index(&record->host->shared, image->behaviour);
+    return index < 0 ? NULL : record->host->shared.behaviours[index]->state;
+}
+
+/* Luggage with its state blanked and without its pages, into `blanked`, which is as large. */
+static int blank_luggage(const struct tr_record *record, struct tr_bytes whole,
+                         struct tr_writer *blanked, bool *is_blanked)
+{
+    struct tr_luggage luggage;
+    struct tr_image image;
+    int error = tr_luggage_unpack(whole, tr_luggage_schema.version, &luggage);
+    if (error == 0) {
+        error = tr_image_unpack(luggage.image, tr_image_schema.version, &image);
+    }
+    const struct tr_schema *state = error == 0 ? state_of(record, &image) : NULL;
+    uint8_t *room = tr_alloc(2 * luggage.image.size + 16);
+    if (error != 0 || state == NULL || room == NULL) {
+        tr_free(room);
+        return error != 0 ? error : state == NULL ? TR_UNKNOWN_TYPE : TR_MEMORY;
+    }
+    struct tr_writer writer = tr_writer_of(room, image.state.size + 8);
+    error = tr_body_redact(state, image.state_version, image.state, &writer, is_blanked);
+    image.state = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
+    struct tr_writer second = tr_writer_of(room + image.state.size, luggage.image.size + 8);
+    if (error == 0) {
+        error = tr_image_pack(&image, &second);
+    }
+    if (error == 0) {
+        struct tr_cursor pages = tr_cursor_of(luggage.pages);
+        uint8_t none[] = {0x90}; /* an array of nothing */
+        *is_blanked = *is_blanked || tr_read_array(&pages) != 0;
+        luggage.image = (struct tr_bytes){.data = second.begin, .size = tr_writer_size(&second)};
+        luggage.pages = (struct tr_bytes){.data = none, .size = sizeof none};
+        error = tr_luggage_pack(&luggage, blanked);
+    }
+    tr_free(room);
+    return error;
+}
+
+/*
+ * A message with its body blanked, into `room`, which is as large. One that nobody here can read
+ * keeps its envelope alone.
+ */
+static void blank_message(const struct tr_record *record, struct tr_bytes message, uint8_t *room,
+                          struct tr_recorded_message *entry)
+{
+    struct tr_bytes body = tr_envelope_body(message.data);
+    const struct tr_schema *schema =
+        tr_registry_find(record->registry, TR_MESSAGE, tr_envelope_get(message.data, 16, type));
+    struct tr_writer writer = tr_writer_of(room + TR_ENVELOPE_BYTES, body.size);
+    memcpy(room, message.data, TR_ENVELOPE_BYTES);
+    size_t size = 0;
+    entry->is_blanked = body.size > 0;
+    if (schema != NULL && tr_body_redact(schema, tr_envelope_get(message.data, 8, version), body,
+                                         &writer, &entry->is_blanked) == 0) {
+        size = tr_writer_size(&writer);
+    }
+    tr_envelope_put(room, 32, body_size, (uint32_t)size);
+    entry->message = (struct tr_bytes){.data = room, .size = TR_ENVELOPE_BYTES + size};
+}
+
+/* ----------------------------------------------------------------------- entries */
+
+/* Gives out an entry; the block of the one before it is freed. */
+static int give(struct tr_record *record, const struct tr_schema *schema, const void *value,
+                struct tr_bytes *bytes)
+{
+    size_t size;
+    uint8_t *block;
+    int error = tr_recording_entry_make(schema, value, &block, &size);
+    if (error != 0) {
+        return error;
+    }
+    tr_free(record->block);
+    record->block = block;
+    record->size += size;
+    *bytes = (struct tr_bytes){.data = block, .size = size};
+    return 0;
+}
+
+/* The first entry, behind what says that this is a recording. */
+static int give_head(struct tr_record *record, struct tr_bytes *bytes)
+{
+    struct tr_bytes entry;
+    int error = give(record, &tr_recording_schema, &record->head, &entry);
+    uint8_t *block = error != 0 ? NULL : tr_alloc(TR_RECORDING_MAGIC_BYTES + entry.size);
+    if (block == NULL) {
+        return error != 0 ? error : TR_MEMORY;
+    }
+    memcpy(block, TR_RECORDING_MAGIC, TR_RECORDING_MAGIC_BYTES);
+    memcpy(block + TR_RECORDING_MAGIC_BYTES, entry.data, entry.size);
+    tr_free(record->block);
+    record->block = block;
+    record->size += TR_RECORDING_MAGIC_BYTES;
+    *bytes = (struct tr_bytes){.data = block, .size = TR_RECORDING_MAGIC_BYTES + entry.size};
+    record->step = STEP_IMAGE;
+    return 0;
+}
+
+static int give_image(struct tr_record *record, struct tr_bytes *bytes)
+{
+    struct tr_bytes whole = {.data = record->luggage, .size = record->luggage_size};
+    struct tr_recorded_image entry = {.luggage = whole};
+    uint8_t *room = NULL;
+    int error = 0;
+    if (!record->head.has_secrets) {
+        room = tr_alloc(whole.size + 8);
+        struct tr_writer writer = tr_writer_of(room, whole.size + 8);
+        error = room == NULL ? TR_MEMORY : blank_luggage(record, whole, &writer, &entry.is_blanked);
+        entry.luggage = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
+    }
+    if (error == 0) {
+        error = give(record, &tr_recorded_image_schema, &entry, bytes);
+    }
+    tr_free(room);
+    tr_free(record->luggage);
+    record->luggage = NULL;
+    record->step = STEP_MESSAGES;
+    return error;
+}
+
+static int give_message(struct tr_record *record, const struct tr_tap_event *event,
+                        struct tr_bytes *bytes)
+{
+    struct tr_recorded_message entry = {
+        .now_ms = event->now_ms,
+        .worker = event->worker,
+        .births = event->births,
+        .groups = event->groups,
+        .sequence = event->sequence,
+        .reason = (uint32_t)-event->reason,
+        .message = event->message,
+    };
+    uint8_t *room = NULL;
+    if (!record->head.has_secrets) {
+        room = tr_alloc(event->message.size);
+        if (room == NULL) {
+            return TR_MEMORY;
+        }
+        blank_message(record, event->message, room, &entry);
+    }
+    int error = give(record, &tr_recorded_message_schema, &entry, bytes);
+    tr_free(room);
+    record->count += error == 0 ? 1 : 0;
+    return error;
+}
+
+static int give_end(struct tr_record *record, int reason, const char *words, struct tr_bytes *bytes)
+{
+    struct tr_recorded_end entry = {
+        .count = record->count, .reason = (uint32_t)-reason, .words = tr_text_of(words)};
+    record->step = STEP_OVER;
+    record->words = words;
+    return give(record, &tr_recorded_end_schema, &entry, bytes);
+}
+
+/* Follows the actor from worker to worker. */
+static void note_move(struct tr_record *record, const struct tr_tap_event *event)
+{
+    bool has_left = event->worker != event->to_worker;
+    record->home = has_left ? TR_WORKERS_MAX : event->worker;
+}
+
+/* What an event becomes; TR_NOT_FOUND: nothing, look for the next one. */
+static int give_event(struct tr_record *record, const struct tr_tap_event *event,
+                      struct tr_bytes *bytes)
+{
+    switch (event->point) {
+    case TR_TAP_LOST:
+        return give_end(record, TR_LIMIT, "messages were lost: they came faster than they went",
+                        bytes);
+    case TR_TAP_DIED:
+        return give_end(record, event->reason, "the actor has ended", bytes);
+    case TR_TAP_MOVED:
+        note_move(record, event);
+        return TR_NOT_FOUND;
+    default:
+        break;
+    }
+    if (event->worker != record->home) {
+        return give_end(record, TR_LIMIT, "the actor moved while the recording began", bytes);
+    }
+    if (record->size + event->message.size > TR_RECORDING_BYTES_MAX) {
+        return give_end(record, TR_LIMIT, "the recording is as large as one may be", bytes);
+    }
+    /* Put aside, and not handled: the attempt that failed was told before it. */
+    bool is_aside = event->message.size == 0;
+    return is_aside ? TR_NOT_FOUND : give_message(record, event, bytes);
+}
+
+int tr_record_next(struct tr_record *record, uint64_t timeout_ms, struct tr_bytes *bytes)
+{
+    if (record->step == STEP_HEAD) {
+        return give_head(record, bytes);
+    }
+    if (record->step == STEP_IMAGE) {
+        return give_image(record, bytes);
+    }
+    int error = record->step == STEP_OVER ? TR_CLOSED : TR_NOT_FOUND;
+    while (error == TR_NOT_FOUND) {
+        struct tr_tap_event event;
+        error = tr_tap_next(record->tap, timeout_ms, &event);
+        if (error == TR_CLOSED) {
+            return give_end(record, 0, "as much as was asked for", bytes);
+        }
+        if (error == TR_TIMEOUT && record->asked_end != NULL) {
+            return give_end(record, 0, record->asked_end, bytes);
+        }
+        if (error == 0) {
+            error = give_event(record, &event, bytes);
+        }
+    }
+    return error;
+}

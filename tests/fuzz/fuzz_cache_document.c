@@ -1,0 +1,38 @@
+/*
+ * Any bytes as a document of the cache: refused, or what it says, written again, is read the same.
+ */
+#include "tests/fuzz/fuzz.h"
+
+#include <string.h>
+
+#include "actors/cache.h"
+
+static bool is_same(struct tr_bytes a, struct tr_bytes b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static void write_again(const struct tr_cache_document *document)
+{
+    struct tr_buffer buffer;
+    struct tr_cache_document again;
+    tr_buffer_init(&buffer, 0);
+    TR_ASSERT(tr_cache_document_write(document, &buffer) == 0);
+    TR_ASSERT(tr_cache_document_read(tr_buffer_bytes(&buffer), &again) == 0);
+    TR_ASSERT(is_same(document->key, again.key) && is_same(document->outputs, again.outputs));
+    TR_ASSERT(tr_text_equal(document->execution, again.execution));
+    TR_ASSERT(tr_text_equal(document->path, again.path) && document->made_ms == again.made_ms);
+    tr_buffer_fini(&buffer);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct tr_cache_document document;
+    struct tr_bytes bytes = {.data = data, .size = size};
+    int error = tr_cache_document_read(bytes, &document);
+    TR_ASSERT(error == 0 || error == TR_MALFORMED || error == TR_VERSION);
+    if (error == 0) {
+        write_again(&document);
+    }
+    return 0;
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Keys of the language that change how a workflow runs: what each does when it is run."""
+
+import json
+import unittest
+
+from program import ProgramTest
+
+TASKS = {
+    "same": {"type": "echo", "inputs": {"a": "int"}, "outputs": {"b": "int"}},
+    "fail": {"type": "echo", "inputs": {"a": "int"}, "outputs": {"b": "int"},
+             "config": {"fail": 99, "code": "Told", "message": "no luck"}},
+    "flaky": {"type": "echo", "inputs": {"a": "int"}, "outputs": {"b": "int"}, "retries": 2,
+              "backoff": {"first": "10ms"}, "config": {"fail": 2}},
+    "slow": {"type": "echo", "inputs": {"a": "int"}, "outputs": {"b": "int"},
+             "config": {"delay_ms": 60000}},
+    "even": {"inputs": {"a": "int"}, "outputs": {"b": "int"},
+             "run": ["sh", "-c", "test $(($1 % 2)) = 0 && echo \"{\\\"b\\\": $1}\" > "
+                     "$TROUPE_OUTPUTS", "sh", "{{.inputs.a}}"]},
+    "note": {"run": ["sh", "-c", "echo \"$1\" >> \"$TROUPE_FOLDER/notes\"", "sh", "{{.inputs.w}}"],
+             "inputs": {"w": "string"}},
+}
+
+
+class LanguageTest(ProgramTest):
+    def run_nodes(self, nodes, outputs=None, status=0, **keys):
+        workflow = {"nodes": nodes, **keys}
+        if outputs:
+            workflow["outputs"] = outputs
+        self.write("flow.yaml", json.dumps({"troupe": 1, "tasks": TASKS,
+                                            "workflows": {"main": workflow}}))
+        return self.document("run", "flow.yaml", status=status)
+
+    def test_retries_and_backoff(self):
+        nodes = {"n": {"task": "flaky", "with": {"a": 1}}}
+        self.assertEqual(self.run_nodes(nodes, {"b": "$n.b"})["outputs"], {"b": 1})
+        nodes["n"]["retries"] = 1
+        self.assertIn("it was told to fail", self.run_nodes(nodes, status=1)["error"]["message"])
+
+    def test_optional(self):
+        nodes = {"n": {"task": "fail", "with": {"a": 1}, "optional": True}}
+        self.assertEqual(self.run_nodes(nodes, {"b": "$n.b"})["outputs"], {"b": None})
+
+    def test_timeouts_and_deadlines(self):
+        nodes = {"n": {"task": "slow", "with": {"a": 1}, "timeout": "50ms"}}
+        error = self.run_nodes(nodes, status=1)["error"]
+        self.assertIn("task execution timeout [50ms] expired", error["message"])
+        nodes = {"n": {"task": "slow", "with": {"a": 1}, "deadline": "50ms"}}
+        self.assertIn("TimeoutExpired", self.run_nodes(nodes, status=1)["error"]["code"])
+        nodes = {"n": {"task": "slow", "with": {"a": 1}}}
+        self.assertEqual(self.run_nodes(nodes, status=1, timeout="50ms")["phase"], "timed out")
+
+    def test_clean_up(self):
+        nodes = {"n": {"task": "fail", "with": {"a": 1}}}
+        self.run_nodes(nodes, status=1,
+                       on_failure={"task": "note", "with": {"w": "$err.code"}},
+                       **{"finally": {"task": "note", "with": {"w": "in any case"}}})
+        notes = (self.folder / "notes").read_text().splitlines()
+        self.assertEqual(len(notes), 2)
+        self.assertIn("Told", notes[0])
+        self.assertEqual(notes[1], "in any case")
+
+    def test_maps_with_failures(self):
+        nodes = {"n": {"map": "even", "with": {"a": [0, 1, 2]}, "min_successes": 2,
+                       "errors": "errors", "parallelism": 1}}
+        outputs = self.run_nodes(nodes, {"b": "$n.b", "e": "$n.errors"})["outputs"]
+        self.assertEqual(outputs["b"], [0, None, 2])
+        self.assertEqual([e and e["element"] for e in outputs["e"]], [None, 1, None])
+        nodes["n"]["min_successes"] = 3
+        self.assertEqual(self.run_nodes(nodes, status=1)["error"]["node"], "n")
+
+    def test_switches(self):
+        for size, expected in ((5, 5), (1, None)):
+            nodes = {"n": {"task": "same", "with": {"a": size}},
+                     "s": {"switch": [{"when": "$n.b > 3", "task": "same", "with": {"a": "$n.b"}},
+                                      {"else": "skip"}]}}
+            self.assertEqual(self.run_nodes(nodes, {"b": "$s.b"})["outputs"], {"b": expected})
+        nodes["s"]["switch"] = [{"when": "$n.b > 3", "task": "same", "with": {"a": 1}},
+                                {"fail": "too small"}]
+        self.assertIn("too small", self.run_nodes(nodes, status=1)["error"]["message"])
+
+    def test_order_and_policy(self):
+        nodes = {"a": {"task": "fail", "with": {"a": 1}},
+                 "b": {"task": "note", "with": {"w": "b"}},
+                 "c": {"task": "note", "with": {"w": "c"}, "after": ["b"]}}
+        self.run_nodes(nodes, status=1, policy="finish_runnable", max_parallelism=1)
+        self.assertEqual((self.folder / "notes").read_text(), "b\nc\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""A process task: everything that the language's description of it promises, with a real keeper."""
+
+import json
+import os
+import pathlib
+import unittest
+
+from program import ProgramTest
+
+HEAD = "troupe: 1\n"
+
+
+class ProcessTest(ProgramTest):
+    def task(self, *run, node="{task: t}", workflow="", **keys):
+        """A definition with one task `t` in one node `n`, as JSON is YAML."""
+        self.count = getattr(self, "count", 0) + 1
+        lines = [HEAD + "tasks:", "  t:"]
+        keys = {"run": list(run), **keys}
+        lines += [f"    {key}: {self.yaml(value)}" for key, value in keys.items()]
+        outputs = keys.get("outputs", {})
+        lines += ["workflows:", "  main:"] + ([f"    {workflow}"] if workflow else [])
+        lines += [f"    nodes: {{n: {node}}}"]
+        if outputs:
+            lines += ["    outputs: {" + ", ".join(f"{name}: $n.{name}" for name in outputs) + "}"]
+        self.write("flow.yaml", "\n".join(lines) + "\n")
+
+    @staticmethod
+    def yaml(value):
+        """Flow style, in which a key may have no value."""
+        return json.dumps(value).replace(": null", ": ")
+
+    def outputs(self, *words):
+        return self.document("run", "flow.yaml", *words)["outputs"]
+
+    def error(self, *words, status=1):
+        """How the only node failed: (code, message of the last attempt)."""
+        return self.document("run", "flow.yaml", *words, status=status)["error"]
+
+    def fails(self, code, message, *words):
+        error = self.error(*words)
+        self.assertIn(code, error["code"])
+        self.assertIn(message, error["message"])
+
+    def only_attempt(self):
+        """The folder of the only attempt in the store."""
+        folders = [path for path in (self.store / "attempts").glob("*/*/*/*") if path.is_dir()]
+        self.assertEqual(len(folders), 1, folders)
+        return folders[0]
+
+    # ---------------------------------------------------------------- what it finds
+
+    def test_environment(self):
+        os.environ["TROUPE_TEST_PASSED"] = "passed"
+        os.environ["TROUPE_TEST_HIDDEN"] = "hidden"
+        self.task("sh", "-c", "env | sort > all; printf '{\"e\": \"./all\"}' > $TROUPE_OUTPUTS",
+                  env={"OWN": "x=y", "TROUPE_TEST_PASSED": None, "TROUPE_TEST_UNSET": None},
+                  outputs={"e": "file"})
+        self.troupe("run", "flow.yaml", "--name", "one", "-q")
+        path = self.document("get", "one")["outputs"]["e"]
+        words = dict(line.split("=", 1) for line in pathlib.Path(path).read_text().splitlines())
+        self.assertEqual(words["OWN"], "x=y")
+        self.assertEqual(words["TROUPE_TEST_PASSED"], "passed")
+        self.assertNotIn("TROUPE_TEST_HIDDEN", words)
+        self.assertNotIn("TROUPE_TEST_UNSET", words)
+        self.assertEqual(words["TROUPE_FOLDER"], str(self.folder))
+        self.assertEqual(words["TROUPE_EXECUTION"], "one")
+        self.assertEqual(words["TROUPE_NODE"], "n")
+        self.assertEqual(words["TROUPE_ATTEMPT"], "0")
+        self.assertNotIn("TROUPE_ELEMENT", words)
+        self.assertEqual(words["PATH"], os.environ["PATH"])
+        known = {"PATH", "HOME", "LANG", "PWD", "OLDPWD", "SHLVL", "_", "OWN",
+                 "TROUPE_TEST_PASSED"}
+        self.assertEqual({name for name in words if not name.startswith("TROUPE_")} - known, set())
+
+    def test_an_empty_working_folder_and_stdin(self):
+        self.task("sh", "-c", "test -z \"$(ls -A)\" && test -z \"$(cat)\" && "
+                  "test -d $TROUPE_TMP && ls /proc/self/fd | wc -l > $TROUPE_TMP/n && "
+                  "printf '{\"n\": %d}' $(cat $TROUPE_TMP/n) > $TROUPE_OUTPUTS",
+                  outputs={"n": "int"})
+        self.assertLessEqual(self.outputs()["n"], 4)  # 0, 1, 2, and that of ls
+
+    def test_words_with_dots_count_from_the_definition(self):
+        script = self.write("say.sh", "#!/bin/sh\nprintf '{\"w\": \"%s\"}' \"$1\" > "
+                            "$TROUPE_OUTPUTS\n")
+        script.chmod(0o755)
+        self.task("./say.sh", "../up", outputs={"w": "string"})
+        self.assertEqual(self.outputs()["w"], f"{self.folder}/../up")
+
+    def test_pipes(self):
+        self.task("cat", inputs={"a": "int", "s": "string"}, outputs={"a": "int", "s": "string"},
+                  stdin="inputs", stdout="outputs", node="{task: t, with: {a: 5, s: 'x \"y\"'}}")
+        self.assertEqual(self.outputs(), {"a": 5, "s": "x \"y\""})
+
+    def test_limits(self):
+        self.task("sh", "-c", "printf '{\"n\": %d}' $(ulimit -n) > $TROUPE_OUTPUTS",
+                  config={"limits": {"open_files": 37}}, outputs={"n": "int"})
+        self.assertEqual(self.outputs()["n"], 37)
+
+    def test_wrong_configurations_are_refused(self):
+        self.task("true", config={"limit": {"open_files": 37}})
+        _, stderr = self.troupe("run", "flow.yaml", status=2)
+        self.assertIn("config: a process task knows only `limits`", stderr)
+
+    def test_secrets(self):
+        os.environ["TROUPE_SECRET_CRM_TOKEN"] = "s3cret"
+        self.task("sh", "-c", "test $TOKEN = $(cat $AS_FILE) -a ${#TOKEN} = 6 && "
+                  "stat -c '{\"mode\": \"%a\", \"path\": \"%n\"}' $AS_FILE > $TROUPE_OUTPUTS",
+                  secrets={"TOKEN": "crm/token", "AS_FILE": {"file": "crm/token"}},
+                  outputs={"mode": "string", "path": "string"})
+        outputs = self.outputs()
+        self.assertEqual(outputs["mode"], "600")
+        self.assertFalse(pathlib.Path(outputs["path"]).exists())
+        for path in self.store.rglob("*"):
+            if path.is_file():
+                self.assertNotIn(b"s3cret", path.read_bytes(), path)
+
+    def test_a_secret_that_is_not_there(self):
+        self.task("true", secrets={"TOKEN": "nowhere/key"})
+        self.fails("SecretNotFound", "nowhere/key")
+
+    def test_checkpoints_are_shared_by_attempts(self):
+        self.task("sh", "-c", "echo $TROUPE_ATTEMPT >> $TROUPE_CHECKPOINT/seen; "
+                  "test $TROUPE_ATTEMPT = 2 || exit 3; "
+                  "printf '{\"s\": \"%s\"}' \"$(tr '\\n' ' ' < $TROUPE_CHECKPOINT/seen)\" "
+                  "> $TROUPE_OUTPUTS", retries=2, outputs={"s": "string"})
+        self.assertEqual(self.outputs()["s"], "0 1 2 ")
+
+    # ------------------------------------------------------------------ how it ends
+
+    def test_exit_statuses(self):
+        self.task("sh", "-c", "exit 7")
+        self.fails("ProcessFailed", "exit status 7")
+
+    def test_signals(self):
+        self.task("sh", "-c", "kill -9 $$")
+        self.fails("ProcessSignalled", "ended by signal 9 (SIGKILL, Killed)")
+
+    def test_a_program_that_is_not_there(self):
+        self.task("no-such-program")
+        self.fails("ProcessNotStarted", "no-such-program")
+
+    def test_error_documents(self):
+        self.task("sh", "-c", "printf '{\"code\": \"Broken\", \"message\": \"no luck\", "
+                  "\"recoverable\": false}' > $TROUPE_ERROR", retries=5)
+        error = self.error()
+        self.assertEqual(error["code"], "Broken")
+        self.assertIn("no luck", error["message"])
+        self.assertEqual(len(list((self.store / "attempts").glob("*/*/*/*"))), 1)
+        self.task("sh", "-c", "printf '{\"message\": \"again\"}' > $TROUPE_ERROR", retries=1)
+        self.fails("TaskFailed", "again")
+        self.task("sh", "-c", "printf 'no json' > $TROUPE_ERROR")
+        self.fails("ErrorDocumentMalformed",
+                   "the task has failed; its error document is no JSON object")
+        self.task("sh", "-c", "truncate -s 524289 $TROUPE_ERROR")
+        self.fails("ErrorDocumentTooLarge",
+                   "the document at $TROUPE_ERROR has 524289 bytes; at most 524288 are read")
+
+    def test_outputs_that_are_missing_or_wrong(self):
+        self.task("true", outputs={"x": "int"})
+        self.fails("OutputsNotFound", "nothing was written to $TROUPE_OUTPUTS: the output 'x' is "
+                   "missing: give a value of type int")
+        self.task("sh", "-c", "echo '{}' > $TROUPE_OUTPUTS", outputs={"x": "int"})
+        self.fails("OutputsNotFound", "the output 'x' is missing: give a value of type int")
+        self.task("sh", "-c", "echo '{\"x\": \"y\"}' > $TROUPE_OUTPUTS", outputs={"x": "int"})
+        self.fails("MismatchingTypes", "the output 'x': 'y' is no value of type int; write a whole "
+                   "number of at most 64 bits")
+        self.task("sh", "-c", "echo '[1]' > $TROUPE_OUTPUTS", outputs={"x": "int"})
+        self.fails("OutputsNotFound", "the outputs have to be one JSON object")
+        self.task("sh", "-c", "echo '{' > $TROUPE_OUTPUTS", outputs={"x": "int"})
+        self.fails("OutputsNotFound", "the outputs: this is no JSON: ")
+        self.task("true", outputs={"x": "int | none"})
+        self.assertEqual(self.outputs(), {"x": None})
+
+    def test_timeouts_have_a_grace(self):
+        self.task("sh", "-c", "trap 'echo term > ../term; exit 0' TERM; "
+                  "while :; do sleep 0.05; done", timeout="300ms", grace="10s")
+        self.fails("TimeoutExpired", "task execution timeout [300ms] expired")
+        self.assertEqual((self.only_attempt() / "term").read_text(), "term\n")
+
+    def test_who_ignores_the_grace_is_killed(self):
+        self.task("sh", "-c", "trap '' TERM; echo $$ > ../pid; while :; do sleep 0.05; done",
+                  timeout="300ms", grace="200ms")
+        self.fails("TimeoutExpired", "task execution timeout [300ms] expired")
+        pid = int((self.only_attempt() / "pid").read_text())
+        self.assertFalse(pathlib.Path(f"/proc/{pid}").exists())
+
+    def test_what_is_left_of_the_group_is_killed(self):
+        self.task("sh", "-c", "sleep 300 & printf '{\"pid\": %d}' $! > $TROUPE_OUTPUTS",
+                  outputs={"pid": "int"})
+        pid = self.outputs()["pid"]
+        try:
+            state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except FileNotFoundError:
+            state = "gone"
+        self.assertIn(state, ("gone", "Z", "X"))
+
+    def test_folders_are_kept_after_failures_only(self):
+        self.task("sh", "-c", "touch left; echo said; exit 1")
+        self.error()
+        folder = self.only_attempt()
+        self.assertTrue((folder / "work/left").exists())
+        self.assertEqual((folder / "stdout").read_text(), "said\n")
+        self.assertFalse((folder / "stderr").exists())
+
+    def test_folders_of_successes_go(self):
+        self.task("sh", "-c", "touch left; echo said >&2")
+        self.troupe("run", "flow.yaml", "-q")
+        folder = self.only_attempt()
+        self.assertFalse((folder / "work").exists())
+        self.assertEqual((folder / "stderr").read_text(), "said\n")
+
+    # -------------------------------------------------------------------- templates
+
+    def test_templates(self):
+        self.task("sh", "-c", "printf '{\"w\": \"%s\", \"e\": \"%s\", \"o\": %s}' \"$0\" \"$MORE\" "
+                  "$(test $1 = $(dirname $TROUPE_OUTPUTS) -a $2 = $TROUPE_CHECKPOINT -a "
+                  "$3 = $(pwd) && echo true || echo false) > $TROUPE_OUTPUTS",
+                  "{{.inputs.s}} {{ $Inputs.n }} {{.other}}", "{{.outputPrefix}}",
+                  "{{.checkpointOutputPrefix}}", "{{.rawOutputDataPrefix}}",
+                  env={"MORE": "{{.namespace}}"},
+                  inputs={"n": "int", "s": "string"},
+                  outputs={"w": "string", "e": "string", "o": "bool"},
+                  node="{task: t, with: {n: 3, s: ./x}}")
+        self.assertEqual(self.outputs(), {"w": "./x 3 {{.other}}", "e": "default-development",
+                                          "o": True})
+
+    def test_a_word_holds_no_zero_byte(self):
+        self.task("echo", "{{.inputs.s}}", inputs={"s": "string"},
+                  node='{task: t, with: {s: "a\\0b"}}')
+        self.fails("BadTaskSpecification",
+                   "a word of `run` or the environment holds a zero byte, which none can")
+
+    def test_templates_that_cannot_be_filled_in(self):
+        self.task("echo", "{{.inputs.x}}", inputs={"n": "int"}, node="{task: t, with: {n: 3}}",
+                  retries=3)
+        self.fails("BadTaskSpecification", "the template {{.inputs.x}} names no input of the task; "
+                   "it has n")
+        self.task("true", env={"A": "{{.input}}"})
+        self.fails("BadTaskSpecification", "the template {{.input}} asks for inputs.pb, and "
+                   "documents of protobuf are not written yet")
+
+
+if __name__ == "__main__":
+    unittest.main()

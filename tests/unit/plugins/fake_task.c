@@ -1,0 +1,243 @@
+/*
+ * The fake's functions: they keep what they are given and answer what the test has set.
+ */
+#include "tests/unit/plugins/fake_task.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS_MAX 1024
+
+static void *blocks[BLOCKS_MAX];
+static size_t block_count;
+
+static void *block_new(size_t size)
+{
+    void *block = calloc(1, size + 1);
+    assert_non_null(block);
+    assert_true(block_count < BLOCKS_MAX);
+    blocks[block_count++] = block;
+    return block;
+}
+
+static struct fake_task *behind(struct tr_task_context *task)
+{
+    return (struct fake_task *)task;
+}
+
+static const struct tr_task_template *api_template(struct tr_task_context *task)
+{
+    return &behind(task)->template;
+}
+
+static const struct tr_task_identity *api_identity(struct tr_task_context *task)
+{
+    return &behind(task)->identity;
+}
+
+static struct tr_text api_store_folder(struct tr_task_context *task)
+{
+    (void)task;
+    return tr_text_of("/store");
+}
+
+static struct tr_text api_attempt_folder(struct tr_task_context *task)
+{
+    (void)task;
+    return tr_text_of("/store/attempts/x/x-n-0");
+}
+
+static struct tr_text api_checkpoint_folder(struct tr_task_context *task)
+{
+    (void)task;
+    return tr_text_of("/store/checkpoints/x/n");
+}
+
+static void *api_scratch(struct tr_task_context *task, size_t size)
+{
+    (void)task;
+    return block_new(size);
+}
+
+static int api_inputs_json(struct tr_task_context *task, struct tr_text *json)
+{
+    const char *inputs = behind(task)->inputs_json;
+    if (inputs == NULL) {
+        return TR_LIMIT;
+    }
+    *json = tr_text_of(inputs);
+    return 0;
+}
+
+static int judge(struct fake_task *fake, struct tr_text *problem)
+{
+    if (fake->refusal != NULL) {
+        *problem = tr_text_of(fake->refusal);
+        return TR_INVALID;
+    }
+    return 0;
+}
+
+static int api_outputs(struct tr_task_context *task, struct tr_bytes slots)
+{
+    struct fake_task *fake = behind(task);
+    struct tr_text problem;
+    snprintf(fake->outputs, sizeof fake->outputs, "slots of %zu bytes", slots.size);
+    return judge(fake, &problem);
+}
+
+static int api_outputs_json(struct tr_task_context *task, struct tr_text json,
+                            struct tr_text folder, struct tr_text *problem)
+{
+    struct fake_task *fake = behind(task);
+    snprintf(fake->outputs, sizeof fake->outputs, "%.*s", (int)json.size, json.data);
+    snprintf(fake->outputs_folder, sizeof fake->outputs_folder, "%.*s", (int)folder.size,
+             folder.data);
+    return judge(fake, problem);
+}
+
+static void keep(struct fake_task *fake, bool is_call, uint16_t service,
+                 const struct tr_schema *schema, const void *body)
+{
+    assert_true(fake->sent_count < FAKE_SENT_MAX);
+    size_t size = schema->size_max(body);
+    uint8_t *bytes = block_new(size);
+    struct tr_writer writer = tr_writer_of(bytes, size);
+    assert_int_equal(schema->pack(body, &writer), 0);
+    fake->sent[fake->sent_count] = (struct fake_sent){
+        .is_call = is_call,
+        .call = is_call ? 100 + fake->sent_count : 0,
+        .service = service,
+        .type = schema->id,
+        .version = schema->version,
+        .body = {.data = bytes, .size = tr_writer_size(&writer)},
+    };
+    fake->sent_count++;
+}
+
+static int api_call(struct tr_task_context *task, uint16_t service, const struct tr_schema *schema,
+                    const void *body, uint64_t timeout_ms, uint64_t *call)
+{
+    struct fake_task *fake = behind(task);
+    (void)timeout_ms;
+    if (fake->call_error != 0) {
+        return fake->call_error;
+    }
+    keep(fake, true, service, schema, body);
+    *call = fake->sent[fake->sent_count - 1].call;
+    return 0;
+}
+
+static int api_tell(struct tr_task_context *task, uint16_t service, const struct tr_schema *schema,
+                    const void *body)
+{
+    keep(behind(task), false, service, schema, body);
+    return 0;
+}
+
+static int api_folder(struct tr_task_context *task, struct tr_text path)
+{
+    struct fake_task *fake = behind(task);
+    snprintf(fake->folder, sizeof fake->folder, "%.*s", (int)path.size, path.data);
+    return 0;
+}
+
+/* The document is not read: its words are the message. */
+static int api_failure_json(struct tr_task_context *task, struct tr_text json,
+                            struct tr_transition *transition)
+{
+    (void)task;
+    return tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("FromDocument"), json);
+}
+
+static int api_inputs_plan(struct tr_task_context *task, struct tr_bytes *plan)
+{
+    (void)task;
+    *plan = (struct tr_bytes){.data = (const uint8_t *)"in", .size = 2};
+    return 0;
+}
+
+static int api_outputs_plan(struct tr_task_context *task, struct tr_text folder,
+                            struct tr_bytes *plan)
+{
+    (void)task;
+    *plan = (struct tr_bytes){.data = (const uint8_t *)folder.data, .size = folder.size};
+    return 0;
+}
+
+static const struct tr_task_api api = {
+    .abi = TR_PLUGIN_ABI,
+    .template = api_template,
+    .identity = api_identity,
+    .store_folder = api_store_folder,
+    .attempt_folder = api_attempt_folder,
+    .checkpoint_folder = api_checkpoint_folder,
+    .scratch = api_scratch,
+    .inputs_json = api_inputs_json,
+    .outputs = api_outputs,
+    .outputs_json = api_outputs_json,
+    .call = api_call,
+    .tell = api_tell,
+    .folder = api_folder,
+    .failure_json = api_failure_json,
+    .inputs_plan = api_inputs_plan,
+    .outputs_plan = api_outputs_plan,
+};
+
+void fake_init(struct fake_task *fake)
+{
+    static const struct tr_text words[] = {{.data = "true", .size = 4}};
+    *fake = (struct fake_task){
+        .context = {.api = &api},
+        .template = {.name = tr_text_of("t"),
+                     .type = tr_text_of("process"),
+                     .folder = tr_text_of("/defined"),
+                     .words = words,
+                     .word_count = 1,
+                     .grace_ns = 10000000000},
+        .identity = {.execution = tr_text_of("default/development/x"),
+                     .path = tr_text_of("n"),
+                     .element = UINT64_MAX,
+                     .generated_name = tr_text_of("x-n-0")},
+        .inputs_json = "{}",
+    };
+}
+
+void fake_fini(struct fake_task *fake)
+{
+    (void)fake;
+    while (block_count > 0) {
+        free(blocks[--block_count]);
+    }
+}
+
+const struct fake_sent *fake_sent(const struct fake_task *fake, size_t index,
+                                  const struct tr_schema *schema)
+{
+    assert_true(index < fake->sent_count);
+    assert_int_equal(fake->sent[index].type, schema->id);
+    return &fake->sent[index];
+}
+
+struct tr_task_event fake_answer(uint64_t call, const struct tr_schema *schema, const void *body)
+{
+    size_t size = schema->size_max(body);
+    uint8_t *bytes = block_new(size);
+    struct tr_writer writer = tr_writer_of(bytes, size);
+    assert_int_equal(schema->pack(body, &writer), 0);
+    return (struct tr_task_event){.kind = TR_TASK_ANSWER,
+                                  .call = call,
+                                  .type = schema->id,
+                                  .version = schema->version,
+                                  .body = {.data = bytes, .size = tr_writer_size(&writer)}};
+}
+
+const char *fake_text(struct tr_text text)
+{
+    char *copy = block_new(text.size);
+    if (text.size > 0) {
+        memcpy(copy, text.data, text.size);
+    }
+    return copy;
+}

@@ -1,0 +1,52 @@
+/*
+ * A task as a plugin sees it, made of what a test says: a template, an identity, inputs. What the
+ * plugin does is written down, with copies of the messages that it sends.
+ */
+#ifndef TR_TESTS_UNIT_PLUGINS_FAKE_TASK_H
+#define TR_TESTS_UNIT_PLUGINS_FAKE_TASK_H
+
+#include "plugins/plugin.h"
+#include "tests/support/test.h"
+
+#define FAKE_SENT_MAX 16
+
+/* A message to a service. */
+struct fake_sent {
+    bool is_call;
+    uint64_t call;
+    uint16_t service;
+    uint16_t type;
+    uint8_t version;
+    struct tr_bytes body; /* lives until the next fake_init */
+};
+
+struct fake_task {
+    struct tr_task_context context; /* stays first */
+    struct tr_task_template template;
+    struct tr_task_identity identity;
+    const char *inputs_json; /* NULL: larger than a message */
+    int call_error;          /* of the next call */
+    const char *refusal;     /* of outputs: why they are none; NULL: they are fine */
+
+    struct fake_sent sent[FAKE_SENT_MAX];
+    size_t sent_count;
+    char outputs[256]; /* the JSON that was given, or "slots" */
+    char outputs_folder[256];
+    char folder[256]; /* for people */
+};
+
+/* A task "t" of the first attempt, in an execution default/development/x, with empty inputs. */
+void fake_init(struct fake_task *fake);
+void fake_fini(struct fake_task *fake);
+
+/* The message of that number, which has to be of a schema. */
+const struct fake_sent *fake_sent(const struct fake_task *fake, size_t index,
+                                  const struct tr_schema *schema);
+
+/* An event with a message; its body lives until the next one. */
+struct tr_task_event fake_answer(uint64_t call, const struct tr_schema *schema, const void *body);
+
+/* Texts for assertions: a few at once. */
+const char *fake_text(struct tr_text text);
+
+#endif
