@@ -387,7 +387,7 @@ static int open_plan(struct reading *reading, struct tr_bytes plan)
         return TR_MALFORMED;
     }
     reading->found = tr_arena_array(&reading->arena, reading->count, sizeof *reading->found);
-    int error = reading->found == NULL ? reading->arena.error : 0;
+    int error = reading->found == NULL ? TR_MEMORY : 0;
     for (uint32_t i = 0; error == 0 && i < reading->count; i++) {
         error = read_planned(&cursor, 2, &reading->types, &reading->found[i].planned);
     }
