@@ -1,6 +1,6 @@
 /*
- * Replaying a recording: its entries, one by one, into a sandbox that has what the engine's handlers
- * look at: graphs from the store, plugins, and who served all when it was recorded.
+ * Replaying a recording: its entries, one by one, into a sandbox that has what the engine's
+ * handlers look at: graphs from the store, plugins, and who served all when it was recorded.
  */
 #include "deploy/replay.h"
 

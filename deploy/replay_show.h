@@ -1,5 +1,6 @@
 /*
- * How a replay is printed: for people, a paragraph for each message; for programs, an object a line.
+ * How a replay is printed: for people, a paragraph for each message; for programs, an object a
+ * line.
  */
 #ifndef TR_DEPLOY_REPLAY_SHOW_H
 #define TR_DEPLOY_REPLAY_SHOW_H

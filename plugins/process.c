@@ -11,6 +11,11 @@
 #include "plugins/registry.h"
 #include "runtime/troupe.h"
 
+/* The timer of a question that is put off, and how long it is at first and at most. */
+#define AGAIN_TIMER 1
+#define AGAIN_MS 100
+#define AGAIN_DOUBLINGS_MAX 7
+
 /* Asks for the process, or for what became of it. */
 static int run(struct tr_task_context *task, struct tr_process_attempt *state,
                const struct tri_process_inputs *inputs, struct tr_transition *transition)
@@ -120,6 +125,39 @@ static int say_again(struct tr_task_context *task, struct tr_process_attempt *st
                : begin(task, state, transition);
 }
 
+/*
+ * The first loss is a crash, and asked about at once. Those behind it without a word in between are
+ * a keeper or a service that cannot be had: they are asked less and less often, and it is said.
+ */
+static int put_off(struct tr_task_context *task, struct tr_process_attempt *state,
+                   const struct tr_task_event *event, struct tr_transition *transition)
+{
+    uint32_t behind = state->losses - 2;
+    uint64_t delay_ms = (uint64_t)AGAIN_MS
+                        << (behind < AGAIN_DOUBLINGS_MAX ? behind : AGAIN_DOUBLINGS_MAX);
+    state->lost = event->call;
+    transition->version++;
+    transition->reason = tri_process_words(
+        task, "the keeper of processes cannot be reached (%s); it is asked again in %llu ms",
+        tr_error_text(event->error), (unsigned long long)delay_ms);
+    return tr_task_timer(task, AGAIN_TIMER, delay_ms);
+}
+
+static int on_lost(struct tr_task_context *task, struct tr_process_attempt *state,
+                   const struct tr_task_event *event, struct tr_transition *transition)
+{
+    return ++state->losses == 1 ? say_again(task, state, event, transition)
+                                : put_off(task, state, event, transition);
+}
+
+static int on_again(struct tr_task_context *task, struct tr_process_attempt *state,
+                    struct tr_transition *transition)
+{
+    const struct tr_task_event event = {
+        .kind = TR_TASK_FAILED, .call = state->lost, .error = TR_NO_CONNECTION};
+    return say_again(task, state, &event, transition);
+}
+
 /* Messages by their type, whether they answer the call or come beside it. */
 static int on_message(struct tr_task_context *task, struct tr_process_attempt *state,
                       const struct tr_task_event *event, struct tr_transition *transition)
@@ -150,12 +188,12 @@ static int handle(struct tr_task_context *task, void *data, const struct tr_task
     case TR_TASK_START:
         return begin(task, state, transition);
     case TR_TASK_FAILED:
-        return say_again(task, state, event, transition);
-    case TR_TASK_ANSWER:
-    case TR_TASK_NEWS:
-        return on_message(task, state, event, transition);
+        return on_lost(task, state, event, transition);
+    case TR_TASK_TIMER:
+        return on_again(task, state, transition);
     default:
-        return 0;
+        state->losses = 0;
+        return on_message(task, state, event, transition);
     }
 }
 
@@ -191,15 +229,29 @@ static bool is_end(const struct tr_task_event *event)
 }
 
 /* With the engine or the keeper gone, the stop is said again: its answer says what there is. */
+static int on_stop_lost(struct tr_task_context *task, struct tr_process_attempt *state,
+                        bool is_hard, const struct tr_task_event *event,
+                        struct tr_transition *transition)
+{
+    if (event->call != state->stop) {
+        return 0;
+    }
+    return ++state->losses == 1 ? stop(task, state, is_hard)
+                                : put_off(task, state, event, transition);
+}
+
 static int abort_process(struct tr_task_context *task, void *data, bool is_hard,
                          const struct tr_task_event *event, struct tr_transition *transition)
 {
     struct tr_process_attempt *state = data;
     switch (event->kind) {
     case TR_TASK_START:
+        state->losses = 0;
+        return stop(task, state, is_hard);
+    case TR_TASK_TIMER:
         return stop(task, state, is_hard);
     case TR_TASK_FAILED:
-        return event->call == state->stop ? stop(task, state, is_hard) : 0;
+        return on_stop_lost(task, state, is_hard, event, transition);
     default:
         if (is_end(event)) {
             return tr_task_aborted(transition);

@@ -90,8 +90,8 @@
 #define TR_TAP_ROW_FIELDS(FIELD, ARRAY) FIELD(text, line, 1, 0)
 
 /*
- * Records the actor of an address (runtime/tap/record.h). Rows are the bytes of the file, in pieces;
- * an empty one says that it goes on.
+ * Records the actor of an address (runtime/tap/record.h). Rows are the bytes of the file, in
+ * pieces; an empty one says that it goes on.
  */
 #define TR_OPEN_RECORDING_FIELDS(FIELD, ARRAY) \
     FIELD(text, address, 1, 0)                 \

@@ -18,13 +18,15 @@
  * log was written; the blob of inputs that are too large for a message, empty: they are not.
  */
 #define TR_PROCESS_BLOB_BYTES_MAX 192
-#define TR_PROCESS_ATTEMPT_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, run, 1, 0)                       \
-    FIELD(u64, stop, 1, 0)                      \
-    FIELD(bool, is_quiet, 1, 0)                 \
-    FIELD(u64, make, 1, 0)                      \
-    FIELD(u64, read, 1, 0)                      \
-    ARRAY(text, inputs, TR_PROCESS_BLOB_BYTES_MAX, 1, 0)
+#define TR_PROCESS_ATTEMPT_FIELDS(FIELD, ARRAY)          \
+    FIELD(u64, run, 1, 0)                                \
+    FIELD(u64, stop, 1, 0)                               \
+    FIELD(bool, is_quiet, 1, 0)                          \
+    FIELD(u64, make, 1, 0)                               \
+    FIELD(u64, read, 1, 0)                               \
+    ARRAY(text, inputs, TR_PROCESS_BLOB_BYTES_MAX, 1, 0) \
+    FIELD(u32, losses, 1, 0)                             \
+    FIELD(u64, lost, 1, 0)
 
 #define TR_STATE_PLUGIN_SCHEMAS(S)                             \
     S(echo_state, 200, TR_STATE, 1, 0, TR_ECHO_STATE_FIELDS)   \

@@ -37,7 +37,8 @@ TR_MUST_USE int tr_tap_open(struct tr_host *host, const struct tr_tap_filter *fi
 
 /*
  * The same for a filter with is_recording (record.h): `visit` gets every worker's answer, and that
- * of the actor's worker has what the actor is, in the order of its messages, before the first event.
+ * of the actor's worker has what the actor is, in the order of its messages, before the first
+ * event.
  */
 struct tr_observed;
 TR_MUST_USE int tri_tap_open_recording(struct tr_host *host, const struct tr_tap_filter *filter,

@@ -2,8 +2,8 @@
  * Any bytes as a recording: read entry by entry, and played to an actor that asks for what the
  * messages say. Nothing of it may fall over, and nothing may be left.
  *
- * Since few inputs guess a checksum, an odd first byte gives the rest as bodies: a byte of type, two
- * of size, and so many bytes, for each entry.
+ * Since few inputs guess a checksum, an odd first byte gives the rest as bodies: a byte of type,
+ * two of size, and so many bytes, for each entry.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -166,6 +166,14 @@ static int api_outputs_plan(struct tr_task_context *task, struct tr_text folder,
     return 0;
 }
 
+static int api_timer(struct tr_task_context *task, uint64_t number, uint64_t delay_ms)
+{
+    struct fake_task *fake = (struct fake_task *)task;
+    fake->timer = number;
+    fake->timer_ms = delay_ms;
+    return 0;
+}
+
 static const struct tr_task_api api = {
     .abi = TR_PLUGIN_ABI,
     .template = api_template,
@@ -179,6 +187,7 @@ static const struct tr_task_api api = {
     .outputs_json = api_outputs_json,
     .call = api_call,
     .tell = api_tell,
+    .timer = api_timer,
     .folder = api_folder,
     .failure_json = api_failure_json,
     .inputs_plan = api_inputs_plan,

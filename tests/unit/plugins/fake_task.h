@@ -8,7 +8,7 @@
 #include "plugins/plugin.h"
 #include "tests/support/test.h"
 
-#define FAKE_SENT_MAX 16
+#define FAKE_SENT_MAX 32
 
 /* A message to a service. */
 struct fake_sent {
@@ -33,6 +33,8 @@ struct fake_task {
     char outputs[256]; /* the JSON that was given, or "slots" */
     char outputs_folder[256];
     char folder[256]; /* for people */
+    uint64_t timer;   /* the last one that was started */
+    uint64_t timer_ms;
 };
 
 /* A task "t" of the first attempt, in an execution default/development/x, with empty inputs. */

@@ -107,6 +107,25 @@ static void test_a_lost_call_is_said_again(void **state)
     assert_memory_equal(first->body.data, again->body.data, first->body.size);
 }
 
+static void test_a_keeper_that_is_not_there_is_asked_less_and_less(void **state)
+{
+    (void)state;
+    static const uint64_t delays_ms[] = {100, 200, 400, 800, 1600, 3200, 6400, 12800, 12800};
+    start();
+    lose(fake.sent[0].call, TR_NO_CONNECTION);
+    for (size_t i = 0; i < TR_COUNT_OF(delays_ms); i++) {
+        lose(fake.sent[fake.sent_count - 1].call, TR_NO_CONNECTION);
+        assert_int_equal(fake.sent_count, 2 + i); /* nothing is said before the timer */
+        assert_int_equal(fake.timer_ms, delays_ms[i]);
+        assert_non_null(strstr(fake_text(transition.reason), "cannot be reached"));
+        handle(&(struct tr_task_event){.kind = TR_TASK_TIMER, .call = fake.timer});
+        assert_int_equal(fake.sent_count, 3 + i);
+    }
+    handle(&(struct tr_task_event){.kind = TR_TASK_NEWS});
+    lose(fake.sent[fake.sent_count - 1].call, TR_NO_CONNECTION); /* a word came between */
+    assert_int_equal(fake.sent_count, 4 + TR_COUNT_OF(delays_ms) - 1);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -309,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_one_call_and_its_end),
         TEST(test_a_lost_call_is_said_again),
+        TEST(test_a_keeper_that_is_not_there_is_asked_less_and_less),
         TEST(test_refusals),
         TEST(test_a_request_too_large_is_refused),
         TEST(test_large_inputs_are_written_first),
