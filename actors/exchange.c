@@ -328,9 +328,14 @@ static struct found *take_name(struct reading *reading, int *error)
         return NULL;
     }
     *error = take_value(reading, &name, &string, -1);
-    struct tr_cursor cursor = tr_cursor_of(
-        (struct tr_bytes){reading->values.data + before, reading->values.size - before});
-    struct tr_text text = *error == 0 ? tr_read_text(&cursor) : tr_text_of("");
+    struct tr_bytes packed = {0}; /* without a value there may be no memory to point into */
+    if (*error == 0) {
+        packed = tr_buffer_bytes(&reading->values);
+        packed.data += before;
+        packed.size -= before;
+    }
+    struct tr_cursor cursor = tr_cursor_of(packed);
+    struct tr_text text = tr_read_text(&cursor);
     struct found *found = NULL;
     for (uint32_t i = 0; *error == 0 && i < reading->count && found == NULL; i++) {
         bool is_it = tr_text_equal(reading->found[i].planned.name, text);
@@ -387,7 +392,7 @@ static int open_plan(struct reading *reading, struct tr_bytes plan)
         return TR_MALFORMED;
     }
     reading->found = tr_arena_array(&reading->arena, reading->count, sizeof *reading->found);
-    int error = reading->found == NULL ? reading->arena.error : 0;
+    int error = reading->found == NULL ? TR_MEMORY : 0;
     for (uint32_t i = 0; error == 0 && i < reading->count; i++) {
         error = read_planned(&cursor, 2, &reading->types, &reading->found[i].planned);
     }

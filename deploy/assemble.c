@@ -109,8 +109,8 @@ static int read_needs(struct needs *needs)
     }
     struct tr_reader_filter filters[TR_EXECUTION_PHASE_COUNT];
     size_t count = 0;
-    for (uint8_t phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
-        if (tr_phase_is_end(TR_SUBJECT_EXECUTION, phase)) {
+    for (unsigned phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
+        if (tr_phase_is_end(TR_SUBJECT_EXECUTION, (uint8_t)phase)) {
             filters[count++] = tr_filter_number("phase", TR_FILTER_NOT_EQUAL, phase);
         }
     }

@@ -142,8 +142,8 @@ static int count_unfinished(struct tr_live *live, uint64_t *count)
     if (error != 0) {
         return error;
     }
-    for (uint8_t phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
-        if (tr_phase_is_end(TR_SUBJECT_EXECUTION, phase)) {
+    for (unsigned phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
+        if (tr_phase_is_end(TR_SUBJECT_EXECUTION, (uint8_t)phase)) {
             filters[filter_count++] = tr_filter_number("phase", TR_FILTER_NOT_EQUAL, phase);
         }
     }

@@ -36,7 +36,7 @@ void tr_browse_close(struct tr_browse *browse);
  * then there is nothing to end: TR_EXIT_USAGE, or TR_EXIT_ENGINE.
  */
 enum tr_exit_status tr_browse_find(const struct tr_browse *browse, const char *word,
-                                   struct tr_found *found);
+                                   struct tr_found *out);
 void tr_found_fini(struct tr_found *found);
 
 /* Says why something of the store could not be read; gives TR_EXIT_ENGINE. */
