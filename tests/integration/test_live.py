@@ -19,6 +19,12 @@ workflows:
     outputs: {n: $one.a}
 """
 
+SLEEP = """
+troupe: 1
+tasks: {nap: {type: core-sleep, inputs: {d: duration}}}
+workflows: {main: {nodes: {nap: {task: nap, with: {d: 1h}}}}}
+"""
+
 
 class LiveTest(ProgramTest):
     def setUp(self):
@@ -61,11 +67,12 @@ class LiveTest(ProgramTest):
         self.assertEqual(engine.end()[0], 0)
 
     def test_an_engine_leaves_a_store_that_was_removed(self):
-        engine = self.begin()
+        self.write("sleep.yaml", SLEEP)
+        engine = self.start("run", "sleep.yaml")
+        engine.wait_for("nap: running")
         shutil.rmtree(self.store)
         status, _, stderr = engine.end()
-        self.write("go", "")
-        self.assertEqual(status, 4)
+        self.assertEqual(status, 4, stderr)
         self.assertIn("the store is not there any more", stderr)
 
     def test_a_guest_that_goes_is_not_waited_for(self):
