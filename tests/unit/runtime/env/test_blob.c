@@ -58,7 +58,7 @@ static void reopen(struct world *world)
 
 static const char *path_of(const struct world *world, const char *name)
 {
-    static char paths[4][512];
+    static char paths[4][1024];
     static size_t next;
     char *path = paths[next++ % 4];
     snprintf(path, sizeof paths[0], "%s/%s", world->store, name);
