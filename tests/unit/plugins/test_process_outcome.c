@@ -53,7 +53,7 @@ static void write_document(struct tr_writer *writer, const char *text, uint64_t 
 
 static bool judge(const struct end *end)
 {
-    uint8_t bytes[512];
+    static uint8_t bytes[512];
     bool is_large = false;
     struct tr_writer writer = tr_writer_of(bytes, sizeof bytes);
     tr_write_array(&writer, TRI_PROCESS_RESULT_COUNT);
