@@ -155,7 +155,7 @@ static int run_one(struct tr_context *context, uint32_t number)
     char key[32];
     char folder[128];
     snprintf(key, sizeof key, "bench/%u@0", number);
-    snprintf(folder, sizeof folder, "%s/work/bench/%u@0", store, number);
+    snprintf(folder, sizeof folder, "%s/attempts/bench/%u@0", store, number);
     struct tr_process_run run = {
         .key = tr_text_of(key),
         .argv = written(&writers[0]),
@@ -195,7 +195,7 @@ static int take_over(struct tr_context *context, struct tr_batch *batch,
     }
     if (batch->is_removed) {
         char folder[128];
-        snprintf(folder, sizeof folder, "%s/work/%.*s", store, (int)over.key.size, over.key.data);
+        snprintf(folder, sizeof folder, "%s/attempts/%.*s", store, (int)over.key.size, over.key.data);
         struct tr_folder_remove remove = {.path = tr_text_of(folder)};
         error = tr_tell(context, service, &tr_folder_remove_schema, &remove);
     }

@@ -59,7 +59,7 @@ static int read_json(const char *json)
 {
     struct tr_buffer plan;
     tr_buffer_init(&plan, 0);
-    assert_int_equal(tr_exchange_plan_outputs(&variables, tr_text_of("/work"), &plan), 0);
+    assert_int_equal(tr_exchange_plan_outputs(&variables, tr_text_of("/made"), &plan), 0);
     tr_buffer_cut(&slots, 0);
     problem = (struct tr_exchange_problem){.code = NULL};
     int error = tr_exchange_read(tr_buffer_bytes(&plan), tr_text_of(json), &slots, &problem);
@@ -137,7 +137,7 @@ static void test_order_blanks_and_strangers_do_not_matter(void **state)
     expect_json("{\"a\": 7, \"b\": [], \"c\": null}");
     DECLARE("file");
     assert_int_equal(read_json("{\"a\": \"out.txt\"}"), 0);
-    expect_json("{\"a\": \"/work/out.txt\"}");
+    expect_json("{\"a\": \"/made/out.txt\"}");
 }
 
 /* Headers of lists have one form each: equal values are equal bytes. */

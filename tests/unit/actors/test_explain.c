@@ -77,7 +77,7 @@ static int run_on(struct tr_task_context *task, struct tr_puppet_state *state,
     if (event->kind != TR_TASK_START) {
         return tr_task_is(transition, TR_TASK_PHASE_RUNNING, tr_text_of("step 2 of 5"));
     }
-    int error = tr_task_folder(task, tr_text_of("/store/work/x"));
+    int error = tr_task_folder(task, tr_text_of("/store/attempts/x"));
     error = error != 0 ? error : task_jobs_ask(task, state, JOB_SUBMIT);
     return error != 0 ? error
                       : tr_task_is(transition, TR_TASK_PHASE_QUEUED, tr_text_of("it was sent"));
@@ -102,10 +102,10 @@ static void test_a_plugins_phase_and_an_abort(void **state)
     stand_start(JOB_START("job"));
     assert_string_equal(task_words(),
                         "attempt 0 is queued (it was sent); it was asked for outside, and no "
-                        "answer came yet; it works in /store/work/x");
+                        "answer came yet; it works in /store/attempts/x");
     stand_say(TR_SERVICE_PROCESSES, &tr_outside_told_schema, &(struct tr_outside_told){0});
     assert_string_equal(task_words(),
-                        "attempt 0 is running (step 2 of 5); it works in /store/work/x");
+                        "attempt 0 is running (step 2 of 5); it works in /store/attempts/x");
     stage_advance(&stand.stage, 5000);
     assert_string_equal(task_words(), "waits for the end of what runs outside; then attempt 0 has "
                                       "failed with TimeoutExpired: task execution timeout [5s] "

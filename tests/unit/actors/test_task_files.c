@@ -91,7 +91,7 @@ static int give_files(struct tr_task_context *task, struct tr_puppet_state *stat
     int error = tr_task_inputs_json(task, &json);
     (void)snprintf(seen, sizeof seen, "%.*s", TRI_TEXT(json));
     if (error == 0) {
-        error = tr_task_outputs_json(task, tr_text_of(gives), tr_text_of("/work"), &problem);
+        error = tr_task_outputs_json(task, tr_text_of(gives), tr_text_of("/made"), &problem);
     }
     return error != 0 && error != TR_INVALID ? error : tr_task_succeed(transition);
 }
@@ -113,7 +113,7 @@ static void test_inputs_are_fetched_and_outputs_kept(void **state)
     begin();
     stand_start(&start_doll);
     stand_run(serve);
-    assert_string_equal(asked, "fetch(http://h/x) put(/work/result.txt) put(/work/b) ");
+    assert_string_equal(asked, "fetch(http://h/x) put(/made/result.txt) put(/made/b) ");
     assert_string_equal(seen, "{\"in\": \"/given/a\", \"more\": [\"/fetched/x\", \"/given/b\"]}");
     assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
     assert_string_equal(stand_outputs(), "[\"/store/blobs/result.txt\", [\"/given/a\", "

@@ -26,8 +26,8 @@ static int give(struct tr_task_context *task, struct tr_puppet_state *state,
     struct tr_text problem;
     struct tr_text json;
     if (event->kind == TR_TASK_START) {
-        int error = tr_task_folder(task, tr_text_of("/work"));
-        error = error != 0 ? error : tr_task_log(task, tr_text_of("out"), tr_text_of("/work/out"));
+        int error = tr_task_folder(task, tr_text_of("/made"));
+        error = error != 0 ? error : tr_task_log(task, tr_text_of("out"), tr_text_of("/made/out"));
         error = error != 0 ? error : task_jobs_ask(task, state, JOB_SUBMIT);
         return error != 0 ? error
                           : tr_task_is(transition, TR_TASK_PHASE_QUEUED, tr_text_of("asked for"));
@@ -38,7 +38,7 @@ static int give(struct tr_task_context *task, struct tr_puppet_state *state,
     int error = tr_task_inputs_json(task, &json);
     error = error != 0 ? error
                        : tr_task_outputs_json(task, tr_text_of("{\"out\": \"o\", \"n\": 3}"),
-                                              tr_text_of("/work"), &problem);
+                                              tr_text_of("/made"), &problem);
     return error != 0 ? error : tr_task_succeed(transition);
 }
 
