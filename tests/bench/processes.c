@@ -195,7 +195,8 @@ static int take_over(struct tr_context *context, struct tr_batch *batch,
     }
     if (batch->is_removed) {
         char folder[128];
-        snprintf(folder, sizeof folder, "%s/attempts/%.*s", store, (int)over.key.size, over.key.data);
+        snprintf(folder, sizeof folder, "%s/attempts/%.*s", store, (int)over.key.size,
+                 over.key.data);
         struct tr_folder_remove remove = {.path = tr_text_of(folder)};
         error = tr_tell(context, service, &tr_folder_remove_schema, &remove);
     }

@@ -117,7 +117,7 @@ static void put_nodes(void)
                                  .attempt = 1,
                                  .phase = TR_TASK_PHASE_PERMANENT_FAILURE,
                                  .plugin = tr_text_of("process"),
-                                 .folder = tr_text_of("/work/3"),
+                                 .folder = tr_text_of("/made/3"),
                                  .exit_status = 137,
                                  .failure = TR_FAILURE_USER,
                                  .code = tr_text_of("OOM"),
@@ -230,8 +230,8 @@ static void test_each_view_tells_what_was_recorded(void **state)
     expect(database,
            "SELECT path, element, attempt, phase, plugin, folder, exit_status, failure"
            " FROM attempts ORDER BY path",
-           "list|-|0|succeeded|process|/work/3|137|\n"
-           "squares|3|1|failed|process|/work/3|137|user\n");
+           "list|-|0|succeeded|process|/made/3|137|\n"
+           "squares|3|1|failed|process|/made/3|137|user\n");
     expect(database,
            "SELECT execution_name, path, element, attempt, phase, at, code, message FROM elements"
            " ORDER BY element",
