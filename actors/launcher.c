@@ -242,6 +242,10 @@ static int tell_start(struct launch *launch)
         .plan = has_plan ? graph->plans[request->plan].name : tr_text_of(""),
         .parent = request->parent,
         .cause = request->cause,
+        .launching = request->launching,
+        .launching_node = request->node,
+        .launching_element = request->element,
+        .recovery = request->recovery,
     };
     int error = name.error;
     if (error == 0) {

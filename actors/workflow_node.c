@@ -274,6 +274,7 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
             .path = path,
             .cache_mode = start->cache_mode,
             .inputs = inputs,
+            .recovery = start->recovery,
         };
         error = tr_tell_hinted(flow->context, child, tr_spawned_hint(flow->context),
                                &tr_node_start_schema, &message);

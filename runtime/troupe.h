@@ -274,6 +274,24 @@ struct tr_group_place {
 #define TR_EXCHANGE_EXPLAIN_BYTES 1024
 #define TR_EXCHANGE_CODE_BYTES 64
 
+/* A call that the program answers itself: its message, and how the answer is given. */
+struct tr_inquiry {
+    void *program; /* tr_host_options.program */
+    const char *store_folder;
+    uint16_t type;
+    uint8_t version;
+    struct tr_bytes body;
+    int (*reply)(const struct tr_inquiry *inquiry, const struct tr_schema *schema,
+                 const void *body);
+};
+
+/* Gives the answer, whose views may end when this returns. What packing says. */
+TR_MUST_USE static inline int tr_inquiry_answer(const struct tr_inquiry *inquiry,
+                                                 const struct tr_schema *schema, const void *body)
+{
+    return inquiry->reply(inquiry, schema, body);
+}
+
 /*
  * What the program knows of documents that programs outside write and read, for values that no
  * message carries. Called by the files service's thread, which may wait for disks; they own nothing
@@ -288,6 +306,11 @@ struct tr_exchange {
      */
     int (*read)(struct tr_bytes plan, const char *store_folder, struct tr_text path,
                 struct tr_bytes *slots, char *code, char *explain);
+    /*
+     * Answers a call of an actor to the files service that is none of its own, such as a look into
+     * the history: with one `tr_inquiry_answer`, or an error with words. NULL: there is none.
+     */
+    int (*answer)(const struct tr_inquiry *inquiry, char *explain);
 };
 
 /* How a host is made; zeros are sensible. */

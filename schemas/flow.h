@@ -53,6 +53,10 @@ enum tr_failure_kind {
  * Begins an execution. `graph` is the whole SHA-256; the graph is on the shelf already (and in the
  * store's folder). `workflow` counts in the graph; `plan` too, or is UINT32_MAX. `inputs` has a
  * slot for each input of the workflow. Answered (as an ASK) by `launched`.
+ *
+ * From a launch node it is told, through its root, and `launching` is that node's actor (serial 0:
+ * none): `launched` goes there, and at the end the execution's last word, node_ended for `node` and
+ * `element`. `recovery` is what node_start says.
  */
 #define TR_LAUNCH_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)            \
@@ -62,7 +66,11 @@ enum tr_failure_kind {
     FIELD(any, inputs, 1, TR_REDACTED) \
     FIELD(u8, cache_mode, 1, 0)        \
     FIELD(text, parent, 1, 0)          \
-    FIELD(text, cause, 1, 0)
+    FIELD(text, cause, 1, 0)           \
+    FIELD(ref, launching, 2, 0)        \
+    FIELD(u32, node, 2, 0)             \
+    FIELD(u64, element, 2, 0)          \
+    FIELD(text, recovery, 2, 0)
 
 /* `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. */
 #define TR_LAUNCHED_FIELDS(FIELD, ARRAY) \
@@ -81,7 +89,12 @@ enum tr_failure_kind {
  * node in whose place it runs; for the root `node` is UINT32_MAX. `path` is the address below the
  * execution, "squares" or "w/inner", without the element of its own, which is `element`.
  * `execution` is "PROJECT/DOMAIN/NAME", `number` the number of its group. `plan` (its
- * name), `parent` and `cause` are those of `launch`, for the root alone.
+ * name), `parent`, `cause` and `launching` are those of `launch`, for the root alone:
+ * its last word goes to `launching`, too, about `launching_node` and `launching_element`.
+ *
+ * With `is_dynamic` the graph is one that a task has decided: `workflow` is the one that runs here,
+ * and `node` only a number for the parent. `recovery` names the plan by which this execution takes
+ * results over from an earlier one (a blob's URI); it goes down to all children. Empty: none.
  */
 #define TR_NODE_START_FIELDS(FIELD, ARRAY) \
     FIELD(u64, graph, 1, 0)                \
@@ -95,7 +108,12 @@ enum tr_failure_kind {
     FIELD(any, inputs, 1, TR_REDACTED)     \
     FIELD(text, plan, 1, 0)                \
     FIELD(text, parent, 1, 0)              \
-    FIELD(text, cause, 1, 0)
+    FIELD(text, cause, 1, 0)               \
+    FIELD(ref, launching, 2, 0)            \
+    FIELD(u32, launching_node, 2, 0)       \
+    FIELD(u64, launching_element, 2, 0)    \
+    FIELD(bool, is_dynamic, 2, 0)          \
+    FIELD(text, recovery, 2, 0)
 
 /*
  * A child's last message. `phase` is an end of a node (enum tr_node_phase); `outputs` has a slot
@@ -136,6 +154,59 @@ enum tr_failure_kind {
     FIELD(u8, phase, 1, 0)                 \
     FIELD(text, cause, 1, 0)               \
     FIELD(bool, is_hard, 1, 0) /* no grace for what runs outside */
+
+/*
+ * Lets nothing new begin below, or lets it begin again; goes down to all children that live. To the
+ * root it is what `troupe pause` and `troupe resume` say; asked, it answers with the same message.
+ */
+#define TR_NODE_PAUSE_FIELDS(FIELD, ARRAY) \
+    FIELD(bool, is_paused, 1, 0)           \
+    FIELD(text, cause, 1, 0)
+
+/*
+ * Signals: what people answer to gates. An execution has one actor for them, a child of its root,
+ * which is born when the first gate waits or the first value comes, and keeps both: values by id,
+ * the last one counts, and who waits. All of this is told to the root, which hands it on.
+ *
+ *     gate (its workflow)       root             signals              a person
+ *     signal_wait           ->        ->
+ *                                                         <-          send_signal (asked)
+ *                                                         ->          signal_sent
+ *                           <-  signal_given
+ *     signal_stop           ->        ->             (it does not wait any more)
+ *
+ * `gate` is the workflow's actor; with `node` and its `path` it names the gate.
+ */
+#define TR_SIGNAL_WAIT_FIELDS(FIELD, ARRAY) \
+    FIELD(ref, gate, 1, 0)                  \
+    FIELD(u32, node, 1, 0)                  \
+    FIELD(text, id, 1, 0)                   \
+    FIELD(text, path, 1, 0)
+
+#define TR_SIGNAL_STOP_FIELDS(FIELD, ARRAY) \
+    FIELD(ref, gate, 1, 0)                  \
+    FIELD(u32, node, 1, 0)                  \
+    FIELD(text, id, 1, 0)
+
+/* `value` is a packed literal: of an approval a bool. `path` is empty, or the one gate meant. */
+#define TR_SEND_SIGNAL_FIELDS(FIELD, ARRAY) \
+    FIELD(text, id, 1, 0)                   \
+    FIELD(text, path, 1, 0)                 \
+    FIELD(any, value, 1, TR_REDACTED)       \
+    FIELD(text, by, 1, 0)                   \
+    FIELD(text, message, 1, 0)
+
+/* It is kept, and `gates` that waited have been told. */
+#define TR_SIGNAL_SENT_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)                 \
+    FIELD(u64, gates, 1, 0)                 \
+    FIELD(text, message, 1, 0)
+
+#define TR_SIGNAL_GIVEN_FIELDS(FIELD, ARRAY) \
+    FIELD(u32, node, 1, 0)                   \
+    FIELD(any, value, 1, TR_REDACTED)        \
+    FIELD(text, by, 1, 0)                    \
+    FIELD(text, message, 1, 0)
 
 /*
  * Asks the resource manager for a token: `slots` of the namespace's quota, and what has to be free
@@ -207,10 +278,10 @@ enum tr_failure_kind {
     FIELD(u64, executions, 1, 0)
 
 #define TR_FLOW_SCHEMAS(S)                                                           \
-    S(launch, 400, TR_MESSAGE, 1, TR_DURABLE, TR_LAUNCH_FIELDS)                      \
+    S(launch, 400, TR_MESSAGE, 2, TR_DURABLE, TR_LAUNCH_FIELDS)                      \
     S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                 \
     S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)   \
-    S(node_start, 403, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_START_FIELDS)              \
+    S(node_start, 403, TR_MESSAGE, 2, TR_DURABLE, TR_NODE_START_FIELDS)              \
     S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)             \
     S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                \
     S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)             \
@@ -225,7 +296,13 @@ enum tr_failure_kind {
     S(service_more, 418, TR_MESSAGE, 1, TR_DURABLE, TR_SERVICE_MORE_FIELDS)          \
     S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)        \
     S(cache_owner, 415, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_OWNER_FIELDS)           \
-    S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)
+    S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)       \
+    S(node_pause, 430, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_PAUSE_FIELDS)             \
+    S(signal_wait, 431, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_WAIT_FIELDS)            \
+    S(signal_stop, 432, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_STOP_FIELDS)            \
+    S(send_signal, 433, TR_MESSAGE, 1, TR_DURABLE, TR_SEND_SIGNAL_FIELDS)            \
+    S(signal_sent, 434, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_SENT_FIELDS)           \
+    S(signal_given, 435, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_GIVEN_FIELDS)
 
 TR_FLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -20,6 +20,7 @@ struct tri_files_service {
     struct tri_buffer bytes; /* of what is being read */
     const char *folder;
     const struct tr_exchange *exchange;
+    void *program;
 };
 
 /* A call, as its handler gets it. */
@@ -206,6 +207,44 @@ static int take_values(struct tri_files_service *service, const struct call *cal
     return 0;
 }
 
+/* What the program is asked, and by whom. */
+struct inquiry {
+    struct tr_inquiry told;
+    struct tri_files_service *service;
+    const struct call *call;
+};
+
+static int answer_inquiry(const struct tr_inquiry *told, const struct tr_schema *schema,
+                           const void *body)
+{
+    const struct inquiry *inquiry = (const struct inquiry *)told;
+    return tri_service_reply(&inquiry->service->base, &inquiry->call->caller, schema, body);
+}
+
+/* What no call of this service is. */
+static void take_inquiry(struct tri_files_service *service, const struct call *call, uint16_t type)
+{
+    char explain[TR_EXCHANGE_EXPLAIN_BYTES] = "";
+    struct inquiry inquiry = {
+        .told = {.program = service->program,
+                 .store_folder = service->folder,
+                 .type = type,
+                 .version = call->version,
+                 .body = call->body,
+                 .reply = answer_inquiry},
+        .service = service,
+        .call = call,
+    };
+    bool is_known = service->exchange != NULL && service->exchange->answer != NULL;
+    int error = is_known ? service->exchange->answer(&inquiry.told, explain) : TR_UNKNOWN_TYPE;
+    if (error == TR_UNKNOWN_TYPE || error == TR_MALFORMED) {
+        tri_service_refuse(&service->base, &call->caller, error);
+    } else if (error != 0) {
+        fail_with(service, call, error,
+                  tr_text_of(explain[0] != '\0' ? explain : tr_error_text(error)));
+    }
+}
+
 static int take_get(struct tri_files_service *service, const struct call *call)
 {
     struct tr_document_get get;
@@ -268,7 +307,7 @@ static void take_call(struct tri_files_service *service, const uint8_t *envelope
             return;
         }
     }
-    tri_service_refuse(&service->base, &call.caller, TR_UNKNOWN_TYPE);
+    take_inquiry(service, &call, tr_envelope_get(envelope, 16, type));
 }
 
 static void take_frame(struct tri_files_service *service, const struct tri_frame *frame)
@@ -353,6 +392,7 @@ int tri_files_service_start(const struct tri_files_service_options *options,
                      TR_SERVICE_FILES);
     service->folder = options->folder;
     service->exchange = options->exchange;
+    service->program = options->program;
     int error = tri_blobs_open(options->folder, &service->base.is_stopping, &service->blobs);
     if (error == 0) {
         error = tri_fetches_new(service->blobs, &service->fetches);

@@ -2,7 +2,8 @@
  * The files service: the blob store and documents, for actors (TR_SERVICE_FILES). schemas/files.h
  * has the messages. One thread does what is asked in its order; while it copies a large file the
  * others wait. Only downloads (blob_fetch of http and https) go on beside it. What cannot be done
- * is answered by blob_failed, with words for people.
+ * is answered by blob_failed, with words for people; and what is no call of its own is the
+ * program's to answer (tr_exchange).
  */
 #ifndef TR_RUNTIME_HOST_FILES_SERVICE_H
 #define TR_RUNTIME_HOST_FILES_SERVICE_H
@@ -17,7 +18,8 @@ struct tri_files_service_options {
     uint32_t worker_count;
     uint32_t host_epoch;
     const char *folder;                 /* of the store; it and what follows outlive the service */
-    const struct tr_exchange *exchange; /* NULL: large documents are refused */
+    const struct tr_exchange *exchange; /* NULL: large documents and inquiries are refused */
+    void *program;                      /* that inquiries are handed */
 };
 
 /* Starts it. TR_MEMORY, TR_SYSTEM, and the errors of tri_blobs_open. */

@@ -379,6 +379,7 @@ static int start_services(struct tr_host *host)
             .host_epoch = shared->host_epoch,
             .folder = host->folder,
             .exchange = host->exchange,
+            .program = shared->program,
         };
         error = tri_files_service_start(&options, &host->files);
     }

@@ -93,6 +93,27 @@ static int actor_handle(struct tr_context *context, void *state, const struct tr
     return error != 0 ? error : tr_stop(context);
 }
 
+/* The program's own answers: it knows the size of blob reads, and no digest. */
+static int answer(const struct tr_inquiry *inquiry, char *explain)
+{
+    struct tr_files_wish wish;
+    if (inquiry->type != tr_files_wish_schema.id) {
+        return TR_UNKNOWN_TYPE;
+    }
+    int error = tr_files_wish_unpack(inquiry->body, inquiry->version, &wish);
+    if (error != 0) {
+        return error;
+    }
+    if (inquiry->program != &seen || inquiry->store_folder == NULL || wish.type == 0) {
+        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "nobody asks for nothing");
+        return TR_INVALID;
+    }
+    struct tr_blob_bytes bytes = {.bytes = {(const uint8_t *)"known", 5}, .total = wish.type};
+    return tr_inquiry_answer(inquiry, &tr_blob_bytes_schema, &bytes);
+}
+
+static const struct tr_exchange exchange = {.answer = answer};
+
 static const struct tr_behaviour actor_behaviour = {
     .name = "files", .id = 2301, .state = &tr_files_actor_schema, .handle = actor_handle};
 
@@ -112,7 +133,9 @@ static int setup(void **state)
                                       .folder = world.folder,
                                       .behaviours = behaviours,
                                       .behaviour_count = 1,
-                                      .has_files = true};
+                                      .has_files = true,
+                                      .exchange = &exchange,
+                                      .program = &seen};
     assert_int_equal(tr_host_new(&options, NULL, &world.host), 0);
     assert_int_equal(tr_host_start(world.host), 0);
     *state = &world;
@@ -249,12 +272,29 @@ static void what_the_web_has_is_fetched(void **state)
     assert_int_equal(seen.error, TR_SYSTEM);
 }
 
+static void what_no_call_of_its_own_is_the_program_answers(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(say(world, &tr_files_wish_schema, &(struct tr_files_wish){.type = 7}),
+                     tr_blob_bytes_schema.id);
+    assert_int_equal(seen.total, 7);
+    assert_int_equal(say(world, &tr_files_wish_schema, &(struct tr_files_wish){.type = 0}),
+                     tr_blob_failed_schema.id);
+    assert_int_equal(seen.error, TR_INVALID);
+    assert_string_equal(seen.message, "nobody asks for nothing");
+    assert_int_equal(say(world, &tr_blob_stored_schema, &(struct tr_blob_stored){.size = 1}),
+                     tr_ask_failed_schema.id);
+    assert_int_equal(seen.error, TR_UNKNOWN_TYPE);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_value_goes_in_and_comes_out, setup, teardown),
         cmocka_unit_test_setup_teardown(a_document_goes_in_and_comes_out, setup, teardown),
         cmocka_unit_test_setup_teardown(what_fails_has_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_no_call_of_its_own_is_the_program_answers, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(what_the_web_has_is_fetched, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
