@@ -143,9 +143,6 @@ struct sim_seen {
 
 extern struct sim_seen sim_engine_seen;
 
-/* The execution that PROJECT/DOMAIN/NAME names, or NULL. */
-struct sim_execution *sim_execution_find(struct sim_stage *stage, struct tr_text address);
-
 /* What becomes of an attempt: enum sim_job_status. */
 uint8_t sim_outcome(const struct sim_stage *stage, const struct sim_execution *execution,
                     const struct tr_task *task, struct tr_bytes inputs, struct tr_text path,

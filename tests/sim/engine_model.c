@@ -106,7 +106,7 @@ static struct result run_gate(struct sim_flow *flow, const struct tr_node *node,
     struct result result = {.phase = TR_NODE_PHASE_SUCCEEDED, .output_count = node->outputs.count};
     if (node->kind == TR_NODE_APPROVE &&
         !sim_approves(model->stage, model->execution, node->signal_id)) {
-        return failed("Rejected");
+        return failed("ReceivedRejectSignal");
     }
     result.outputs = tr_arena_array(&model->arena, node->outputs.count, sizeof(struct tr_bytes));
     TR_ASSERT(result.outputs != NULL);

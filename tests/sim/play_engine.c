@@ -167,18 +167,6 @@ void sim_bytes_set(struct sim_bytes *bytes, const void *data, size_t size)
     }
 }
 
-struct sim_execution *sim_execution_find(struct sim_stage *stage, struct tr_text address)
-{
-    for (uint32_t i = 0; i < stage->execution_count; i++) {
-        struct tr_text name = tr_text_of(stage->executions[i].name);
-        if (address.size > name.size && address.data[address.size - name.size - 1] == '/' &&
-            memcmp(address.data + address.size - name.size, name.data, name.size) == 0) {
-            return &stage->executions[i];
-        }
-    }
-    return NULL;
-}
-
 /* ---------------------------------------------------------------------------------- outcomes */
 
 static uint64_t digest_text(uint64_t digest, struct tr_text text)
