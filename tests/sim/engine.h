@@ -100,6 +100,7 @@ struct sim_stage {
     bool has_timing;                /* its graphs have timeouts */
     bool has_gates;                 /* and gates */
     bool has_launches;              /* and launch plans */
+    bool has_pauses;                /* people pause executions */
     bool has_client[SIM_HOSTS_MAX]; /* it was born, and that is committed */
     struct sim_backend *backend;
     struct sim_documents *documents;

@@ -11,9 +11,14 @@
 
 SIM_CLIENT_SCHEMAS(TR_SCHEMA_DEFINE)
 
-/* Timers: the launch of an execution, its abort, and each answer to its gates, said twice. */
+/*
+ * Timers: the launch of an execution, its abort, its pause and the end of that, and each answer to
+ * its gates, said twice.
+ */
 #define TIMER_LAUNCH 100
 #define TIMER_ABORT 200
+#define TIMER_PAUSE 220
+#define TIMER_RESUME 240
 #define TIMER_ANSWER 300
 #define ANSWERS_EACH (2 * FLOW_RANDOM_GATES)
 
@@ -106,6 +111,9 @@ static int hear_launched(struct tr_context *context, struct tr_sim_client *state
         error = tr_timer_start(context, TIMER_ANSWER + index * ANSWERS_EACH + i,
                                tr_random(context) % 400);
     }
+    if (error == 0 && stage_now()->has_pauses) {
+        error = tr_timer_start(context, TIMER_PAUSE + index, tr_random(context) % 300);
+    }
     if (error == 0 && execution->is_aborted) {
         error = tr_timer_start(context, TIMER_ABORT + index, execution->abort_after_ms);
     }
@@ -140,6 +148,18 @@ static int answer(struct tr_context *context, const struct table *table, uint32_
     return error;
 }
 
+/* Nothing more begins for a while. */
+static int pause(struct tr_context *context, const struct table *table, uint32_t index,
+                 bool is_paused)
+{
+    struct tr_node_pause wish = {.is_paused = is_paused, .cause = tr_text_of("simulated")};
+    int error = tr_ask(context, table->executions[index], &tr_node_pause_schema, &wish, 0, NULL);
+    if (error != 0 || !is_paused) {
+        return error;
+    }
+    return tr_timer_start(context, TIMER_RESUME + index, 1 + tr_random(context) % 300);
+}
+
 static int hear_timer(struct tr_context *context, struct tr_sim_client *state, struct table *table,
                       const struct tr_message *message)
 {
@@ -150,6 +170,12 @@ static int hear_timer(struct tr_context *context, struct tr_sim_client *state, s
     }
     if (timer.id >= TIMER_ANSWER) {
         return answer(context, table, (uint32_t)(timer.id - TIMER_ANSWER));
+    }
+    if (timer.id >= TIMER_RESUME) {
+        return pause(context, table, (uint32_t)(timer.id - TIMER_RESUME), false);
+    }
+    if (timer.id >= TIMER_PAUSE) {
+        return pause(context, table, (uint32_t)(timer.id - TIMER_PAUSE), true);
     }
     uint32_t index = (uint32_t)(timer.id - TIMER_ABORT);
     struct tr_node_abort abort = {
@@ -193,6 +219,7 @@ static int handle(struct tr_context *context, void *own, const struct tr_message
     } else if (sim_is_signal(message, &tr_down_schema)) {
         error = hear_down(context, state, &table, message);
     } else if (tr_message_is(message, &tr_signal_sent_schema) ||
+               tr_message_is(message, &tr_node_pause_schema) ||
                sim_is_signal(message, &tr_ask_failed_schema)) {
         return 0; /* the execution has ended before */
     } else {

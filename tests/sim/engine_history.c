@@ -176,6 +176,21 @@ struct sim_execution *sim_history_whose(const struct sim_history *history, uint3
     return NULL;
 }
 
+struct sim_execution *sim_history_named(const struct sim_history *history, uint32_t host,
+                                        struct tr_text address)
+{
+    for (uint32_t i = 0; i < history->stage->execution_count; i++) {
+        struct sim_execution *execution = &history->stage->executions[i];
+        struct tr_text name = tr_text_of(execution->name);
+        if (execution->host == host && address.size > name.size &&
+            address.data[address.size - name.size - 1] == '/' &&
+            memcmp(address.data + address.size - name.size, name.data, name.size) == 0) {
+            return execution;
+        }
+    }
+    return NULL;
+}
+
 static struct sim_entry_of *entry_of(struct sim_history *history, uint32_t host, uint64_t number,
                                      struct tr_text path, uint64_t element)
 {
