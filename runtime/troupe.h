@@ -287,7 +287,7 @@ struct tr_inquiry {
 
 /* Gives the answer, whose views may end when this returns. What packing says. */
 TR_MUST_USE static inline int tr_inquiry_answer(const struct tr_inquiry *inquiry,
-                                                 const struct tr_schema *schema, const void *body)
+                                                const struct tr_schema *schema, const void *body)
 {
     return inquiry->reply(inquiry, schema, body);
 }
