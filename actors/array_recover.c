@@ -41,6 +41,7 @@ int tri_array_ask(struct tri_array *array)
             .path = head.path,
             .first = state->next,
             .count = left < in_block ? left : in_block,
+            .outputs = array->target->outputs.count,
         };
         error = tri_array_call(array, &tr_recover_elements_schema, &question);
     }

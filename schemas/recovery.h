@@ -45,12 +45,13 @@ enum tr_recovery_way {
     FIELD(text, from, 1, 0)                     \
     FIELD(any, nodes, 1, TR_REDACTED)
 
-/* Elements from `first` on, `count` of them, of the array at `path`. */
+/* Elements from `first` on, `count` of them, of the array at `path`; each gives `outputs` values. */
 #define TR_RECOVER_ELEMENTS_FIELDS(FIELD, ARRAY) \
     FIELD(text, recovery, 1, 0)                  \
     FIELD(text, path, 1, 0)                      \
     FIELD(u64, first, 1, 0)                      \
-    FIELD(u32, count, 1, 0)
+    FIELD(u32, count, 1, 0)                      \
+    FIELD(u32, outputs, 1, 0)
 
 /*
  * What is known of the first `count` of them: `elements` is a list of [element, slots] of those
