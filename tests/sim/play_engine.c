@@ -120,7 +120,7 @@ static void begin(struct sim_world *world)
     world->own = stage;
     stage->world = world;
     stage->has_timing = sim_below(&random, 5) == 0;
-    stage->has_gates = false;
+    stage->has_gates = sim_below(&random, 3) == 0;
     stage->has_launches = false; /* world->plan.durability != TR_DURABILITY_NONE */
     stage->quota = (uint32_t)(sim_below(&random, 3) == 0 ? sim_between(&random, 1, 4) : 1000);
     draw_rates(&stage->rates, &random);
