@@ -7,6 +7,8 @@
  *     submit           submitted
  *     follow           [following, about twice a second] answered, when the execution has ended
  *     stop_execution   answered
+ *     pause_execution  answered
+ *     send_answer      answer_sent
  *     list_actors      [actor_row] answered
  *     list_metrics     [metric_row] answered
  *     open_tap         [tap_row] answered
@@ -62,6 +64,28 @@
     FIELD(u64, execution, 1, 0)                \
     FIELD(text, cause, 1, 0)                   \
     FIELD(bool, is_hard, 1, 0)
+
+/* Lets nothing new begin in an execution, or lets it go on; acknowledged when it is kept. */
+#define TR_PAUSE_EXECUTION_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)                 \
+    FIELD(bool, is_paused, 1, 0)                \
+    FIELD(text, cause, 1, 0)
+
+/*
+ * Answers the gates of an execution: all of an id, or the one at `path`. `value` is a packed
+ * literal, of an approval a bool; `by` says who it is from. `gates` have been waiting for it.
+ */
+#define TR_SEND_ANSWER_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)             \
+    FIELD(text, id, 1, 0)                   \
+    FIELD(text, path, 1, 0)                 \
+    FIELD(any, value, 1, TR_REDACTED)       \
+    FIELD(text, by, 1, 0)                   \
+    FIELD(text, message, 1, 0)
+#define TR_ANSWER_SENT_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)                 \
+    FIELD(text, message, 1, 0)              \
+    FIELD(u64, gates, 1, 0)
 
 /* Which actors live: addresses that match `pattern`, of each worker at most `limit`. */
 #define TR_LIST_ACTORS_FIELDS(FIELD, ARRAY) \
@@ -119,7 +143,10 @@
     S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)             \
     S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)               \
     S(open_recording, 516, TR_MESSAGE, 1, TR_HINT, TR_OPEN_RECORDING_FIELDS) \
-    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)
+    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)   \
+    S(send_answer, 518, TR_MESSAGE, 1, TR_HINT, TR_SEND_ANSWER_FIELDS)       \
+    S(answer_sent, 519, TR_MESSAGE, 1, TR_HINT, TR_ANSWER_SENT_FIELDS)       \
+    S(pause_execution, 520, TR_MESSAGE, 1, TR_HINT, TR_PAUSE_EXECUTION_FIELDS)
 
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
