@@ -12,6 +12,7 @@
 #include "schemas/flow.h"
 #include "schemas/history.h"
 #include "schemas/http.h"
+#include "schemas/inquiry.h"
 #include "schemas/process.h"
 #include "schemas/recording.h"
 #include "schemas/request.h"
@@ -30,6 +31,7 @@
     L(process, TR_PROCESS_SCHEMAS)               \
     L(http, TR_HTTP_SCHEMAS)                     \
     L(files, TR_FILES_SCHEMAS)                   \
+    L(inquiry, TR_INQUIRY_SCHEMAS)               \
     L(tap, TR_TAP_SCHEMAS)                       \
     L(recording, TR_RECORDING_SCHEMAS)           \
     L(flow, TR_FLOW_SCHEMAS)                     \
