@@ -56,7 +56,7 @@ static int hub_word(struct tr_context *context, struct tr_hub *hub,
     }
     struct tr_node_start start;
     struct tr_spawn_options options = {.name = tr_text_of("map")};
-    error = tr_node_start_unpack(word.start, 1, &start);
+    error = tr_node_start_unpack(word.start, tr_node_start_schema.version, &start);
     error = error != 0 ? error : tr_spawn(context, &tr_array_behaviour, &options, &hub->array);
     array_stand.array = hub->array;
     return error != 0 ? error : tr_tell(context, hub->array, &tr_node_start_schema, &start);
