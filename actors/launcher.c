@@ -21,7 +21,7 @@
 struct known {
     struct tr_ref execution;
     uint64_t graph;
-    struct tr_ref launching; /* the launch node that waits for its end; serial 0: none */
+    uint64_t launching; /* serial of the launch node that waits for its end; 0: none */
 };
 
 /* A launch on its way: what stands in its way is told, not failed. */
@@ -220,11 +220,11 @@ static bool check_new(struct launch *launch, int *error)
         *error = 0;
         return true;
     }
-    struct tr_key launching = launch->request.launching.key;
+    uint64_t launching = launch->request.launching.key.serial;
     if (*error == 0) {
         struct known known = known_of(value);
         launch->answer.execution = known.execution;
-        if (!tr_key_is_none(launching) && tr_key_equal(known.launching.key, launching)) {
+        if (launching != 0 && known.launching == launching) {
             return false;
         }
     }
@@ -280,7 +280,7 @@ static int keep_name(struct launch *launch)
     memset(&known, 0, sizeof known); /* padding reaches the disk */
     known.execution = launch->answer.execution;
     known.graph = launch->number;
-    known.launching = launch->request.launching;
+    known.launching = launch->request.launching.key.serial;
     struct tr_bytes value = {.data = (const uint8_t *)&known, .size = sizeof known};
     int error = tr_index_put(launch->context, &names, bytes_of(launch->request.name), value);
     keep_names(launch->state, &names);
