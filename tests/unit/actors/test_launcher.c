@@ -199,8 +199,8 @@ static void test_graphs_are_held_again_after_a_start(void **state)
     (void)state;
     struct flow *flow = flow_new(definition);
     static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
-    struct tri_shelf_place *place =
-        &flow->engine->shelf.places[flow->graph_number % TR_SHELF_GRAPHS_MAX];
+    struct tr_shelf *shelf = &flow->engine->shelf;
+    struct tri_shelf_place *place = &shelf->places[flow->graph_number % TR_SHELF_GRAPHS_MAX];
     flow_obey(flow, rules);
     assert_int_equal(flow_hold(flow, flow->graph_number), 0);
     assert_false(place->is_launchers);
