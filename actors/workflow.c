@@ -253,6 +253,7 @@ static int start_workflow(struct tr_context *context, struct tr_workflow_state *
     }
     error = keep_start(&flow, &start);
     error = error != 0 ? error : record_start(&flow, &start);
+    error = error != 0 ? error : tri_tell_launched(&flow, &start);
     error = error != 0 ? error : start_timer(&flow, TRI_TIMER_TIMEOUT, flow.workflow->timeout_ns);
     error = error != 0 ? error : start_timer(&flow, TRI_TIMER_DEADLINE, deadline_ns);
     error = error != 0 ? error : go_on(&flow);
@@ -322,6 +323,9 @@ static int dispatch(struct tri_flow *flow, const struct tr_message *message)
     }
     if (tr_message_is(message, &tr_node_news_schema)) {
         return handle_news(flow, message);
+    }
+    if (tr_message_is(message, &tr_launch_schema)) {
+        return tri_pass_launch(flow, message);
     }
     if (tr_message_is(message, &tr_node_abort_schema)) {
         return handle_abort(flow, message);

@@ -112,6 +112,16 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
     return error;
 }
 
+/* Others have to say something to it: its root, the launcher, or what it has launched. */
+static int explain_launch(struct explaining *explaining, const struct tr_waiter *waiter,
+                          struct tr_buffer *text, bool *has_event)
+{
+    struct tr_waiting_pages own = tr_waiting_pages(&explaining->waiting, waiter->key);
+    struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
+    *has_event = true;
+    return tr_explain_launch(waiter->state, &pages, explaining->graph, text);
+}
+
 static int explain_behaviour(struct explaining *explaining, const struct tr_waiter *waiter,
                              struct tr_buffer *text, bool *has_event)
 {
@@ -130,6 +140,9 @@ static int explain_behaviour(struct explaining *explaining, const struct tr_wait
     if (graph == NULL) {
         tr_buffer_add_string(text, "its definition cannot be read");
         return 0;
+    }
+    if (waiter->behaviour == tr_launch_behaviour.id) {
+        return explain_launch(explaining, waiter, text, has_event);
     }
     if (waiter->behaviour == tr_array_behaviour.id) {
         return tr_explain_array(waiter->state, graph, text);
