@@ -108,6 +108,12 @@ static inline bool tri_is_element(const struct tri_flow *flow)
     return flow->state->element != TR_ELEMENT_NONE;
 }
 
+/* Whether it records itself: an element's history is its array's, a decided graph's its task's. */
+static inline bool tri_has_history(const struct tri_flow *flow)
+{
+    return !tri_is_element(flow) && !flow->state->is_dynamic;
+}
+
 /* ------------------------------------------------------ workflow_table.c */
 
 /* The row of a node to look at; the view lives until the row is changed. */

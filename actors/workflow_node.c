@@ -346,7 +346,7 @@ static int begin_later(struct tri_flow *flow, uint32_t node)
 static int (*const beginnings[])(struct tri_flow *flow, uint32_t node) = {
     [TR_NODE_START] = begin_later,   [TR_NODE_END] = begin_end,
     [TR_NODE_TASK] = begin_task,     [TR_NODE_WORKFLOW] = begin_workflow,
-    [TR_NODE_LAUNCH] = begin_later,  [TR_NODE_DYNAMIC] = begin_later,
+    [TR_NODE_LAUNCH] = begin_later,  [TR_NODE_DYNAMIC] = begin_task,
     [TR_NODE_MAP] = begin_map,       [TR_NODE_BRANCH] = tri_branch_begin,
     [TR_NODE_APPROVE] = begin_later, [TR_NODE_SIGNAL] = begin_later,
     [TR_NODE_SLEEP] = begin_later,

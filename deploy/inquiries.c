@@ -5,6 +5,7 @@
 #include "deploy/inquiries.h"
 
 #include "actors/engine.h"
+#include "deploy/decide.h"
 #include "schemas/inquiry.h"
 
 /* An actor does not need the graph that it has asked for any more. */
@@ -26,6 +27,7 @@ static const struct {
     const struct tr_schema *schema;
     int (*answer)(const struct tr_inquiry *inquiry, char *explain);
 } rows[] = {
+    {&tr_graph_make_schema, tr_decide_graph},
     {&tr_graph_drop_schema, drop_graph},
 };
 

@@ -52,11 +52,12 @@
     FIELD(bool, is_hard, 1, 0)                                                  \
     FIELD(bool, is_going_on, 1, 0) /* a workflow_next is on its way */          \
     FIELD(bool, has_told_news, 1, 0)                                            \
-    FIELD(bool, runs_on_failure, 1, 0)
+    FIELD(bool, runs_on_failure, 1, 0)                                          \
+    FIELD(bool, is_dynamic, 2, 0) /* a task has decided it: that is the node */
 
 #define TR_STATE_WORKFLOW_SCHEMAS(S)                                 \
     S(launcher_state, 100, TR_STATE, 1, 0, TR_LAUNCHER_STATE_FIELDS) \
-    S(workflow_state, 101, TR_STATE, 1, 0, TR_WORKFLOW_STATE_FIELDS)
+    S(workflow_state, 101, TR_STATE, 2, 0, TR_WORKFLOW_STATE_FIELDS)
 
 TR_STATE_WORKFLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
