@@ -25,7 +25,7 @@ struct explaining {
     const struct tr_explain_request *request;
     struct tr_document document;
     bool has_document;
-    const struct tr_graph *graph;
+    struct tr_account *account; /* for graphs alone */
     struct tr_waiting waiting;
     struct tr_text path;     /* of the workflow whose nodes are being shown */
     uint64_t element;        /* and its own, if it is one */
@@ -112,10 +112,19 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
     return error;
 }
 
+/* The graph in which an array or a workflow runs; NULL: it cannot be read. */
+static const struct tr_graph *graph_of(struct explaining *explaining,
+                                       const struct tr_waiter *waiter)
+{
+    uint64_t number = waiter->behaviour == tr_array_behaviour.id
+                          ? ((const struct tr_array_state *)waiter->state)->graph
+                          : ((const struct tr_workflow_state *)waiter->state)->graph;
+    return tr_account_graph(explaining->account, number);
+}
+
 static int explain_behaviour(struct explaining *explaining, const struct tr_waiter *waiter,
                              struct tr_buffer *text, bool *has_event)
 {
-    const struct tr_graph *graph = explaining->graph;
     if (waiter->state == NULL) {
         tr_buffer_add_string(text, "its state cannot be read by this program");
         return 0;
@@ -123,6 +132,7 @@ static int explain_behaviour(struct explaining *explaining, const struct tr_wait
     if (waiter->behaviour == tr_task_behaviour.id) {
         return explain_task(explaining, waiter, text, has_event);
     }
+    const struct tr_graph *graph = graph_of(explaining, waiter);
     if (graph == NULL) {
         tr_buffer_add_string(text, "its definition cannot be read");
         return 0;
@@ -248,13 +258,17 @@ static int show_nodes(struct explaining *explaining, const struct tr_waiter *wai
     struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
     uint32_t behind = 0;
     if (waiter->behaviour != tr_workflow_behaviour.id || state == NULL ||
-        explaining->graph == NULL || state->stage != TRI_STAGE_GRAPH) {
+        state->stage != TRI_STAGE_GRAPH) {
+        return 0;
+    }
+    const struct tr_graph *graph = graph_of(explaining, waiter);
+    if (graph == NULL) {
         return 0;
     }
     explaining->path = waiter->path;
     explaining->element = waiter->element;
     explaining->shown = 0;
-    int error = tr_explain_nodes(state, &pages, explaining->graph, show_node, explaining, &behind);
+    int error = tr_explain_nodes(state, &pages, graph, show_node, explaining, &behind);
     if (error == 0 && behind > 0 && is_meant(explaining, waiter->path, waiter->element)) {
         char words[64];
         int size = snprintf(words, sizeof words, "%u more %s behind these", behind,
@@ -425,14 +439,14 @@ static int write_document(struct explaining *explaining)
 
 int tr_explain_write(const struct tr_explain_request *request)
 {
-    struct tr_account account; /* for the graph alone */
+    struct tr_account account;
     struct explaining explaining = {
         .request = request,
         .has_document = request->output == TR_OUTPUT_JSON || request->output == TR_OUTPUT_YAML,
     };
-    int error = tr_account_open(request->folder, request->execution, &account);
+    int error = tr_account_open(request->reader, request->folder, request->execution, &account);
     if (error == 0) {
-        explaining.graph = account.graph;
+        explaining.account = &account;
         error =
             tr_waiting_read(request->reader, request->execution->execution, &explaining.waiting);
     }

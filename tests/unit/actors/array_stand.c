@@ -187,7 +187,9 @@ static int child_handle(struct tr_context *context, void *state, const struct tr
     struct tr_node_start start;
     tr_buffer_init(&buffer, 0);
     int error = tri_stretch_get(context, 0, 0, child->start_bytes, &buffer);
-    error = error != 0 ? error : tr_node_start_unpack(tr_buffer_bytes(&buffer), 1, &start);
+    error = error != 0 ? error
+                       : tr_node_start_unpack(tr_buffer_bytes(&buffer),
+                                              tr_node_start_schema.version, &start);
     if (error == 0 && is_abort) {
         struct tr_node_abort abort;
         error = tr_message_read(message, node_abort, &abort);
