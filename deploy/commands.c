@@ -13,6 +13,8 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_explain,
     &tr_command_resume,
     &tr_command_abort,
+    &tr_command_serve,
+    &tr_command_submit,
     &tr_command_actors,
     &tr_command_tap,
     &tr_command_metrics,

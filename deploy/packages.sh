@@ -20,6 +20,8 @@ packages_to_build=(
     "libjansson-dev|reads JSON"
     "libyaml-dev|reads YAML"
     "libsqlite3-dev|the embedded store"
+    "libglib2.0-dev|knows the clocks of time zones"
+    "tzdata|the time zones themselves"
 )
 
 packages_to_test=(
