@@ -2,10 +2,11 @@
 """Dynamic tasks with real processes: what they decide runs, and what is wrong with it is said."""
 
 import json
+import re
 import signal
 import unittest
 
-from program import ProgramTest
+from program import ROOT, ProgramTest
 
 # Each task copies the document of its name; squares and naps are plain tasks.
 FLOW = """
@@ -59,6 +60,21 @@ workflows:
   optional:
     nodes: {d: {dynamic: plan, with: {size: 1}, optional: true}}
     outputs: {sum: $d.sum}
+"""
+
+# Where the documents of examples/README.md are written.
+REFERENCE = """
+troupe: 1
+tasks:
+  decides:
+    inputs: {a: int}
+    outputs: {b: int}
+    run: [sh, -c, 'cp "$TROUPE_FOLDER/plan.json" "$TROUPE_OUTPUTS"']
+  one: {type: echo, inputs: {a: int}, outputs: {b: int}}
+workflows:
+  main:
+    nodes: {n: {dynamic: decides, with: {a: 3}}}
+    outputs: {b: $n.b}
 """
 
 SQUARE = {"nodes": {"s": {"task": "square", "with": {"a": "$size"}}}, "outputs": {"sum": "$s.b"}}
@@ -161,6 +177,19 @@ class DynamicTest(ProgramTest):
             "outputs:3:41: plan.y: 'one' is no value of type int; write a whole number of at most "
             "64 bits [MismatchingTypes]")
         self.assertEqual(self.run_flow("optional")["outputs"], {"sum": None})
+
+    def test_the_documents_of_the_reference(self):
+        text = (ROOT / "examples/README.md").read_text()
+        blocks = re.findall(r"```json document\n(.*?)```\n(?:```text\n(.*?)```\n)?", text, re.S)
+        self.assertGreater(len(blocks), 4)
+        for document, errors in blocks:
+            self.write("reference.yaml", REFERENCE)
+            self.decide(document)
+            done = self.document("run", "reference.yaml", status=1 if errors else 0)
+            if errors:
+                self.assertEqual(done["error"]["message"], errors.strip())
+            else:
+                self.assertIn("b", done["outputs"])
 
     def test_what_cannot_run_is_told(self):
         self.decide({"tasks": {"odd": {"type": "nobody"}}, "nodes": {"o": {"task": "odd"}},
