@@ -54,7 +54,8 @@ static int drain(struct tri_flow *flow, uint8_t child_phase)
     drop_queues(flow);
     flow->state->stage = TRI_STAGE_DRAIN;
     abort_from_here(flow, child_phase);
-    return stop_timers(flow);
+    int error = tri_recovery_give_up(flow);
+    return error != 0 ? error : stop_timers(flow);
 }
 
 /* ---------------------------------------------------------------- failures */

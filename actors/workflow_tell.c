@@ -36,14 +36,18 @@ static const char *const kind_words[] = {
 
 /* ------------------------------------------------------------------- words */
 
-void tri_path_add(const struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer)
+void tri_own_path_add(const struct tri_flow *flow, struct tr_buffer *buffer)
 {
-    struct tr_text own = flow->start.path;
-    tr_buffer_add_text(buffer, own);
+    tr_buffer_add_text(buffer, flow->start.path);
     if (tri_is_element(flow)) {
         tr_buffer_print(buffer, "[%llu]", (unsigned long long)flow->state->element);
     }
-    if (own.size > 0 || tri_is_element(flow)) {
+}
+
+void tri_path_add(const struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer)
+{
+    tri_own_path_add(flow, buffer);
+    if (flow->start.path.size > 0 || tri_is_element(flow)) {
         tr_buffer_add_string(buffer, "/");
     }
     tr_buffer_add_text(buffer, flow->workflow->nodes[node].id);
@@ -135,6 +139,7 @@ static int record_execution(struct tri_flow *flow, uint8_t from, uint8_t to, str
         .graph = {.data = flow->graph->hash, .size = TR_GRAPH_HASH_BYTES},
         .parent = flow->start.parent,
         .cause = flow->start.cause,
+        .recovery = flow->start.recovery,
         .failed_element = TR_ELEMENT_NONE,
     };
     if (is_failed) {

@@ -6,7 +6,9 @@
 
 #include "actors/engine.h"
 #include "deploy/decide.h"
+#include "deploy/recall.h"
 #include "schemas/inquiry.h"
+#include "schemas/recovery.h"
 
 /* An actor does not need the graph that it has asked for any more. */
 static int drop_graph(const struct tr_inquiry *inquiry, char *explain)
@@ -29,6 +31,8 @@ static const struct {
 } rows[] = {
     {&tr_graph_make_schema, tr_decide_graph},
     {&tr_graph_drop_schema, drop_graph},
+    {&tr_recover_nodes_schema, tr_recall_nodes},
+    {&tr_recover_elements_schema, tr_recall_elements},
 };
 
 int tr_inquiry_take(const struct tr_inquiry *inquiry, char *explain)

@@ -15,6 +15,7 @@
 #include "schemas/inquiry.h"
 #include "schemas/process.h"
 #include "schemas/recording.h"
+#include "schemas/recovery.h"
 #include "schemas/request.h"
 #include "schemas/state_array.h"
 #include "schemas/state_plugin.h"
@@ -35,6 +36,7 @@
     L(tap, TR_TAP_SCHEMAS)                       \
     L(recording, TR_RECORDING_SCHEMAS)           \
     L(flow, TR_FLOW_SCHEMAS)                     \
+    L(recovery, TR_RECOVERY_SCHEMAS)             \
     L(history, TR_HISTORY_SCHEMAS)               \
     L(request, TR_REQUEST_SCHEMAS)               \
     L(state_task, TR_STATE_TASK_SCHEMAS)         \
