@@ -50,7 +50,8 @@ struct tr_exchange_problem {
 
 /*
  * Reads a document into slots, all of them inline: of a list one element is taken apart at a time.
- * With `is_decision` it decides a graph, and `slots` are nothing. TR_INVALID: `problem` says why; TR_MALFORMED (no plan), TR_LIMIT, TR_MEMORY.
+ * With `is_decision` it decides a graph, and `slots` are nothing. TR_INVALID: `problem` says why;
+ * TR_MALFORMED (no plan), TR_LIMIT, TR_MEMORY.
  */
 TR_MUST_USE int tr_exchange_read(struct tr_bytes plan, struct tr_text json, struct tr_buffer *slots,
                                  bool *is_decision, struct tr_exchange_problem *problem);

@@ -3,7 +3,7 @@
  * last word to its parent.
  *
  * The root's phases are an execution's; those of an inline workflow are its node's, in the same
- * words. An element of a map leaves its node's history to the array, a graph that a task has decided
+ * words. An element of a map leaves its node's history to the array, and what a task has decided
  * leaves it to that task.
  */
 #include <stdio.h>

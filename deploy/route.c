@@ -1,6 +1,6 @@
 /*
- * Finding nodes by their paths: one sorted table of names for each workflow on the way, in the graph
- * of the execution and in those that dynamic nodes have decided.
+ * Finding nodes by their paths: one sorted table of names for each workflow on the way, in the
+ * graph of the execution and in those that dynamic nodes have decided.
  */
 #include "deploy/route.h"
 

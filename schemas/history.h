@@ -88,7 +88,7 @@ enum tr_value_side {
 /*
  * `kind` is the word of the language ("task", "map", "launch"), `target` the name of what it runs,
  * of a launch the address of the execution once there is one. `attempts` counts those begun.
- * `graph` is the SHA-256 of the graph that a dynamic task has decided, in which the nodes below lie.
+ * `graph` is the SHA-256 of the graph that a dynamic task has decided, where the nodes below lie.
  */
 #define TR_NODE_STATUS_FIELDS(FIELD, ARRAY) \
     FIELD(u64, execution, 1, TR_ROW_KEY)    \

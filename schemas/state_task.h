@@ -4,8 +4,8 @@
  * page 0        its node_start, as it came; what does not fit goes on in the pages of its tail
  * page 1        the plugin's own state in its wrapper (task_plugin)
  * page 2        texts and keys (task_note)
- * pages 3 to 5  outputs on their way (or a document that decides a graph), URIs that were collected,
- *               inputs with fetched files
+ * pages 3 to 5  outputs on their way (or a document that decides a graph), URIs that were
+ *               collected, inputs with fetched files
  *
  * Whoever reads a task's image from outside (`troupe explain`) reads it by these definitions.
  */

@@ -273,7 +273,7 @@ static void test_what_is_cached_is_what_the_graph_gave(void **state)
     end();
 }
 
-/* An abort while the graph is made waits for the answer, since that brings something to let go of. */
+/* An abort while the graph is made waits for the answer, which brings something to let go of. */
 static void test_an_abort_while_the_graph_is_made(void **state)
 {
     (void)state;
