@@ -130,6 +130,35 @@ class ServeTest(ProgramTest):
             self.assertEqual(listener.recv(100), b"STOPPING=1")
             self.assertEqual(engine.end()[0], 0)
 
+    def test_settings_are_read(self):
+        self.store.mkdir()
+        settings = self.store / "settings.yaml"
+        settings.write_text("jobs: 1\ntask_types: {special: echo}\n")
+        self.write("special.yaml", ECHO.replace("type: echo", "type: special"))
+        engine = self.serve()
+        engine.wait_for(f"settings are those of {settings}")
+        stdout, _ = self.troupe("submit", "special.yaml", "-i", "n=4", "--wait", "-q")
+        self.assertEqual(stdout, "n: 4\n")
+        self.stop(engine)
+        settings.write_text("jobs: 1\njbos: 2\n")
+        for words in (["serve"], ["run", "echo.yaml", "-i", "n=1"], ["resume"]):
+            _, stderr = self.troupe(*words, status=2)
+            self.assertIn(f"{settings}:2:1: 'jbos' is no key of the settings", stderr)
+
+    def test_jobs_of_the_command_line_come_first(self):
+        self.store.mkdir()
+        (self.store / "settings.yaml").write_text("jobs: 1\n")
+        text = WAITING.replace("/go", "/new.go").replace("/pid", "/new.pid")
+        self.write("new.yaml", text)
+        engine = self.serve("--jobs", "2")
+        self.troupe("submit", "flow.yaml")
+        self.troupe("submit", "new.yaml")
+        self.await_file("pid")
+        self.await_file("new.pid")
+        self.write("go", "")
+        self.write("new.go", "")
+        self.stop(engine)
+
     def test_an_idle_one_costs_next_to_nothing(self):
         engine = self.serve()
         self.troupe("submit", "echo.yaml", "-i", "n=4", "--wait")
