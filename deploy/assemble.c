@@ -239,6 +239,33 @@ static int tell_quotas(struct tr_live *live)
     return error;
 }
 
+/* Executions that one message names. */
+#define ASLEEP_AT_ONCE 512
+
+/* Who sleeps must not keep others from what it has booked. Without unfinished ones nobody has. */
+static int tell_sleepers(struct tr_live *live)
+{
+    const struct tr_sleepers *sleepers = &live->sleepers;
+    uint64_t numbers[ASLEEP_AT_ONCE];
+    struct tr_resource_asleep list = {.executions = {.data = (const uint8_t *)numbers},
+                                      .is_first = true};
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < sleepers->count; i++) {
+        if (sleepers->items[i].is_asleep) {
+            numbers[list.executions.size / sizeof *numbers] = sleepers->items[i].execution;
+            list.executions.size += sizeof *numbers;
+        }
+        list.is_last = i + 1 == sleepers->count;
+        if (list.is_last || list.executions.size == sizeof numbers) {
+            error = tr_host_tell(live->host, live->engine->resources, &tr_resource_asleep_schema,
+                                 &list);
+            list.executions.size = 0;
+            list.is_first = false;
+        }
+    }
+    return error;
+}
+
 /*
  * One that the store had is left alone: its workers run by now, and read who it is. A store without
  * has no execution either, since what bore the first one had borne the services before.
@@ -257,7 +284,8 @@ static int bear_services(struct tr_live *live)
         error = bear_missing(live, CATALOG_NAME, &tr_catalog_behaviour, &engine->catalog);
     }
     error = error != 0 ? error : tell_machine(live);
-    return error != 0 ? error : tell_quotas(live);
+    error = error != 0 ? error : tell_quotas(live);
+    return error != 0 ? error : tell_sleepers(live);
 }
 
 /* Loads, takes over what is unfinished, and lets it run. */
@@ -411,7 +439,11 @@ struct waking {
 static void wake_one(void *self, uint64_t execution)
 {
     struct waking *waking = self;
-    int error = tr_host_wake(waking->live->host, execution);
+    struct tr_live *live = waking->live;
+    struct tr_resource_awake awake = {.execution = execution};
+    int error =
+        tr_host_tell(live->host, live->engine->resources, &tr_resource_awake_schema, &awake);
+    error = error != 0 ? error : tr_host_wake(live->host, execution);
     waking->error = waking->error != 0 ? waking->error : error;
 }
 

@@ -253,6 +253,39 @@ class SleepersTest(ProgramTest):
         engine.signal(signal.SIGTERM)
         self.assertEqual(engine.end()[0], 0)
 
+    def leave_holding(self, settings, more=""):
+        """A sleeper whose task holds something, and the definition of another that wants it."""
+        text = WAITING.replace("    grace: 5s", f"    grace: 5s\n    {settings}")
+        for name in ("one", "new"):
+            self.write(f"{name}.yaml", more
+                       + text.replace("/go", f"/{name}.go").replace("/pid", f"/{name}.pid"))
+        running = self.start("run", "one.yaml", "--name", "one")
+        self.await_file("one.pid")
+        running.signal(signal.SIGKILL)
+        running.end()
+
+    def test_what_a_sleeper_has_booked_is_free(self):
+        cores = os.sysconf("SC_NPROCESSORS_ONLN")
+        self.leave_holding(f"resources: {{cpu: {cores}}}")
+        self.write("new.go", "")
+        self.assertEqual(self.troupe("run", "new.yaml", "-q")[0], "n: 2\n")
+        self.write("one.go", "")
+        self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
+
+    def test_a_sleepers_place_in_a_pool_is_explained(self):
+        self.leave_holding("pool: crm", "pools: {crm: {at_once: 1}}")
+        self.write("new.go", "")
+        new = self.start("run", "new.yaml", "--name", "new")
+        new.wait_for("first: succeeded")
+        text = ""
+        while "in use" not in text:
+            text = self.troupe("explain", "new/wait")[0]
+        self.assertIn("1 of 1 slots of the pool 'crm' are in use", text)
+        self.assertIn("(asleep: `troupe resume` goes on with it)", text)
+        self.write("one.go", "")
+        self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
+        self.assertEqual(new.end()[:2], (0, "n: 2"))
+
     def test_an_abort_wakes_one(self):
         self.leave("one")
         self.write("sleep.yaml", SLEEP)
