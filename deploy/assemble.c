@@ -281,6 +281,47 @@ static int tell_machine(struct tr_live *live)
     return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
 }
 
+/* How many slots each namespace has by the settings; one that they do not name has no bound. */
+static int tell_quotas(struct tr_live *live)
+{
+    int error = 0;
+    const struct tr_settings_file *settings = live->settings;
+    for (uint32_t i = 0; settings != NULL && error == 0 && i < settings->quotas.count; i++) {
+        const struct tr_settings_quota *quotas = settings->quotas.items;
+        struct tr_resource_quota quota = {.name = quotas[i].name, .slots = quotas[i].slots};
+        error =
+            tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &quota);
+    }
+    return error;
+}
+
+/* Executions that one message names. */
+#define ASLEEP_AT_ONCE 512
+
+/* Who sleeps must not keep others from what it has booked. Without unfinished ones nobody has. */
+static int tell_sleepers(struct tr_live *live)
+{
+    const struct tr_sleepers *sleepers = &live->sleepers;
+    uint64_t numbers[ASLEEP_AT_ONCE];
+    struct tr_resource_asleep list = {.executions = {.data = (const uint8_t *)numbers},
+                                      .is_first = true};
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < sleepers->count; i++) {
+        if (sleepers->items[i].is_asleep) {
+            numbers[list.executions.size / sizeof *numbers] = sleepers->items[i].execution;
+            list.executions.size += sizeof *numbers;
+        }
+        list.is_last = i + 1 == sleepers->count;
+        if (list.is_last || list.executions.size == sizeof numbers) {
+            error = tr_host_tell(live->host, live->engine->resources, &tr_resource_asleep_schema,
+                                 &list);
+            list.executions.size = 0;
+            list.is_first = false;
+        }
+    }
+    return error;
+}
+
 /*
  * One that the store had is left alone: its workers run by now, and read who it is. A store without
  * has no execution either, since what bore the first one had borne the services before.
@@ -298,7 +339,9 @@ static int bear_services(struct tr_live *live)
     if (error == 0) {
         error = bear_missing(live, CATALOG_NAME, &tr_catalog_behaviour, &engine->catalog);
     }
-    return error != 0 ? error : tell_machine(live);
+    error = error != 0 ? error : tell_machine(live);
+    error = error != 0 ? error : tell_quotas(live);
+    return error != 0 ? error : tell_sleepers(live);
 }
 
 /* Loads, takes over what is unfinished, and lets it run. */
@@ -361,6 +404,10 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     }
     live->engine->plugins = tr_plugins;
     live->engine->plugin_count = tr_plugin_count;
+    if (live->settings != NULL) {
+        live->engine->task_types = live->settings->task_types.items;
+        live->engine->task_type_count = live->settings->task_types.count;
+    }
     live->engine->store_folder = live->folder;
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     error = run_host(live, options, explain);
@@ -379,6 +426,7 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     live->durability = options->durability;
     live->command = options->command;
     live->lets_sleep = options->lets_sleep;
+    live->settings = options->settings;
     tr_sleepers_init(&live->sleepers);
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
     int error = open_all(live, options, explain);
@@ -447,7 +495,11 @@ struct waking {
 static void wake_one(void *self, uint64_t execution)
 {
     struct waking *waking = self;
-    int error = tr_host_wake(waking->live->host, execution);
+    struct tr_live *live = waking->live;
+    struct tr_resource_awake awake = {.execution = execution};
+    int error =
+        tr_host_tell(live->host, live->engine->resources, &tr_resource_awake_schema, &awake);
+    error = error != 0 ? error : tr_host_wake(live->host, execution);
     waking->error = waking->error != 0 ? waking->error : error;
 }
 
