@@ -17,6 +17,7 @@ struct tr_engine {
     struct tr_ref catalog;    /* the catalog; serial 0: no work is serialized */
     const char *store_folder; /* absolute; NULL: no store, no files */
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
+    bool fires_schedules;     /* else they rest */
 };
 
 /* The engine that a handler runs in. */
@@ -38,5 +39,7 @@ extern const struct tr_behaviour tr_task_behaviour;      /* 102: task.c */
 extern const struct tr_behaviour tr_array_behaviour;     /* 103: array.c */
 extern const struct tr_behaviour tr_resources_behaviour; /* 104: resources.c */
 extern const struct tr_behaviour tr_catalog_behaviour;   /* 105: catalog.c */
+extern const struct tr_behaviour tr_schedules_behaviour; /* 108: schedules.c */
+extern const struct tr_behaviour tr_schedule_behaviour;  /* 109: schedule.c */
 
 #endif

@@ -11,6 +11,7 @@
 #include "schemas/process.h"
 #include "schemas/recording.h"
 #include "schemas/request.h"
+#include "schemas/schedule.h"
 #include "schemas/tap.h"
 
 static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
@@ -21,6 +22,7 @@ static const struct tr_schema *const inquiry[] = {TR_INQUIRY_SCHEMAS(TR_SCHEMA_P
 static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const recording[] = {TR_RECORDING_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const request[] = {TR_REQUEST_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const schedule[] = {TR_SCHEDULE_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 
 static const struct tr_schema_list lists[] = {
@@ -28,8 +30,12 @@ static const struct tr_schema_list lists[] = {
     {history, TR_COUNT_OF(history)}, {http, TR_COUNT_OF(http)},
     {process, TR_COUNT_OF(process)}, {request, TR_COUNT_OF(request)},
     {tap, TR_COUNT_OF(tap)},         {recording, TR_COUNT_OF(recording)},
-    {inquiry, TR_COUNT_OF(inquiry)},
+    {inquiry, TR_COUNT_OF(inquiry)}, {schedule, TR_COUNT_OF(schedule)},
 };
+
+const struct tr_schema *const tr_program_records[] = {&tr_schedule_row_schema,
+                                                      TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+const size_t tr_program_record_count = TR_COUNT_OF(tr_program_records);
 
 const struct tr_registry *tr_program_schemas(void)
 {

@@ -7,6 +7,7 @@
  *     submit           submitted
  *     follow           [following, about twice a second] answered, when the execution has ended
  *     stop_execution   answered
+ *     apply_plans      [plan_applied] answered
  *     list_actors      [actor_row] answered
  *     list_metrics     [metric_row] answered
  *     open_tap         [tap_row] answered
@@ -62,6 +63,17 @@
     FIELD(u64, execution, 1, 0)                \
     FIELD(text, cause, 1, 0)                   \
     FIELD(bool, is_hard, 1, 0)
+
+/*
+ * Registers the launch plans of a packed graph that have a schedule; with `deletes` those of its
+ * project and domain that are not in it are forgotten. `change` is an enum tr_schedule_change.
+ */
+#define TR_APPLY_PLANS_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, graph, 1, 0)               \
+    FIELD(bool, deletes, 1, 0)
+#define TR_PLAN_APPLIED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, plan, 1, 0)                  \
+    FIELD(u8, change, 1, 0)
 
 /* Which actors live: addresses that match `pattern`, of each worker at most `limit`. */
 #define TR_LIST_ACTORS_FIELDS(FIELD, ARRAY) \
@@ -119,7 +131,9 @@
     S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)             \
     S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)               \
     S(open_recording, 516, TR_MESSAGE, 1, TR_HINT, TR_OPEN_RECORDING_FIELDS) \
-    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)
+    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)   \
+    S(apply_plans, 525, TR_MESSAGE, 1, TR_HINT, TR_APPLY_PLANS_FIELDS)       \
+    S(plan_applied, 526, TR_MESSAGE, 1, TR_HINT, TR_PLAN_APPLIED_FIELDS)
 
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -16,6 +16,7 @@
 #include "schemas/process.h"
 #include "schemas/recording.h"
 #include "schemas/request.h"
+#include "schemas/schedule.h"
 #include "schemas/state_array.h"
 #include "schemas/state_plugin.h"
 #include "schemas/state_service.h"
@@ -36,6 +37,7 @@
     L(flow, TR_FLOW_SCHEMAS)                     \
     L(history, TR_HISTORY_SCHEMAS)               \
     L(request, TR_REQUEST_SCHEMAS)               \
+    L(schedule, TR_SCHEDULE_SCHEMAS)             \
     L(state_task, TR_STATE_TASK_SCHEMAS)         \
     L(state_plugin, TR_STATE_PLUGIN_SCHEMAS)     \
     L(sample, TR_SAMPLE_SCHEMAS)                 \
