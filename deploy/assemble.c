@@ -10,26 +10,30 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "deploy/clock.h"
 #include "deploy/exchange.h"
 #include "deploy/executions.h"
 #include "deploy/graphs.h"
+#include "deploy/schemas.h"
 #include "deploy/signals.h"
 #include "plugins/registry.h"
 #include "runtime/host/host.h"
 #include "runtime/memory.h"
 #include "schemas/history.h"
 #include "schemas/history_views.h"
+#include "schemas/schedule.h"
 
 const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
-    &tr_launcher_behaviour, &tr_workflow_behaviour,  &tr_task_behaviour,
-    &tr_array_behaviour,    &tr_resources_behaviour, &tr_catalog_behaviour,
+    &tr_launcher_behaviour,  &tr_workflow_behaviour,  &tr_task_behaviour,
+    &tr_array_behaviour,     &tr_resources_behaviour, &tr_catalog_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour,
 };
 
 static const char *const keeper_command[] = {"troupe", "keeper", NULL};
 
 /* ------------------------------------------- what an earlier engine left unfinished */
 
-/* A graph that somebody needs, and the launcher that has to hold it. */
+/* A graph that somebody needs, and who has to hold it: a launcher, or the schedules. */
 struct needed {
     uint64_t graph;
     char launcher[2 * 64];
@@ -69,37 +73,58 @@ static int add_need(struct needs *needs, const struct needed *wanted)
     return 0;
 }
 
-/* Puts the graph of an unfinished execution on the shelf, once for each launcher. */
-static int need_graph(void *self, const void *value)
+/* Puts a graph on the shelf, once for each who needs it; `what` and `name` say whose it is. */
+static int need_graph(struct needs *needs, struct needed *wanted, struct tr_bytes hash,
+                      const char *what, struct tr_text name)
 {
-    struct needs *needs = self;
-    const struct tr_execution *row = value;
-    struct needed wanted = {0};
-    needs->live->unfinished++;
-    if (row->graph.size == TR_GRAPH_HASH_BYTES) {
-        wanted.graph = tr_graph_number(row->graph.data);
-    }
-    snprintf(wanted.launcher, sizeof wanted.launcher, "%.*s/%.*s", (int)row->project.size,
-             row->project.data, (int)row->domain.size, row->domain.data);
-    if (is_known(needs, &wanted)) {
-        return 0;
-    }
     struct tr_graph *graph = NULL;
     uint64_t number;
-    int error = tr_graphs_get(needs->live->folder, row->graph, &graph);
+    if (hash.size == TR_GRAPH_HASH_BYTES) {
+        wanted->graph = tr_graph_number(hash.data);
+    }
+    if (is_known(needs, wanted)) {
+        return 0;
+    }
+    int error = tr_graphs_get(needs->live->folder, hash, &graph);
     if (error == 0) {
         error = tr_shelf_put(&needs->live->engine->shelf, graph, &number);
     }
     if (error != 0) {
         snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES,
-                 "the definition of the execution %.*s cannot be read from %.200s/graphs: %s",
-                 (int)row->name.size, row->name.data, needs->live->folder, tr_error_text(error));
+                 "the definition of the %s %.*s cannot be read from %.200s/graphs: %s", what,
+                 (int)name.size, name.data, needs->live->folder, tr_error_text(error));
         return error;
     }
-    return add_need(needs, &wanted);
+    return add_need(needs, wanted);
 }
 
-/* Reads which graphs live executions need; a store that is new has none. */
+/* An unfinished execution, whose graph its launcher holds. */
+static int need_of_execution(void *self, const void *value)
+{
+    struct needs *needs = self;
+    const struct tr_execution *row = value;
+    struct needed wanted = {0};
+    needs->live->unfinished++;
+    snprintf(wanted.launcher, sizeof wanted.launcher, "%.*s/%.*s", (int)row->project.size,
+             row->project.data, (int)row->domain.size, row->domain.data);
+    return need_graph(needs, &wanted, row->graph, "execution", row->name);
+}
+
+/* A schedule; the schedules hold the graphs of all. */
+static int need_of_schedule(void *self, const void *value)
+{
+    const struct tr_schedule_row *row = value;
+    struct needed wanted = {.launcher = TR_SCHEDULES_NAME};
+    return need_graph(self, &wanted, row->graph, "schedule", row->plan);
+}
+
+static int read_schedules(struct needs *needs, struct tr_reader *reader)
+{
+    struct tr_reader_query query = {.record = &tr_schedule_row_schema};
+    return tr_reader_rows(reader, &query, need_of_schedule, needs);
+}
+
+/* Reads which graphs live executions and schedules need; a store that is new has none. */
 static int read_needs(struct needs *needs)
 {
     struct tr_reader *reader;
@@ -116,7 +141,8 @@ static int read_needs(struct needs *needs)
     }
     struct tr_reader_query query = {
         .record = &tr_execution_schema, .filters = filters, .filter_count = count};
-    error = tr_reader_rows(reader, &query, need_graph, needs);
+    error = tr_reader_rows(reader, &query, need_of_execution, needs);
+    error = error != 0 ? error : read_schedules(needs, reader);
     if (error != 0 && needs->explain[0] == '\0') {
         snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
     }
@@ -124,7 +150,7 @@ static int read_needs(struct needs *needs)
     return error;
 }
 
-/* The launchers take the graphs over. */
+/* Launchers and schedules take the graphs over. */
 static int hand_over_graphs(struct needs *needs)
 {
     int error = 0;
@@ -151,8 +177,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .folder = live->folder,
         .behaviours = tr_live_behaviours,
         .behaviour_count = TR_LIVE_BEHAVIOURS,
-        .records = tr_history_schemas,
-        .record_count = tr_history_schema_count,
+        .records = tr_program_records,
+        .record_count = tr_program_record_count,
         .views = &tr_history_views,
         .has_files = true,
         .exchange = &tr_live_exchange,
@@ -185,6 +211,9 @@ static int find_services(struct tr_live *live)
     int error = tr_host_find(live->host, tr_text_of(RESOURCES_NAME), &live->engine->resources);
     if (error == 0 || error == TR_NOT_FOUND) {
         error = tr_host_find(live->host, tr_text_of(CATALOG_NAME), &live->engine->catalog);
+    }
+    if (error == 0 || error == TR_NOT_FOUND) {
+        error = tr_host_find(live->host, tr_text_of(TR_SCHEDULES_NAME), &live->schedules);
     }
     return error == TR_NOT_FOUND ? 0 : error;
 }
@@ -221,6 +250,17 @@ static int bear_services(struct tr_live *live)
     return error != 0 ? error : tell_machine(live);
 }
 
+/* Schedules go by the clock on the wall, which may be set, and goes on in a suspended machine. */
+static int begin_schedules(struct tr_live *live)
+{
+    if (!live->engine->fires_schedules) {
+        return 0;
+    }
+    live->clock = tr_clock_watch();
+    int error = live->clock < 0 ? TR_SYSTEM : 0;
+    return error != 0 ? error : tr_live_wake_schedules(live);
+}
+
 /* Loads, takes over what is unfinished, and lets it run. */
 static int run_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
@@ -240,6 +280,9 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
     }
     if (error == 0) {
         error = hand_over_graphs(&needs);
+    }
+    if (error == 0) {
+        error = begin_schedules(live);
     }
     tr_free(needs.needed);
     return error;
@@ -266,6 +309,9 @@ static int open_doors(struct tr_live *live, char *explain)
         return TR_SYSTEM;
     }
     error = watch(live->events, live->signals);
+    if (error == 0 && live->clock >= 0) {
+        error = watch(live->events, live->clock);
+    }
     return error != 0 ? error : watch(live->events, tri_endpoint_descriptor(live->door));
 }
 
@@ -280,6 +326,7 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     live->engine->plugin_count = tr_plugin_count;
     live->engine->store_folder = live->folder;
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
+    live->engine->fires_schedules = options->fires_schedules;
     error = run_host(live, options, explain);
     return error != 0 ? error : open_doors(live, explain);
 }
@@ -293,6 +340,7 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     }
     live->signals = -1;
     live->events = -1;
+    live->clock = -1;
     live->durability = options->durability;
     live->command = options->command;
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
@@ -323,6 +371,9 @@ void tr_live_close(struct tr_live *live)
     }
     if (live->events >= 0) {
         close(live->events);
+    }
+    if (live->clock >= 0) {
+        close(live->clock);
     }
     if (live->signals >= 0) {
         tr_signals_close(live->signals);
@@ -377,9 +428,31 @@ void tr_live_read_end(struct tr_live *live)
     tr_reader_let_go(live->reader);
 }
 
+int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules)
+{
+    int error = bear_missing(live, TR_SCHEDULES_NAME, &tr_schedules_behaviour, &live->schedules);
+    if (error == 0) {
+        *schedules = live->schedules;
+    }
+    return error;
+}
+
+int tr_live_wake_schedules(struct tr_live *live)
+{
+    struct tr_schedule_wake wake = {.from = 0};
+    if (tr_key_is_none(live->schedules.key)) {
+        return 0;
+    }
+    return tr_host_tell(live->host, live->schedules, &tr_schedule_wake_schema, &wake);
+}
+
 int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)
 {
-    return tr_host_rest(live->host, live->events, timeout_ms);
+    int error = tr_host_rest(live->host, live->events, timeout_ms);
+    if (error == 0 && live->clock >= 0 && tr_clock_was_set(live->clock)) {
+        error = tr_live_wake_schedules(live);
+    }
+    return error;
 }
 
 uint64_t tr_live_now_ms(const struct tr_live *live)

@@ -16,7 +16,7 @@
 #include "runtime/link/endpoint.h"
 
 /* The behaviours of all actors of the engine. */
-#define TR_LIVE_BEHAVIOURS 6
+#define TR_LIVE_BEHAVIOURS 8
 extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
 
 /* Retries of failures that are not the task's fault (Flyte's default). */
@@ -25,8 +25,9 @@ extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
 struct tr_live_options {
     const char *folder; /* of the store, absolute */
     enum tr_durability durability;
-    uint32_t jobs;       /* processes at once; 0: one per core */
-    const char *command; /* what others are told this engine came with */
+    uint32_t jobs;        /* processes at once; 0: one per core */
+    const char *command;  /* what others are told this engine came with */
+    bool fires_schedules; /* else they rest */
 };
 
 /* A launcher that is known. */
@@ -48,6 +49,8 @@ struct tr_live {
     uint64_t unfinished;      /* executions that an earlier engine had left */
     struct tr_live_launcher *launchers;
     size_t launcher_count;
+    struct tr_ref schedules;
+    int clock; /* readable when the clock was set, or stood still in a suspended machine; -1 */
 };
 
 /*
@@ -64,6 +67,13 @@ void tr_live_close(struct tr_live *live);
 /* The launcher of a project and a domain, which is born when there is none. */
 TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
                                  struct tr_text domain, struct tr_ref *launcher);
+
+/* The actor that knows all schedules, which is born when there is none. */
+#define TR_SCHEDULES_NAME "sys/schedules"
+TR_MUST_USE int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules);
+
+/* Lets schedules look at the clock: when an engine that fires them begins, and when it was set. */
+TR_MUST_USE int tr_live_wake_schedules(struct tr_live *live);
 
 /* Waits for a signal, a request, an end or the time; why the host cannot go on. */
 TR_MUST_USE int tr_live_rest(struct tr_live *live, uint32_t timeout_ms);

@@ -5,7 +5,9 @@
 #include "deploy/inquiries.h"
 
 #include "actors/engine.h"
+#include "deploy/schedule_look.h"
 #include "schemas/inquiry.h"
+#include "schemas/schedule.h"
 
 /* An actor does not need the graph that it has asked for any more. */
 static int drop_graph(const struct tr_inquiry *inquiry, char *explain)
@@ -27,6 +29,7 @@ static const struct {
     int (*answer)(const struct tr_inquiry *inquiry, char *explain);
 } rows[] = {
     {&tr_graph_drop_schema, drop_graph},
+    {&tr_schedule_look_schema, tr_schedule_look_answer},
 };
 
 int tr_inquiry_take(const struct tr_inquiry *inquiry, char *explain)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "actors/graph/pack.h"
+#include "deploy/apply_plans.h"
 #include "deploy/launch.h"
 #include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
@@ -146,11 +147,37 @@ static int on_stop(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
-/* To whom actors are shown. */
+/* To whom rows are shown. */
 struct showing {
     struct tr_serve *serve;
     const struct tri_peer *peer;
 };
+
+static void show_plan(void *self, struct tr_text plan, uint8_t change)
+{
+    const struct showing *showing = self;
+    struct tr_plan_applied row = {.plan = plan, .change = change};
+    answer(showing->serve, showing->peer, &tr_plan_applied_schema, &row);
+}
+
+static int on_apply_plans(struct tr_serve *serve, const struct tri_peer *peer,
+                          const struct tri_request *request)
+{
+    struct tr_apply_plans apply;
+    struct showing showing = {serve, peer};
+    struct tr_graph *graph = NULL;
+    char explain[TR_APPLY_EXPLAIN_BYTES];
+    int error = tr_apply_plans_unpack(request->body, request->version, &apply);
+    if (error == 0) {
+        error = tr_graph_unpack(apply.graph, &graph);
+    }
+    if (error == 0) {
+        error = tr_live_apply(serve->live, graph, apply.deletes, show_plan, &showing, explain);
+        finish(serve, peer, error, explain);
+        error = 0;
+    }
+    return error;
+}
 
 static void show_actor(void *self, const struct tr_actor_seen *actor)
 {
@@ -261,6 +288,7 @@ static const struct {
     {&tr_submit_schema, on_submit},
     {&tr_follow_schema, on_follow},
     {&tr_stop_execution_schema, on_stop},
+    {&tr_apply_plans_schema, on_apply_plans},
     {&tr_list_actors_schema, on_list_actors},
     {&tr_list_metrics_schema, on_list_metrics},
     {&tr_open_tap_schema, on_open_tap},
