@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "deploy/background.h"
 #include "deploy/clock.h"
 #include "deploy/exchange.h"
 #include "deploy/executions.h"
@@ -104,7 +105,10 @@ static int need_of_execution(void *self, const void *value)
     struct needs *needs = self;
     const struct tr_execution *row = value;
     struct needed wanted = {0};
-    needs->live->unfinished++;
+    int error = tr_sleepers_add(&needs->live->sleepers, row, needs->live->lets_sleep);
+    if (error != 0) {
+        return error;
+    }
     snprintf(wanted.launcher, sizeof wanted.launcher, "%.*s/%.*s", (int)row->project.size,
              row->project.data, (int)row->domain.size, row->domain.data);
     return need_graph(needs, &wanted, row->graph, "execution", row->name);
@@ -147,6 +151,26 @@ static int read_needs(struct needs *needs)
         snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
     }
     tr_live_read_end(needs->live);
+    return error;
+}
+
+/* Those that sleep are loaded and not run. */
+static int put_to_sleep(struct tr_live *live)
+{
+    struct tr_sleepers *sleepers = &live->sleepers;
+    size_t count = 0;
+    tr_sleepers_order(sleepers);
+    uint64_t *groups = tr_alloc((sleepers->asleep + 1) * sizeof *groups);
+    if (groups == NULL) {
+        return TR_MEMORY;
+    }
+    for (uint32_t i = 0; i < sleepers->count; i++) {
+        if (sleepers->items[i].is_asleep) {
+            groups[count++] = sleepers->items[i].execution;
+        }
+    }
+    int error = tr_host_sleep(live->host, groups, count);
+    tr_free(groups);
     return error;
 }
 
@@ -273,6 +297,9 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
         error = read_needs(&needs);
     }
     if (error == 0) {
+        error = put_to_sleep(live);
+    }
+    if (error == 0) {
         error = tr_host_start(live->host);
     }
     if (error == 0) {
@@ -343,6 +370,8 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     live->clock = -1;
     live->durability = options->durability;
     live->command = options->command;
+    live->lets_sleep = options->lets_sleep;
+    tr_sleepers_init(&live->sleepers);
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
     int error = open_all(live, options, explain);
     if (error != 0) {
@@ -357,11 +386,8 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     return 0;
 }
 
-void tr_live_close(struct tr_live *live)
+static void close_all(struct tr_live *live)
 {
-    if (live == NULL) {
-        return;
-    }
     tri_endpoint_close(live->door);
     tr_reader_close(live->reader); /* before the store's end: the last one tidies its log up */
     tr_host_free(live->host);
@@ -378,11 +404,54 @@ void tr_live_close(struct tr_live *live)
     if (live->signals >= 0) {
         tr_signals_close(live->signals);
     }
+    tr_detached_fini(&live->detached);
+    tr_sleepers_fini(&live->sleepers);
     tr_free(live->launchers);
+}
+
+void tr_live_close(struct tr_live *live)
+{
+    struct tri_vector left = {.count = 0};
+    struct tr_reader *reader;
+    struct tr_arena arena;
+    if (live == NULL) {
+        return;
+    }
+    tr_arena_init(&arena);
+    if (live->hands_over && live->detached.count > 0 && tr_live_read(live, NULL, &reader) == 0) {
+        left = tr_detached_left(&live->detached, reader, &arena);
+        tr_live_read_end(live);
+    }
+    close_all(live);
+    if (left.count > 0) {
+        /* Without one they sleep until somebody resumes them, and the next engine says so. */
+        (void)!tr_background_resume(live->folder, left.items, left.count);
+    }
+    tr_arena_fini(&arena);
     tr_free(live);
 }
 
 /* -------------------------------------------------------------------- while it lives */
+
+/* The first error of several wakings. */
+struct waking {
+    struct tr_live *live;
+    int error;
+};
+
+static void wake_one(void *self, uint64_t execution)
+{
+    struct waking *waking = self;
+    int error = tr_host_wake(waking->live->host, execution);
+    waking->error = waking->error != 0 ? waking->error : error;
+}
+
+int tr_live_wake(struct tr_live *live, uint64_t execution)
+{
+    struct waking waking = {.live = live};
+    tr_sleepers_wake(&live->sleepers, execution, wake_one, &waking);
+    return waking.error;
+}
 
 int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_text domain,
                      struct tr_ref *launcher)

@@ -385,6 +385,9 @@ static void print_head(const struct explaining *explaining)
     if (!has_ended(row) && !request->is_live) {
         fprintf(request->stream, "  no engine runs on %s: nothing goes on until `troupe resume`\n",
                 request->folder);
+    } else if (request->is_asleep) {
+        fprintf(request->stream, "  it is asleep: `troupe resume %.*s` goes on with it\n",
+                (int)row->name.size, row->name.data);
     }
 }
 
@@ -411,6 +414,7 @@ static int write_document(struct explaining *explaining)
     tr_document_text(document, "phase",
                      tr_text_of(tr_execution_phase_word(request->execution->phase)));
     tr_document_bool(document, "is_live", request->is_live);
+    tr_document_bool(document, "is_asleep", request->is_asleep);
     tr_document_begin_list(document, "waiting");
     int error = show_waiting(explaining);
     tr_document_end(document);
