@@ -6,6 +6,7 @@
 const struct tr_command *const tr_commands[] = {
     &tr_command_run,
     &tr_command_check,
+    &tr_command_apply,
     &tr_command_list,
     &tr_command_get,
     &tr_command_watch,
@@ -13,6 +14,8 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_explain,
     &tr_command_resume,
     &tr_command_abort,
+    &tr_command_serve,
+    &tr_command_submit,
     &tr_command_actors,
     &tr_command_tap,
     &tr_command_metrics,
