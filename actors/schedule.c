@@ -5,12 +5,11 @@
  *     … ── start it ──> [REPLACING ── the one before has ended ──>] LAUNCHING ──> WAITING
  *     … ── skip it ──> WAITING
  *
- * A question that gets no answer is asked again, which is harmless: it only reads. Where no engine
- * fires schedules the actor rests, knowing its time, until schedule_wake.
+ * The clock on the wall is the program's: a timer only says when to ask it. A question that gets no
+ * answer is asked again, which is harmless: it only reads. Where no engine fires schedules the actor
+ * rests, knowing its time, until schedule_wake.
  */
 #include "actors/schedule.h"
-
-#include <stdio.h>
 
 #define MS_PER_SECOND 1000
 
@@ -22,11 +21,6 @@
 #define LOOK_MS 60000
 
 enum timer { TIMER_DUE = 1, TIMER_RETRY };
-
-static int64_t now_of(const struct tri_schedule *schedule)
-{
-    return (int64_t)(tr_now_ms(schedule->context) / MS_PER_SECOND);
-}
 
 static bool fires_here(const struct tri_schedule *schedule)
 {
@@ -54,7 +48,8 @@ static int look(struct tri_schedule *schedule)
         .graph = {.data = (const uint8_t *)graph.data, .size = graph.size},
         .plan = state->plan,
         .time = state->due,
-        .now = state->due == 0 ? state->since : now_of(schedule),
+        .last = state->last,
+        .since = state->since,
     };
     state->step = TR_SCHEDULE_LOOKING;
     return tr_call(schedule->context, TR_SERVICE_FILES, &tr_schedule_look_schema, &asked, LOOK_MS,
@@ -71,11 +66,10 @@ static int look_later(struct tri_schedule *schedule, uint64_t delay_ms, struct t
     return error != 0 ? error : tri_schedule_record(schedule);
 }
 
-/* Forgets the time that it waits for, and asks for the first one after another. */
-static int look_after(struct tri_schedule *schedule, int64_t since)
+/* When it fires was changed: it forgets the time that it waits for. */
+static int look_anew(struct tri_schedule *schedule)
 {
     schedule->state->due = 0;
-    schedule->state->since = since;
     schedule->state->is_changed = false;
     int error = tr_timer_stop(schedule->context, TIMER_DUE);
     return error != 0 ? error : look(schedule);
@@ -91,8 +85,7 @@ static int wait_for_due(struct tri_schedule *schedule)
         set_problem(schedule, tr_text_of("it never fires again"));
     } else if (fires_here(schedule)) {
         state->step = TR_SCHEDULE_WAITING;
-        error =
-            tr_timer_start_at(schedule->context, TIMER_DUE, (uint64_t)state->due * MS_PER_SECOND);
+        error = tr_timer_start(schedule->context, TIMER_DUE, state->wait_ms);
     }
     return error != 0 ? error : tri_schedule_record(schedule);
 }
@@ -104,10 +97,7 @@ static int go_on(struct tri_schedule *schedule, enum tr_schedule_outcome outcome
     state->outcome = outcome;
     state->last = outcome == TR_SCHEDULE_OUTCOME_MISSED ? state->due : state->fire;
     state->due = state->next;
-    if (state->is_changed) {
-        return look_after(schedule, now_of(schedule));
-    }
-    return wait_for_due(schedule);
+    return state->is_changed ? look_anew(schedule) : wait_for_due(schedule);
 }
 
 /* ------------------------------------------------------------------------- its time */
@@ -170,7 +160,8 @@ static int on_seen(struct tri_schedule *schedule)
     }
     set_problem(schedule, tr_text_of(""));
     schedule->state->call = 0;
-    if (schedule->state->due != 0) {
+    schedule->state->wait_ms = seen.wait_ms;
+    if (seen.has_come) {
         return fire(schedule, &seen);
     }
     schedule->state->due = seen.next;
@@ -279,16 +270,14 @@ static int on_set(struct tri_schedule *schedule)
     bool is_new = state->times != times;
     state->times = times;
     state->version++;
-    state->applied_ms = tr_now_ms(schedule->context);
-    state->created_ms = state->created_ms != 0 ? state->created_ms : state->applied_ms;
+    state->applied_ms = set.at_ms;
+    state->created_ms = state->created_ms != 0 ? state->created_ms : set.at_ms;
+    state->since = is_new ? (int64_t)(set.at_ms / MS_PER_SECOND) : state->since;
     if (state->step == TR_SCHEDULE_LAUNCHING || state->step == TR_SCHEDULE_REPLACING) {
         state->is_changed = state->is_changed || is_new;
         return tri_schedule_record(schedule);
     }
-    if (is_new) {
-        return look_after(schedule, now_of(schedule));
-    }
-    return state->due == 0 ? look(schedule) : wait_for_due(schedule);
+    return is_new ? look_anew(schedule) : look(schedule);
 }
 
 static int on_drop(struct tri_schedule *schedule)
@@ -297,15 +286,12 @@ static int on_drop(struct tri_schedule *schedule)
     return error != 0 ? error : tr_stop(schedule->context);
 }
 
-/* Schedules are fired from now on, or the clock was set: back, what was fired has its name. */
+/* Schedules are fired from now on, or the clock was set. */
 static int on_wake(struct tri_schedule *schedule)
 {
-    const struct tr_schedule_state *state = schedule->state;
-    if (state->step != TR_SCHEDULE_RESTING && state->step != TR_SCHEDULE_WAITING) {
-        return 0;
-    }
-    bool is_behind = now_of(schedule) < state->last;
-    return is_behind ? look_after(schedule, now_of(schedule)) : wait_for_due(schedule);
+    uint8_t step = schedule->state->step;
+    bool is_idle = step == TR_SCHEDULE_RESTING || step == TR_SCHEDULE_WAITING;
+    return is_idle ? look(schedule) : 0;
 }
 
 static int on_timer(struct tri_schedule *schedule)
@@ -322,8 +308,7 @@ static int on_timer(struct tri_schedule *schedule)
     if (state->step != TR_SCHEDULE_WAITING) {
         return 0;
     }
-    bool has_come = fires_here(schedule) && now_of(schedule) >= state->due;
-    return has_come ? look(schedule) : wait_for_due(schedule);
+    return fires_here(schedule) ? look(schedule) : wait_for_due(schedule);
 }
 
 static int on_down(struct tri_schedule *schedule)

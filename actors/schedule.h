@@ -32,6 +32,14 @@ TR_MUST_USE int tri_schedule_forget(struct tri_schedule *schedule);
 TR_MUST_USE int tri_schedule_launch(struct tri_schedule *schedule);
 
 /*
+ * The program's answer to schedule_look, but for `exists`: pure. A clock that was set back goes
+ * through times again that were dealt with; those that were started have their names.
+ */
+void tr_schedule_see(const struct tr_schedule *schedule, const struct tr_zone *zone,
+                     const struct tr_schedule_look *asked, uint64_t now_ms,
+                     struct tr_schedule_seen *seen);
+
+/*
  * Appends a slot for each input of the workflow: what the plan gives, the scheduled time for
  * `kickoff_input`, else the workflow's default.
  */

@@ -1,5 +1,5 @@
 /*
- * What a schedule starts, and what is recorded of it.
+ * What the program says to a schedule, what that starts, and what is recorded of it.
  */
 #include "actors/graph/literal.h"
 #include "actors/schedule.h"
@@ -7,6 +7,38 @@
 #include <stdio.h>
 
 #define MS_PER_SECOND 1000
+
+/* -------------------------------------------------------------------------- looking */
+
+static int64_t next_after(const struct tr_schedule *schedule, const struct tr_zone *zone,
+                          int64_t after)
+{
+    int64_t next;
+    return tr_schedule_next(schedule, zone, after, &next) == 0 ? next : INT64_MAX;
+}
+
+void tr_schedule_see(const struct tr_schedule *schedule, const struct tr_zone *zone,
+                     const struct tr_schedule_look *asked, uint64_t now_ms,
+                     struct tr_schedule_seen *seen)
+{
+    int64_t now = (int64_t)(now_ms / MS_PER_SECOND);
+    *seen = (struct tr_schedule_seen){.next = asked->time};
+    if (asked->time == 0) {
+        seen->next = next_after(schedule, zone, asked->since);
+    } else if (now < asked->last && asked->last < asked->time) {
+        seen->next = next_after(schedule, zone, now);
+    } else if (now >= asked->time) {
+        struct tr_schedule_due due = tr_schedule_due(schedule, zone, asked->time, now);
+        seen->has_come = true;
+        seen->fires = due.fires;
+        seen->fire = due.fire;
+        seen->next = due.next;
+        seen->leaves_out = due.leaves_out;
+    }
+    if (seen->next > now && seen->next != INT64_MAX) {
+        seen->wait_ms = (uint64_t)seen->next * MS_PER_SECOND - now_ms;
+    }
+}
 
 /* ------------------------------------------------------------------------- starting */
 

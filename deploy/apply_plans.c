@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/clock.h"
 #include "deploy/graphs.h"
 #include "schemas/error.h"
 #include "schemas/schedule.h"
@@ -74,6 +75,7 @@ static int set_plan(struct apply *apply, uint32_t position)
         .graph = {.data = apply->graph->hash, .size = TR_GRAPH_HASH_BYTES},
         .plan = position,
         .launcher = apply->launcher,
+        .at_ms = tr_clock_wall_ms(),
     };
     return ask(apply, &tr_schedule_set_schema, &set, plan);
 }

@@ -6,10 +6,9 @@
 
 #include <stdio.h>
 
-#include "actors/engine.h"
-#include "actors/graph/schedule_time.h"
+#include "actors/schedule.h"
+#include "deploy/clock.h"
 #include "deploy/executions.h"
-#include "schemas/schedule.h"
 
 /* Whether the history knows the execution of a time. */
 static int look_up(const struct tr_inquiry *inquiry, const struct tr_graph *graph,
@@ -38,7 +37,7 @@ static int look(const struct tr_inquiry *inquiry, const struct tr_schedule_look 
                 const struct tr_graph *graph, char *explain)
 {
     const struct tr_plan *plan = &graph->plans[asked->plan];
-    struct tr_schedule_seen seen = {.next = INT64_MAX};
+    struct tr_schedule_seen seen;
     struct tr_zone *zone;
     int error = tr_zone_open(plan->schedule.timezone, &zone);
     if (error != 0) {
@@ -48,19 +47,9 @@ static int look(const struct tr_inquiry *inquiry, const struct tr_schedule_look 
                  (int)plan->schedule.timezone.size, plan->schedule.timezone.data);
         return error;
     }
-    if (asked->time == 0) {
-        error = tr_schedule_next(&plan->schedule, zone, asked->now, &seen.next);
-    } else {
-        struct tr_schedule_due due =
-            tr_schedule_due(&plan->schedule, zone, asked->time, asked->now);
-        seen.fires = due.fires;
-        seen.fire = due.fire;
-        seen.next = due.next;
-        seen.leaves_out = due.leaves_out;
-    }
+    tr_schedule_see(&plan->schedule, zone, asked, tr_clock_wall_ms(), &seen);
     tr_zone_close(zone);
-    error = error == TR_NOT_FOUND ? 0 : error;
-    if (error == 0 && seen.fires) {
+    if (seen.fires) {
         error = look_up(inquiry, graph, plan, &seen, explain);
     }
     return error != 0 ? error : tr_inquiry_answer(inquiry, &tr_schedule_seen_schema, &seen);

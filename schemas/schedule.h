@@ -77,13 +77,15 @@ const char *tr_schedule_change_word(uint8_t change);
 
 /*
  * Registers a plan: `graph` is the SHA-256 of a graph on the shelf, `plan` counts in it, `launcher`
- * is the one of its project and domain. Asked; answered by schedule_kept when that is committed.
+ * is the one of its project and domain; it fires after `at_ms`. Asked; answered by schedule_kept
+ * when that is committed.
  */
 #define TR_SCHEDULE_SET_FIELDS(FIELD, ARRAY) \
     FIELD(text, address, 1, 0)               \
     FIELD(bytes, graph, 1, 0)                \
     FIELD(u32, plan, 1, 0)                   \
-    FIELD(ref, launcher, 1, 0)
+    FIELD(ref, launcher, 1, 0)               \
+    FIELD(u64, at_ms, 1, 0)
 
 /* Forgets one; what it has started goes on. Asked as above; none of that name is TR_NOT_FOUND. */
 #define TR_SCHEDULE_DROP_FIELDS(FIELD, ARRAY) FIELD(text, address, 1, 0)
@@ -98,23 +100,29 @@ const char *tr_schedule_change_word(uint8_t change);
 #define TR_SCHEDULE_WAKE_FIELDS(FIELD, ARRAY) FIELD(u32, from, 1, 0)
 
 /*
- * Asks the program when a plan fires. With `time`: it has come at `now`, and what is to be done?
- * Without (0): when is the first time after `now`? Answered by schedule_seen, or blob_failed.
+ * Asks the program what to do by the clock on the wall, which is the program's alone: within a host
+ * time never jumps. With `time`: has it come, and what is to be done then? `last` was dealt with
+ * before. Without (0): when is the first time after `since`? Answered by schedule_seen, or
+ * blob_failed.
  */
 #define TR_SCHEDULE_LOOK_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, graph, 1, 0)                 \
     FIELD(u32, plan, 1, 0)                    \
     FIELD(i64, time, 1, 0)                    \
-    FIELD(i64, now, 1, 0)
+    FIELD(i64, last, 1, 0)                    \
+    FIELD(i64, since, 1, 0)
 
 /*
- * What actors/graph/schedule_time.h says; `exists`: an execution of the name that `fire` gives was
- * begun before, and may have ended. `next` INT64_MAX: never again.
+ * `next` is what to wait for, and comes after `wait_ms`; INT64_MAX: never again. Where `time` has
+ * come, `fires`, `fire` and `leaves_out` are what actors/graph/schedule_time.h says; `exists`: an
+ * execution of the name that `fire` gives was begun before, and may have ended.
  */
 #define TR_SCHEDULE_SEEN_FIELDS(FIELD, ARRAY) \
+    FIELD(bool, has_come, 1, 0)               \
     FIELD(bool, fires, 1, 0)                  \
     FIELD(i64, fire, 1, 0)                    \
     FIELD(i64, next, 1, 0)                    \
+    FIELD(u64, wait_ms, 1, 0)                 \
     FIELD(bool, leaves_out, 1, 0)             \
     FIELD(bool, exists, 1, 0)
 
@@ -129,7 +137,7 @@ const char *tr_schedule_change_word(uint8_t change);
 /*
  * One schedule. `times` is a hash of when it fires. `due` is the time that it waits for, 0 while it
  * does not know it; `fire` the one in hand, and `next` what follows that. `last` is the latest time
- * that was dealt with. `running` is the last execution, while `monitor` is not 0. `is_changed`:
+ * that was dealt with, `since` when it was applied, from when on it fires. `running` is the last execution, while `monitor` is not 0. `is_changed`:
  * when it fires was changed while one was in hand.
  */
 #define TR_SCHEDULE_STATE_FIELDS(FIELD, ARRAY)            \
@@ -141,6 +149,7 @@ const char *tr_schedule_change_word(uint8_t change);
     FIELD(i64, due, 1, 0)                                 \
     FIELD(i64, fire, 1, 0)                                \
     FIELD(i64, next, 1, 0)                                \
+    FIELD(u64, wait_ms, 1, 0)                             \
     FIELD(i64, last, 1, 0)                                \
     FIELD(i64, since, 1, 0)                               \
     FIELD(u64, call, 1, 0)                                \
