@@ -9,7 +9,8 @@
  * nothing of what its children do.
  *
  * Read on in array.h, then array_source.c (inputs), array_window.c (children), array_block.c (what
- * is kept of them), array_gather.c (outputs), array_errors.c, array_history.c.
+ * is kept of them), array_recover.c (what an earlier execution gave), array_gather.c (outputs),
+ * array_errors.c, array_history.c.
  */
 #include "actors/array.h"
 
@@ -146,7 +147,7 @@ int tri_array_end_in(struct tri_array *array, uint8_t phase)
         return error;
     }
     if (state->live == 0) {
-        return end_now(array);
+        return tri_array_has_to_keep(array) ? tri_array_keep_some(array) : end_now(array);
     }
     return state->abort_next < state->next ? tri_array_go_on(array) : 0;
 }
@@ -213,6 +214,7 @@ static void take_over(struct tri_array *array, const struct tr_node_start *start
         .number = start->number,
         .cache_mode = start->cache_mode,
         .step = TRI_ARRAY_OPENING,
+        .is_recovering = start->recovery.size > 0,
         .begun_ms = tr_now_ms(array->context),
     };
 }
@@ -300,9 +302,11 @@ static int on_next(struct tri_array *array)
     case TRI_ARRAY_OPENING:
         return open_sources(array);
     case TRI_ARRAY_RUNNING:
-        return tri_array_spawn(array);
+        return array->state->next < array->state->count ? tri_array_spawn(array)
+                                                        : tri_array_weigh(array);
     case TRI_ARRAY_ENDING:
-        return tri_array_abort_some(array);
+        return array->state->live > 0 ? tri_array_abort_some(array)
+                                      : tri_array_end_in(array, array->state->ending);
     default:
         return 0;
     }

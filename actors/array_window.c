@@ -58,19 +58,48 @@ static int refuse_inputs(struct tri_array *array, size_t size)
                           array->state->next, size, (unsigned)TR_ARRAY_START_BYTES_MAX);
 }
 
+/* Passes over elements that have ended before they were born, of one block. */
+static int pass_kept(struct tri_array *array, struct tri_feed *feed, bool *is_there)
+{
+    struct tr_array_state *state = array->state;
+    bool is_kept = state->is_recovering;
+    int error = 0;
+    *is_there = true;
+    while (error == 0 && is_kept && *is_there && state->next < state->known) {
+        error = tri_element_is_kept(array, state->next, &is_kept);
+        if (error == 0 && is_kept) {
+            error = tri_feed_next(array, feed, is_there);
+            state->next += error == 0 && *is_there ? 1 : 0;
+        }
+    }
+    return error;
+}
+
+/* Whether the next element is to be born: it is known that it is not kept. */
+static bool may_be_born(struct tri_array *array)
+{
+    bool is_kept = false;
+    int error =
+        array->state->is_recovering ? tri_element_is_kept(array, array->state->next, &is_kept) : 0;
+    return error == 0 && !is_kept && !tri_array_has_to_ask(array);
+}
+
 /* As many as there is room for, of one block, no more than a chunk. */
 static int spawn_chunk(struct tri_array *array, struct tri_feed *feed)
 {
     struct tr_array_state *state = array->state;
     uint64_t serials[TR_ARRAY_CHUNK];
+    bool is_there = true;
+    int error = pass_kept(array, feed, &is_there);
+    if (error != 0 || !is_there) {
+        return error;
+    }
     uint32_t first = state->next;
     uint32_t left = TRI_ARRAY_BLOCK - first % TRI_ARRAY_BLOCK;
     uint32_t count_max = left < TR_ARRAY_CHUNK ? left : TR_ARRAY_CHUNK;
     uint64_t bytes = 0;
-    int error = 0;
-    bool is_there = true;
     while (error == 0 && state->next - first < count_max && bytes < TR_ARRAY_CHUNK_BYTES &&
-           tri_array_has_room(array)) {
+           tri_array_has_room(array) && may_be_born(array)) {
         error = tri_feed_next(array, feed, &is_there);
         if (error != 0 || !is_there) {
             break;
@@ -94,10 +123,13 @@ int tri_array_spawn(struct tri_array *array)
     if (!tri_array_has_room(array)) {
         return 0;
     }
+    if (tri_array_has_to_ask(array)) {
+        return tri_array_ask(array);
+    }
     int error = tri_feed_init(array, &feed);
     error = error != 0 ? error : spawn_chunk(array, &feed);
     tri_feed_fini(&feed);
-    return error == 0 && tri_array_has_room(array) ? tri_array_go_on(array) : error;
+    return error != 0 || array->state->step != TRI_ARRAY_RUNNING ? error : tri_array_weigh(array);
 }
 
 /* ------------------------------------------------------------------ what they say */
@@ -220,8 +252,7 @@ static int settle(struct tri_array *array, const struct tr_node_ended *ended,
     return error != 0 ? error : keep_error(array, ended, &to);
 }
 
-/* What an end means for the whole. */
-static int weigh(struct tri_array *array)
+int tri_array_weigh(struct tri_array *array)
 {
     struct tr_array_state *state = array->state;
     if (state->step == TRI_ARRAY_RUNNING && state->count - state->failed < state->needed) {
@@ -231,7 +262,7 @@ static int weigh(struct tri_array *array)
         return state->live == 0 ? tri_array_end_in(array, state->ending) : 0;
     }
     if (state->live == 0 && state->next == state->count) {
-        return tri_array_gather(array);
+        return tri_array_has_to_keep(array) ? tri_array_keep_some(array) : tri_array_gather(array);
     }
     return tri_array_has_room(array) ? tri_array_go_on(array) : 0;
 }
@@ -263,7 +294,7 @@ int tri_array_on_ended(struct tri_array *array, const struct tr_message *message
     error = error != 0 ? error
                        : tri_history_element_changed(array, number, &element, ended.phase, attempt,
                                                      phases, ended.code, ended.message);
-    return error != 0 ? error : weigh(array);
+    return error != 0 ? error : tri_array_weigh(array);
 }
 
 /* ---------------------------------------------------------------------- to the end */

@@ -155,6 +155,7 @@ int tr_history_forget(struct tr_context *context, uint64_t execution)
         struct tr_attempt attempt;
         struct tr_element_block element_block;
         struct tr_progress progress;
+        struct tr_element_output element_output;
     } row;
     int error = 0;
     for (size_t i = 0; error == 0 && i < tr_history_schema_count; i++) {

@@ -5,8 +5,10 @@
 #include "deploy/inquiries.h"
 
 #include "actors/engine.h"
+#include "deploy/recall.h"
 #include "deploy/schedule_look.h"
 #include "schemas/inquiry.h"
+#include "schemas/recovery.h"
 #include "schemas/schedule.h"
 
 /* An actor does not need the graph that it has asked for any more. */
@@ -30,6 +32,8 @@ static const struct {
 } rows[] = {
     {&tr_graph_drop_schema, drop_graph},
     {&tr_schedule_look_schema, tr_schedule_look_answer},
+    {&tr_recover_nodes_schema, tr_recall_nodes},
+    {&tr_recover_elements_schema, tr_recall_elements},
 };
 
 int tr_inquiry_take(const struct tr_inquiry *inquiry, char *explain)

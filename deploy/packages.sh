@@ -29,6 +29,7 @@ packages_to_test=(
     "clang|the second compiler"
     "clang-format|checks the format of the code"
     "shellcheck|checks the scripts"
+    "groff|checks the manual pages"
     "python3-jsonschema|holds the language's schema against the compiler"
     "python3-yaml|reads definitions for that"
 )

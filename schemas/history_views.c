@@ -41,7 +41,8 @@ static const struct tr_words cache_statuses = {tr_cache_status_word,
     C(parent, "the address of the node that launched it, or empty", FIELD, "parent", NULL) \
     C(cause, "why it was started", FIELD, "cause", NULL)                                   \
     C(graph, "the SHA-256 of its compiled graph", HEX, "graph", NULL)                      \
-    C(settings, "what else it was started with, as JSON", FIELD, "settings", NULL)
+    C(settings, "what else it was started with, as JSON", FIELD, "settings", NULL)         \
+    C(recovery, "the plan by which it took results over, or empty", FIELD, "recovery", NULL)
 
 #define NODES(C)                                                                    \
     C(execution, "the number of the execution", FIELD, "execution", NULL)           \

@@ -15,11 +15,13 @@
 #include "schemas/inquiry.h"
 #include "schemas/process.h"
 #include "schemas/recording.h"
+#include "schemas/recovery.h"
 #include "schemas/request.h"
 #include "schemas/schedule.h"
 #include "schemas/state_array.h"
 #include "schemas/state_plugin.h"
 #include "schemas/state_service.h"
+#include "schemas/state_signals.h"
 #include "schemas/state_task.h"
 #include "schemas/state_workflow.h"
 #include "schemas/tap.h"
@@ -35,6 +37,7 @@
     L(tap, TR_TAP_SCHEMAS)                       \
     L(recording, TR_RECORDING_SCHEMAS)           \
     L(flow, TR_FLOW_SCHEMAS)                     \
+    L(recovery, TR_RECOVERY_SCHEMAS)             \
     L(history, TR_HISTORY_SCHEMAS)               \
     L(request, TR_REQUEST_SCHEMAS)               \
     L(schedule, TR_SCHEDULE_SCHEMAS)             \
@@ -43,7 +46,8 @@
     L(sample, TR_SAMPLE_SCHEMAS)                 \
     L(array, TR_STATE_ARRAY_SCHEMAS)             \
     L(state_workflow, TR_STATE_WORKFLOW_SCHEMAS) \
-    L(state_service, TR_STATE_SERVICE_SCHEMAS)
+    L(state_service, TR_STATE_SERVICE_SCHEMAS)   \
+    L(state_signals, TR_STATE_SIGNALS_SCHEMAS)
 
 #define TABLE(name, SCHEMAS) \
     static const struct tr_schema *const name[] = {SCHEMAS(TR_SCHEMA_POINTER_ROW)};
