@@ -188,8 +188,9 @@ static int finish_arms(struct tri_flow *flow, uint32_t node)
         return 0; /* those behind the branch are told next */
     }
     uint32_t arm = row->arm - 1;
+    bool is_again = (row->recovery & TRI_RECOVERY_AGAIN) != 0;
     error = tri_settle_pop(flow);
-    return error != 0 ? error : tri_node_told(flow, arm, false);
+    return error != 0 ? error : tri_node_told(flow, arm, false, is_again);
 }
 
 int tri_branch_skip_arms(struct tri_flow *flow, uint32_t node, bool *is_done)
@@ -319,6 +320,9 @@ int tri_branch_timed_out(struct tri_flow *flow, uint32_t node)
         return error;
     }
     struct tr_text message = tr_text_of("the switch ran longer than its deadline");
+    if (below.phase == TR_NODE_PHASE_RUNNING && tri_is_waiter(&flow->workflow->nodes[leaf])) {
+        return tri_gate_end(flow, leaf, TR_NODE_PHASE_TIMED_OUT, message);
+    }
     if (below.phase == TR_NODE_PHASE_RUNNING) {
         struct tr_node_abort abort = {.phase = TR_NODE_PHASE_TIMED_OUT, .cause = message};
         struct tr_ref child = {{tr_self(flow->context).key.group, below.child}, 0};

@@ -5,6 +5,7 @@
  * failure of an arm is its branch's, and any other one is the workflow's.
  */
 #include "actors/bind.h"
+#include "actors/history.h"
 #include "actors/workflow.h"
 #include "schemas/utf8.h"
 
@@ -40,20 +41,23 @@ static int end_row(struct tri_flow *flow, uint32_t node, uint8_t phase, uint64_t
     return 0;
 }
 
-/* Records the end of a node that has no actor of its own, and stops its timer. */
+/* Records the end of a node that has no actor of its own, and stops what it waits for. */
 static int note_end(struct tri_flow *flow, uint32_t node, uint8_t phase,
                     const struct tri_failure *failure)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tri_row row;
     int error = tri_row_get(flow, node, &row);
-    bool is_branch = compiled->kind == TR_NODE_BRANCH;
-    bool is_recorded = row.phase == TR_NODE_PHASE_NOT_YET_STARTED || is_branch;
+    bool is_row = tri_is_row(compiled);
+    bool is_recorded = row.phase == TR_NODE_PHASE_NOT_YET_STARTED || is_row;
     if (error == 0 && is_recorded) {
-        error = tri_node_record(flow, node, row.phase, phase, is_branch ? row.child : 0, failure);
+        error = tri_node_record(flow, node, row.phase, phase, is_row ? row.child : 0, failure);
     }
-    if (error == 0 && is_branch && compiled->deadline_ns > 0) {
+    if (error == 0 && is_row && compiled->deadline_ns > 0) {
         error = tr_timer_stop(flow->context, TRI_TIMER_NODES + node);
+    }
+    if (error == 0 && tri_is_waiter(compiled) && row.phase == TR_NODE_PHASE_RUNNING) {
+        error = tri_gate_leave(flow, node);
     }
     return error;
 }
@@ -209,9 +213,7 @@ static int write_failure(struct tri_flow *flow, struct tr_buffer *buffer)
     return error;
 }
 
-/* Binds the inputs of a node. What cannot be bound fails it, and `is_bound` stays false. */
-static int bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs,
-                       bool *is_bound)
+int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs, bool *is_bound)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tr_buffer err;
@@ -223,6 +225,7 @@ static int bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *i
         error = tr_bind_inputs(&binder, compiled, inputs);
     }
     tr_buffer_fini(&err);
+    error = error != 0 ? error : tri_recovery_edit(flow, node, inputs);
     if (error == TR_INVALID) {
         struct tri_failure failure = failure_of(binder.code, binder.message);
         return tri_node_failed(flow, node, &failure);
@@ -245,7 +248,7 @@ static int begin_end(struct tri_flow *flow, uint32_t node)
     uint64_t place = 0;
     bool is_bound = false;
     tr_buffer_init(&values, 0);
-    int error = bind_inputs(flow, node, &values, &is_bound);
+    int error = tri_bind_inputs(flow, node, &values, &is_bound);
     if (error == 0 && is_bound) {
         error = tri_slots_put(flow, tr_buffer_bytes(&values), &place);
         error = error != 0 ? error : tri_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, place);
@@ -261,8 +264,10 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
     const struct tr_node_start *start = &flow->start;
     struct tr_spawn_options options = {.name = flow->workflow->nodes[node].id};
     struct tr_ref child;
+    struct tr_text recovery;
     struct tri_row *row;
-    int error = tr_spawn(flow->context, behaviour, &options, &child);
+    int error = tri_recovery_inside(flow, node, &recovery);
+    error = error != 0 ? error : tr_spawn(flow->context, behaviour, &options, &child);
     if (error == 0) {
         struct tr_node_start message = {
             .graph = flow->state->graph,
@@ -274,7 +279,7 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
             .path = path,
             .cache_mode = start->cache_mode,
             .inputs = inputs,
-            .recovery = start->recovery,
+            .recovery = recovery,
         };
         error = tr_tell_hinted(flow->context, child, tr_spawned_hint(flow->context),
                                &tr_node_start_schema, &message);
@@ -296,7 +301,7 @@ static int begin_child(struct tri_flow *flow, uint32_t node, const struct tr_beh
     tr_buffer_init(&inputs, 0);
     tr_buffer_init(&path, 0);
     int error = tri_start(flow);
-    error = error != 0 ? error : bind_inputs(flow, node, &inputs, &is_bound);
+    error = error != 0 ? error : tri_bind_inputs(flow, node, &inputs, &is_bound);
     if (error != 0 || !is_bound) {
         goto done;
     }
@@ -334,6 +339,11 @@ static int begin_workflow(struct tri_flow *flow, uint32_t node)
     return begin_child(flow, node, &tr_workflow_behaviour);
 }
 
+static int begin_launch(struct tri_flow *flow, uint32_t node)
+{
+    return begin_child(flow, node, &tr_launch_behaviour);
+}
+
 /* Kinds that this version of the engine cannot run yet; whoever launches refuses them before. */
 static int begin_later(struct tri_flow *flow, uint32_t node)
 {
@@ -344,12 +354,12 @@ static int begin_later(struct tri_flow *flow, uint32_t node)
 
 /* Each kind's beginning. A new kind is a function and its row here. */
 static int (*const beginnings[])(struct tri_flow *flow, uint32_t node) = {
-    [TR_NODE_START] = begin_later,   [TR_NODE_END] = begin_end,
-    [TR_NODE_TASK] = begin_task,     [TR_NODE_WORKFLOW] = begin_workflow,
-    [TR_NODE_LAUNCH] = begin_later,  [TR_NODE_DYNAMIC] = begin_later,
-    [TR_NODE_MAP] = begin_map,       [TR_NODE_BRANCH] = tri_branch_begin,
-    [TR_NODE_APPROVE] = begin_later, [TR_NODE_SIGNAL] = begin_later,
-    [TR_NODE_SLEEP] = begin_later,
+    [TR_NODE_START] = begin_later,      [TR_NODE_END] = begin_end,
+    [TR_NODE_TASK] = begin_task,        [TR_NODE_WORKFLOW] = begin_workflow,
+    [TR_NODE_LAUNCH] = begin_launch,    [TR_NODE_DYNAMIC] = begin_later,
+    [TR_NODE_MAP] = begin_map,          [TR_NODE_BRANCH] = tri_branch_begin,
+    [TR_NODE_APPROVE] = tri_gate_begin, [TR_NODE_SIGNAL] = tri_gate_begin,
+    [TR_NODE_SLEEP] = tri_sleep_begin,
 };
 
 int tri_node_begin(struct tri_flow *flow, uint32_t node)
@@ -359,7 +369,7 @@ int tri_node_begin(struct tri_flow *flow, uint32_t node)
     return beginnings[kind](flow, node);
 }
 
-int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips)
+int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips, bool is_anew)
 {
     struct tri_row *row;
     int error = tri_row_edit(flow, node, &row);
@@ -368,6 +378,7 @@ int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips)
     }
     row->told++;
     row->flags |= skips ? TRI_ROW_SKIPS : 0;
+    row->recovery |= is_anew ? TRI_RECOVERY_AGAIN : 0;
     if (row->told < flow->workflow->nodes[node].upstream_count) {
         return 0;
     }
@@ -385,8 +396,16 @@ static const struct tr_type *given_type(const struct tri_flow *flow, const struc
     if (node->kind == TR_NODE_TASK) {
         return flow->graph->tasks[node->target].interface.outputs.items[output].type;
     }
-    if (node->kind == TR_NODE_WORKFLOW) {
-        return flow->graph->workflows[node->target].interface.outputs.items[output].type;
+    if (node->kind == TR_NODE_WORKFLOW || node->kind == TR_NODE_LAUNCH) {
+        bool is_plan = node->target_kind == TR_TARGET_PLAN;
+        uint32_t workflow = is_plan ? flow->graph->plans[node->target].workflow : node->target;
+        return flow->graph->workflows[workflow].interface.outputs.items[output].type;
+    }
+    if (node->kind == TR_NODE_APPROVE) {
+        return flow->workflow->bindings[node->input_first + output].type;
+    }
+    if (node->kind == TR_NODE_SIGNAL) {
+        return node->signal_type;
     }
     for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
         if (type->parts[i]->kind == TR_TYPE_LIST) {
@@ -421,11 +440,14 @@ static int cast_outputs(struct tri_flow *flow, const struct tr_node *node, struc
 static int refuse(struct tri_flow *flow, uint32_t node, const char *code, const char *message)
 {
     struct tri_failure failure = failure_of(code, tr_text_of(message));
-    int error = tri_node_record(flow, node, TR_NODE_PHASE_RUNNING, failure.phase, 0, &failure);
+    bool has_actor = !tri_is_row(&flow->workflow->nodes[node]);
+    int error = has_actor
+                    ? tri_node_record(flow, node, TR_NODE_PHASE_RUNNING, failure.phase, 0, &failure)
+                    : 0;
     return error != 0 ? error : tri_node_failed(flow, node, &failure);
 }
 
-static int keep_outputs(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
+int tri_keep_outputs(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tr_buffer cast;
@@ -451,15 +473,61 @@ static int keep_outputs(struct tri_flow *flow, uint32_t node, const struct tr_no
     return error;
 }
 
-static int take_success(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
+/* Whether a list has a slot for each output of a node. */
+static bool is_complete(const struct tri_flow *flow, uint32_t node, struct tr_bytes outputs)
 {
     struct tr_cursor cursor;
-    uint32_t count = tr_slots_begin(ended->outputs, &cursor);
-    if (cursor.error != 0 || count != flow->workflow->nodes[node].outputs.count) {
+    uint32_t count = tr_slots_begin(outputs, &cursor);
+    return cursor.error == 0 && count == flow->workflow->nodes[node].outputs.count;
+}
+
+/* What a node got and gave, for one whose actor does not say so. */
+static int record_values(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
+                         struct tr_bytes outputs)
+{
+    struct tr_buffer path;
+    tr_buffer_init(&path, 0);
+    tri_path_add(flow, node, &path);
+    int error = path.error;
+    if (error == 0 && inputs.size > 0) {
+        error = tr_history_value(flow->context, flow->start.number, tr_buffer_text(&path),
+                                 TR_VALUE_INPUTS, inputs);
+    }
+    if (error == 0 && outputs.size > 0) {
+        error = tr_history_value(flow->context, flow->start.number, tr_buffer_text(&path),
+                                 TR_VALUE_OUTPUTS, outputs);
+    }
+    tr_buffer_fini(&path);
+    return error;
+}
+
+int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs, bool *is_kept)
+{
+    struct tr_node_ended ended = {.phase = TR_NODE_PHASE_RECOVERED, .outputs = outputs};
+    struct tr_buffer inputs;
+    bool is_bound = false;
+    *is_kept = is_complete(flow, node, outputs);
+    if (!*is_kept) {
+        return 0;
+    }
+    tr_buffer_init(&inputs, 0);
+    int error = tri_start(flow);
+    error = error != 0 ? error : tri_bind_inputs(flow, node, &inputs, &is_bound);
+    if (error == 0 && is_bound) {
+        error = record_values(flow, node, tr_buffer_bytes(&inputs), outputs);
+        error = error != 0 ? error : tri_keep_outputs(flow, node, &ended);
+    }
+    tr_buffer_fini(&inputs);
+    return error;
+}
+
+static int take_success(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
+{
+    if (!is_complete(flow, node, ended->outputs)) {
         return refuse(flow, node, "OutputsNotFoundError",
                       "it succeeded without giving all of its declared outputs");
     }
-    return keep_outputs(flow, node, ended);
+    return tri_keep_outputs(flow, node, ended);
 }
 
 static int take_failure(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
@@ -496,7 +564,7 @@ static int is_expected(struct tri_flow *flow, const struct tr_message *message,
     *is_fine = error == 0 && row.phase == TR_NODE_PHASE_RUNNING && row.child != 0 &&
                row.child == message->from.key.serial &&
                message->from.key.group == tr_self(flow->context).key.group &&
-               flow->workflow->nodes[ended->node].kind != TR_NODE_BRANCH;
+               !tri_is_row(&flow->workflow->nodes[ended->node]);
     return error;
 }
 

@@ -35,7 +35,8 @@ static struct tr_text keep(char **at, struct tr_text text)
 #define TEXTS(T) \
     T(project)   \
     T(domain)    \
-    T(name) T(workflow) T(plan) T(parent) T(cause) T(code) T(message) T(failed) T(settings)
+    T(name)      \
+    T(workflow) T(plan) T(parent) T(cause) T(code) T(message) T(failed) T(settings) T(recovery)
 
 /* Takes the first row, or replaces what there was: the last one stays. */
 static int take(void *self, const void *value)

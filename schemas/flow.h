@@ -11,6 +11,16 @@
  *                                          <-  node_ended
  *                     <-  execution_ended
  *
+ * The node of a launch is such a child, too; what it begins is an execution of its own:
+ *
+ *     launch node         root workflow        launcher             the launched root
+ *     launch          ->
+ *                         launch           ->
+ *                                              node_start       ->
+ *                     <--------------------------------------------  launched
+ *     node_abort      -------------------------------------------->  (where the node is aborted)
+ *                     <--------------------------------------------  node_ended
+ *
  * A child says node_ended exactly once, in the handler in which it stops. A parent never stops a
  * child: it says node_abort and waits for the end, so that nothing is left running outside.
  *
@@ -55,8 +65,10 @@ enum tr_failure_kind {
  * slot for each input of the workflow. Answered (as an ASK) by `launched`.
  *
  * From a launch node it is told, through its root, and `launching` is that node's actor (serial 0:
- * none): `launched` goes there, and at the end the execution's last word, node_ended for `node` and
- * `element`. `recovery` is what node_start says.
+ * none): `launched` goes there, from the new root when it has begun, else from the launcher; and at
+ * the end the execution's last word, node_ended for `node` and `element`. The root that hands it on
+ * sets `depth`, how many executions launched each other before this one. `recovery` is what
+ * node_start says.
  */
 #define TR_LAUNCH_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)            \
@@ -70,7 +82,8 @@ enum tr_failure_kind {
     FIELD(ref, launching, 2, 0)        \
     FIELD(u32, node, 2, 0)             \
     FIELD(u64, element, 2, 0)          \
-    FIELD(text, recovery, 2, 0)
+    FIELD(text, recovery, 2, 0)        \
+    FIELD(u32, depth, 3, 0)
 
 /* `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. */
 #define TR_LAUNCHED_FIELDS(FIELD, ARRAY) \
@@ -89,7 +102,7 @@ enum tr_failure_kind {
  * node in whose place it runs; for the root `node` is UINT32_MAX. `path` is the address below the
  * execution, "squares" or "w/inner", without the element of its own, which is `element`.
  * `execution` is "PROJECT/DOMAIN/NAME", `number` the number of its group. `plan` (its
- * name), `parent`, `cause` and `launching` are those of `launch`, for the root alone:
+ * name), `parent`, `cause`, `launching` and `depth` are those of `launch`, for the root alone:
  * its last word goes to `launching`, too, about `launching_node` and `launching_element`.
  *
  * With `is_dynamic` the graph is one that a task has decided: `workflow` is the one that runs here,
@@ -113,7 +126,8 @@ enum tr_failure_kind {
     FIELD(u32, launching_node, 2, 0)       \
     FIELD(u64, launching_element, 2, 0)    \
     FIELD(bool, is_dynamic, 2, 0)          \
-    FIELD(text, recovery, 2, 0)
+    FIELD(text, recovery, 2, 0)            \
+    FIELD(u32, depth, 3, 0)
 
 /*
  * A child's last message. `phase` is an end of a node (enum tr_node_phase); `outputs` has a slot
@@ -176,6 +190,9 @@ enum tr_failure_kind {
  *     signal_stop           ->        ->             (it does not wait any more)
  *
  * `gate` is the workflow's actor; with `node` and its `path` it names the gate.
+ *
+ * The root owes the answer to whoever asked it: so `asker` and `ask` go along to the signals and
+ * come back in signal_sent (tr_debt). They are the root's to fill in.
  */
 #define TR_SIGNAL_WAIT_FIELDS(FIELD, ARRAY) \
     FIELD(ref, gate, 1, 0)                  \
@@ -186,7 +203,8 @@ enum tr_failure_kind {
 #define TR_SIGNAL_STOP_FIELDS(FIELD, ARRAY) \
     FIELD(ref, gate, 1, 0)                  \
     FIELD(u32, node, 1, 0)                  \
-    FIELD(text, id, 1, 0)
+    FIELD(text, id, 1, 0)                   \
+    FIELD(text, path, 2, 0)
 
 /* `value` is a packed literal: of an approval a bool. `path` is empty, or the one gate meant. */
 #define TR_SEND_SIGNAL_FIELDS(FIELD, ARRAY) \
@@ -194,19 +212,25 @@ enum tr_failure_kind {
     FIELD(text, path, 1, 0)                 \
     FIELD(any, value, 1, TR_REDACTED)       \
     FIELD(text, by, 1, 0)                   \
-    FIELD(text, message, 1, 0)
+    FIELD(text, message, 1, 0)              \
+    FIELD(ref, asker, 2, 0)                 \
+    FIELD(u64, ask, 2, 0)
 
-/* It is kept, and `gates` that waited have been told. */
+/* It is kept, and `gates` that wait are being told; or TR_LIMIT, with words. */
 #define TR_SIGNAL_SENT_FIELDS(FIELD, ARRAY) \
     FIELD(i64, error, 1, 0)                 \
     FIELD(u64, gates, 1, 0)                 \
-    FIELD(text, message, 1, 0)
+    FIELD(text, message, 1, 0)              \
+    FIELD(ref, asker, 2, 0)                 \
+    FIELD(u64, ask, 2, 0)
 
+/* `error` 0, or TR_LIMIT: too many gates wait, and this one never will; `message` says so. */
 #define TR_SIGNAL_GIVEN_FIELDS(FIELD, ARRAY) \
     FIELD(u32, node, 1, 0)                   \
     FIELD(any, value, 1, TR_REDACTED)        \
     FIELD(text, by, 1, 0)                    \
-    FIELD(text, message, 1, 0)
+    FIELD(text, message, 1, 0)               \
+    FIELD(i64, error, 2, 0)
 
 /*
  * Asks the resource manager for a token: `slots` of the namespace's quota, and what has to be free
@@ -291,10 +315,10 @@ enum tr_failure_kind {
     FIELD(u64, executions, 1, 0)
 
 #define TR_FLOW_SCHEMAS(S)                                                           \
-    S(launch, 400, TR_MESSAGE, 2, TR_DURABLE, TR_LAUNCH_FIELDS)                      \
+    S(launch, 400, TR_MESSAGE, 3, TR_DURABLE, TR_LAUNCH_FIELDS)                      \
     S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                 \
     S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)   \
-    S(node_start, 403, TR_MESSAGE, 2, TR_DURABLE, TR_NODE_START_FIELDS)              \
+    S(node_start, 403, TR_MESSAGE, 3, TR_DURABLE, TR_NODE_START_FIELDS)              \
     S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)             \
     S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                \
     S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)             \
@@ -314,10 +338,10 @@ enum tr_failure_kind {
     S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)       \
     S(node_pause, 430, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_PAUSE_FIELDS)             \
     S(signal_wait, 431, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_WAIT_FIELDS)            \
-    S(signal_stop, 432, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_STOP_FIELDS)            \
-    S(send_signal, 433, TR_MESSAGE, 1, TR_DURABLE, TR_SEND_SIGNAL_FIELDS)            \
-    S(signal_sent, 434, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_SENT_FIELDS)           \
-    S(signal_given, 435, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_GIVEN_FIELDS)
+    S(signal_stop, 432, TR_MESSAGE, 2, TR_DURABLE, TR_SIGNAL_STOP_FIELDS)            \
+    S(send_signal, 433, TR_MESSAGE, 2, TR_DURABLE, TR_SEND_SIGNAL_FIELDS)            \
+    S(signal_sent, 434, TR_MESSAGE, 2, TR_PRIORITY, TR_SIGNAL_SENT_FIELDS)           \
+    S(signal_given, 435, TR_MESSAGE, 2, TR_PRIORITY, TR_SIGNAL_GIVEN_FIELDS)
 
 TR_FLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

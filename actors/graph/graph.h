@@ -234,8 +234,9 @@ struct tr_node {
     uint32_t arm_first;
     uint32_t arm_count;
 
-    /* APPROVE, SIGNAL: what people answer; the type of a signal's value is its output's */
+    /* APPROVE, SIGNAL: what people answer; of a signal's value the type, without optional's none */
     struct tr_text signal_id;
+    const struct tr_type *signal_type;
 
     int64_t sleep_ns; /* SLEEP */
 };
@@ -297,8 +298,8 @@ struct tr_cron {
     uint32_t days;       /* of the month, from 1 */
     uint16_t months;     /* from 1 */
     uint8_t weekdays;    /* 0 is Sunday */
-    bool is_any_day;     /* a star: only the weekdays count */
-    bool is_any_weekday; /* a star: only the days of the month count */
+    bool is_any_day;     /* `days` began with a star: the weekday has to match, too */
+    bool is_any_weekday; /* `weekdays` began with a star: the day has to match, too */
 };
 
 struct tr_schedule {

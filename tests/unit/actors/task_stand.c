@@ -74,7 +74,8 @@ static int on_go(struct tr_context *context, struct tr_boss *boss, const struct 
     struct tr_boss_go go;
     struct tr_node_start start;
     int error = tr_message_read(message, boss_go, &go);
-    error = error != 0 ? error : tr_node_start_unpack(go.start, 1, &start);
+    error =
+        error != 0 ? error : tr_node_start_unpack(go.start, tr_node_start_schema.version, &start);
     if (error != 0) {
         return error;
     }

@@ -91,6 +91,19 @@ static void test_an_abort_does_not_sleep(void **state)
     assert_int_equal(sleepers.count, 1);
 }
 
+/* It goes on to what was launched, which has perhaps not heard of it. */
+static void test_an_abort_keeps_the_launched_awake(void **state)
+{
+    (void)state;
+    add(5, "grandchild", "/demo/development/child/x[3]/y", TR_EXECUTION_RUNNING);
+    add(3, "child", "/demo/development/parent/launch", TR_EXECUTION_RUNNING);
+    add(2, "parent", "", TR_EXECUTION_ABORTING);
+    add(9, "parent-2", "", TR_EXECUTION_RUNNING);
+    tr_sleepers_order(&sleepers);
+    assert_int_equal(sleepers.asleep, 1);
+    assert_true(tr_sleepers_has(&sleepers, 9));
+}
+
 /* Whatever a store says, looking for who launched whom ends. */
 static void test_a_circle_of_parents_ends(void **state)
 {
@@ -111,6 +124,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_one_wakes_with_what_it_launched, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_child_wakes_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_an_abort_does_not_sleep, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_abort_keeps_the_launched_awake, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_circle_of_parents_ends, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("sleepers", tests, NULL, NULL);
