@@ -14,8 +14,8 @@ static bool is_known(const struct tr_browse *browse, const struct tr_found *foun
 {
     struct tr_account account;
     struct tr_stop stop;
-    if (found->target.path.size == 0 ||
-        tr_account_open(browse->place.folder, &found->execution.row, &account) != 0) {
+    if (found->target.path.size == 0 || tr_account_open(browse->reader, browse->place.folder,
+                                                        &found->execution.row, &account) != 0) {
         return true;
     }
     bool is_found = account.graph == NULL ||

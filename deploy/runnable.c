@@ -17,11 +17,6 @@ struct walk {
     uint32_t waiting_count;
 };
 
-/* What this program has no actor for yet, in words. */
-static const char *const missing_kinds[] = {
-    [TR_NODE_DYNAMIC] = "dynamic",
-};
-
 static void reach_workflow(struct walk *walk, uint32_t workflow)
 {
     if (!walk->is_seen[workflow]) {
@@ -101,14 +96,6 @@ static void check_task(struct walk *walk, const struct tr_task *task,
 static void check_node(struct walk *walk, const struct tr_node *node)
 {
     const struct tr_graph *graph = walk->graph;
-    const char *missing =
-        node->kind < TR_COUNT_OF(missing_kinds) ? missing_kinds[node->kind] : NULL;
-    if (missing != NULL) {
-        tri_report_add(walk->report, walk->place, NULL,
-                       "this version of troupe cannot run %s nodes yet\nuse another kind of node",
-                       missing);
-        return;
-    }
     if (node->target_kind == TR_TARGET_WORKFLOW) {
         reach_workflow(walk, node->target);
     } else if (node->target_kind == TR_TARGET_PLAN) {
