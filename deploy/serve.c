@@ -14,7 +14,6 @@
 #include "deploy/serve_gates.h"
 #include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
-#include "plugins/registry.h"
 #include "runtime/memory.h"
 #include "schemas/request.h"
 
@@ -94,7 +93,7 @@ static bool is_runnable(struct tr_serve *serve, const struct tri_peer *peer,
     struct tr_buffer words;
     tr_report_init(&report);
     tr_buffer_init(&words, 0);
-    int error = tr_graph_check_runnable(order->graph, order->workflow, tr_plugins, tr_plugin_count,
+    int error = tr_graph_check_runnable(order->graph, order->workflow, serve->live->engine,
                                         "the definition", &report);
     for (uint32_t i = 0; i < report.count && words.size < PROBLEMS_BYTES_MAX; i++) {
         tr_buffer_add_string(&words, i == 0 ? "this engine cannot run it: " : "; ");
