@@ -5,9 +5,12 @@
  * Its pages are two indexes: from names to executions, and from graphs to how many run them.
  */
 #include "actors/engine.h"
+#include "actors/forget.h"
 #include "actors/graph/literal.h"
+#include "actors/history.h"
 #include "actors/index.h"
 #include "actors/value.h"
+#include "schemas/retention.h"
 #include "schemas/state_workflow.h"
 
 /* Beside the inputs, what the root is told has to fit into its first message, too. */
@@ -375,6 +378,40 @@ static int handle_hold(struct tr_context *context, const struct tr_launcher_stat
     return tr_reply(context, message, &tr_graph_held_schema, &held);
 }
 
+/* Whether an execution lives: one of its name may be another. */
+static int check_ended(struct tr_context *context, const struct tr_launcher_state *state,
+                       const struct tr_forget_rows *forget)
+{
+    struct tr_index names = names_of(state);
+    struct tr_bytes value;
+    struct known known;
+    int error = tr_index_find(context, &names, bytes_of(forget->name), &value);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
+    }
+    memcpy(&known, value.data, sizeof known);
+    return known.execution.key.group == forget->execution ? TR_BUSY : 0;
+}
+
+static int handle_forget(struct tr_context *context, const struct tr_launcher_state *state,
+                         const struct tr_message *message)
+{
+    struct tr_forget_rows forget;
+    struct tr_rows_forgotten answer = {.error = 0};
+    int error = tr_message_read(message, forget_rows, &forget);
+    if (error != 0) {
+        return error;
+    }
+    answer.error = check_ended(context, state, &forget);
+    if (answer.error == 0) {
+        error = forget.is_last ? tr_history_forget(context, forget.execution)
+                               : tr_forget_rows(context, forget.rows);
+    } else if (answer.error != TR_BUSY) {
+        error = (int)answer.error;
+    }
+    return error != 0 ? error : tr_reply(context, message, &tr_rows_forgotten_schema, &answer);
+}
+
 static int launcher_handle(struct tr_context *context, void *state,
                            const struct tr_message *message)
 {
@@ -386,6 +423,9 @@ static int launcher_handle(struct tr_context *context, void *state,
     }
     if (tr_message_is(message, &tr_graph_hold_schema)) {
         return handle_hold(context, state, message);
+    }
+    if (tr_message_is(message, &tr_forget_rows_schema)) {
+        return handle_forget(context, state, message);
     }
     return tr_unexpected(context, message);
 }
