@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "deploy/background.h"
 #include "deploy/exchange.h"
 #include "deploy/executions.h"
 #include "deploy/graphs.h"
@@ -75,7 +76,10 @@ static int need_graph(void *self, const void *value)
     struct needs *needs = self;
     const struct tr_execution *row = value;
     struct needed wanted = {0};
-    needs->live->unfinished++;
+    int error = tr_sleepers_add(&needs->live->sleepers, row, needs->live->lets_sleep);
+    if (error != 0) {
+        return error;
+    }
     if (row->graph.size == TR_GRAPH_HASH_BYTES) {
         wanted.graph = tr_graph_number(row->graph.data);
     }
@@ -86,7 +90,7 @@ static int need_graph(void *self, const void *value)
     }
     struct tr_graph *graph = NULL;
     uint64_t number;
-    int error = tr_graphs_get(needs->live->folder, row->graph, &graph);
+    error = tr_graphs_get(needs->live->folder, row->graph, &graph);
     if (error == 0) {
         error = tr_shelf_put(&needs->live->engine->shelf, graph, &number);
     }
@@ -121,6 +125,26 @@ static int read_needs(struct needs *needs)
         snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
     }
     tr_live_read_end(needs->live);
+    return error;
+}
+
+/* Those that sleep are loaded and not run. */
+static int put_to_sleep(struct tr_live *live)
+{
+    struct tr_sleepers *sleepers = &live->sleepers;
+    size_t count = 0;
+    tr_sleepers_order(sleepers);
+    uint64_t *groups = tr_alloc((sleepers->asleep + 1) * sizeof *groups);
+    if (groups == NULL) {
+        return TR_MEMORY;
+    }
+    for (uint32_t i = 0; i < sleepers->count; i++) {
+        if (sleepers->items[i].is_asleep) {
+            groups[count++] = sleepers->items[i].execution;
+        }
+    }
+    int error = tr_host_sleep(live->host, groups, count);
+    tr_free(groups);
     return error;
 }
 
@@ -233,6 +257,9 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
         error = read_needs(&needs);
     }
     if (error == 0) {
+        error = put_to_sleep(live);
+    }
+    if (error == 0) {
         error = tr_host_start(live->host);
     }
     if (error == 0) {
@@ -295,6 +322,8 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     live->events = -1;
     live->durability = options->durability;
     live->command = options->command;
+    live->lets_sleep = options->lets_sleep;
+    tr_sleepers_init(&live->sleepers);
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
     int error = open_all(live, options, explain);
     if (error != 0) {
@@ -309,11 +338,8 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     return 0;
 }
 
-void tr_live_close(struct tr_live *live)
+static void close_all(struct tr_live *live)
 {
-    if (live == NULL) {
-        return;
-    }
     tri_endpoint_close(live->door);
     tr_reader_close(live->reader); /* before the store's end: the last one tidies its log up */
     tr_host_free(live->host);
@@ -327,11 +353,54 @@ void tr_live_close(struct tr_live *live)
     if (live->signals >= 0) {
         tr_signals_close(live->signals);
     }
+    tr_detached_fini(&live->detached);
+    tr_sleepers_fini(&live->sleepers);
     tr_free(live->launchers);
+}
+
+void tr_live_close(struct tr_live *live)
+{
+    struct tri_vector left = {.count = 0};
+    struct tr_reader *reader;
+    struct tr_arena arena;
+    if (live == NULL) {
+        return;
+    }
+    tr_arena_init(&arena);
+    if (live->hands_over && live->detached.count > 0 && tr_live_read(live, NULL, &reader) == 0) {
+        left = tr_detached_left(&live->detached, reader, &arena);
+        tr_live_read_end(live);
+    }
+    close_all(live);
+    if (left.count > 0) {
+        /* Without one they sleep until somebody resumes them, and the next engine says so. */
+        (void)!tr_background_resume(live->folder, left.items, left.count);
+    }
+    tr_arena_fini(&arena);
     tr_free(live);
 }
 
 /* -------------------------------------------------------------------- while it lives */
+
+/* The first error of several wakings. */
+struct waking {
+    struct tr_live *live;
+    int error;
+};
+
+static void wake_one(void *self, uint64_t execution)
+{
+    struct waking *waking = self;
+    int error = tr_host_wake(waking->live->host, execution);
+    waking->error = waking->error != 0 ? waking->error : error;
+}
+
+int tr_live_wake(struct tr_live *live, uint64_t execution)
+{
+    struct waking waking = {.live = live};
+    tr_sleepers_wake(&live->sleepers, execution, wake_one, &waking);
+    return waking.error;
+}
 
 int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_text domain,
                      struct tr_ref *launcher)

@@ -2,8 +2,9 @@
  * A live engine in this process: the host with all behaviours and plugins, the actors that serve
  * all executions, the door for other commands, and the signals of the process.
  *
- * What an earlier engine left unfinished goes on as soon as it is open. One thread, that of the
- * command; it waits in tr_live_rest and looks at everything when that returns.
+ * What an earlier engine left unfinished goes on as soon as it is open, or sleeps until it is woken.
+ * One thread, that of the command; it waits in tr_live_rest and looks at everything when that
+ * returns.
  */
 #ifndef TR_DEPLOY_ASSEMBLE_H
 #define TR_DEPLOY_ASSEMBLE_H
@@ -12,6 +13,8 @@
 
 #include "actors/engine.h"
 #include "deploy/command.h"
+#include "deploy/detached.h"
+#include "deploy/sleepers.h"
 #include "runtime/journal/reader.h"
 #include "runtime/link/endpoint.h"
 
@@ -27,6 +30,7 @@ struct tr_live_options {
     enum tr_durability durability;
     uint32_t jobs;       /* processes at once; 0: one per core */
     const char *command; /* what others are told this engine came with */
+    bool lets_sleep;     /* what is unfinished sleeps, but for executions that are being aborted */
 };
 
 /* A launcher that is known. */
@@ -42,10 +46,13 @@ struct tr_live {
     enum tr_durability durability;
     const char *command;
     char folder[PATH_MAX];
-    struct tr_reader *reader; /* tr_live_read; NULL: none yet */
-    int signals;              /* deploy/signals.h */
-    int events;               /* readable when there is a signal or a request */
-    uint64_t unfinished;      /* executions that an earlier engine had left */
+    struct tr_reader *reader;    /* tr_live_read; NULL: none yet */
+    int signals;                 /* deploy/signals.h */
+    int events;                  /* readable when there is a signal or a request */
+    struct tr_sleepers sleepers; /* executions that an earlier engine had left */
+    bool lets_sleep;
+    struct tr_detached detached;
+    bool hands_over; /* at its end, what is detached */
     struct tr_live_launcher *launchers;
     size_t launcher_count;
 };
@@ -58,8 +65,14 @@ struct tr_live {
 TR_MUST_USE int tr_live_open(const struct tr_live_options *options, char *explain,
                              struct tr_live **live);
 
-/* Commits what there is and leaves; NULL is fine. */
+/*
+ * Commits what there is and leaves. With `hands_over` an engine in the background goes on with
+ * detached executions that have not ended. NULL is fine.
+ */
 void tr_live_close(struct tr_live *live);
+
+/* Lets an execution go on that is asleep, with all that it has launched; 0: all. TR_CLOSED. */
+TR_MUST_USE int tr_live_wake(struct tr_live *live, uint64_t execution);
 
 /* The launcher of a project and a domain, which is born when there is none. */
 TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,

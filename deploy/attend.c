@@ -1,5 +1,5 @@
 /*
- * The loop of an engine that came with a command.
+ * The loop of an engine: it rests until something comes, does it, and knows when it may leave.
  */
 #include "deploy/attend.h"
 
@@ -22,15 +22,28 @@
 /* How often whoever waits for everything looks whether it has ended. */
 #define LOOK_MS 250
 
-/* How often the engine looks whether its store is still there. */
+/* How often the engine looks whether its store is still there, and one that stays does. */
 #define STORE_LOOK_MS 1000
+#define STORE_LOOK_STAYING_MS 10000
+
+/* Looking for ends may take one part in so many of all time. */
+#define LOOKING_PARTS 20
+
+/* What an engine is there for. */
+enum purpose {
+    ONE,    /* the end of one execution */
+    AWAKE,  /* the ends of all that is awake */
+    STAYING /* whatever comes */
+};
 
 struct attending {
     const struct tr_invocation *invocation;
     struct tr_live *live;
     struct tr_serve *serve;
-    struct tr_follow *follow; /* NULL: nothing in particular */
-    uint64_t execution;       /* 0: everything */
+    enum purpose purpose;
+    struct tr_follow *follow;       /* of ONE */
+    struct tr_chronicle *chronicle; /* of STAYING */
+    uint64_t execution;             /* of ONE; 0: of others */
     uint64_t monitor;
     bool is_over;
     uint32_t interrupts;
@@ -46,20 +59,32 @@ struct attending {
 
 static void note(struct attending *attending, const char *text)
 {
-    if (attending->follow != NULL) {
+    if (attending->chronicle != NULL) {
+        tr_chronicle_note(attending->chronicle, false, text);
+    } else if (attending->follow != NULL) {
         tr_follow_note(attending->follow, text);
     } else {
         tr_command_note(attending->invocation, "%s", text);
     }
 }
 
-/* Ctrl-C: the first one aborts, the second one kills and leaves. */
+/* Goes without waiting for anything: that is what a service is told, and no other's success. */
+static void leave(struct attending *attending, const char *text)
+{
+    if (!attending->is_over) {
+        bool is_service = attending->purpose == STAYING;
+        note(attending, text);
+        attending->status = is_service ? TR_EXIT_DONE : TR_EXIT_ENGINE;
+    }
+    attending->is_leaving = true;
+}
+
+/* Ctrl-C: the first one aborts, the second one kills and leaves. What is acknowledged is kept. */
 static void interrupt(struct attending *attending)
 {
     bool is_hard = attending->interrupts++ > 0;
     if (attending->execution == 0 || attending->is_over) {
-        attending->is_leaving = true;
-        attending->status = attending->is_over ? attending->status : TR_EXIT_ENGINE;
+        leave(attending, "leaving; what is unfinished goes on with `troupe resume`");
         return;
     }
     if (is_hard) {
@@ -68,9 +93,9 @@ static void interrupt(struct attending *attending)
     } else {
         note(attending, "aborting (Ctrl-C again kills its tasks and leaves)");
     }
-    int error = tr_live_abort(attending->live, attending->execution,
-                              tr_text_of("interrupted by Ctrl-C"), is_hard);
-    if (error != 0) {
+    int error = tr_live_abort_kept(attending->live, attending->execution,
+                                   tr_text_of("interrupted by Ctrl-C"), is_hard);
+    if (error != 0 && error != TR_TIMEOUT) {
         attending->leave_ms = tr_clock_ms();
     }
 }
@@ -83,9 +108,9 @@ static void look_at_signals(struct attending *attending)
             interrupt(attending);
             continue;
         }
-        note(attending, "leaving; what is unfinished goes on with `troupe resume`");
-        attending->is_leaving = true;
-        attending->status = attending->is_over ? attending->status : TR_EXIT_ENGINE;
+        leave(attending, attending->purpose == STAYING
+                             ? "leaving; what is unfinished goes on with the next engine"
+                             : "leaving; what is unfinished goes on with `troupe resume`");
     }
     if (attending->leave_ms != 0 && tr_clock_ms() >= attending->leave_ms && !attending->is_over) {
         attending->is_leaving = true;
@@ -121,7 +146,8 @@ static void look_at_store(struct attending *attending)
     if (tr_clock_ms() < attending->store_look_ms) {
         return;
     }
-    attending->store_look_ms = tr_clock_ms() + STORE_LOOK_MS;
+    attending->store_look_ms =
+        tr_clock_ms() + (attending->purpose == STAYING ? STORE_LOOK_STAYING_MS : STORE_LOOK_MS);
     int size = snprintf(path, sizeof path, "%s/troupe.db", attending->live->folder);
     if (size > 0 && (size_t)size < sizeof path && access(path, F_OK) != 0 && errno == ENOENT) {
         note(attending, "leaving: the store is not there any more");
@@ -154,20 +180,25 @@ static int count_unfinished(struct tr_live *live, uint64_t *count)
     return error;
 }
 
-/* The end of everything is looked for now and then; that of one execution is told. */
+/* The end of all that is awake is looked for now and then; that of one execution is told. */
 static bool has_ended(struct attending *attending)
 {
     int reason;
     uint64_t count;
+    uint64_t now_ms = tr_clock_ms();
+    if (attending->purpose == STAYING) {
+        return false;
+    }
     if (attending->execution != 0) {
         struct tr_ref root = tr_group_root(attending->execution);
         return tr_host_ended(attending->live->host, root, attending->monitor, &reason) == 0;
     }
-    if (tr_clock_ms() < attending->look_ms) {
+    if (now_ms < attending->look_ms) {
         return false;
     }
-    attending->look_ms = tr_clock_ms() + LOOK_MS;
-    return count_unfinished(attending->live, &count) == 0 && count == 0;
+    int error = count_unfinished(attending->live, &count);
+    attending->look_ms = now_ms + LOOK_MS + LOOKING_PARTS * (tr_clock_ms() - now_ms);
+    return error == 0 && count <= attending->live->sleepers.asleep;
 }
 
 /* What came of it, by the reader that is there. */
@@ -205,14 +236,38 @@ static void finish(struct attending *attending)
 
 /* ----------------------------------------------------------------------------- loop */
 
+static uint32_t sooner(uint32_t timeout_ms, uint32_t other_ms)
+{
+    return other_ms < timeout_ms ? other_ms : timeout_ms;
+}
+
+/* How long until a time; nothing waits for one that is 0. */
+static uint32_t until(uint64_t time_ms)
+{
+    uint64_t now_ms = tr_clock_ms();
+    if (time_ms == 0) {
+        return UINT32_MAX;
+    }
+    return time_ms <= now_ms ? 0 : (uint32_t)(time_ms - now_ms);
+}
+
 static uint32_t timeout_of(const struct attending *attending)
 {
     uint32_t timeout_ms = tr_serve_timeout_ms(attending->serve);
-    if (attending->follow != NULL && !attending->is_over) {
-        uint32_t view_ms = tr_follow_timeout_ms(attending->follow);
-        timeout_ms = view_ms < timeout_ms ? view_ms : timeout_ms;
+    timeout_ms = sooner(timeout_ms, until(attending->store_look_ms));
+    if (attending->is_over) {
+        return timeout_ms;
     }
-    return timeout_ms;
+    timeout_ms = sooner(timeout_ms, until(attending->leave_ms));
+    if (attending->purpose == AWAKE) {
+        timeout_ms = sooner(timeout_ms, until(attending->look_ms));
+    }
+    if (attending->follow != NULL) {
+        timeout_ms = sooner(timeout_ms, tr_follow_timeout_ms(attending->follow));
+    }
+    return attending->chronicle == NULL
+               ? timeout_ms
+               : sooner(timeout_ms, tr_chronicle_timeout_ms(attending->chronicle));
 }
 
 /* One turn; an error is the engine's end. */
@@ -231,9 +286,13 @@ static int turn(struct attending *attending)
     }
     if (attending->is_over && tr_serve_followers(attending->serve) == 0) {
         attending->is_leaving = true;
+        attending->live->hands_over = true;
     }
     if (!attending->is_over && attending->follow != NULL) {
         tr_follow_step(attending->follow);
+    }
+    if (attending->chronicle != NULL) {
+        tr_chronicle_step(attending->chronicle);
     }
     return 0;
 }
@@ -260,7 +319,10 @@ enum tr_exit_status tr_attend(const struct tr_invocation *invocation, struct tr_
 {
     struct attending attending = {
         .invocation = invocation, .live = live, .execution = execution, .status = TR_EXIT_ENGINE};
-    int error = tr_host_monitor(live->host, tr_group_root(execution), &attending.monitor);
+    int error = tr_live_wake(live, execution);
+    if (error == 0) {
+        error = tr_host_monitor(live->host, tr_group_root(execution), &attending.monitor);
+    }
     if (error == 0) {
         error = tr_follow_new(invocation, live->folder, execution, &attending.follow);
     }
@@ -272,8 +334,20 @@ enum tr_exit_status tr_attend(const struct tr_invocation *invocation, struct tr_
     return status;
 }
 
-enum tr_exit_status tr_attend_all(const struct tr_invocation *invocation, struct tr_live *live)
+enum tr_exit_status tr_attend_awake(const struct tr_invocation *invocation, struct tr_live *live)
 {
-    struct attending attending = {.invocation = invocation, .live = live, .status = TR_EXIT_ENGINE};
+    struct attending attending = {
+        .invocation = invocation, .live = live, .purpose = AWAKE, .status = TR_EXIT_ENGINE};
+    return attend(&attending);
+}
+
+enum tr_exit_status tr_attend_staying(const struct tr_invocation *invocation, struct tr_live *live,
+                                      struct tr_chronicle *chronicle)
+{
+    struct attending attending = {.invocation = invocation,
+                                  .live = live,
+                                  .purpose = STAYING,
+                                  .chronicle = chronicle,
+                                  .status = TR_EXIT_ENGINE};
     return attend(&attending);
 }

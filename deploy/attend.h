@@ -6,18 +6,25 @@
 #define TR_DEPLOY_ATTEND_H
 
 #include "deploy/assemble.h"
-#include "deploy/command.h"
+#include "deploy/chronicle.h"
 
 /*
- * Turns the engine of this process until an execution has ended, and until nobody else follows
- * anything in it. Ctrl-C aborts the execution, a second one kills its tasks and leaves; SIGTERM and
+ * Wakes an execution and turns the engine of this process until it has ended, and until nobody else
+ * follows anything in it. Ctrl-C aborts the execution, a second one kills its tasks and leaves; SIGTERM and
  * SIGHUP leave at once, and what is unfinished goes on with the next engine. Prints the result.
  */
 enum tr_exit_status tr_attend(const struct tr_invocation *invocation, struct tr_live *live,
                               uint64_t execution);
 
-/* Turns the engine until nothing in it is unfinished; signals as above, but Ctrl-C leaves. */
-enum tr_exit_status tr_attend_all(const struct tr_invocation *invocation, struct tr_live *live);
+/* Turns the engine until nothing that is awake is unfinished; signals as above, Ctrl-C leaves. */
+enum tr_exit_status tr_attend_awake(const struct tr_invocation *invocation, struct tr_live *live);
+
+/*
+ * Turns the engine of a service, which tells what happens, until a signal: then it commits and
+ * leaves with TR_EXIT_DONE, as those expect who stop services.
+ */
+enum tr_exit_status tr_attend_staying(const struct tr_invocation *invocation, struct tr_live *live,
+                                      struct tr_chronicle *chronicle);
 
 /*
  * Follows an execution in another process's engine. Ctrl-C aborts it there; SIGTERM and SIGHUP end

@@ -8,12 +8,11 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "runtime/memory.h"
 #include "schemas/error.h"
-
-#define JOBS_MAX 10000
 
 extern char **environ;
 
@@ -44,14 +43,11 @@ static int prepare_process(posix_spawnattr_t *attributes)
     return is_good ? 0 : TR_SYSTEM;
 }
 
-int tr_background_resume(const char *store)
+static int spawn(const char *store, char *const *argv)
 {
-    char option[PATH_MAX + 16];
-    char *argv[] = {(char[]){"troupe"}, (char[]){"resume"}, option, NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     pid_t pid;
-    snprintf(option, sizeof option, "--store=%s", store);
     if (posix_spawn_file_actions_init(&files) != 0) {
         return TR_SYSTEM;
     }
@@ -72,13 +68,19 @@ int tr_background_resume(const char *store)
     return error;
 }
 
-bool tr_jobs_read(const char *word, uint32_t *jobs)
+int tr_background_resume(const char *store, const char *const *names, size_t count)
 {
-    char *end;
-    unsigned long number = strtoul(word, &end, 10);
-    if (word[0] < '0' || word[0] > '9' || *end != '\0' || number < 1 || number > JOBS_MAX) {
-        return false;
+    const char *const first[] = {"troupe", "resume", "--until-idle", "--store", store};
+    const char **words = tr_alloc((TR_COUNT_OF(first) + count + 1) * sizeof *words);
+    if (words == NULL) {
+        return TR_MEMORY;
     }
-    *jobs = (uint32_t)number;
-    return true;
+    memcpy(words, first, sizeof first);
+    for (size_t i = 0; i < count; i++) {
+        words[TR_COUNT_OF(first) + i] = names[i];
+    }
+    words[TR_COUNT_OF(first) + count] = NULL;
+    int error = spawn(store, (char *const *)(uintptr_t)words); /* posix_spawn changes none */
+    tr_free(words);
+    return error;
 }

@@ -7,12 +7,9 @@
 #include "schemas/base.h"
 
 /*
- * Starts `troupe resume` on a store in a session of its own; what it says goes to engine.log there.
- * Returns when it is a process. TR_SYSTEM.
+ * Starts `troupe resume --until-idle` on a store, for these executions, in a session of its own; what
+ * it says goes to engine.log there. Returns when it is a process. TR_SYSTEM, TR_MEMORY.
  */
-TR_MUST_USE int tr_background_resume(const char *store);
-
-/* Reads how many processes may run at once; false for what is no such number. */
-bool tr_jobs_read(const char *word, uint32_t *jobs);
+TR_MUST_USE int tr_background_resume(const char *store, const char *const *names, size_t count);
 
 #endif

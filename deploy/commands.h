@@ -19,6 +19,8 @@ extern const struct tr_command tr_command_metrics;
 extern const struct tr_command tr_command_prune;
 extern const struct tr_command tr_command_resume;
 extern const struct tr_command tr_command_run;
+extern const struct tr_command tr_command_serve;
+extern const struct tr_command tr_command_submit;
 extern const struct tr_command tr_command_tap;
 extern const struct tr_command tr_command_version;
 extern const struct tr_command tr_command_watch;

@@ -14,6 +14,7 @@
 
 #include "actors/exchange.h"
 #include "deploy/file.h"
+#include "deploy/inquiries.h"
 #include "deploy/offload.h"
 #include "runtime/memory.h"
 #include "schemas/files.h"
@@ -200,4 +201,5 @@ static int read_outputs(struct tr_bytes plan, const char *store_folder, struct t
     return 0;
 }
 
-const struct tr_exchange tr_live_exchange = {.write = write_inputs, .read = read_outputs};
+const struct tr_exchange tr_live_exchange = {
+    .write = write_inputs, .read = read_outputs, .answer = tr_inquiry_take};

@@ -4,6 +4,7 @@
 #include "deploy/reach.h"
 
 #include <poll.h>
+#include <stdio.h>
 
 #include "deploy/clock.h"
 #include "schemas/request.h"
@@ -52,60 +53,114 @@ int tr_client_call(struct tri_client *client, const struct tr_schema *schema, co
     return error == TR_CLOSED ? TR_TIMEOUT : error;
 }
 
-/* Whether somebody opens. */
-static int knock(const char *folder, struct tri_client **out)
-{
+/* Who opens. */
+struct engine {
     struct tri_client *client;
+    uint64_t pid;
+    char command[32];
+};
+
+static int greet(struct engine *engine)
+{
     struct tri_request answer;
+    struct tr_welcome welcome;
     struct tr_hello hello = {.program = tr_text_of(TR_PROGRAM_VERSION)};
-    int error = tri_client_open(folder, &client);
+    int error = tr_client_call(engine->client, &tr_hello_schema, &hello, &tr_welcome_schema,
+                               HELLO_MS, NULL, NULL, &answer);
+    if (error == 0 && answer.type != tr_welcome_schema.id) {
+        return TR_VERSION;
+    }
+    error = error != 0 ? error : tr_welcome_unpack(answer.body, answer.version, &welcome);
+    if (error == 0) {
+        engine->pid = welcome.pid;
+        snprintf(engine->command, sizeof engine->command, "%.*s", (int)welcome.command.size,
+                 welcome.command.data);
+    }
+    return error;
+}
+
+/* Whether somebody opens. */
+static int knock(const char *folder, struct engine *out)
+{
+    struct engine engine;
+    int error = tri_client_open(folder, &engine.client);
     if (error != 0) {
         return error;
     }
-    error = tr_client_call(client, &tr_hello_schema, &hello, &tr_welcome_schema, HELLO_MS, NULL,
-                           NULL, &answer);
+    error = greet(&engine);
     if (error != 0) {
-        tri_client_close(client);
+        tri_client_close(engine.client);
         return error;
     }
-    *out = client;
+    *out = engine;
     return 0;
 }
 
 enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const char *folder,
                                   struct tri_client **client)
 {
-    int error = knock(folder, client);
+    struct engine engine;
+    int error = knock(folder, &engine);
     if (error == TR_NO_CONNECTION) {
         return tr_command_failed(invocation->command,
-                                 "no engine runs on %s; `troupe resume` starts one, which goes on "
-                                 "with what is unfinished",
+                                 "no engine runs on %s; `troupe serve` starts one that stays, "
+                                 "`troupe resume` one that goes on with what is unfinished",
                                  folder);
     }
     if (error != 0) {
         return tr_command_failed(invocation->command, "the engine of %s does not answer: %s",
                                  folder, tr_error_text(error));
     }
+    *client = engine.client;
     return TR_EXIT_DONE;
+}
+
+/* One of both, or the store's error, with words. */
+static int become_or_find(const struct tr_live_options *options, char *explain,
+                          struct tr_live **live, struct engine *engine)
+{
+    uint64_t end_ms = tr_clock_ms() + REACH_MS;
+    int error;
+    do {
+        error = tr_live_open(options, explain, live);
+        if (error == TR_STORE_LOCKED && knock(options->folder, engine) == 0) {
+            return 0;
+        }
+        if (error == TR_STORE_LOCKED) {
+            (void)poll(NULL, 0, RETRY_MS);
+        }
+    } while (error == TR_STORE_LOCKED && tr_clock_ms() < end_ms);
+    return error;
 }
 
 enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
                              const struct tr_live_options *options, struct tr_reached *reached)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES];
-    uint64_t end_ms = tr_clock_ms() + REACH_MS;
+    struct engine engine = {.client = NULL};
     *reached = (struct tr_reached){.live = NULL};
-    int error;
-    do {
-        error = tr_live_open(options, explain, &reached->live);
-        if (error == TR_STORE_LOCKED && knock(options->folder, &reached->client) == 0) {
-            return TR_EXIT_DONE;
-        }
-        if (error == TR_STORE_LOCKED) {
-            (void)poll(NULL, 0, RETRY_MS);
-        }
-    } while (error == TR_STORE_LOCKED && tr_clock_ms() < end_ms);
+    int error = become_or_find(options, explain, &reached->live, &engine);
+    reached->client = engine.client;
     return error == 0 ? TR_EXIT_DONE : tr_command_failed(invocation->command, "%s", explain);
+}
+
+enum tr_exit_status tr_become(const struct tr_invocation *invocation,
+                              const struct tr_live_options *options, struct tr_live **live)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct engine engine = {.client = NULL};
+    int error = become_or_find(options, explain, live, &engine);
+    if (error != 0) {
+        return tr_command_failed(invocation->command, "%s", explain);
+    }
+    if (engine.client == NULL) {
+        return TR_EXIT_DONE;
+    }
+    tri_client_close(engine.client);
+    return tr_command_failed(invocation->command,
+                             "%s has an engine already: `troupe %s`, process %llu; stop that one, "
+                             "or name another store with --store",
+                             options->folder, engine.command, (unsigned long long)engine.pid);
 }
 
 void tr_reached_close(struct tr_reached *reached)

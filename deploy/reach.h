@@ -21,6 +21,13 @@ enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
                              const struct tr_live_options *options, struct tr_reached *reached);
 
 /*
+ * Becomes the engine of a store and nobody's guest: one that has an engine is refused with
+ * TR_EXIT_ENGINE and words that name it.
+ */
+enum tr_exit_status tr_become(const struct tr_invocation *invocation,
+                              const struct tr_live_options *options, struct tr_live **live);
+
+/*
  * Speaks with the live engine of a store; without one, that is refused with TR_EXIT_ENGINE and
  * words that say how to start one.
  */

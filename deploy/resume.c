@@ -1,114 +1,184 @@
 /*
- * `troupe resume [EXEC]`: becomes the engine of a store and goes on with what is unfinished there.
+ * `troupe resume [EXEC...]`: wakes what an engine left unfinished, in the engine there is, or in one
+ * that this command becomes.
  */
 #include <stdio.h>
 
 #include "deploy/attend.h"
-#include "deploy/background.h"
 #include "deploy/commands.h"
+#include "deploy/engine_options.h"
 #include "deploy/executions.h"
 #include "deploy/reach.h"
 #include "deploy/store.h"
+#include "runtime/memory.h"
+#include "schemas/request.h"
 
-/* The number of the execution that is meant; 0 when none is named. */
-static enum tr_exit_status find(const struct tr_invocation *invocation, const char *folder,
-                                uint64_t *execution)
+/* What is meant: numbers of executions, none for all. */
+struct resume {
+    const struct tr_invocation *invocation;
+    struct tr_store_place store;
+    uint64_t *executions;
+    size_t count;
+    bool is_until_idle;
+};
+
+/* ----------------------------------------------------------------------- what is meant */
+
+static enum tr_exit_status find_one(struct resume *resume, struct tr_reader *reader,
+                                    const char *word)
 {
-    struct tr_reader *reader;
-    struct tr_execution_copy copy = {.texts = NULL};
-    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    const struct tr_command *command = resume->invocation->command;
     char problem[TR_EXECUTIONS_PROBLEM_BYTES] = "";
-    *execution = 0;
-    if (invocation->arguments.word_count == 0) {
-        return TR_EXIT_DONE;
-    }
-    int error = tr_history_open(folder, explain, &reader);
-    if (error == TR_NOT_FOUND) {
-        return tr_command_mistake(invocation->command,
-                                  "nothing was run in the store %s yet; `troupe run` begins, "
-                                  "--store names another one",
-                                  folder);
-    }
-    if (error != 0) {
-        return tr_command_failed(invocation->command, "%s", explain);
-    }
-    error = tr_execution_find(reader, invocation->arguments.words[0], problem, &copy);
-    tr_reader_close(reader);
+    struct tr_execution_copy copy = {.texts = NULL};
+    int error = tr_execution_find(reader, word, problem, &copy);
     if (error == TR_NOT_FOUND || error == TR_INVALID) {
-        return tr_command_mistake(invocation->command, "%s", problem);
+        return tr_command_mistake(command, "%s", problem);
     }
     if (error != 0) {
-        return tr_command_failed(invocation->command, "the history cannot be read: %s",
-                                 tr_error_text(error));
+        return tr_command_failed(command, "the history cannot be read: %s", tr_error_text(error));
     }
-    *execution = copy.row.execution;
+    resume->executions[resume->count++] = copy.row.execution;
     tr_execution_copy_fini(&copy);
     return TR_EXIT_DONE;
 }
 
-static enum tr_exit_status attend(const struct tr_invocation *invocation,
-                                  struct tr_reached *reached, const char *folder,
-                                  uint64_t execution)
+static enum tr_exit_status find_all(struct resume *resume)
 {
-    if (reached->live == NULL) {
-        if (execution == 0) {
-            tr_command_note(invocation, "an engine runs here already, with all that is unfinished");
-            return TR_EXIT_DONE;
-        }
-        return tr_visit(invocation, reached->client, folder, execution);
+    const struct tr_arguments *arguments = &resume->invocation->arguments;
+    const struct tr_command *command = resume->invocation->command;
+    struct tr_reader *reader;
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    if (arguments->word_count == 0) {
+        return TR_EXIT_DONE;
     }
-    if (execution != 0) {
-        return tr_attend(invocation, reached->live, execution);
+    resume->executions = tr_alloc(arguments->word_count * sizeof *resume->executions);
+    if (resume->executions == NULL) {
+        return tr_command_failed(command, "%s", tr_error_text(TR_MEMORY));
     }
-    tr_command_note(invocation, "%llu unfinished executions go on",
-                    (unsigned long long)reached->live->unfinished);
-    return tr_attend_all(invocation, reached->live);
+    int error = tr_history_open(resume->store.folder, explain, &reader);
+    if (error == TR_NOT_FOUND) {
+        return tr_command_mistake(command,
+                                  "nothing was run in the store %s yet; `troupe run` begins, "
+                                  "--store names another one",
+                                  resume->store.folder);
+    }
+    if (error != 0) {
+        return tr_command_failed(command, "%s", explain);
+    }
+    enum tr_exit_status status = TR_EXIT_DONE;
+    for (size_t i = 0; status == TR_EXIT_DONE && i < arguments->word_count; i++) {
+        status = find_one(resume, reader, arguments->words[i]);
+    }
+    tr_reader_close(reader);
+    return status;
+}
+
+/* ---------------------------------------------------------------- in another's engine */
+
+static int ask_to_wake(struct tri_client *client, uint64_t execution)
+{
+    struct tr_wake_execution wake = {.execution = execution};
+    struct tr_answered answered;
+    struct tri_request answer;
+    int error = tr_client_call(client, &tr_wake_execution_schema, &wake, &tr_answered_schema, 0,
+                               NULL, NULL, &answer);
+    error = error != 0 ? error : tr_answered_unpack(answer.body, answer.version, &answered);
+    return error != 0 ? error : (int)answered.error;
+}
+
+static enum tr_exit_status wake_there(const struct resume *resume, struct tri_client *client)
+{
+    int error = resume->count == 0 ? ask_to_wake(client, 0) : 0;
+    for (size_t i = 0; error == 0 && i < resume->count; i++) {
+        error = ask_to_wake(client, resume->executions[i]);
+    }
+    if (error != 0) {
+        return tr_command_failed(resume->invocation->command, "the engine refuses this: %s",
+                                 tr_error_text(error));
+    }
+    tr_command_note(resume->invocation, "an engine runs here already, and goes on with %s",
+                    resume->count == 0 ? "all that is unfinished" : "them");
+    return TR_EXIT_DONE;
+}
+
+/* ------------------------------------------------------------------------------ here */
+
+static enum tr_exit_status wake_here(const struct resume *resume, struct tr_live *live)
+{
+    uint32_t slept = live->sleepers.asleep;
+    int error = resume->count == 0 ? tr_live_wake(live, 0) : 0;
+    for (size_t i = 0; error == 0 && i < resume->count; i++) {
+        error = tr_live_wake(live, resume->executions[i]);
+    }
+    if (error != 0) {
+        return tr_command_failed(resume->invocation->command, "%s", tr_error_text(error));
+    }
+    uint32_t woken = slept - live->sleepers.asleep;
+    tr_command_note(resume->invocation, "%u unfinished execution%s on", woken,
+                    woken == 1 ? " goes" : "s go");
+    return tr_attend_awake(resume->invocation, live);
+}
+
+static enum tr_exit_status resume_reached(const struct resume *resume, struct tr_reached *reached)
+{
+    const struct tr_invocation *invocation = resume->invocation;
+    bool follows = resume->count == 1 && !resume->is_until_idle;
+    if (reached->live != NULL) {
+        return follows ? tr_attend(invocation, reached->live, resume->executions[0])
+                       : wake_here(resume, reached->live);
+    }
+    return follows
+               ? tr_visit(invocation, reached->client, resume->store.folder, resume->executions[0])
+               : wake_there(resume, reached->client);
 }
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
-    struct tr_store_place store;
+    struct resume resume = {
+        .invocation = invocation,
+        .is_until_idle = tr_arguments_has(&invocation->arguments, "until-idle"),
+    };
     struct tr_reached reached = {.live = NULL};
-    uint64_t execution;
-    const char *jobs = tr_arguments_value(&invocation->arguments, "jobs");
-    enum tr_exit_status status = tr_store_find(invocation, false, &store);
-    struct tr_live_options options = {
-        .folder = store.folder, .durability = TR_DURABILITY_FULL, .command = "resume"};
-    if (status == TR_EXIT_DONE && jobs != NULL && !tr_jobs_read(jobs, &options.jobs)) {
-        status = tr_command_mistake(invocation->command,
-                                    "--jobs: '%.60s' is no number of processes", jobs);
+    struct tr_live_options options;
+    enum tr_exit_status status = tr_store_find(invocation, false, &resume.store);
+    if (status == TR_EXIT_DONE) {
+        status = tr_engine_options_read(invocation, resume.store.folder, &options);
     }
     if (status == TR_EXIT_DONE) {
-        status = find(invocation, store.folder, &execution);
+        status = find_all(&resume);
     }
     if (status == TR_EXIT_DONE) {
+        options.lets_sleep = true;
         status = tr_reach(invocation, &options, &reached);
     }
     if (status == TR_EXIT_DONE) {
-        status = attend(invocation, &reached, store.folder, execution);
+        status = resume_reached(&resume, &reached);
         tr_reached_close(&reached);
     }
+    tr_free(resume.executions);
     return status;
 }
 
 static const struct tr_option options_table[] = {
-    {'j', "jobs", "N", "processes at once (else one per core)", NULL, 0, false},
+    {0, "until-idle", NULL, "stay until nothing that is awake is unfinished", NULL, 0, false},
+    TR_ENGINE_OPTIONS,
     {0},
 };
 
 const struct tr_command tr_command_resume = {
     .name = "resume",
     .summary = "go on with what an engine left unfinished",
-    .words = "[EXEC]",
-    .text = "Becomes the engine of the store, in the foreground, and goes on with everything that\n"
-            "is unfinished: until EXEC has ended, or all of it. With EXEC it prints and ends as "
-            "`run`.",
+    .words = "[EXEC...]",
+    .text =
+        "Wakes EXEC, or all that is unfinished, with what it has launched. Without an engine\n"
+        "it becomes one, in the foreground, until that has ended; what is not meant sleeps on.\n"
+        "With one EXEC it follows, prints and ends as `run`.",
     .examples = "  troupe resume\n"
                 "  troupe resume @last",
     .options = options_table,
     .outputs = "text|json|yaml|name",
     .has_store = true,
     .completes = TR_COMPLETES_EXECUTIONS,
-    .words_max = 1,
+    .words_max = UINT32_MAX,
     .run = run,
 };

@@ -7,6 +7,7 @@
 #include "schemas/flow.h"
 #include "schemas/history.h"
 #include "schemas/http.h"
+#include "schemas/inquiry.h"
 #include "schemas/process.h"
 #include "schemas/recording.h"
 #include "schemas/request.h"
@@ -16,6 +17,7 @@ static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_P
 static const struct tr_schema *const flow[] = {TR_FLOW_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const history[] = {TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const http[] = {TR_HTTP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const inquiry[] = {TR_INQUIRY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const recording[] = {TR_RECORDING_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const request[] = {TR_REQUEST_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
@@ -26,6 +28,7 @@ static const struct tr_schema_list lists[] = {
     {history, TR_COUNT_OF(history)}, {http, TR_COUNT_OF(http)},
     {process, TR_COUNT_OF(process)}, {request, TR_COUNT_OF(request)},
     {tap, TR_COUNT_OF(tap)},         {recording, TR_COUNT_OF(recording)},
+    {inquiry, TR_COUNT_OF(inquiry)},
 };
 
 const struct tr_registry *tr_program_schemas(void)

@@ -17,7 +17,8 @@
 /* How often those who follow are told that it goes on. */
 #define FOLLOWING_MS 500
 
-#define TIMEOUT_MS 500
+/* Numbers of executions in one row of an answer. */
+#define ASLEEP_IN_A_ROW 4096
 
 /* Somebody who waits for an end. */
 struct follower {
@@ -72,7 +73,7 @@ static int on_hello(struct tr_serve *serve, const struct tri_peer *peer,
         .program = tr_text_of(TR_PROGRAM_VERSION),
         .command = tr_text_of(serve->live->command),
         .pid = (uint64_t)getpid(),
-        .executions = serve->live->unfinished,
+        .executions = serve->live->sleepers.count,
     };
     answer(serve, peer, &tr_welcome_schema, &welcome);
     return 0;
@@ -103,6 +104,10 @@ static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
         return error;
     }
     error = tr_live_launch(serve->live, &order, &outcome);
+    if (error == 0 && submit.is_detached) {
+        /* Beyond what is handed over it would sleep when this engine leaves; that is told then. */
+        (void)!tr_detached_add(&serve->live->detached, outcome.execution);
+    }
     struct tr_submitted submitted = {
         .error = error == TR_EXISTS && submit.if_new ? 0 : error,
         .message = tr_text_of(outcome.message),
@@ -127,10 +132,61 @@ static int on_follow(struct tr_serve *serve, const struct tri_peer *peer,
         struct tr_ref root = tr_group_root(follow.execution);
         error = tr_host_monitor(serve->live->host, root, &follower.monitor);
     }
+    if (error == 0 && follow.wakes) {
+        error = tr_live_wake(serve->live, follow.execution);
+    }
     if (error == 0) {
         serve->followers[serve->follower_count++] = follower;
     }
     return error;
+}
+
+static int on_wake(struct tr_serve *serve, const struct tri_peer *peer,
+                   const struct tri_request *request)
+{
+    struct tr_wake_execution wake;
+    int error = tr_wake_execution_unpack(request->body, request->version, &wake);
+    if (error == 0) {
+        error = tr_live_wake(serve->live, wake.execution);
+    }
+    if (error == 0 && wake.execution != 0) {
+        error = tr_detached_add(&serve->live->detached, wake.execution);
+    }
+    if (error == 0) {
+        finish(serve, peer, 0, "");
+    }
+    return error;
+}
+
+static void show_asleep(struct tr_serve *serve, const struct tri_peer *peer,
+                        const uint64_t *executions, size_t count)
+{
+    struct tr_bytes bytes = {.data = (const uint8_t *)executions,
+                             .size = count * sizeof *executions};
+    answer(serve, peer, &tr_asleep_row_schema, &(struct tr_asleep_row){.executions = bytes});
+}
+
+static int on_list_asleep(struct tr_serve *serve, const struct tri_peer *peer,
+                          const struct tri_request *request)
+{
+    const struct tr_sleepers *sleepers = &serve->live->sleepers;
+    uint64_t numbers[ASLEEP_IN_A_ROW];
+    size_t count = 0;
+    (void)request;
+    for (uint32_t i = 0; i < sleepers->count; i++) {
+        if (sleepers->items[i].is_asleep) {
+            numbers[count++] = sleepers->items[i].execution;
+        }
+        if (count == ASLEEP_IN_A_ROW) {
+            show_asleep(serve, peer, numbers, count);
+            count = 0;
+        }
+    }
+    if (count > 0) {
+        show_asleep(serve, peer, numbers, count);
+    }
+    finish(serve, peer, 0, "");
+    return 0;
 }
 
 static int on_stop(struct tr_serve *serve, const struct tri_peer *peer,
@@ -138,6 +194,9 @@ static int on_stop(struct tr_serve *serve, const struct tri_peer *peer,
 {
     struct tr_stop_execution stop;
     int error = tr_stop_execution_unpack(request->body, request->version, &stop);
+    if (error == 0) {
+        error = tr_live_wake(serve->live, stop.execution);
+    }
     if (error == 0) {
         error = tr_live_abort_kept(serve->live, stop.execution, stop.cause, stop.is_hard);
     }
@@ -275,6 +334,8 @@ static const struct {
     {&tr_submit_schema, on_submit},
     {&tr_follow_schema, on_follow},
     {&tr_stop_execution_schema, on_stop},
+    {&tr_wake_execution_schema, on_wake},
+    {&tr_list_asleep_schema, on_list_asleep},
     {&tr_list_actors_schema, on_list_actors},
     {&tr_list_metrics_schema, on_list_metrics},
     {&tr_open_tap_schema, on_open_tap},
@@ -342,7 +403,10 @@ void tr_serve_step(struct tr_serve *serve)
 
 uint32_t tr_serve_timeout_ms(const struct tr_serve *serve)
 {
-    return serve->taps.count + serve->records.count > 0 ? TR_TAP_LOOK_MS : TIMEOUT_MS;
+    if (serve->taps.count + serve->records.count > 0) {
+        return TR_TAP_LOOK_MS;
+    }
+    return serve->follower_count > 0 ? FOLLOWING_MS : UINT32_MAX;
 }
 
 size_t tr_serve_followers(const struct tr_serve *serve)

@@ -24,7 +24,7 @@ void tr_serve_free(struct tr_serve *serve);
 /* Does all that there is to do. */
 void tr_serve_step(struct tr_serve *serve);
 
-/* How long the engine may rest before the next step. */
+/* How long the engine may rest before the next step; UINT32_MAX: until something comes. */
 uint32_t tr_serve_timeout_ms(const struct tr_serve *serve);
 
 /* How many other commands follow something here. */

@@ -86,7 +86,7 @@ static void turn(struct visit *visit)
 
 static int begin(struct visit *visit, const char *folder)
 {
-    struct tr_follow follow = {.execution = visit->execution};
+    struct tr_follow follow = {.execution = visit->execution, .wakes = true};
     int error = tr_signals_open(&visit->signals);
     if (error == 0) {
         error = tr_follow_new(visit->invocation, folder, visit->execution, &visit->follow);

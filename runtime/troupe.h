@@ -287,7 +287,7 @@ struct tr_inquiry {
 
 /* Gives the answer, whose views may end when this returns. What packing says. */
 TR_MUST_USE static inline int tr_inquiry_answer(const struct tr_inquiry *inquiry,
-                                                 const struct tr_schema *schema, const void *body)
+                                                const struct tr_schema *schema, const void *body)
 {
     return inquiry->reply(inquiry, schema, body);
 }
@@ -400,6 +400,16 @@ TR_MUST_USE int tr_host_rest(struct tr_host *host, int descriptor, uint64_t time
  * that it has loaded. TR_NOT_FOUND.
  */
 TR_MUST_USE int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor);
+
+/*
+ * Lets groups sleep that a host has loaded, before its start: their actors are not run. What is sent
+ * to them and what their timers say waits in their mailboxes, and nothing of it is lost; they cannot
+ * be moved (TR_BUSY), and end with their parents as ever. TR_CLOSED after the start; TR_MEMORY.
+ */
+TR_MUST_USE int tr_host_sleep(struct tr_host *host, const uint64_t *groups, size_t count);
+
+/* Lets a group go on that sleeps, or all of them (0); one that is awake stays so. TR_CLOSED. */
+TR_MUST_USE int tr_host_wake(struct tr_host *host, uint64_t group);
 
 /* Moves an actor, with what is in its mailbox, to another worker; returns when it runs there. */
 TR_MUST_USE int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker);

@@ -141,12 +141,15 @@
 #define TR_BUSY_FIELDS(FIELD, ARRAY) FIELD(u32, worker, 1, 0)
 #define TR_FREE_FIELDS(FIELD, ARRAY) FIELD(u32, worker, 1, 0)
 
+/* The actors of a group that slept may run; 0: of all groups. */
+#define TR_WAKE_FIELDS(FIELD, ARRAY) FIELD(u64, group, 1, 0)
+
 /* The journal has committed up to a number. */
 #define TR_COMMITTED_FIELDS(FIELD, ARRAY) \
     FIELD(u64, number, 1, 0)              \
     FIELD(u32, batches, 1, 0)
 
-/* (name, id, role, version, marks, FIELDS). Ids 1 to 99 belong to the runtime. */
+/* (name, id, role, version, marks, FIELDS). Ids 1 to 99 belong to the runtime, and 470. */
 #define TR_CONTROL_SCHEMAS(S)                                                       \
     S(down, 1, TR_MESSAGE, 1, TR_PRIORITY, TR_DOWN_FIELDS)                          \
     S(timer, 2, TR_MESSAGE, 1, TR_PRIORITY, TR_TIMER_FIELDS)                        \
@@ -175,7 +178,8 @@
     S(luggage, 49, TR_MESSAGE, 1, TR_HINT, TR_LUGGAGE_FIELDS)                       \
     S(committed, 50, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_COMMITTED_FIELDS)     \
     S(busy, 51, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BUSY_FIELDS)               \
-    S(free, 52, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FREE_FIELDS)
+    S(free, 52, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FREE_FIELDS)               \
+    S(wake, 470, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_WAKE_FIELDS)
 
 TR_CONTROL_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -6,6 +6,8 @@
  *     hello            welcome
  *     submit           submitted
  *     follow           [following, about twice a second] answered, when the execution has ended
+ *     wake_execution   answered
+ *     list_asleep      [asleep_row] answered
  *     stop_execution   answered
  *     list_actors      [actor_row] answered
  *     list_metrics     [metric_row] answered
@@ -35,6 +37,7 @@
  * Begins an execution. `graph` is packed; `workflow` and `plan` (or UINT32_MAX) count in it, and
  * `inputs` has a slot for each input of the workflow. Without a `name` the engine finds one. With
  * `if_new` an execution of that name that exists is the answer, else it is a refusal, TR_EXISTS.
+ * `is_detached`: nobody will follow it, and an engine that leaves hands it to one that stays.
  */
 #define TR_SUBMIT_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)            \
@@ -44,7 +47,8 @@
     FIELD(u32, plan, 1, 0)             \
     FIELD(any, inputs, 1, TR_REDACTED) \
     FIELD(u8, cache_mode, 1, 0)        \
-    FIELD(text, cause, 1, 0)
+    FIELD(text, cause, 1, 0)           \
+    FIELD(bool, is_detached, 2, 0)
 
 /* `execution` is its number; `is_new`: it began with this request. */
 #define TR_SUBMITTED_FIELDS(FIELD, ARRAY) \
@@ -54,8 +58,13 @@
     FIELD(u64, execution, 1, 0)           \
     FIELD(bool, is_new, 1, 0)
 
-/* As long as somebody follows an execution, an engine that came with `run` stays. */
-#define TR_FOLLOW_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+/*
+ * As long as somebody follows an execution, an engine that came with `run` stays. `wakes`: it goes
+ * on if it is asleep, which whoever only watches does not want.
+ */
+#define TR_FOLLOW_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)        \
+    FIELD(bool, wakes, 2, 0)
 #define TR_FOLLOWING_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
 
 /* Aborts an execution; acknowledged when the abort has begun. */
@@ -63,6 +72,13 @@
     FIELD(u64, execution, 1, 0)                \
     FIELD(text, cause, 1, 0)                   \
     FIELD(bool, is_hard, 1, 0)
+
+/* Lets an execution go on that is asleep, with all that it has launched; 0: all there are. */
+#define TR_WAKE_EXECUTION_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+
+/* Which executions are asleep; a row has the numbers of many, eight bytes each as they lie here. */
+#define TR_LIST_ASLEEP_FIELDS(FIELD, ARRAY)
+#define TR_ASLEEP_ROW_FIELDS(FIELD, ARRAY) FIELD(bytes, executions, 1, 0)
 
 /* Which actors live: addresses that match `pattern`, of each worker at most `limit`. */
 #define TR_LIST_ACTORS_FIELDS(FIELD, ARRAY) \
@@ -108,9 +124,9 @@
     S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)             \
     S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                   \
     S(welcome, 502, TR_MESSAGE, 1, TR_HINT, TR_WELCOME_FIELDS)               \
-    S(submit, 503, TR_MESSAGE, 1, TR_HINT, TR_SUBMIT_FIELDS)                 \
+    S(submit, 503, TR_MESSAGE, 2, TR_HINT, TR_SUBMIT_FIELDS)                 \
     S(submitted, 504, TR_MESSAGE, 1, TR_HINT, TR_SUBMITTED_FIELDS)           \
-    S(follow, 505, TR_MESSAGE, 1, TR_HINT, TR_FOLLOW_FIELDS)                 \
+    S(follow, 505, TR_MESSAGE, 2, TR_HINT, TR_FOLLOW_FIELDS)                 \
     S(following, 506, TR_MESSAGE, 1, TR_HINT, TR_FOLLOWING_FIELDS)           \
     S(stop_execution, 507, TR_MESSAGE, 1, TR_HINT, TR_STOP_EXECUTION_FIELDS) \
     S(list_actors, 510, TR_MESSAGE, 1, TR_HINT, TR_LIST_ACTORS_FIELDS)       \
@@ -120,7 +136,10 @@
     S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)             \
     S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)               \
     S(open_recording, 516, TR_MESSAGE, 1, TR_HINT, TR_OPEN_RECORDING_FIELDS) \
-    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)
+    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)   \
+    S(wake_execution, 538, TR_MESSAGE, 1, TR_HINT, TR_WAKE_EXECUTION_FIELDS) \
+    S(list_asleep, 539, TR_MESSAGE, 1, TR_HINT, TR_LIST_ASLEEP_FIELDS)       \
+    S(asleep_row, 540, TR_MESSAGE, 1, TR_HINT, TR_ASLEEP_ROW_FIELDS)
 
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -52,11 +52,16 @@
     FIELD(bool, is_hard, 1, 0)                                                  \
     FIELD(bool, is_going_on, 1, 0) /* a workflow_next is on its way */          \
     FIELD(bool, has_told_news, 1, 0)                                            \
-    FIELD(bool, runs_on_failure, 1, 0)
+    FIELD(bool, runs_on_failure, 1, 0)                                          \
+    FIELD(bool, is_paused, 2, 0)  /* no node of the graph begins */             \
+    FIELD(bool, is_pausing, 2, 0) /* children from pause_at on hear of it */    \
+    FIELD(u32, waiting, 2, 0)     /* gates and sleeps, which are rows */        \
+    FIELD(u32, pause_at, 2, 0)                                                  \
+    FIELD(u64, signals, 2, 0) /* the root's: serial of the signals */
 
 #define TR_STATE_WORKFLOW_SCHEMAS(S)                                 \
     S(launcher_state, 100, TR_STATE, 1, 0, TR_LAUNCHER_STATE_FIELDS) \
-    S(workflow_state, 101, TR_STATE, 1, 0, TR_WORKFLOW_STATE_FIELDS)
+    S(workflow_state, 101, TR_STATE, 2, 0, TR_WORKFLOW_STATE_FIELDS)
 
 TR_STATE_WORKFLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -36,6 +36,7 @@ enum tri_actor_flag {
     TRI_ACTOR_ELEMENT = 1 << 8,    /* `name` is an element's number */
     TRI_ACTOR_OVERLOADED = 1 << 9, /* mutes who sends to it, until its mailbox is half empty */
     TRI_ACTOR_HELD = 1 << 10,      /* arrived by a move, not open yet: does not run */
+    TRI_ACTOR_ASLEEP = 1 << 11,    /* its group sleeps (host/asleep.h): does not run */
 };
 
 /* A message in a mailbox: links and marks in front of the bytes that travel. */

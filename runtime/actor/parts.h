@@ -255,7 +255,7 @@ struct tri_actor *tri_next_ready(struct tri_worker *worker);
 static inline bool tri_may_run(const struct tri_actor *actor)
 {
     bool is_held_back = actor->muted_by > 0 && (actor->flags & TRI_ACTOR_OVERLOADED) == 0;
-    bool is_held = (actor->flags & TRI_ACTOR_HELD) != 0;
+    bool is_held = (actor->flags & (TRI_ACTOR_HELD | TRI_ACTOR_ASLEEP)) != 0;
     return actor->phase == TRI_IDLE && actor->mailbox_count > 0 && !is_held_back && !is_held;
 }
 

@@ -471,6 +471,16 @@ int tr_host_move(struct tr_host *host, struct tr_ref actor, uint32_t worker)
     return error != 0 ? error : await_wish(host, ask.wish, &answer);
 }
 
+int tr_host_wake(struct tr_host *host, uint64_t group)
+{
+    struct tr_wake wake = {.group = group};
+    int error = host->is_started ? 0 : TR_CLOSED;
+    for (uint32_t i = 0; error == 0 && i < host->shared.worker_count; i++) {
+        error = tell_worker(host, i, &tr_wake_schema, &wake);
+    }
+    return error;
+}
+
 int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop)
 {
     struct tri_message_name name;

@@ -5,6 +5,7 @@
 #include "runtime/host/worker.h"
 
 #include "runtime/border/border.h"
+#include "runtime/host/asleep.h"
 #include "runtime/host/observe.h"
 #include "runtime/move/balance.h"
 #include "runtime/move/move.h"
@@ -137,6 +138,7 @@ static const struct {
     {&tr_committed_schema, on_committed},
     {&tr_orphans_schema, on_orphans},
     {&tr_find_schema, on_find},
+    {&tr_wake_schema, tri_asleep_on_wake},
     {&tr_busy_schema, tri_balance_on_busy},
     {&tr_free_schema, tri_balance_on_free},
     {&tr_move_ask_schema, tri_move_on_ask},

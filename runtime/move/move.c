@@ -227,6 +227,10 @@ void tri_move_on_freeze(struct tri_worker *worker, const struct tr_message *mess
         tell_done(worker, freeze.actor, 0);
         return;
     }
+    if ((actor->flags & TRI_ACTOR_ASLEEP) != 0) {
+        tell_done(worker, freeze.actor, TR_BUSY); /* whoever wakes its group must find it */
+        return;
+    }
     /* What the journal knows of the actor must be as new as the image that leaves (law 4). */
     if (worker->is_journaled) {
         tri_cut(worker);

@@ -150,7 +150,7 @@ class LargeTest(ProgramTest):
     def test_a_guest_hands_over_large_values(self):
         self.write("flow.yaml", ECHO)
         self.write("stay.yaml", "troupe: 1\ntasks: {t: {run: [sh, -c, 'touch ../../../../up; "
-                                "sleep 60']}}\nworkflows: {main: {nodes: {n: {task: t}}}}\n")
+                                "sleep 600']}}\nworkflows: {main: {nodes: {n: {task: t}}}}\n")
         host = self.start("run", "stay.yaml", "--name", "host")
         host.wait_for("n: running")
         self.write_numbers(200_000)

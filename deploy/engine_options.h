@@ -1,0 +1,22 @@
+/*
+ * What commands that become an engine have in common: how it is to be, from the command line, else
+ * from the settings file, else as is usual.
+ */
+#ifndef TR_DEPLOY_ENGINE_OPTIONS_H
+#define TR_DEPLOY_ENGINE_OPTIONS_H
+
+#include "deploy/assemble.h"
+#include "deploy/command.h"
+
+/* Their options, for a command's table. */
+#define TR_ENGINE_OPTIONS                                                               \
+    {'j', "jobs", "N", "processes at once (else one per core)", NULL, 0, false},        \
+    {                                                                                   \
+        0, "durability", "LEVEL", "what survives (else full)", "full|process", 0, false \
+    }
+
+/* Reads them for the engine of a store; what is wrong is said on stderr. */
+enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocation,
+                                           const char *folder, struct tr_live_options *options);
+
+#endif

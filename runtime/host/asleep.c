@@ -1,0 +1,73 @@
+/*
+ * Letting groups sleep and waking them. A sleeping actor carries a mark that tri_may_run looks at;
+ * the mark is in no image, so the next start decides anew who sleeps.
+ */
+#include "runtime/host/asleep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/host/host.h"
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t one = *(const uint64_t *)a;
+    uint64_t other = *(const uint64_t *)b;
+    return (one > other) - (one < other);
+}
+
+/* Marks the actors of these groups, which are in order, on one worker. */
+static void put_to_sleep(struct tri_worker *worker, const uint64_t *groups, size_t count)
+{
+    uint64_t cursor = 0;
+    uint32_t slot;
+    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+        struct tri_actor *actor = tri_actor_at(worker, slot);
+        if (bsearch(&actor->key.group, groups, count, sizeof *groups, compare) != NULL) {
+            actor->flags |= TRI_ACTOR_ASLEEP;
+        }
+    }
+}
+
+int tr_host_sleep(struct tr_host *host, const uint64_t *groups, size_t count)
+{
+    if (host->thread_count > 0) {
+        return TR_CLOSED;
+    }
+    if (count == 0) {
+        return 0;
+    }
+    uint64_t *sorted = tr_alloc(count * sizeof *sorted);
+    if (sorted == NULL) {
+        return TR_MEMORY;
+    }
+    memcpy(sorted, groups, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare);
+    /* Before the threads run the workers are this thread's own. */
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        put_to_sleep(&host->workers[i], sorted, count);
+    }
+    tr_free(sorted);
+    return 0;
+}
+
+void tri_asleep_on_wake(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_wake wake;
+    uint64_t cursor = 0;
+    uint32_t slot;
+    if (tr_message_read(message, wake, &wake) != 0) {
+        return;
+    }
+    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+        struct tri_actor *actor = tri_actor_at(worker, slot);
+        bool is_meant = wake.group == 0 || actor->key.group == wake.group;
+        if (!is_meant || (actor->flags & TRI_ACTOR_ASLEEP) == 0) {
+            continue;
+        }
+        actor->flags &= (uint16_t)~TRI_ACTOR_ASLEEP;
+        if (tri_may_run(actor)) {
+            tri_ready(worker, actor);
+        }
+    }
+}
