@@ -242,7 +242,11 @@ static enum tr_exit_status prune(const struct wanted *wanted)
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     struct tr_reached reached = {.live = NULL};
     struct tr_live_options options = {
-        .folder = wanted->store.folder, .durability = TR_DURABILITY_FULL, .command = "prune"};
+        .folder = wanted->store.folder,
+        .durability = TR_DURABILITY_FULL,
+        .command = "prune",
+        .lets_sleep = true,
+    };
     bool needs_engine = false;
     int error = tr_prune_needs_engine(&wanted->request, explain, &needs_engine);
     if (error == 0 && needs_engine) {
