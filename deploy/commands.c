@@ -15,6 +15,8 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_abort,
     &tr_command_serve,
     &tr_command_submit,
+    &tr_command_export,
+    &tr_command_import,
     &tr_command_prune,
     &tr_command_actors,
     &tr_command_tap,

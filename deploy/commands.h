@@ -16,6 +16,8 @@ extern const struct tr_command tr_command_help;
 extern const struct tr_command tr_command_list;
 extern const struct tr_command tr_command_logs;
 extern const struct tr_command tr_command_metrics;
+extern const struct tr_command tr_command_export;
+extern const struct tr_command tr_command_import;
 extern const struct tr_command tr_command_prune;
 extern const struct tr_command tr_command_resume;
 extern const struct tr_command tr_command_run;

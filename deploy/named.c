@@ -126,8 +126,12 @@ static int list_files(const struct search *search)
 {
     int error = each_file(search, "blobs", add_blob);
     error = error != 0 ? error : each_file(search, "graphs", add_graph);
-    error = error != 0 ? error : tr_names_sort(search->names);
-    error = error != 0 ? error : each_file(search, "blobs", keep_young_blob);
+    return error != 0 ? error : tr_names_sort(search->names);
+}
+
+static int keep_young_files(const struct search *search)
+{
+    int error = each_file(search, "blobs", keep_young_blob);
     return error != 0 ? error : each_file(search, "graphs", keep_young_graph);
 }
 
@@ -289,6 +293,7 @@ int tr_named_find(const struct tr_named_options *options, char *explain, struct 
     explain[0] = '\0';
     int error = tr_names_new(&search.names);
     error = error != 0 ? error : list_files(&search);
+    error = error != 0 ? error : keep_young_files(&search);
     error = error != 0 ? error : each_file(&search, "cache", read_cache_folder);
     error = error != 0 ? error : read_actors(&search);
     error = error != 0 ? error : read_history(&search);
@@ -299,4 +304,26 @@ int tr_named_find(const struct tr_named_options *options, char *explain, struct 
     }
     *names = search.names;
     return 0;
+}
+
+int tr_named_list(const char *folder, char *explain, struct tr_names **names)
+{
+    struct tr_named_options options = {.folder = folder};
+    struct search search = {.options = &options, .explain = explain};
+    explain[0] = '\0';
+    int error = tr_names_new(&search.names);
+    error = error != 0 ? error : list_files(&search);
+    if (error != 0) {
+        tr_names_free(search.names);
+        return fail(&search, error, folder);
+    }
+    *names = search.names;
+    return 0;
+}
+
+int tr_named_follow(const char *folder, struct tr_names *names, char *explain)
+{
+    struct tr_named_options options = {.folder = folder};
+    struct search search = {.options = &options, .names = names, .explain = explain};
+    return read_named(&search);
 }

@@ -33,4 +33,13 @@ struct tr_named_options {
 TR_MUST_USE int tr_named_find(const struct tr_named_options *options, char *explain,
                               struct tr_names **names);
 
+/*
+ * The blobs and graphs of a store, none of them named yet, in order. TR_MEMORY, TR_SYSTEM (errno)
+ * with words.
+ */
+TR_MUST_USE int tr_named_list(const char *folder, char *explain, struct tr_names **names);
+
+/* Reads what the named ones name, until there is nothing new. Errors as tr_named_find. */
+TR_MUST_USE int tr_named_follow(const char *folder, struct tr_names *names, char *explain);
+
 #endif

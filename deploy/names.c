@@ -262,6 +262,19 @@ bool tr_names_next(struct tr_names *names, const char **file, bool *is_graph)
     return true;
 }
 
+bool tr_names_each(const struct tr_names *names, size_t *place, const char **file, bool *is_graph)
+{
+    while (*place < names->count) {
+        const struct name *name = &names->names[(*place)++];
+        if (name->is_named) {
+            *file = (const char *)names->files.data + name->file;
+            *is_graph = name->is_graph;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool tr_names_has(const struct tr_names *names, const char *file)
 {
     size_t i =

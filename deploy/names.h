@@ -44,6 +44,9 @@ void tr_names_read(struct tr_names *names, struct tr_bytes bytes, bool is_page);
 /* The next file that is named, can name others, and was not given before; false: none. */
 bool tr_names_next(struct tr_names *names, const char **file, bool *is_graph);
 
+/* The next named file from `place` on, which is 0 at first; false: that were all. */
+bool tr_names_each(const struct tr_names *names, size_t *place, const char **file, bool *is_graph);
+
 /* Whether a file is named; one that was not added is. */
 bool tr_names_has(const struct tr_names *names, const char *file);
 

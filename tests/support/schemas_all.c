@@ -13,6 +13,7 @@
 #include "schemas/history.h"
 #include "schemas/http.h"
 #include "schemas/inquiry.h"
+#include "schemas/parcel.h"
 #include "schemas/process.h"
 #include "schemas/recording.h"
 #include "schemas/request.h"
@@ -38,6 +39,7 @@
     L(flow, TR_FLOW_SCHEMAS)                     \
     L(history, TR_HISTORY_SCHEMAS)               \
     L(request, TR_REQUEST_SCHEMAS)               \
+    L(parcel, TR_PARCEL_SCHEMAS)                 \
     L(retention, TR_RETENTION_SCHEMAS)           \
     L(state_task, TR_STATE_TASK_SCHEMAS)         \
     L(state_plugin, TR_STATE_PLUGIN_SCHEMAS)     \
