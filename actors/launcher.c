@@ -10,6 +10,7 @@
 #include "actors/history.h"
 #include "actors/index.h"
 #include "actors/value.h"
+#include "schemas/parcel.h"
 #include "schemas/retention.h"
 #include "schemas/state_workflow.h"
 
@@ -378,6 +379,39 @@ static int handle_hold(struct tr_context *context, const struct tr_launcher_stat
     return tr_reply(context, message, &tr_graph_held_schema, &held);
 }
 
+/* -------------------------------------------- what came from another store */
+
+/* The name may be known, where an execution has come back before its end was heard of. */
+static int adopt(struct launch *launch, const struct tr_execution_adopted *adopted)
+{
+    struct tr_index names = names_of(launch->state);
+    struct tr_bytes value;
+    launch->number = adopted->graph;
+    launch->request.name = adopted->name;
+    launch->answer.execution = adopted->execution;
+    int error = tr_index_find(launch->context, &names, bytes_of(adopted->name), &value);
+    if (error != TR_NOT_FOUND) {
+        return error;
+    }
+    error = keep_name(launch);
+    error = error != 0 ? error : count_one_more(launch);
+    if (error == 0) {
+        tr_shelf_hold(&tr_engine_of(launch->context)->shelf, launch->number);
+    }
+    return error;
+}
+
+static int handle_adopted(struct tr_context *context, struct tr_launcher_state *state,
+                          const struct tr_message *message)
+{
+    struct tr_execution_adopted adopted;
+    struct launch launch = {.context = context, .state = state};
+    int error = tr_message_read(message, execution_adopted, &adopted);
+    return error != 0 ? error : adopt(&launch, &adopted);
+}
+
+/* --------------------------------------------------------------- forgetting */
+
 /* Whether an execution lives: one of its name may be another. */
 static int check_ended(struct tr_context *context, const struct tr_launcher_state *state,
                        const struct tr_forget_rows *forget)
@@ -423,6 +457,9 @@ static int launcher_handle(struct tr_context *context, void *state,
     }
     if (tr_message_is(message, &tr_graph_hold_schema)) {
         return handle_hold(context, state, message);
+    }
+    if (tr_message_is(message, &tr_execution_adopted_schema)) {
+        return handle_adopted(context, state, message);
     }
     if (tr_message_is(message, &tr_forget_rows_schema)) {
         return handle_forget(context, state, message);

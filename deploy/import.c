@@ -1,10 +1,13 @@
 /*
  * `troupe import FILE`: takes what `export` has packed into a store, all of it or nothing.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/assemble.h"
 #include "deploy/commands.h"
+#include "deploy/reach.h"
 #include "deploy/store.h"
 #include "deploy/unpacking.h"
 #include "schemas/history_views.h"
@@ -48,9 +51,34 @@ static int unpack(struct tr_unpacking *unpacking, struct tri_store *store)
         return error;
     }
     error = tr_unpacking_check(unpacking, reader);
-    tr_reader_close(reader);
     error = error != 0 ? error : tr_unpacking_files(unpacking);
-    return error != 0 ? error : tr_unpacking_commit(unpacking, store);
+    error = error != 0 ? error : tr_unpacking_commit(unpacking, store, reader);
+    tr_reader_close(reader);
+    return error;
+}
+
+/* An engine for a moment, in which nothing goes on: it bears the launchers that are needed. */
+static enum tr_exit_status bear_launchers(const struct tr_invocation *invocation,
+                                          const struct tr_unpacking *unpacking)
+{
+    const struct tr_execution *rows = unpacking->executions.items;
+    struct tr_live *live = NULL;
+    struct tr_live_options options = {.folder = unpacking->folder,
+                                      .durability = TR_DURABILITY_FULL,
+                                      .command = "import",
+                                      .lets_sleep = true};
+    int error = 0;
+    if (!unpacking->head.is_unfinished) {
+        return TR_EXIT_DONE;
+    }
+    enum tr_exit_status status = tr_become(invocation, &options, &live);
+    for (uint32_t i = 0; status == TR_EXIT_DONE && error == 0 && i < unpacking->executions.count;
+         i++) {
+        struct tr_ref launcher;
+        error = tr_live_launcher(live, rows[i].project, rows[i].domain, &launcher);
+    }
+    tr_live_close(live);
+    return error == 0 ? status : tr_command_failed(invocation->command, "%s", tr_error_text(error));
 }
 
 static void print(const struct tr_unpacking *unpacking)
@@ -61,6 +89,23 @@ static void print(const struct tr_unpacking *unpacking)
             printf("%.*s\n", (int)rows[i].name.size, rows[i].name.data);
         }
     }
+}
+
+/* What goes on here goes on nowhere else. */
+static enum tr_exit_status finish(const struct tr_invocation *invocation,
+                                  const struct tr_unpacking *unpacking)
+{
+    const char *file = invocation->arguments.words[0];
+    print(unpacking);
+    if (!unpacking->head.is_unfinished) {
+        return TR_EXIT_DONE;
+    }
+    if (tr_parcel_spend(file) != 0) {
+        tr_command_note(invocation, "%s cannot be marked as imported (%s): import it nowhere else",
+                        file, strerror(errno));
+    }
+    tr_command_note(invocation, "it goes on with `troupe resume` or `troupe serve`");
+    return TR_EXIT_DONE;
 }
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
@@ -76,6 +121,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = error == 0 ? TR_EXIT_DONE : fail(invocation, &unpacking, error);
     }
     if (status == TR_EXIT_DONE) {
+        status = bear_launchers(invocation, &unpacking);
+    }
+    if (status == TR_EXIT_DONE) {
         status = open_store(invocation, place.folder, &store);
     }
     if (status == TR_EXIT_DONE) {
@@ -83,7 +131,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = error == 0 ? TR_EXIT_DONE : fail(invocation, &unpacking, error);
     }
     if (status == TR_EXIT_DONE) {
-        print(&unpacking);
+        status = finish(invocation, &unpacking);
     }
     tri_store_close(store);
     tr_unpacking_fini(&unpacking);

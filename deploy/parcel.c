@@ -117,27 +117,39 @@ static int sync_folder_of(const char *path)
     return error;
 }
 
+/* Writes the eight bytes that say what a file is. */
+static int write_magic(const char *path, const char *magic)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return errno == ENOENT ? TR_NOT_FOUND : TR_SYSTEM;
+    }
+    bool is_written =
+        pwrite(fd, magic, TR_PARCEL_MAGIC_BYTES, 0) == TR_PARCEL_MAGIC_BYTES && fsync(fd) == 0;
+    int number = errno;
+    close(fd);
+    errno = number;
+    return is_written ? 0 : TR_SYSTEM;
+}
+
 int tr_parcel_seal(const char *path)
 {
     char part[PATH_MAX];
     int error = part_of(path, part);
-    if (error != 0) {
-        return error;
+    error = error != 0 ? error : write_magic(part, TR_PARCEL_MAGIC);
+    if (error == TR_NOT_FOUND) {
+        return access(path, F_OK) == 0 ? TR_EXISTS : TR_SYSTEM;
     }
-    int fd = open(part, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) {
-        return errno == ENOENT && access(path, F_OK) == 0 ? TR_EXISTS : TR_SYSTEM;
-    }
-    bool is_sealed =
-        pwrite(fd, TR_PARCEL_MAGIC, TR_PARCEL_MAGIC_BYTES, 0) == TR_PARCEL_MAGIC_BYTES &&
-        fsync(fd) == 0;
-    int number = errno;
-    close(fd);
-    errno = number;
-    if (!is_sealed || rename(part, path) != 0) {
-        return TR_SYSTEM;
+    if (error != 0 || rename(part, path) != 0) {
+        return error != 0 ? error : TR_SYSTEM;
     }
     return sync_folder_of(path);
+}
+
+int tr_parcel_spend(const char *path)
+{
+    int error = write_magic(path, TR_PARCEL_SPENT);
+    return error == TR_NOT_FOUND ? TR_SYSTEM : error;
 }
 
 /* --------------------------------------------------------------------------- reading */
@@ -244,6 +256,10 @@ static int check_magic(const struct reading *reading, struct tr_bytes bytes)
     if (memcmp(bytes.data, unsealed, sizeof unsealed) == 0) {
         return refuse(reading, TR_BUSY,
                       "the export was not finished; say it again where it was begun");
+    }
+    if (memcmp(bytes.data, TR_PARCEL_SPENT, TR_PARCEL_MAGIC_BYTES) == 0) {
+        return refuse(reading, TR_BUSY,
+                      "it was imported already, and goes on there; export it there to move it on");
     }
     return memcmp(bytes.data, TR_PARCEL_MAGIC, TR_PARCEL_MAGIC_BYTES) == 0
                ? 0

@@ -12,6 +12,7 @@
 #include "schemas/parcel.h"
 
 #define TR_PARCEL_MAGIC "\211parcel\n"
+#define TR_PARCEL_SPENT "\211 spent\n"
 #define TR_PARCEL_MAGIC_BYTES 8
 #define TR_PARCEL_PART ".part"
 
@@ -49,6 +50,12 @@ void tr_parcel_give_up(struct tr_parcel_writer *writer, const char *path);
  * says that there is no such part any more. TR_SYSTEM (errno), TR_LIMIT.
  */
 TR_MUST_USE int tr_parcel_seal(const char *path);
+
+/*
+ * Marks a file whose executions have been taken in and go on there, so that they do not go on
+ * anywhere else. TR_SYSTEM (errno).
+ */
+TR_MUST_USE int tr_parcel_spend(const char *path);
 
 /* --------------------------------------------------------------------------- reading */
 

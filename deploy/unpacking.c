@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deploy/adoption.h"
 #include "deploy/file.h"
 #include "deploy/repath.h"
 #include "deploy/unpacking_files.h"
@@ -127,6 +128,26 @@ static int adapt_row(struct tr_unpacking *unpacking, struct tri_op *op)
     return error != 0 ? error : tri_op_find_row_key(op, record);
 }
 
+/* What is of an actor belongs to an execution that goes on here. */
+static int check_living(struct tr_unpacking *unpacking, const struct tri_op *op)
+{
+    if (!unpacking->head.is_unfinished) {
+        return TR_MALFORMED;
+    }
+    switch (op->kind) {
+    case TRI_OP_PUT_ACTOR:
+        return tr_adoption_check(unpacking, op);
+    case TRI_OP_PUT_MESSAGE:
+        return tr_adoption_check_message(op);
+    case TRI_OP_PUT_PAGE:
+        return op->data.size <= TR_PAGE_BYTES_MAX && op->number < TR_PAGES_MAX ? 0 : TR_MALFORMED;
+    case TRI_OP_PUT_COUNTER:
+        return op->key.serial > 0 && op->key.serial <= TR_WORKERS_MAX ? 0 : TR_MALFORMED;
+    default:
+        return TR_MALFORMED;
+    }
+}
+
 static int take_op(void *self, const struct tr_parcel_op *entry)
 {
     struct tr_unpacking *unpacking = self;
@@ -136,7 +157,8 @@ static int take_op(void *self, const struct tr_parcel_op *entry)
                         .key = entry->key,
                         .number = entry->number,
                         .data = entry->data};
-    int error = op.kind == TRI_OP_PUT_RECORD ? adapt_row(unpacking, &op) : TR_MALFORMED;
+    int error =
+        op.kind == TRI_OP_PUT_RECORD ? adapt_row(unpacking, &op) : check_living(unpacking, &op);
     if (error != 0) {
         return fail(unpacking, error, "an entry of it makes no sense");
     }
@@ -196,7 +218,10 @@ static int check_execution(const struct tr_unpacking *unpacking, struct tr_reade
         error = tr_execution_get(reader, row->execution, &copy);
         what = "its number";
     }
-    if (error == 0) {
+    bool comes_back = error == 0 && unpacking->head.is_unfinished &&
+                      copy.row.execution == row->execution &&
+                      tr_phase_is_end(TR_SUBJECT_EXECUTION, copy.row.phase);
+    if (error == 0 && !comes_back) {
         snprintf(words, sizeof words,
                  "the store has %s already: %.*s/%.*s/%.*s (%s); `troupe prune` forgets it, if it "
                  "has ended",
@@ -226,12 +251,17 @@ static int compare_ops(const void *a, const void *b)
     return tri_op_compare(a, b);
 }
 
-int tr_unpacking_commit(struct tr_unpacking *unpacking, struct tri_store *store)
+int tr_unpacking_commit(struct tr_unpacking *unpacking, struct tri_store *store,
+                        struct tr_reader *reader)
 {
+    int error = unpacking->head.is_unfinished ? tr_adoption_prepare(unpacking, store, reader) : 0;
+    if (error != 0) {
+        return fail(unpacking, error, tr_error_text(error));
+    }
     struct tri_op *ops = unpacking->ops.items;
     qsort(ops, unpacking->ops.count, sizeof *ops, compare_ops);
     struct tri_commit commit = {
         .ops = ops, .count = unpacking->ops.count, .last_number = store->last_number + 1};
-    int error = tri_store_commit(store, &commit);
+    error = tri_store_commit(store, &commit);
     return error == 0 ? 0 : fail(unpacking, error, tri_store_explain(store));
 }

@@ -26,13 +26,20 @@ struct tr_unpacking {
 TR_MUST_USE int tr_unpacking_open(struct tr_unpacking *unpacking, const char *path);
 void tr_unpacking_fini(struct tr_unpacking *unpacking);
 
-/* Whether the store has none of the executions, by number and name. TR_EXISTS with words. */
+/*
+ * Whether the store has none of the executions, by number and name; what had left it may come back.
+ * TR_EXISTS with words.
+ */
 TR_MUST_USE int tr_unpacking_check(struct tr_unpacking *unpacking, struct tr_reader *reader);
 
 /* Puts blobs and graphs into the store. TR_MALFORMED (not what its name says), as those above. */
 TR_MUST_USE int tr_unpacking_files(struct tr_unpacking *unpacking);
 
-/* Writes all the rest in one commit. What the store says. */
-TR_MUST_USE int tr_unpacking_commit(struct tr_unpacking *unpacking, struct tri_store *store);
+/*
+ * Writes all the rest in one commit. What has not ended hangs on the launchers of this store, which
+ * it has to have (TR_NOT_FOUND). What the store says.
+ */
+TR_MUST_USE int tr_unpacking_commit(struct tr_unpacking *unpacking, struct tri_store *store,
+                                    struct tr_reader *reader);
 
 #endif

@@ -62,11 +62,24 @@ enum tr_parcel_file_kind {
     FIELD(u64, files, 1, 0)                \
     FIELD(u64, bytes, 1, 0)
 
-#define TR_PARCEL_SCHEMAS(S)                                           \
-    S(parcel_head, 477, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_HEAD_FIELDS) \
-    S(parcel_op, 478, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_OP_FIELDS)     \
-    S(parcel_file, 479, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_FILE_FIELDS) \
-    S(parcel_end, 534, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_END_FIELDS)
+/*
+ * What those hear whose execution came in a parcel. A launcher: an execution of its project and
+ * domain lives here now. A task: the services that it had asked for tokens and rights are others,
+ * and know nothing of it.
+ */
+#define TR_EXECUTION_ADOPTED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, name, 1, 0)                       \
+    FIELD(ref, execution, 1, 0)                   \
+    FIELD(u64, graph, 1, 0)
+#define TR_SERVICES_CHANGED_FIELDS(FIELD, ARRAY)
+
+#define TR_PARCEL_SCHEMAS(S)                                                           \
+    S(parcel_head, 477, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_HEAD_FIELDS)                 \
+    S(parcel_op, 478, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_OP_FIELDS)                     \
+    S(parcel_file, 479, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_FILE_FIELDS)                 \
+    S(parcel_end, 534, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_END_FIELDS)                   \
+    S(execution_adopted, 535, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ADOPTED_FIELDS) \
+    S(services_changed, 536, TR_MESSAGE, 1, TR_PRIORITY, TR_SERVICES_CHANGED_FIELDS)
 
 TR_PARCEL_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

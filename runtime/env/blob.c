@@ -273,7 +273,29 @@ static bool decode(struct tr_text encoded, char *path)
     return strlen(path) == at;
 }
 
-int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_KEEPER_PATH_BYTES_MAX])
+/*
+ * A path that was one of another store's blobs is the blob of this name here, if there is one: the
+ * digest says that it is the same. So what has moved between stores finds its files.
+ */
+static void take_home(const struct tri_blobs *blobs, char path[TR_KEEPER_PATH_BYTES_MAX])
+{
+    static const char folder[] = "/" TRI_BLOBS_FOLDER "/";
+    char home[TR_KEEPER_PATH_BYTES_MAX];
+    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
+    const char *slash = strrchr(path, '/');
+    size_t before = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    bool is_foreign = before >= sizeof folder - 1 &&
+                      memcmp(path + before - (sizeof folder - 1), folder, sizeof folder - 1) == 0 &&
+                      !is_blob(blobs, path, digest);
+    int size = is_foreign ? snprintf(home, sizeof home, "%s/%s", blobs->path, slash + 1) : -1;
+    if (size > 0 && (size_t)size < sizeof home && is_blob(blobs, home, digest) &&
+        access(home, F_OK) == 0) {
+        memcpy(path, home, (size_t)size + 1);
+    }
+}
+
+static int find_path(struct tri_blobs *blobs, struct tr_text uri,
+                     char path[TR_KEEPER_PATH_BYTES_MAX])
 {
     char shown[256];
     snprintf(shown, sizeof shown, "%.*s", (int)(uri.size < 250 ? uri.size : 250), uri.data);
@@ -298,6 +320,15 @@ int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_KEEP
     memcpy(path, uri.data, uri.size);
     path[uri.size] = '\0';
     return 0;
+}
+
+int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_KEEPER_PATH_BYTES_MAX])
+{
+    int error = find_path(blobs, uri, path);
+    if (error == 0) {
+        take_home(blobs, path);
+    }
+    return error;
 }
 
 /* ---- What is asked for. --------------------------------------------------------------------- */
