@@ -17,6 +17,8 @@ extern const struct tr_command tr_command_list;
 extern const struct tr_command tr_command_logs;
 extern const struct tr_command tr_command_metrics;
 extern const struct tr_command tr_command_resume;
+extern const struct tr_command tr_command_recover;
+extern const struct tr_command tr_command_rerun;
 extern const struct tr_command tr_command_run;
 extern const struct tr_command tr_command_serve;
 extern const struct tr_command tr_command_submit;

@@ -21,6 +21,8 @@ struct tr_inputs_request {
     const char *const *pairs; /* NAME=VALUE */
     size_t pair_count;
     const char *file; /* NULL: none; "-" is stdin */
+    /* For each input of the workflow the slot that it has unless it is given, or none; or NULL. */
+    const struct tr_bytes *earlier;
 };
 
 /*
@@ -30,5 +32,12 @@ struct tr_inputs_request {
  */
 TR_MUST_USE int tr_inputs_read(const struct tr_inputs_request *request, struct tr_report *report,
                                struct tr_buffer *slots);
+
+/*
+ * Reads one value for an input of a node, as `-i` would; `option` is what people wrote it behind.
+ * Appends its slot. Errors as above.
+ */
+TR_MUST_USE int tr_input_read(const struct tr_variable *input, const char *option,
+                              const char *value, struct tr_report *report, struct tr_buffer *slot);
 
 #endif
