@@ -154,7 +154,8 @@ static int match_graph(struct tr_account *account)
             account->nodes[i].stop = stop;
             const struct tr_workflow *inside = tr_stop_inside(account->graph, &stop);
             bool is_one = stop.workflow->nodes[stop.node].kind == TR_NODE_WORKFLOW;
-            error = inside != NULL && is_one
+            bool is_kept = account->nodes[i].row.phase == TR_NODE_PHASE_RECOVERED;
+            error = inside != NULL && is_one && !is_kept
                         ? add_rest(account, known, inside, account->nodes[i].row.path)
                         : 0;
         } else {

@@ -365,7 +365,7 @@ static enum tr_exit_status read_value(struct recover *recover, const struct tr_v
     int error = tr_input_read(input, option, value, &report, &slots);
     if (tr_report_total(&report) > 0) {
         error = tr_problems_print(&report, stderr);
-        status = error == TR_INVALID ? TR_EXIT_USAGE : failed(recover, error);
+        status = error == 0 || error == TR_INVALID ? TR_EXIT_USAGE : failed(recover, error);
     } else {
         error =
             error != 0 ? error : tr_offload_slots(recover->browse.place.folder, &slots, explain);

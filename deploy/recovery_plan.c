@@ -359,6 +359,10 @@ static void record(const struct scope *scope, const struct tr_node *node, struct
 {
     struct walk *walk = scope->walk;
     uint8_t phase = past_phase(walk->request->past, path);
+    if (phase == TR_NODE_PHASE_NOT_YET_STARTED && scope->path.size > 0) {
+        phase = past_phase(walk->request->past, scope->path); /* kept with all that is in it */
+        phase = phase == TR_NODE_PHASE_RECOVERED ? phase : TR_NODE_PHASE_NOT_YET_STARTED;
+    }
     bool has_given = phase == TR_NODE_PHASE_SUCCEEDED || phase == TR_NODE_PHASE_RECOVERED;
     if (is_evaluated(node)) {
         return;
