@@ -320,6 +320,9 @@ int tri_branch_timed_out(struct tri_flow *flow, uint32_t node)
         return error;
     }
     struct tr_text message = tr_text_of("the switch ran longer than its deadline");
+    if (below.phase == TR_NODE_PHASE_RUNNING && tri_is_waiter(&flow->workflow->nodes[leaf])) {
+        return tri_gate_end(flow, leaf, TR_NODE_PHASE_TIMED_OUT, message);
+    }
     if (below.phase == TR_NODE_PHASE_RUNNING) {
         struct tr_node_abort abort = {.phase = TR_NODE_PHASE_TIMED_OUT, .cause = message};
         struct tr_ref child = {{tr_self(flow->context).key.group, below.child}, 0};

@@ -1,15 +1,14 @@
 /*
- * The shelf: a table that only grows, with atomic words for the few who write.
+ * The shelf: a table of places, which readers walk without asking anybody.
  *
- * The holders of a place are one word, so that exactly one of those who let go sees it become zero
- * and frees the graph. The program alone puts graphs back into an empty place.
+ * A number's place is the first one behind its own position that has it; a place without a graph
+ * keeps its number until another graph takes it over, so that nobody's way ends before his place.
+ * Those who change something are few and quick: they take turns. A graph is freed by whoever took
+ * the last hold away, behind his turn.
  */
 #include "actors/shelf.h"
 
 #include <string.h>
-
-#define BY_LAUNCHER 1U
-#define BY_PROGRAM 2U
 
 uint64_t tr_graph_number(const uint8_t *hash)
 {
@@ -18,105 +17,141 @@ uint64_t tr_graph_number(const uint8_t *hash)
     return number != 0 ? number : 1;
 }
 
-/* The place of a number, or a free one when `is_new`; NULL when there is none. */
-static struct tri_shelf_place *find_place(struct tr_shelf *shelf, uint64_t number, bool is_new)
+static void take_turn(struct tr_shelf *shelf)
+{
+    while (atomic_exchange_explicit(&shelf->is_taken, true, memory_order_acquire)) {
+    }
+}
+
+static void end_turn(struct tr_shelf *shelf)
+{
+    atomic_store_explicit(&shelf->is_taken, false, memory_order_release);
+}
+
+/* The place of a number, or NULL. */
+static struct tri_shelf_place *find_place(struct tr_shelf *shelf, uint64_t number)
 {
     for (uint32_t i = 0; i < TR_SHELF_GRAPHS_MAX; i++) {
         struct tri_shelf_place *place = &shelf->places[(number + i) % TR_SHELF_GRAPHS_MAX];
         uint64_t there = atomic_load(&place->number);
-        if (there == number || (there == 0 && is_new)) {
-            return place;
-        }
-        if (there == 0) {
-            return NULL;
+        if (there == number || there == 0) {
+            return there == number ? place : NULL;
         }
     }
     return NULL;
 }
 
-/* Called by whoever took the last hold away. */
-static void empty(struct tri_shelf_place *place)
+/* A place that nobody needs, the nearest one behind a number's position; NULL: there is none. */
+static struct tri_shelf_place *find_free(struct tr_shelf *shelf, uint64_t number)
 {
-    tr_graph_free(atomic_exchange(&place->graph, NULL));
+    for (uint32_t i = 0; i < TR_SHELF_GRAPHS_MAX; i++) {
+        struct tri_shelf_place *place = &shelf->places[(number + i) % TR_SHELF_GRAPHS_MAX];
+        if (atomic_load(&place->graph) == NULL) {
+            return place;
+        }
+    }
+    return NULL;
+}
+
+/* Takes the graph away where nobody holds it; the caller frees it. */
+static struct tr_graph *take_unheld(struct tri_shelf_place *place)
+{
+    bool is_held = place->program_holds > 0 || place->is_launchers;
+    return is_held ? NULL : atomic_exchange(&place->graph, NULL);
 }
 
 void tr_shelf_fini(struct tr_shelf *shelf)
 {
     for (uint32_t i = 0; i < TR_SHELF_GRAPHS_MAX; i++) {
-        empty(&shelf->places[i]);
+        tr_graph_free(atomic_exchange(&shelf->places[i].graph, NULL));
     }
 }
 
-/*
- * The program's hold of a place. Where nobody holds a graph that is still there, whoever let go of
- * it last is about to take it away: that is waited for, some instructions long.
- */
-static void hold_for_program(struct tri_shelf_place *place)
+/* Puts the graph in its place where it is not; `was_there` says whether an equal one is. */
+static int put(struct tr_shelf *shelf, struct tr_graph *graph, uint64_t number, bool *was_there)
 {
-    uint_fast64_t holders = atomic_load(&place->holders);
-    for (;;) {
-        bool is_leaving = holders == 0 && atomic_load(&place->graph) != NULL;
-        if (!is_leaving &&
-            atomic_compare_exchange_weak(&place->holders, &holders, holders + BY_PROGRAM)) {
-            return;
-        }
-        holders = is_leaving ? atomic_load(&place->holders) : holders;
+    struct tri_shelf_place *place = find_place(shelf, number);
+    struct tr_graph *there = place == NULL ? NULL : atomic_load(&place->graph);
+    if (there != NULL && memcmp(there->hash, graph->hash, TR_GRAPH_HASH_BYTES) != 0) {
+        return TR_EXISTS;
     }
+    place = place == NULL ? find_free(shelf, number) : place;
+    if (place == NULL) {
+        return TR_LIMIT;
+    }
+    *was_there = there != NULL;
+    if (there == NULL) {
+        atomic_store(&place->graph, graph);
+        atomic_store(&place->number, number);
+    }
+    place->program_holds++;
+    return 0;
 }
 
 int tr_shelf_put(struct tr_shelf *shelf, struct tr_graph *graph, uint64_t *number)
 {
     uint64_t wanted = tr_graph_number(graph->hash);
-    struct tri_shelf_place *place = find_place(shelf, wanted, true);
-    if (place == NULL) {
+    bool was_there = true;
+    take_turn(shelf);
+    int error = put(shelf, graph, wanted, &was_there);
+    end_turn(shelf);
+    if (was_there) {
         tr_graph_free(graph);
-        return TR_LIMIT;
     }
-    hold_for_program(place);
-    struct tr_graph *there = atomic_load(&place->graph);
-    if (there == NULL) {
-        atomic_store(&place->graph, graph);
-        atomic_store(&place->number, wanted);
-    } else {
-        bool is_same = memcmp(there->hash, graph->hash, TR_GRAPH_HASH_BYTES) == 0;
-        tr_graph_free(graph);
-        if (!is_same) {
-            tr_shelf_drop(shelf, wanted);
-            return TR_EXISTS;
-        }
+    if (error == 0) {
+        *number = wanted;
     }
-    *number = wanted;
-    return 0;
+    return error;
+}
+
+bool tr_shelf_share(struct tr_shelf *shelf, const uint8_t *hash)
+{
+    take_turn(shelf);
+    struct tri_shelf_place *place = find_place(shelf, tr_graph_number(hash));
+    const struct tr_graph *there = place == NULL ? NULL : atomic_load(&place->graph);
+    bool is_there = there != NULL && memcmp(there->hash, hash, TR_GRAPH_HASH_BYTES) == 0;
+    if (is_there) {
+        place->program_holds++;
+    }
+    end_turn(shelf);
+    return is_there;
 }
 
 void tr_shelf_drop(struct tr_shelf *shelf, uint64_t number)
 {
-    struct tri_shelf_place *place = find_place(shelf, number, false);
-    TR_ASSERT(place != NULL);
-    uint64_t before = atomic_fetch_sub(&place->holders, BY_PROGRAM);
-    TR_ASSERT(before >= BY_PROGRAM);
-    if (before == BY_PROGRAM) {
-        empty(place);
-    }
+    take_turn(shelf);
+    struct tri_shelf_place *place = find_place(shelf, number);
+    TR_ASSERT(place != NULL && place->program_holds > 0);
+    place->program_holds--;
+    struct tr_graph *last = take_unheld(place);
+    end_turn(shelf);
+    tr_graph_free(last);
 }
 
 void tr_shelf_hold(struct tr_shelf *shelf, uint64_t number)
 {
-    struct tri_shelf_place *place = find_place(shelf, number, false);
-    TR_ASSERT(place != NULL);
-    atomic_fetch_or(&place->holders, BY_LAUNCHER);
+    take_turn(shelf);
+    struct tri_shelf_place *place = find_place(shelf, number);
+    TR_ASSERT(place != NULL && atomic_load(&place->graph) != NULL);
+    place->is_launchers = true;
+    end_turn(shelf);
 }
 
 void tr_shelf_release(struct tr_shelf *shelf, uint64_t number)
 {
-    struct tri_shelf_place *place = find_place(shelf, number, false);
-    if (place != NULL && atomic_fetch_and(&place->holders, ~(uint64_t)BY_LAUNCHER) == BY_LAUNCHER) {
-        empty(place);
+    struct tr_graph *last = NULL;
+    take_turn(shelf);
+    struct tri_shelf_place *place = find_place(shelf, number);
+    if (place != NULL) {
+        place->is_launchers = false;
+        last = take_unheld(place);
     }
+    end_turn(shelf);
+    tr_graph_free(last);
 }
 
 const struct tr_graph *tr_shelf_find(struct tr_shelf *shelf, uint64_t number)
 {
-    struct tri_shelf_place *place = find_place(shelf, number, false);
+    struct tri_shelf_place *place = find_place(shelf, number);
     return place != NULL ? atomic_load(&place->graph) : NULL;
 }

@@ -3,9 +3,10 @@
  * changes may be shared).
  *
  * A graph's number is the first eight bytes of its hash. It stays as long as somebody holds it: the
- * program, while it hands it to a launcher; and the one launcher of its project and domain, while
- * an execution of it lives. Any thread may call these; a reader needs no lock, because it is an
- * actor of an execution that the launcher counts.
+ * program, while it hands it to a launcher, and for each task that runs a graph it has decided; and
+ * the one launcher of its project and domain, while an execution of it lives. Any thread may call
+ * these; a reader needs no lock, because it is an actor of an execution for which somebody holds
+ * the graph.
  */
 #ifndef TR_ACTORS_SHELF_H
 #define TR_ACTORS_SHELF_H
@@ -15,16 +16,18 @@
 #include "actors/graph/graph.h"
 
 /* Graphs in use at once. */
-#define TR_SHELF_GRAPHS_MAX 4096
+#define TR_SHELF_GRAPHS_MAX 16384
 
-/* A place; it is never given to another number. `holders`: bit 0 the launcher, above it a count. */
+/* A place. Its number stays when its graph goes, until another graph needs the place. */
 struct tri_shelf_place {
     atomic_uint_fast64_t number;
-    atomic_uint_fast64_t holders;
     _Atomic(struct tr_graph *) graph;
+    uint32_t program_holds; /* these two: whoever has the turn */
+    bool is_launchers;
 };
 
 struct tr_shelf {
+    atomic_bool is_taken; /* whoever changes something has it, for some instructions */
     struct tri_shelf_place places[TR_SHELF_GRAPHS_MAX];
 };
 
@@ -36,12 +39,15 @@ void tr_shelf_fini(struct tr_shelf *shelf);
 
 /*
  * Puts a graph that has its hash on the shelf and holds it for the program. It is the shelf's from
- * now on, also on failure; `number` finds it, or the equal one that was there. By the thread of the
- * program only. Errors: TR_LIMIT (TR_SHELF_GRAPHS_MAX), TR_EXISTS (another graph of that number).
+ * now on, also on failure; `number` finds it, or the equal one that was there. Errors: TR_LIMIT
+ * (TR_SHELF_GRAPHS_MAX), TR_EXISTS (another graph of that number).
  */
 TR_MUST_USE int tr_shelf_put(struct tr_shelf *shelf, struct tr_graph *graph, uint64_t *number);
 
-/* Ends the program's hold of one tr_shelf_put. */
+/* Holds the graph of a hash for the program where it is there, as another tr_shelf_put would. */
+TR_MUST_USE bool tr_shelf_share(struct tr_shelf *shelf, const uint8_t *hash);
+
+/* Ends the program's hold of one tr_shelf_put, or of one tr_shelf_share. */
 void tr_shelf_drop(struct tr_shelf *shelf, uint64_t number);
 
 /* The launcher's hold: saying it twice is saying it once, so a handler may run again. */

@@ -10,6 +10,8 @@
 #include "actors/workflow.h"
 
 #include "actors/history.h"
+#include "schemas/files.h"
+#include "schemas/recovery.h"
 
 #define NS_PER_MS 1000000
 
@@ -144,8 +146,11 @@ static int go_on(struct tri_flow *flow)
         struct tr_workflow_next next = {.stage = flow->state->stage};
         return tr_tell(flow->context, tr_self(flow->context), &tr_workflow_next_schema, &next);
     }
-    /* Whoever is idle waits for a child or an answer, or has said to itself that there is more. */
-    TR_ASSERT(flow->state->running > 0 || flow->state->is_going_on ||
+    /*
+     * Whoever is idle waits for a child, a gate, a sleep or an answer, or has told itself that there
+     * is more.
+     */
+    TR_ASSERT(flow->state->running + flow->state->waiting > 0 || flow->state->is_going_on ||
               flow->state->recovery_call != 0);
     return 0;
 }
@@ -284,25 +289,23 @@ static int handle_timer(struct tri_flow *flow, const struct tr_message *message)
     if (timer.id < TRI_TIMER_NODES) {
         return tri_workflow_timed_out(flow, timer.id == TRI_TIMER_DEADLINE);
     }
-    uint64_t node = timer.id - TRI_TIMER_NODES;
-    return node < flow->workflow->node_count ? tri_branch_timed_out(flow, (uint32_t)node)
-                                             : tr_unexpected(flow->context, message);
+    bool is_sleep = timer.id >= TRI_TIMER_SLEEPS;
+    uint64_t node = timer.id - (is_sleep ? TRI_TIMER_SLEEPS : TRI_TIMER_NODES);
+    if (node >= flow->workflow->node_count) {
+        return tr_unexpected(flow->context, message);
+    }
+    bool is_branch = flow->workflow->nodes[node].kind == TR_NODE_BRANCH;
+    return is_sleep    ? tri_sleep_over(flow, (uint32_t)node)
+           : is_branch ? tri_branch_timed_out(flow, (uint32_t)node)
+                       : tri_gate_timed_out(flow, (uint32_t)node);
 }
 
-/* What a child says of itself matters to an array above, once: that something runs outside. */
+/* What a child says of itself matters to an array above: that something runs outside. */
 static int handle_news(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_node_news news;
     int error = tr_message_read(message, node_news, &news);
-    if (error != 0 || news.phase != TR_NODE_PHASE_RUNNING || !tri_is_element(flow) ||
-        flow->state->has_told_news) {
-        return error;
-    }
-    flow->state->has_told_news = true;
-    flow->state->phases = 0; /* the end says what has come since */
-    struct tr_node_news own = {
-        .node = flow->state->node, .element = flow->state->element, .phase = TR_NODE_PHASE_RUNNING};
-    return tr_tell(flow->context, tr_parent(flow->context), &tr_node_news_schema, &own);
+    return error != 0 || news.phase != TR_NODE_PHASE_RUNNING ? error : tri_tell_at_work(flow);
 }
 
 static int dispatch(struct tri_flow *flow, const struct tr_message *message)
@@ -323,10 +326,15 @@ static int dispatch(struct tri_flow *flow, const struct tr_message *message)
     if (tr_message_is(message, &tr_timer_schema)) {
         return handle_timer(flow, message);
     }
-    if (tr_message_is(message, &tr_ask_failed_schema) || message->kind == TR_KIND_REPLY) {
+    if (tr_message_is(message, &tr_signal_given_schema)) {
+        return tri_gate_given(flow, message);
+    }
+    if (tr_message_is(message, &tr_ask_failed_schema) ||
+        tr_message_is(message, &tr_recovered_nodes_schema) ||
+        tr_message_is(message, &tr_blob_failed_schema)) {
         return tri_recovery_heard(flow, message);
     }
-    return tr_unexpected(flow->context, message);
+    return tri_signals_hand_on(flow, message);
 }
 
 static int workflow_handle(struct tr_context *context, void *generic,

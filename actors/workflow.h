@@ -1,7 +1,7 @@
 /*
  * The inside of the workflow actor: the node table, and what its files do for each other.
  *
- * Only actors/workflow*.c and branch.c include this. A `tri_flow` is what one handler knows: it is
+ * Only actors/workflow*.c, branch.c and gate.c include this. A `tri_flow` is what one handler knows: it is
  * made at its beginning and gone at its end; what lasts is in the state and its pages.
  *
  *     workflow.c         messages in, and the loop that does a handler's share of the work
@@ -11,6 +11,7 @@
  *     workflow_tell.c    what history and the parent hear
  *     branch.c           which arm is taken, and what becomes of the others
  *     workflow_recover.c what an earlier execution gave, and need not be done again
+ *     gate.c             gates and sleeps; what the root hands on for them
  */
 #ifndef TR_ACTORS_WORKFLOW_H
 #define TR_ACTORS_WORKFLOW_H
@@ -18,7 +19,7 @@
 #include "actors/engine.h"
 #include "actors/heap.h"
 #include "actors/value.h"
-#include "schemas/phase.h"
+#include "schemas/history.h"
 #include "schemas/state_workflow.h"
 
 /* Nodes of one page of the table. What a handler changes is copied, so pages are small. */
@@ -34,11 +35,12 @@
 #define TRI_CODE_TEXT_MAX 256
 #define TRI_MESSAGE_TEXT_MAX 16384
 
-/* Timers of a workflow; those of branches with a deadline are behind, by node. */
+/* Timers of a workflow; behind them, by node, the deadlines of those without an actor, and sleeps. */
 #define TRI_TIMER_TIMEOUT 1
 #define TRI_TIMER_DEADLINE 2
 #define TRI_TIMER_RECOVERY 3
 #define TRI_TIMER_NODES 16
+#define TRI_TIMER_SLEEPS (1ULL << 32)
 
 /* Where a workflow stands between its start and its end. */
 enum tri_stage {
@@ -76,7 +78,7 @@ struct tri_row {
     uint32_t next;    /* + 1: behind it in the queue it is in */
     uint32_t arm;     /* + 1: of a branch, the node of the arm that is taken */
     uint64_t outputs; /* the place of its outputs, 0: none; before: of inputs that were edited */
-    uint64_t child;   /* serial of the child; of a branch, when it began, in milliseconds */
+    uint64_t child;   /* serial of the child; without one, when it began, in milliseconds */
 };
 
 _Static_assert(sizeof(struct tri_row) == 32, "rows lie on disk as they are in memory");
@@ -101,8 +103,9 @@ struct tri_flow {
     struct tr_node_start start;   /* without inputs; read by tri_start */
     struct tr_buffer start_bytes; /* under `start` */
     bool has_start;
-    struct tr_text cause;   /* of changes of nodes without an actor, in this handler */
     struct tr_buffer value; /* under a value that does not */
+    struct tr_text cause;   /* of the changes of phase that are recorded, if there is one to tell */
+    bool is_answered;       /* the gate that ends knows it from the signals */
     uint32_t starts_left;
     uint32_t steps_left;
     uint32_t looks_left;
@@ -117,6 +120,19 @@ static inline bool tri_is_root(const struct tri_flow *flow)
 static inline bool tri_is_element(const struct tri_flow *flow)
 {
     return flow->state->element != TR_ELEMENT_NONE;
+}
+
+/* Whether a node waits as a row of the table, for an answer or for time (gate.c). */
+static inline bool tri_is_waiter(const struct tr_node *node)
+{
+    return node->kind == TR_NODE_APPROVE || node->kind == TR_NODE_SIGNAL ||
+           node->kind == TR_NODE_SLEEP;
+}
+
+/* Whether a node that runs has no actor of its own, but a time at which it began. */
+static inline bool tri_is_row(const struct tr_node *node)
+{
+    return node->kind == TR_NODE_BRANCH || tri_is_waiter(node);
 }
 
 /* ------------------------------------------------------ workflow_table.c */
@@ -179,6 +195,14 @@ TR_MUST_USE int tri_node_skipped(struct tri_flow *flow, uint32_t node);
 TR_MUST_USE int tri_node_failed(struct tri_flow *flow, uint32_t node,
                                 const struct tri_failure *failure);
 
+/* Binds the inputs of a node. What cannot be bound fails it, and `is_bound` stays false. */
+TR_MUST_USE int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs,
+                                bool *is_bound);
+
+/* A node has given `ended->outputs`, those of its target: they become those of the node. */
+TR_MUST_USE int tri_keep_outputs(struct tri_flow *flow, uint32_t node,
+                                 const struct tr_node_ended *ended);
+
 /*
  * A node gives what it gave in an earlier execution, and has ended. `is_kept` false: that is not
  * what it has to give, and it has to run.
@@ -227,6 +251,29 @@ TR_MUST_USE int tri_recovery_edit(struct tri_flow *flow, uint32_t node, struct t
 /* What the child of a node is told of the recovery: nothing where it runs anew as a whole. */
 TR_MUST_USE int tri_recovery_inside(struct tri_flow *flow, uint32_t node, struct tr_text *recovery);
 
+/* ----------------------------------------------------------------- gate.c */
+
+/* Waits for an answer, or for time to pass. */
+TR_MUST_USE int tri_gate_begin(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_sleep_begin(struct tri_flow *flow, uint32_t node);
+
+/* The signals give a gate its value. */
+TR_MUST_USE int tri_gate_given(struct tri_flow *flow, const struct tr_message *message);
+
+/* A sleep is over; the deadline of a gate or a sleep has passed. Nothing if it has ended. */
+TR_MUST_USE int tri_sleep_over(struct tri_flow *flow, uint32_t node);
+TR_MUST_USE int tri_gate_timed_out(struct tri_flow *flow, uint32_t node);
+
+/* Ends one that waits: aborted or timed out. */
+TR_MUST_USE int tri_gate_end(struct tri_flow *flow, uint32_t node, uint8_t phase,
+                             struct tr_text message);
+
+/* It has ended, however: nothing is outstanding for it any more. */
+TR_MUST_USE int tri_gate_leave(struct tri_flow *flow, uint32_t node);
+
+/* Hands on what gates, people and the signals say to the root; else it is a dead letter. */
+TR_MUST_USE int tri_signals_hand_on(struct tri_flow *flow, const struct tr_message *message);
+
 /* -------------------------------------------------------- workflow_end.c */
 
 /* A node that nobody stands in for has failed: so has the workflow, as its policy says. */
@@ -257,6 +304,16 @@ TR_MUST_USE int tri_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_te
 /* A node that has no actor of its own goes to another phase. `failure` may be NULL. */
 TR_MUST_USE int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t to,
                                 uint64_t begun_ms, const struct tri_failure *failure);
+
+/* What such a node got or gave. */
+TR_MUST_USE int tri_node_record_value(struct tri_flow *flow, uint32_t node, enum tr_value_side side,
+                                      struct tr_bytes slots);
+
+/*
+ * Tells the parent, once, that something below runs or waits outside: to an array such an element
+ * does not stand in the way of others.
+ */
+TR_MUST_USE int tri_tell_at_work(struct tri_flow *flow);
 
 /* The failure that is kept; false if there is none. */
 TR_MUST_USE int tri_failure_get(struct tri_flow *flow, struct tr_buffer *buffer,

@@ -232,8 +232,11 @@ static int abort_row(struct tri_flow *flow, uint32_t node)
     if (error != 0 || row.phase != TR_NODE_PHASE_RUNNING) {
         return error;
     }
-    return flow->workflow->nodes[node].kind == TR_NODE_BRANCH ? tri_branch_abort(flow, node)
-                                                              : abort_child(flow, row.child);
+    const struct tr_node *compiled = &flow->workflow->nodes[node];
+    return compiled->kind == TR_NODE_BRANCH ? tri_branch_abort(flow, node)
+           : tri_is_waiter(compiled)
+               ? tri_gate_end(flow, node, state->abort_phase, abort_cause(flow))
+               : abort_child(flow, row.child);
 }
 
 int tri_abort_children(struct tri_flow *flow)
@@ -281,13 +284,19 @@ static int leave_graph(struct tri_flow *flow, bool *has_ended)
     return error != 0 ? error : go_to(flow, TRI_STAGE_ON_FAILURE, has_ended);
 }
 
+/* Whether a child runs, or a gate or a sleep waits. */
+static bool is_busy(const struct tr_workflow_state *state)
+{
+    return state->running + state->waiting > 0;
+}
+
 /* Whether a handler's node has ended, or will not begin because of an abort. */
 static int is_handler_over(struct tri_flow *flow, uint32_t node, bool *is_over)
 {
     struct tri_row row;
     int error = tri_row_get(flow, node, &row);
     bool will_not = flow->state->stage == TRI_STAGE_ON_FAILURE && !flow->state->runs_on_failure;
-    *is_over = error == 0 && flow->state->running == 0 && (tri_row_is_done(&row) || will_not);
+    *is_over = error == 0 && !is_busy(flow->state) && (tri_row_is_done(&row) || will_not);
     return error;
 }
 
@@ -301,7 +310,7 @@ int tri_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended)
         *is_over = state->done == flow->workflow->end + 1;
         return *is_over ? leave_graph(flow, has_ended) : 0;
     case TRI_STAGE_DRAIN:
-        *is_over = state->running == 0;
+        *is_over = !is_busy(state);
         return *is_over ? go_to(flow, TRI_STAGE_ON_FAILURE, has_ended) : 0;
     case TRI_STAGE_ON_FAILURE:
         error = is_handler_over(flow, flow->workflow->on_failure, is_over);

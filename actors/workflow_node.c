@@ -41,20 +41,23 @@ static int end_row(struct tri_flow *flow, uint32_t node, uint8_t phase, uint64_t
     return 0;
 }
 
-/* Records the end of a node that has no actor of its own, and stops its timer. */
+/* Records the end of a node that has no actor of its own, and stops what it waits for. */
 static int note_end(struct tri_flow *flow, uint32_t node, uint8_t phase,
                     const struct tri_failure *failure)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tri_row row;
     int error = tri_row_get(flow, node, &row);
-    bool is_branch = compiled->kind == TR_NODE_BRANCH;
-    bool is_recorded = row.phase == TR_NODE_PHASE_NOT_YET_STARTED || is_branch;
+    bool is_row = tri_is_row(compiled);
+    bool is_recorded = row.phase == TR_NODE_PHASE_NOT_YET_STARTED || is_row;
     if (error == 0 && is_recorded) {
-        error = tri_node_record(flow, node, row.phase, phase, is_branch ? row.child : 0, failure);
+        error = tri_node_record(flow, node, row.phase, phase, is_row ? row.child : 0, failure);
     }
-    if (error == 0 && is_branch && compiled->deadline_ns > 0) {
+    if (error == 0 && is_row && compiled->deadline_ns > 0) {
         error = tr_timer_stop(flow->context, TRI_TIMER_NODES + node);
+    }
+    if (error == 0 && tri_is_waiter(compiled) && row.phase == TR_NODE_PHASE_RUNNING) {
+        error = tri_gate_leave(flow, node);
     }
     return error;
 }
@@ -210,9 +213,7 @@ static int write_failure(struct tri_flow *flow, struct tr_buffer *buffer)
     return error;
 }
 
-/* Binds the inputs of a node. What cannot be bound fails it, and `is_bound` stays false. */
-static int bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs,
-                       bool *is_bound)
+int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs, bool *is_bound)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tr_buffer err;
@@ -247,7 +248,7 @@ static int begin_end(struct tri_flow *flow, uint32_t node)
     uint64_t place = 0;
     bool is_bound = false;
     tr_buffer_init(&values, 0);
-    int error = bind_inputs(flow, node, &values, &is_bound);
+    int error = tri_bind_inputs(flow, node, &values, &is_bound);
     if (error == 0 && is_bound) {
         error = tri_slots_put(flow, tr_buffer_bytes(&values), &place);
         error = error != 0 ? error : tri_node_succeeded(flow, node, TR_NODE_PHASE_SUCCEEDED, place);
@@ -300,7 +301,7 @@ static int begin_child(struct tri_flow *flow, uint32_t node, const struct tr_beh
     tr_buffer_init(&inputs, 0);
     tr_buffer_init(&path, 0);
     int error = tri_start(flow);
-    error = error != 0 ? error : bind_inputs(flow, node, &inputs, &is_bound);
+    error = error != 0 ? error : tri_bind_inputs(flow, node, &inputs, &is_bound);
     if (error != 0 || !is_bound) {
         goto done;
     }
@@ -348,12 +349,12 @@ static int begin_later(struct tri_flow *flow, uint32_t node)
 
 /* Each kind's beginning. A new kind is a function and its row here. */
 static int (*const beginnings[])(struct tri_flow *flow, uint32_t node) = {
-    [TR_NODE_START] = begin_later,   [TR_NODE_END] = begin_end,
-    [TR_NODE_TASK] = begin_task,     [TR_NODE_WORKFLOW] = begin_workflow,
-    [TR_NODE_LAUNCH] = begin_later,  [TR_NODE_DYNAMIC] = begin_later,
-    [TR_NODE_MAP] = begin_map,       [TR_NODE_BRANCH] = tri_branch_begin,
-    [TR_NODE_APPROVE] = begin_later, [TR_NODE_SIGNAL] = begin_later,
-    [TR_NODE_SLEEP] = begin_later,
+    [TR_NODE_START] = begin_later,      [TR_NODE_END] = begin_end,
+    [TR_NODE_TASK] = begin_task,        [TR_NODE_WORKFLOW] = begin_workflow,
+    [TR_NODE_LAUNCH] = begin_later,     [TR_NODE_DYNAMIC] = begin_later,
+    [TR_NODE_MAP] = begin_map,          [TR_NODE_BRANCH] = tri_branch_begin,
+    [TR_NODE_APPROVE] = tri_gate_begin, [TR_NODE_SIGNAL] = tri_gate_begin,
+    [TR_NODE_SLEEP] = tri_sleep_begin,
 };
 
 int tri_node_begin(struct tri_flow *flow, uint32_t node)
@@ -382,7 +383,10 @@ int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips, bool is_anew
 
 /* ---------------------------------------------------------- ends of children */
 
-/* The type in which a node's target gives an output; a node that is optional adds none to it. */
+/*
+ * The type in which a node's target gives an output; a node that is optional adds none to it. An
+ * optional signal may be answered with none.
+ */
 static const struct tr_type *given_type(const struct tri_flow *flow, const struct tr_node *node,
                                         uint32_t output)
 {
@@ -392,6 +396,12 @@ static const struct tr_type *given_type(const struct tri_flow *flow, const struc
     }
     if (node->kind == TR_NODE_WORKFLOW) {
         return flow->graph->workflows[node->target].interface.outputs.items[output].type;
+    }
+    if (node->kind == TR_NODE_APPROVE) {
+        return flow->workflow->bindings[node->input_first + output].type;
+    }
+    if (node->kind != TR_NODE_MAP) {
+        return type;
     }
     for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
         if (type->parts[i]->kind == TR_TYPE_LIST) {
@@ -426,11 +436,14 @@ static int cast_outputs(struct tri_flow *flow, const struct tr_node *node, struc
 static int refuse(struct tri_flow *flow, uint32_t node, const char *code, const char *message)
 {
     struct tri_failure failure = failure_of(code, tr_text_of(message));
-    int error = tri_node_record(flow, node, TR_NODE_PHASE_RUNNING, failure.phase, 0, &failure);
+    bool has_actor = !tri_is_row(&flow->workflow->nodes[node]);
+    int error = has_actor
+                    ? tri_node_record(flow, node, TR_NODE_PHASE_RUNNING, failure.phase, 0, &failure)
+                    : 0;
     return error != 0 ? error : tri_node_failed(flow, node, &failure);
 }
 
-static int keep_outputs(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
+int tri_keep_outputs(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tr_buffer cast;
@@ -464,26 +477,6 @@ static bool is_complete(const struct tri_flow *flow, uint32_t node, struct tr_by
     return cursor.error == 0 && count == flow->workflow->nodes[node].outputs.count;
 }
 
-/* What a node got and gave, for one whose actor does not say so. */
-static int record_values(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
-                         struct tr_bytes outputs)
-{
-    struct tr_buffer path;
-    tr_buffer_init(&path, 0);
-    tri_path_add(flow, node, &path);
-    int error = path.error;
-    if (error == 0 && inputs.size > 0) {
-        error = tr_history_value(flow->context, flow->start.number, tr_buffer_text(&path),
-                                 TR_VALUE_INPUTS, inputs);
-    }
-    if (error == 0 && outputs.size > 0) {
-        error = tr_history_value(flow->context, flow->start.number, tr_buffer_text(&path),
-                                 TR_VALUE_OUTPUTS, outputs);
-    }
-    tr_buffer_fini(&path);
-    return error;
-}
-
 int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs, bool *is_kept)
 {
     struct tr_node_ended ended = {.phase = TR_NODE_PHASE_RECOVERED, .outputs = outputs};
@@ -495,10 +488,11 @@ int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs,
     }
     tr_buffer_init(&inputs, 0);
     int error = tri_start(flow);
-    error = error != 0 ? error : bind_inputs(flow, node, &inputs, &is_bound);
+    error = error != 0 ? error : tri_bind_inputs(flow, node, &inputs, &is_bound);
     if (error == 0 && is_bound) {
-        error = record_values(flow, node, tr_buffer_bytes(&inputs), outputs);
-        error = error != 0 ? error : keep_outputs(flow, node, &ended);
+        error = tri_node_record_value(flow, node, TR_VALUE_INPUTS, tr_buffer_bytes(&inputs));
+        error = error != 0 ? error : tri_node_record_value(flow, node, TR_VALUE_OUTPUTS, outputs);
+        error = error != 0 ? error : tri_keep_outputs(flow, node, &ended);
     }
     tr_buffer_fini(&inputs);
     return error;
@@ -510,7 +504,7 @@ static int take_success(struct tri_flow *flow, uint32_t node, const struct tr_no
         return refuse(flow, node, "OutputsNotFoundError",
                       "it succeeded without giving all of its declared outputs");
     }
-    return keep_outputs(flow, node, ended);
+    return tri_keep_outputs(flow, node, ended);
 }
 
 static int take_failure(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
@@ -547,7 +541,7 @@ static int is_expected(struct tri_flow *flow, const struct tr_message *message,
     *is_fine = error == 0 && row.phase == TR_NODE_PHASE_RUNNING && row.child != 0 &&
                row.child == message->from.key.serial &&
                message->from.key.group == tr_self(flow->context).key.group &&
-               flow->workflow->nodes[ended->node].kind != TR_NODE_BRANCH;
+               !tri_is_row(&flow->workflow->nodes[ended->node]);
     return error;
 }
 

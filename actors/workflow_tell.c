@@ -243,6 +243,35 @@ int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t 
     return error;
 }
 
+int tri_node_record_value(struct tri_flow *flow, uint32_t node, enum tr_value_side side,
+                          struct tr_bytes slots)
+{
+    struct tr_buffer path;
+    tr_buffer_init(&path, 0);
+    int error = tri_start(flow);
+    if (error == 0) {
+        tri_path_add(flow, node, &path);
+        error = path.error;
+    }
+    error = error != 0 ? error
+                       : tr_history_value(flow->context, flow->start.number, tr_buffer_text(&path),
+                                          side, slots);
+    tr_buffer_fini(&path);
+    return error;
+}
+
+int tri_tell_at_work(struct tri_flow *flow)
+{
+    if (tri_is_root(flow) || flow->state->has_told_news) {
+        return 0;
+    }
+    struct tr_node_news news = {
+        .node = flow->state->node, .element = flow->state->element, .phase = TR_NODE_PHASE_RUNNING};
+    flow->state->has_told_news = true;
+    flow->state->phases = 0; /* the end says what has come since */
+    return tr_tell(flow->context, tr_parent(flow->context), &tr_node_news_schema, &news);
+}
+
 /* ----------------------------------------------------------------- the end */
 
 /* The values that the workflow gives: nothing unless it succeeded. */

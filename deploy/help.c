@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "deploy/commands.h"
+#include "deploy/manual.h"
 
 /* Where the texts of options begin. */
 #define TEXT_COLUMN 28
@@ -66,10 +67,31 @@ void tr_command_help_print(const struct tr_command *command)
     }
 }
 
+/* The names alone, for scripts. */
+static void print_names(void)
+{
+    for (const struct tr_command *const *command = tr_commands; *command != NULL; command++) {
+        if ((*command)->summary != NULL) {
+            printf("%s\n", (*command)->name);
+        }
+    }
+}
+
+static void print_all(const struct tr_invocation *invocation)
+{
+    if (tr_arguments_has(&invocation->arguments, "man")) {
+        tr_manual_print();
+    } else if (invocation->output == TR_OUTPUT_NAME) {
+        print_names();
+    } else {
+        tr_help_print();
+    }
+}
+
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
     if (invocation->arguments.word_count == 0) {
-        tr_help_print();
+        print_all(invocation);
         return TR_EXIT_DONE;
     }
     const char *name = invocation->arguments.words[0];
@@ -77,14 +99,28 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     if (command == NULL) {
         return tr_command_mistake(&tr_command_help, "there is no command %.60s", name);
     }
-    tr_command_help_print(command);
+    if (tr_arguments_has(&invocation->arguments, "man")) {
+        tr_command_manual_print(command);
+    } else {
+        tr_command_help_print(command);
+    }
     return TR_EXIT_DONE;
 }
+
+static const struct tr_option options[] = {
+    {0, "man", NULL, "print it as a manual page, for `man`", NULL, 0, false},
+    {0},
+};
 
 const struct tr_command tr_command_help = {
     .name = "help",
     .summary = "say what a command does",
     .words = "[COMMAND]",
+    .text = "With `-o name` it prints the names of all commands.",
+    .examples = "  troupe help run\n"
+                "  troupe help --man run | man -l -",
+    .options = options,
+    .outputs = "text|name",
     .words_max = 1,
     .run = run,
 };

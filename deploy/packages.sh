@@ -20,6 +20,8 @@ packages_to_build=(
     "libjansson-dev|reads JSON"
     "libyaml-dev|reads YAML"
     "libsqlite3-dev|the embedded store"
+    "libglib2.0-dev|knows the clocks of time zones"
+    "tzdata|the time zones themselves"
 )
 
 packages_to_test=(
@@ -27,6 +29,7 @@ packages_to_test=(
     "clang|the second compiler"
     "clang-format|checks the format of the code"
     "shellcheck|checks the scripts"
+    "groff|checks the manual pages"
     "python3-jsonschema|holds the language's schema against the compiler"
     "python3-yaml|reads definitions for that"
 )

@@ -148,7 +148,7 @@ static const struct tr_option options[] = {
 
 const struct tr_command tr_command_tap = {
     .name = "tap",
-    .summary = "watch messages of the live engine pass; record and replay one actor",
+    .summary = "watch messages of the live engine; record and replay one actor",
     .words = "[FILTER... | ACTOR]",
     .text = "A filter is words: point=handled,failed type=node_ended "
             "address=/default/development/**\nsample=100 limit=1000 rate=50 payload=256 "

@@ -176,6 +176,9 @@ enum tr_failure_kind {
  *     signal_stop           ->        ->             (it does not wait any more)
  *
  * `gate` is the workflow's actor; with `node` and its `path` it names the gate.
+ *
+ * The root owes the answer to whoever asked it: so `asker` and `ask` go along to the signals and
+ * come back in signal_sent (tr_debt). They are the root's to fill in.
  */
 #define TR_SIGNAL_WAIT_FIELDS(FIELD, ARRAY) \
     FIELD(ref, gate, 1, 0)                  \
@@ -186,7 +189,8 @@ enum tr_failure_kind {
 #define TR_SIGNAL_STOP_FIELDS(FIELD, ARRAY) \
     FIELD(ref, gate, 1, 0)                  \
     FIELD(u32, node, 1, 0)                  \
-    FIELD(text, id, 1, 0)
+    FIELD(text, id, 1, 0)                   \
+    FIELD(text, path, 2, 0)
 
 /* `value` is a packed literal: of an approval a bool. `path` is empty, or the one gate meant. */
 #define TR_SEND_SIGNAL_FIELDS(FIELD, ARRAY) \
@@ -194,19 +198,25 @@ enum tr_failure_kind {
     FIELD(text, path, 1, 0)                 \
     FIELD(any, value, 1, TR_REDACTED)       \
     FIELD(text, by, 1, 0)                   \
-    FIELD(text, message, 1, 0)
+    FIELD(text, message, 1, 0)              \
+    FIELD(ref, asker, 2, 0)                 \
+    FIELD(u64, ask, 2, 0)
 
-/* It is kept, and `gates` that waited have been told. */
+/* It is kept, and `gates` that wait are being told; or TR_LIMIT, with words. */
 #define TR_SIGNAL_SENT_FIELDS(FIELD, ARRAY) \
     FIELD(i64, error, 1, 0)                 \
     FIELD(u64, gates, 1, 0)                 \
-    FIELD(text, message, 1, 0)
+    FIELD(text, message, 1, 0)              \
+    FIELD(ref, asker, 2, 0)                 \
+    FIELD(u64, ask, 2, 0)
 
+/* `error` 0, or TR_LIMIT: too many gates wait, and this one never will; `message` says so. */
 #define TR_SIGNAL_GIVEN_FIELDS(FIELD, ARRAY) \
     FIELD(u32, node, 1, 0)                   \
     FIELD(any, value, 1, TR_REDACTED)        \
     FIELD(text, by, 1, 0)                    \
-    FIELD(text, message, 1, 0)
+    FIELD(text, message, 1, 0)               \
+    FIELD(i64, error, 2, 0)
 
 /*
  * Asks the resource manager for a token: `slots` of the namespace's quota, and what has to be free
@@ -299,10 +309,10 @@ enum tr_failure_kind {
     S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)       \
     S(node_pause, 430, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_PAUSE_FIELDS)             \
     S(signal_wait, 431, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_WAIT_FIELDS)            \
-    S(signal_stop, 432, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_STOP_FIELDS)            \
-    S(send_signal, 433, TR_MESSAGE, 1, TR_DURABLE, TR_SEND_SIGNAL_FIELDS)            \
-    S(signal_sent, 434, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_SENT_FIELDS)           \
-    S(signal_given, 435, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_GIVEN_FIELDS)
+    S(signal_stop, 432, TR_MESSAGE, 2, TR_DURABLE, TR_SIGNAL_STOP_FIELDS)            \
+    S(send_signal, 433, TR_MESSAGE, 2, TR_DURABLE, TR_SEND_SIGNAL_FIELDS)            \
+    S(signal_sent, 434, TR_MESSAGE, 2, TR_PRIORITY, TR_SIGNAL_SENT_FIELDS)           \
+    S(signal_given, 435, TR_MESSAGE, 2, TR_PRIORITY, TR_SIGNAL_GIVEN_FIELDS)
 
 TR_FLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

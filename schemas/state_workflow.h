@@ -53,13 +53,18 @@
     FIELD(bool, is_going_on, 1, 0) /* a workflow_next is on its way */             \
     FIELD(bool, has_told_news, 1, 0)                                               \
     FIELD(bool, runs_on_failure, 1, 0)                                             \
-    FIELD(bool, is_recovering, 2, 0) /* nodes are asked about before they begin */ \
-    FIELD(u64, recovery_call, 2, 0)  /* the question under way, 0: none */         \
-    FIELD(u32, recovery_tries, 2, 0) /* that failed in a row */
+    FIELD(bool, is_paused, 2, 0)  /* no node of the graph begins */                \
+    FIELD(bool, is_pausing, 2, 0) /* children from pause_at on hear of it */       \
+    FIELD(u32, waiting, 2, 0)     /* gates and sleeps, which are rows */           \
+    FIELD(u32, pause_at, 2, 0)                                                     \
+    FIELD(u64, signals, 2, 0)        /* the root's: serial of the signals */       \
+    FIELD(bool, is_recovering, 3, 0) /* nodes are asked about before they begin */ \
+    FIELD(u64, recovery_call, 3, 0)  /* the question under way, 0: none */         \
+    FIELD(u32, recovery_tries, 3, 0) /* that failed in a row */
 
 #define TR_STATE_WORKFLOW_SCHEMAS(S)                                 \
     S(launcher_state, 100, TR_STATE, 1, 0, TR_LAUNCHER_STATE_FIELDS) \
-    S(workflow_state, 101, TR_STATE, 2, 0, TR_WORKFLOW_STATE_FIELDS)
+    S(workflow_state, 101, TR_STATE, 3, 0, TR_WORKFLOW_STATE_FIELDS)
 
 TR_STATE_WORKFLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

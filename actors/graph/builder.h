@@ -64,6 +64,13 @@ struct tri_builder {
     bool touched_broken; /* a reference led to something that was told already */
 };
 
+/* Tasks and workflows of the definition take their places in the graph; no workflow is compiled. */
+void tri_place_tasks(struct tri_compiler *compiler);
+void tri_place_workflows(struct tri_compiler *compiler);
+
+/* What came of it, once everything was looked at: 0 and a graph with its hash, or why not. */
+TR_MUST_USE int tri_compile_finish(struct tri_compiler *compiler);
+
 /* Compiles a workflow and those it needs; `depth` counts those that wait for it. */
 void tri_compile_workflow(struct tri_compiler *compiler, uint32_t index, uint32_t depth);
 

@@ -1,6 +1,7 @@
 /*
  * The compiler's frame: a definition is read, its tasks, pools and plans take their places in the
- * graph, and each workflow is compiled once, after those it needs.
+ * graph, and each workflow is compiled once, after those it needs. (decide.c goes the same way from
+ * a graph that is there already.)
  */
 #include "actors/graph/compile.h"
 
@@ -129,12 +130,13 @@ void tri_resolve_settings(struct tri_compiler *compiler, struct tri_settings *se
     }
 }
 
-static void compile_tasks(struct tri_compiler *compiler)
+void tri_place_tasks(struct tri_compiler *compiler)
 {
     struct tr_graph *graph = compiler->graph;
     struct tri_task *tasks = compiler->definition.tasks.items;
     uint32_t count = compiler->definition.tasks.count;
     graph->tasks = tr_arena_array(&graph->arena, count, sizeof *graph->tasks);
+    graph->task_count = 0;
     for (uint32_t i = 0; graph->tasks != NULL && i < count; i++) {
         struct tr_text before = tri_report_subject(compiler->report, tasks[i].name.text);
         tri_resolve_settings(compiler, &tasks[i].settings, &tasks[i].task.interface);
@@ -146,10 +148,11 @@ static void compile_tasks(struct tri_compiler *compiler)
 }
 
 /* Workflows get what is known before any is compiled: name and inputs. */
-static void begin_workflows(struct tri_compiler *compiler)
+void tri_place_workflows(struct tri_compiler *compiler)
 {
     struct tr_graph *graph = compiler->graph;
     const struct tri_workflow *workflows = compiler->definition.workflows.items;
+    const struct tr_workflow *compiled = graph->workflows;
     uint32_t count = compiler->definition.workflows.count;
     graph->workflows = tr_arena_array(&graph->arena, count, sizeof *graph->workflows);
     compiler->states = tr_arena_array(compiler->scratch, count, 1);
@@ -159,6 +162,11 @@ static void begin_workflows(struct tri_compiler *compiler)
     graph->workflow_count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct tr_workflow *workflow = &graph->workflows[i];
+        if (workflows[i].is_compiled) {
+            *workflow = compiled[i];
+            compiler->states[i] = TRI_STATE_DONE;
+            continue;
+        }
         workflow->name = tr_arena_text(&graph->arena, workflows[i].name.text);
         workflow->description = workflows[i].description;
         workflow->folder = workflows[i].folder;
@@ -204,8 +212,8 @@ static void compile_all(struct tri_compiler *compiler, const struct tr_compile_r
     graph->project = compiler->definition.project;
     graph->domain = compiler->definition.domain;
     compile_pools(compiler);
-    compile_tasks(compiler);
-    begin_workflows(compiler);
+    tri_place_tasks(compiler);
+    tri_place_workflows(compiler);
     tri_compile_plans(compiler);
     for (uint32_t i = 0; i < graph->workflow_count; i++) {
         tri_compile_workflow(compiler, i, 0);
@@ -215,8 +223,7 @@ static void compile_all(struct tri_compiler *compiler, const struct tr_compile_r
     graph->type_count = types->count;
 }
 
-/* What came of it, once everything was looked at. */
-static int finish(struct tri_compiler *compiler)
+int tri_compile_finish(struct tri_compiler *compiler)
 {
     int error = compiler->graph->arena.error;
     tr_report_finish(compiler->report);
@@ -254,7 +261,7 @@ int tr_graph_compile(const struct tr_compile_request *request, struct tr_report 
                        .report = report},
     };
     compile_all(&compiler, request, &types);
-    int error = finish(&compiler);
+    int error = tri_compile_finish(&compiler);
     tr_arena_fini(&scratch);
     if (error != 0) {
         tr_graph_free(graph);

@@ -41,4 +41,22 @@ TR_MUST_USE int tr_graph_compile(const struct tr_compile_request *request, struc
 TR_MUST_USE int tr_graph_check_file(const char *path, struct tr_report *report,
                                     struct tr_graph **graph);
 
+/* What a dynamic task has decided. */
+struct tr_decision {
+    struct tr_graph *parent; /* the graph of the task's node, which becomes the new one */
+    uint32_t task;
+    uint32_t depth;      /* how many workflows the node lies in */
+    struct tr_text path; /* the document's name as messages show it */
+    struct tr_text text; /* JSON */
+};
+
+/*
+ * Compiles the document of a dynamic task: a graph of its own, which has the tasks, workflows and
+ * launch plans of the parent's and those of the document, and as its main workflow the document's
+ * nodes, with the task's inputs and outputs. The parent is taken, also on failure. The same parent
+ * and document give the same graph. Results as tr_graph_compile.
+ */
+TR_MUST_USE int tr_graph_decide(const struct tr_decision *decision, struct tr_report *report,
+                                struct tr_graph **graph);
+
 #endif

@@ -309,6 +309,54 @@ static void build_gate(struct tri_builder *builder, uint32_t node)
         .items = items, .count = count, .by_name = tri_sort_variables(arena, items, count)};
 }
 
+/* An output that is declared: what the document gives for it, or none where it can be. */
+static void bind_result(struct tri_builder *builder, const struct tr_variable *result,
+                        const struct tr_tree *given, uint32_t slot)
+{
+    static const struct tr_tree none = {.kind = TR_TREE_NULL, .weight = 1};
+    uint32_t end = builder->workflow->end;
+    if (given == NULL && !tr_type_is_optional(result->type)) {
+        struct tr_text type = tr_type_text(builder->compiler->scratch, result->type);
+        tri_report_add(builder->compiler->report, builder->source->name.place, "ParameterNotBound",
+                       "the task declares the output '%.*s', and the document does not give it\n"
+                       "give it under outputs: {%.*s: a %.*s}",
+                       TRI_SHOWN(result->name), TRI_SHOWN(result->name), TRI_SHOWN(type));
+        return;
+    }
+    (void)tri_bind(builder, end, given == NULL ? &none : given, result->type, result->name, slot);
+}
+
+/* What the document of a dynamic task gives, as the task declares it. */
+static void build_results(struct tri_builder *builder)
+{
+    struct tr_workflow *workflow = builder->workflow;
+    struct tr_node *end = &workflow->nodes[workflow->end];
+    const struct tr_tree *outputs = builder->source->outputs;
+    const struct tr_variables *results = builder->source->results;
+    const struct tr_tree **given =
+        tr_arena_array(builder->compiler->scratch, results->count, sizeof *given);
+    end->input_count = results->count;
+    end->input_first = tri_reserve_bindings(builder, results->count);
+    workflow->interface.outputs = *results;
+    if (given == NULL || end->input_first == TR_GRAPH_NONE) {
+        return;
+    }
+    for (uint32_t i = 0; outputs != NULL && i < outputs->count; i++) {
+        const struct tr_pair *pair = &outputs->pairs[i];
+        uint32_t position = tr_variables_find(results, pair->key->text);
+        if (position != TR_GRAPH_NONE) {
+            given[position] = pair->value;
+            continue;
+        }
+        tri_report_add(builder->compiler->report, pair->key->place, "VariableNameNotFound",
+                       "the task declares no output '%.*s'\nremove it, or declare it there",
+                       TRI_SHOWN(pair->key->text));
+    }
+    for (uint32_t i = 0; i < results->count; i++) {
+        bind_result(builder, &results->items[i], given[i], end->input_first + i);
+    }
+}
+
 void tri_build_end(struct tri_builder *builder)
 {
     struct tr_workflow *workflow = builder->workflow;
@@ -344,7 +392,9 @@ void tri_build_node(struct tri_builder *builder, uint32_t index)
     struct tr_node *node = &builder->workflow->nodes[index];
     struct tri_built *built = &builder->built[index];
     struct tr_text before = tri_begin_subject(builder, index);
-    if (node->kind == TR_NODE_END) {
+    if (node->kind == TR_NODE_END && builder->source->results != NULL) {
+        build_results(builder);
+    } else if (node->kind == TR_NODE_END) {
         tri_build_end(builder);
     } else if (node->kind == TR_NODE_BRANCH) {
         tri_build_branch(builder, index);

@@ -112,8 +112,7 @@ static bool scan_item(struct scan *scan, const struct field *field, uint64_t *bi
 
 static bool scan_field(struct scan *scan, const struct field *field, uint64_t *bits, bool *is_any)
 {
-    *is_any = scan->at < scan->end && (*scan->at == '*' || *scan->at == '?') &&
-              (scan->at + 1 == scan->end || scan->at[1] == ' ');
+    *is_any = scan->at < scan->end && (*scan->at == '*' || *scan->at == '?');
     *bits = 0;
     do {
         if (!scan_item(scan, field, bits)) {

@@ -16,9 +16,6 @@
 /* The version of the language that this program knows. */
 #define LANGUAGE_VERSION 1
 
-/* Comparisons that suggestions may cost in one compilation. */
-#define NEAREST_COMPARISONS_MAX 200000U
-
 struct tr_text tri_path_folder(struct tr_text path)
 {
     size_t size = path.size;
@@ -287,6 +284,13 @@ static void drop_clashes(struct tri_definition *definition)
         }
         struct tri_place first = entities[kept - 1].name.place;
         struct tr_text file = tr_text_of("");
+        if (first.line == 0) {
+            tri_report_add(definition->report, entities[i].name.place, "DuplicateId",
+                           "the name '%.*s' is taken by the definition of the dynamic task\n"
+                           "all of it is known here: choose another, or use what is there",
+                           TRI_SHOWN(entities[i].name.text));
+            continue;
+        }
         if (first.source != entities[i].name.place.source &&
             first.source < definition->report->sources.count) {
             file = tr_arena_print(definition->scratch, " of %.*s", TRI_SHOWN(files[first.source]));
@@ -299,8 +303,7 @@ static void drop_clashes(struct tri_definition *definition)
     definition->entity_count = kept;
 }
 
-/* Puts all names into one sorted list. */
-static void collect_names(struct tri_definition *definition)
+void tri_definition_collect(struct tri_definition *definition)
 {
     const struct tri_task *tasks = definition->tasks.items;
     const struct tri_workflow *workflows = definition->workflows.items;
@@ -349,7 +352,7 @@ const struct tri_entity *tri_definition_find(const struct tri_definition *defini
 void tri_definition_read(struct tri_definition *definition,
                          const struct tr_compile_request *request)
 {
-    definition->nearest_left = NEAREST_COMPARISONS_MAX;
+    definition->nearest_left = TRI_NEAREST_COMPARISONS_MAX;
     definition->project = definition->domain = definition->key = tr_text_of("");
     add_file(definition, request->path, tr_arena_text(definition->arena, request->folder));
     for (uint32_t i = 0; i < definition->files.count; i++) {
@@ -362,5 +365,5 @@ void tri_definition_read(struct tri_definition *definition,
     if (definition->domain.size == 0) {
         definition->domain = tr_text_of("development");
     }
-    collect_names(definition);
+    tri_definition_collect(definition);
 }

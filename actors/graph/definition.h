@@ -12,6 +12,9 @@
 #include "actors/graph/compile.h"
 #include "actors/graph/expression.h"
 
+/* Comparisons that suggestions may cost in one compilation. */
+#define TRI_NEAREST_COMPARISONS_MAX 200000U
+
 /* A name where it stands. */
 struct tri_name {
     struct tr_text text;
@@ -131,11 +134,13 @@ struct tri_workflow {
     const struct tri_node *nodes;
     uint32_t node_count;
     const struct tr_tree *outputs;
+    const struct tr_variables *results; /* what it has to give; NULL: what `outputs` comes to */
     const struct tri_node *on_failure;
     const struct tri_node *finally;
     enum tr_failure_policy policy;
     uint32_t max_parallelism;
     int64_t timeout_ns;
+    bool is_compiled; /* of a graph that is gone on from: only its name matters */
 };
 
 struct tri_plan {
@@ -191,6 +196,9 @@ struct tri_definition {
 void tri_definition_read(struct tri_definition *definition,
                          const struct tr_compile_request *request);
 
+/* Puts all names into one set; clashes are told. For those who read without a file. */
+void tri_definition_collect(struct tri_definition *definition);
+
 /* The entity of a name, or NULL. */
 const struct tri_entity *tri_definition_find(const struct tri_definition *definition,
                                              struct tr_text name);
@@ -200,6 +208,13 @@ void tri_read_tasks(struct tri_definition *definition, const struct tr_tree *tre
 void tri_read_workflows(struct tri_definition *definition, const struct tr_tree *tree);
 void tri_read_plans(struct tri_definition *definition, const struct tr_tree *tree);
 void tri_read_pools(struct tri_definition *definition, const struct tr_tree *tree);
+
+/*
+ * The document of a dynamic task: a workflow's keys but its inputs, which are known, and tasks and
+ * workflows of its own. `workflow` has its name and its interface already.
+ */
+void tri_read_decision(struct tri_definition *definition, const struct tr_tree *tree,
+                       struct tri_workflow *workflow);
 
 /* Declared variables: a mapping of names to types or {type:, default:, description:}. */
 void tri_read_variables(struct tri_definition *definition, const struct tr_tree *tree,

@@ -1,11 +1,13 @@
 /*
  * Launch plans and their schedules.
  */
+#include <strings.h>
+
 #include "actors/graph/keys.h"
 #include "actors/graph/limits.h"
+#include "actors/graph/zone.h"
 
-/* Schedules shorter than this would start executions faster than anybody means. */
-#define EVERY_NS_MIN 1000000000LL
+#define NS_PER_SECOND 1000000000LL
 
 static void read_cron(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
@@ -25,33 +27,81 @@ static void read_cron(struct tri_definition *definition, const struct tr_tree *v
 static void read_every(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tri_plan *plan = target;
-    if (tri_read_duration(definition, value, &plan->schedule.every_ns) &&
-        plan->schedule.every_ns < EVERY_NS_MIN) {
+    if (!tri_read_duration(definition, value, &plan->schedule.every_ns)) {
+        return;
+    }
+    if (plan->schedule.every_ns < NS_PER_SECOND) {
         tri_report_add(definition->report, value->place, "InvalidValue",
                        "a schedule fires once a second at most\nwrite every: 1s or more");
+    } else if (plan->schedule.every_ns % NS_PER_SECOND != 0) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "a schedule counts whole seconds\nwrite every: 2s or 1m30s");
     }
 }
 
-/* The names of the IANA database: Area/City, UTC; whether they exist is seen when they are used. */
+/* The names of all zones, while the nearest one is looked for. */
+struct zone_names {
+    struct tri_definition *definition;
+    struct tri_vector names; /* struct tr_text */
+    struct tr_text wanted;
+    struct tr_text city; /* the zone of which `wanted` is the last part */
+};
+
+static int add_zone_name(void *self, struct tr_text name)
+{
+    struct zone_names *zones = self;
+    struct tr_arena *scratch = zones->definition->scratch;
+    struct tr_text wanted = zones->wanted;
+    struct tr_text *added = tri_vector_add(scratch, &zones->names, sizeof *added);
+    if (added == NULL) {
+        return TR_MEMORY;
+    }
+    *added = tr_arena_text(scratch, name);
+    bool is_city = name.size > wanted.size && name.data[name.size - wanted.size - 1] == '/' &&
+                   strncasecmp(name.data + name.size - wanted.size, wanted.data, wanted.size) == 0;
+    zones->city = is_city ? *added : zones->city;
+    return 0;
+}
+
+static struct tr_text zone_name_at(const void *self, uint32_t position)
+{
+    const struct tr_text *names = self;
+    return names[position];
+}
+
+static void report_timezone(struct tri_definition *definition, struct tri_place place,
+                            struct tr_text wanted)
+{
+    struct zone_names zones = {.definition = definition, .wanted = wanted, .city = tr_text_of("")};
+    if (tr_zone_visit_names(add_zone_name, &zones) != 0) {
+        return; /* without memory, which the arena tells */
+    }
+    const char *otherwise = zones.names.count == 0
+                                ? "install the time zone database (package tzdata)"
+                                : "write UTC or a name such as Europe/Berlin";
+    struct tr_text nearest =
+        zones.city.size > 0
+            ? zones.city
+            : tri_nearest(definition, wanted, zone_name_at, zones.names.items, zones.names.count);
+    tri_report_add(definition->report, place, "InvalidValue", "'%.*s' is no timezone\n%.*s",
+                   TRI_SHOWN(wanted), TRI_SHOWN(tri_did_you_mean(definition, nearest, otherwise)));
+}
+
+/* A name of the IANA database, which may be another one when the schedule fires. */
 static void read_timezone(struct tri_definition *definition, const struct tr_tree *value,
                           void *target)
 {
     struct tri_plan *plan = target;
+    struct tr_zone *zone = NULL;
     struct tr_text text;
     if (!tri_read_text(definition, value, &text)) {
         return;
     }
-    for (size_t i = 0; i < text.size; i++) {
-        char lower = (char)(text.data[i] | 0x20);
-        bool is_letter = lower >= 'a' && lower <= 'z';
-        bool is_part = strchr("0123456789_-+/", text.data[i]) != NULL;
-        if (!is_letter && (!is_part || i == 0)) {
-            tri_report_add(definition->report, value->place, "InvalidValue",
-                           "'%.*s' is no timezone\nwrite UTC or a name such as Europe/Berlin",
-                           TRI_SHOWN(text));
-            return;
-        }
+    if (tr_zone_open(text, &zone) != 0) {
+        report_timezone(definition, value->place, text);
+        return;
     }
+    tr_zone_close(zone);
     plan->schedule.timezone = text;
 }
 

@@ -167,6 +167,41 @@ static void read_workflow(struct tri_definition *definition, const struct tr_tre
     }
 }
 
+static void read_own_tasks(struct tri_definition *definition, const struct tr_tree *value,
+                           void *target)
+{
+    (void)target;
+    tri_read_tasks(definition, value);
+}
+
+static void read_own_workflows(struct tri_definition *definition, const struct tr_tree *value,
+                               void *target)
+{
+    (void)target;
+    tri_read_workflows(definition, value);
+}
+
+static void pass_over(struct tri_definition *definition, const struct tr_tree *value, void *target)
+{
+    (void)definition;
+    (void)value;
+    (void)target;
+}
+
+void tri_read_decision(struct tri_definition *definition, const struct tr_tree *tree,
+                       struct tri_workflow *workflow)
+{
+    static const struct tri_key keys[] = {
+        {"troupe", pass_over, 0}, /* whoever reads it has looked at the version */
+        {"tasks", read_own_tasks, 0},       {"workflows", read_own_workflows, 0},
+        {"nodes", read_nodes, 0},           {"outputs", read_outputs, 0},
+        {"on_failure", read_on_failure, 0}, {"finally", read_finally, 0},
+        {"policy", read_policy, 0},         {"max_parallelism", read_max_parallelism, 0},
+        {"timeout", read_timeout, 0},       {"description", read_description, 0},
+    };
+    tri_read_keys(definition, tree, "a dynamic task's document", keys, TR_COUNT_OF(keys), workflow);
+}
+
 void tri_read_workflows(struct tri_definition *definition, const struct tr_tree *tree)
 {
     if (!tri_expect_map(definition, tree, "workflows")) {

@@ -297,8 +297,8 @@ struct tr_cron {
     uint32_t days;       /* of the month, from 1 */
     uint16_t months;     /* from 1 */
     uint8_t weekdays;    /* 0 is Sunday */
-    bool is_any_day;     /* a star: only the weekdays count */
-    bool is_any_weekday; /* a star: only the days of the month count */
+    bool is_any_day;     /* `days` began with a star: the weekday has to match, too */
+    bool is_any_weekday; /* `weekdays` began with a star: the day has to match, too */
 };
 
 struct tr_schedule {

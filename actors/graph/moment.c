@@ -37,19 +37,19 @@ static bool scan_one_of(struct scan *scan, const char *characters)
     return true;
 }
 
-static bool is_leap(unsigned year)
+static bool is_leap(int64_t year)
 {
     return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-static unsigned days_of_month(unsigned year, unsigned month)
+unsigned tr_days_of_month(int64_t year, unsigned month)
 {
     static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     return days[month - 1] + (month == 2 && is_leap(year) ? 1U : 0U);
 }
 
 /* Days from 1970-01-01 to a date, by years that begin in March. */
-static int64_t days_from_date(unsigned year, unsigned month, unsigned day)
+int64_t tr_days_from_date(unsigned year, unsigned month, unsigned day)
 {
     int64_t y = (int64_t)year - (month <= 2 ? 1 : 0);
     int64_t era = y / 400;
@@ -69,10 +69,10 @@ static bool scan_date(struct scan *scan, int64_t *days)
         !scan_one_of(scan, "-") || !scan_digits(scan, 2, &day)) {
         return false;
     }
-    if (year == 0 || month == 0 || month > 12 || day == 0 || day > days_of_month(year, month)) {
+    if (year == 0 || month == 0 || month > 12 || day == 0 || day > tr_days_of_month(year, month)) {
         return false;
     }
-    *days = days_from_date(year, month, day);
+    *days = tr_days_from_date(year, month, day);
     return true;
 }
 
@@ -147,8 +147,8 @@ bool tr_moment_parse(struct tr_text text, struct tr_moment *moment)
     return true;
 }
 
-/* The date of a day, the way back of days_from_date. */
-static void date_from_days(int64_t days, int64_t *year, unsigned *month, unsigned *day)
+/* The date of a day, the way back of tr_days_from_date. */
+void tr_date_from_days(int64_t days, int64_t *year, unsigned *month, unsigned *day)
 {
     int64_t z = days + 719468;
     int64_t era = (z >= 0 ? z : z - 146096) / 146097;
@@ -186,7 +186,7 @@ void tr_moment_print(struct tr_moment moment, struct tr_buffer *buffer)
     int64_t year;
     unsigned month;
     unsigned day;
-    date_from_days(days, &year, &month, &day);
+    tr_date_from_days(days, &year, &month, &day);
     tr_buffer_print(buffer, "%04d-%02u-%02uT%02d:%02d:%02d", (int)year, month, day,
                     (int)(clock / 3600), (int)(clock / 60 % 60), (int)(clock % 60));
     print_fraction(moment.nanoseconds, buffer);

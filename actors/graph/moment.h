@@ -31,6 +31,11 @@ void tr_moment_print(struct tr_moment moment, struct tr_buffer *buffer);
 /* <0, 0 or >0. */
 int tr_moment_compare(struct tr_moment a, struct tr_moment b);
 
+/* Days since 1970-01-01 of a date, and the date of such a day; how long a month is. */
+int64_t tr_days_from_date(unsigned year, unsigned month, unsigned day);
+void tr_date_from_days(int64_t days, int64_t *year, unsigned *month, unsigned *day);
+unsigned tr_days_of_month(int64_t year, unsigned month);
+
 /* Numbers with units d h m s ms us, largest first or not, as 1h30m, 1.5s or -250ms. */
 bool tr_duration_parse(struct tr_text text, int64_t *nanoseconds);
 

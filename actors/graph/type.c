@@ -91,6 +91,28 @@ static bool grow_slots(struct tr_types *types)
     return true;
 }
 
+bool tr_types_resume(struct tr_types *types, struct tr_arena *arena,
+                     const struct tr_type *const *items, uint32_t count)
+{
+    struct tri_vector copy = {0};
+    tr_types_init(types, arena);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tr_type **item = tri_vector_add(arena, &copy, sizeof *item);
+        if (item == NULL) {
+            return false;
+        }
+        *item = items[i];
+        types->items = copy.items;
+        types->capacity = copy.capacity;
+        if (!grow_slots(types)) {
+            return false;
+        }
+        types->slots[slot_of(types, items[i])] = i + 1;
+        types->count = i + 1;
+    }
+    return true;
+}
+
 /* Copies what a new type refers to into the arena. */
 static struct tr_type *copy(struct tr_types *types, const struct tr_type *wanted)
 {

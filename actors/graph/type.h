@@ -68,6 +68,10 @@ struct tr_types {
 /* An empty table in `arena`. */
 void tr_types_init(struct tr_types *types, struct tr_arena *arena);
 
+/* A table that goes on from the types that lie in `arena`. False without memory. */
+TR_MUST_USE bool tr_types_resume(struct tr_types *types, struct tr_arena *arena,
+                                 const struct tr_type *const *items, uint32_t count);
+
 /*
  * Types by their parts. NULL when a limit is reached (depth, parts, variants, all types) or memory
  * ended. A union is flattened and its repeated variants dropped; of one variant it is that one.

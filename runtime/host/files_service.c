@@ -215,7 +215,7 @@ struct inquiry {
 };
 
 static int answer_inquiry(const struct tr_inquiry *told, const struct tr_schema *schema,
-                           const void *body)
+                          const void *body)
 {
     const struct inquiry *inquiry = (const struct inquiry *)told;
     return tri_service_reply(&inquiry->service->base, &inquiry->call->caller, schema, body);

@@ -94,12 +94,12 @@ static const struct tr_behaviour client_behaviour = {
 /* ------------------------------------------------------------------ the stage */
 
 static const struct tr_behaviour *const behaviours[] = {&tr_launcher_behaviour, &watched_workflow,
-                                                        &flow_task_puppet, &flow_array_puppet,
-                                                        &client_behaviour};
+                                                        &flow_task_puppet,      &flow_array_puppet,
+                                                        &tr_signals_behaviour,  &client_behaviour};
 
 static const struct tr_behaviour *const behaviours_with_arrays[] = {
-    &tr_launcher_behaviour, &watched_workflow, &flow_task_puppet, &tr_array_behaviour,
-    &client_behaviour};
+    &tr_launcher_behaviour, &watched_workflow,     &flow_task_puppet,
+    &tr_array_behaviour,    &tr_signals_behaviour, &client_behaviour};
 
 static void open_stage(struct flow *flow)
 {
@@ -190,6 +190,11 @@ struct flow *flow_new_arrays(const char *definition)
     return make(definition, 1, true, true);
 }
 
+struct flow *flow_new_arrays_unrecorded(const char *definition)
+{
+    return make(definition, 1, false, true);
+}
+
 void flow_free(struct flow *flow)
 {
     close_stage(flow);
@@ -208,6 +213,39 @@ void flow_crash(struct flow *flow)
     tri_model_crash(flow->model, 1);
     flow->alive = 0;
     open_stage(flow);
+}
+
+static void take_sent(void *self, const struct tr_message *message)
+{
+    struct tr_signal_sent sent;
+    assert_int_equal(tr_message_read(message, signal_sent, &sent), 0);
+    *(int64_t *)self = sent.error == 0 ? (int64_t)sent.gates : -1;
+}
+
+int64_t flow_send(struct flow *flow, const char *id, const char *path, struct tr_bytes value)
+{
+    int64_t gates = -1;
+    struct tr_send_signal sent = {.id = tr_text_of(id),
+                                  .path = tr_text_of(path),
+                                  .value = value,
+                                  .by = tr_text_of("ann"),
+                                  .message = tr_text_of("so be it")};
+    int error = tr_host_ask(&flow->stage.host, flow->execution, &tr_send_signal_schema, &sent, 0,
+                            take_sent, &gates);
+    assert_true(error == 0 || error == TR_NO_ACTOR);
+    return gates;
+}
+
+int64_t flow_send_bool(struct flow *flow, const char *id, const char *path, bool value)
+{
+    uint8_t byte = value ? 0xc3 : 0xc2;
+    return flow_send(flow, id, path, (struct tr_bytes){.data = &byte, .size = 1});
+}
+
+int64_t flow_send_int(struct flow *flow, const char *id, const char *path, uint8_t value)
+{
+    assert_true(value < 128);
+    return flow_send(flow, id, path, (struct tr_bytes){.data = &value, .size = 1});
 }
 
 static void obey(void *self, const struct flow_task *task, struct flow_answer *answer)

@@ -89,8 +89,9 @@ struct flow *flow_new(const char *definition);
 struct flow *flow_new_wide(const char *definition, uint32_t worker_count);
 struct flow *flow_new_unrecorded(const char *definition);
 
-/* The same with the engine's own arrays. */
+/* The same with the engine's own arrays, and without a store for large ones. */
 struct flow *flow_new_arrays(const char *definition);
+struct flow *flow_new_arrays_unrecorded(const char *definition);
 
 /* Ends it and insists that all memory is back. */
 void flow_free(struct flow *flow);
@@ -118,6 +119,16 @@ bool flow_is_idle(struct flow *flow);
 
 /* Ends an execution from above. */
 void flow_abort(struct flow *flow, struct tr_ref execution, const char *cause, bool is_hard);
+
+/*
+ * Answers the gates of the execution launched last: all of an id, or the one of a path. `value` is
+ * packed. How many waited; -1 when the answer was refused, or the execution has gone.
+ */
+int64_t flow_send(struct flow *flow, const char *id, const char *path, struct tr_bytes value);
+
+/* The same with a verdict or a whole number below 128. */
+int64_t flow_send_bool(struct flow *flow, const char *id, const char *path, bool value);
+int64_t flow_send_int(struct flow *flow, const char *id, const char *path, uint8_t value);
 
 /* The power fails: what was not committed is forgotten, and the engine starts again. */
 void flow_crash(struct flow *flow);

@@ -20,6 +20,7 @@
 #include "schemas/state_array.h"
 #include "schemas/state_plugin.h"
 #include "schemas/state_service.h"
+#include "schemas/state_signals.h"
 #include "schemas/state_task.h"
 #include "schemas/state_workflow.h"
 #include "schemas/tap.h"
@@ -43,7 +44,8 @@
     L(sample, TR_SAMPLE_SCHEMAS)                 \
     L(array, TR_STATE_ARRAY_SCHEMAS)             \
     L(state_workflow, TR_STATE_WORKFLOW_SCHEMAS) \
-    L(state_service, TR_STATE_SERVICE_SCHEMAS)
+    L(state_service, TR_STATE_SERVICE_SCHEMAS)   \
+    L(state_signals, TR_STATE_SIGNALS_SCHEMAS)
 
 #define TABLE(name, SCHEMAS) \
     static const struct tr_schema *const name[] = {SCHEMAS(TR_SCHEMA_POINTER_ROW)};

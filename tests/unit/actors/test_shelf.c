@@ -143,6 +143,68 @@ static void test_a_full_shelf_refuses(void **state)
     }
 }
 
+/* A place is another graph's when nobody needs it: an engine that runs for years finds room. */
+static void test_places_are_used_again(void **state)
+{
+    (void)state;
+    uint64_t kept = put("kept");
+    const struct tr_graph *graph = tr_shelf_find(&shelf, kept);
+    for (uint64_t i = 0; i < 3 * TR_SHELF_GRAPHS_MAX / TEST_SLOWNESS; i++) {
+        struct tr_graph *next = tr_alloc_zero(1, sizeof *next);
+        uint64_t wanted = i * 7919 + 1;
+        uint64_t number = 0;
+        assert_non_null(next);
+        tr_arena_init(&next->arena);
+        memcpy(next->hash, &wanted, sizeof wanted);
+        assert_int_equal(tr_shelf_put(&shelf, next, &number), 0);
+        assert_ptr_equal(tr_shelf_find(&shelf, number), next);
+        tr_shelf_drop(&shelf, number);
+    }
+    assert_ptr_equal(tr_shelf_find(&shelf, kept), graph);
+    tr_shelf_drop(&shelf, kept);
+}
+
+static void test_what_is_there_is_shared(void **state)
+{
+    (void)state;
+    uint64_t number = put("a");
+    uint8_t hash[TR_GRAPH_HASH_BYTES];
+    memcpy(hash, tr_shelf_find(&shelf, number)->hash, sizeof hash);
+    assert_true(tr_shelf_share(&shelf, hash));
+    tr_shelf_drop(&shelf, number);
+    assert_non_null(tr_shelf_find(&shelf, number));
+    hash[TR_GRAPH_HASH_BYTES - 1] ^= 1; /* another graph of that number */
+    assert_false(tr_shelf_share(&shelf, hash));
+    hash[TR_GRAPH_HASH_BYTES - 1] ^= 1;
+    tr_shelf_drop(&shelf, number);
+    assert_false(tr_shelf_share(&shelf, hash));
+}
+
+/* Four threads put and drop the same few graphs, as the program and its services do. */
+static void *put_and_drop(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 2000 / TEST_SLOWNESS; i++) {
+        static const char *const names[] = {"a", "b", "c"};
+        uint64_t number = put(names[i % 3]);
+        assert_non_null(tr_shelf_find(&shelf, number));
+        tr_shelf_drop(&shelf, number);
+    }
+    return NULL;
+}
+
+static void test_several_threads_put(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    for (size_t i = 0; i < TR_COUNT_OF(threads); i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, put_and_drop, NULL), 0);
+    }
+    for (size_t i = 0; i < TR_COUNT_OF(threads); i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
 static void test_a_number_is_never_zero(void **state)
 {
     (void)state;
@@ -211,6 +273,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_another_graph_of_the_same_number_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_full_shelf_refuses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_places_are_used_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_there_is_shared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_several_threads_put, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_number_is_never_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_put_meets_the_last_one_to_let_go, set_up, tear_down),
     };

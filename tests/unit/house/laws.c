@@ -108,6 +108,7 @@ const size_t house_ban_count = COUNT(house_bans);
 const struct house_reader house_readers[] = {
     {"yaml.h", "tests/*"},
     {"jansson.h", "tests/*"},
+    {"glib.h", "tests/*"},
 };
 const size_t house_reader_count = COUNT(house_readers);
 
