@@ -15,7 +15,7 @@
 #include "schemas/field.h"
 
 /* Nodes that one question names at most, and elements that it is about. */
-#define TR_RECOVER_NODES_MAX 256U
+#define TR_RECOVER_NODES_MAX 64U
 #define TR_RECOVER_ELEMENTS_MAX 256U
 
 /* What becomes of a node in a recovery. */
