@@ -1,6 +1,6 @@
 /*
- * Elements over executions: those that gave something in an earlier one are kept, and what they gave
- * here is left to a later one.
+ * Elements over executions: those that gave something in an earlier one are kept, and what they
+ * gave here is left to a later one.
  *
  * In an execution with a recovery the next elements, up to a block of them, are asked about before
  * they are born (schemas/recovery.h). Those that are kept have ended when the array comes to them.

@@ -2,9 +2,9 @@
  * A live engine in this process: the host with all behaviours and plugins, the actors that serve
  * all executions, the door for other commands, and the signals of the process.
  *
- * What an earlier engine left unfinished goes on as soon as it is open, or sleeps until it is woken.
- * One thread, that of the command; it waits in tr_live_rest and looks at everything when that
- * returns.
+ * What an earlier engine left unfinished goes on as soon as it is open, or sleeps until it is
+ * woken. One thread, that of the command; it waits in tr_live_rest and looks at everything when
+ * that returns.
  */
 #ifndef TR_DEPLOY_ASSEMBLE_H
 #define TR_DEPLOY_ASSEMBLE_H

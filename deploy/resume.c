@@ -1,6 +1,6 @@
 /*
- * `troupe resume [EXEC...]`: wakes what an engine left unfinished, in the engine there is, or in one
- * that this command becomes.
+ * `troupe resume [EXEC...]`: wakes what an engine left unfinished, in the engine there is, or in
+ * one that this command becomes.
  */
 #include <stdio.h>
 

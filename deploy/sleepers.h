@@ -2,8 +2,8 @@
  * Executions that an earlier engine left unfinished, and which of them sleep in this one: an engine
  * that came with `run` goes on with its own work only, and the rest waits for `resume` or `serve`.
  *
- * An execution that is being aborted never sleeps: an abort is finished by the next engine. One that
- * was launched by another wakes with it, since that one waits for it.
+ * An execution that is being aborted never sleeps: an abort is finished by the next engine. One
+ * that was launched by another wakes with it, since that one waits for it.
  */
 #ifndef TR_DEPLOY_SLEEPERS_H
 #define TR_DEPLOY_SLEEPERS_H

@@ -402,9 +402,10 @@ TR_MUST_USE int tr_host_rest(struct tr_host *host, int descriptor, uint64_t time
 TR_MUST_USE int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor);
 
 /*
- * Lets groups sleep that a host has loaded, before its start: their actors are not run. What is sent
- * to them and what their timers say waits in their mailboxes, and nothing of it is lost; they cannot
- * be moved (TR_BUSY), and end with their parents as ever. TR_CLOSED after the start; TR_MEMORY.
+ * Lets groups sleep that a host has loaded, before its start: their actors are not run. What is
+ * sent to them and what their timers say waits in their mailboxes, and nothing of it is lost; they
+ * cannot be moved (TR_BUSY), and end with their parents as ever. TR_CLOSED after the start;
+ * TR_MEMORY.
  */
 TR_MUST_USE int tr_host_sleep(struct tr_host *host, const uint64_t *groups, size_t count);
 

@@ -45,7 +45,9 @@ enum tr_recovery_way {
     FIELD(text, from, 1, 0)                     \
     FIELD(any, nodes, 1, TR_REDACTED)
 
-/* Elements from `first` on, `count` of them, of the array at `path`; each gives `outputs` values. */
+/*
+ * Elements from `first` on, `count` of them, of the array at `path`; each gives `outputs` values.
+ */
 #define TR_RECOVER_ELEMENTS_FIELDS(FIELD, ARRAY) \
     FIELD(text, recovery, 1, 0)                  \
     FIELD(text, path, 1, 0)                      \
