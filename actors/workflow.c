@@ -10,8 +10,6 @@
 #include "actors/workflow.h"
 
 #include "actors/history.h"
-#include "schemas/files.h"
-#include "schemas/recovery.h"
 
 #define NS_PER_MS 1000000
 
@@ -147,12 +145,7 @@ static int go_on(struct tri_flow *flow)
         return tr_tell(flow->context, tr_self(flow->context), &tr_workflow_next_schema, &next);
     }
     /*
-<<<<<<< HEAD
-     * Whoever is idle waits for a child, a gate, a sleep or an answer, or has told itself that there
-     * is more.
-=======
      * Whoever is idle waits for a child, a gate, a sleep or an answer, or has told itself to go on.
->>>>>>> lead
      */
     TR_ASSERT(flow->state->running + flow->state->waiting > 0 || flow->state->is_going_on ||
               flow->state->recovery_call != 0);
@@ -333,13 +326,7 @@ static int dispatch(struct tri_flow *flow, const struct tr_message *message)
     if (tr_message_is(message, &tr_signal_given_schema)) {
         return tri_gate_given(flow, message);
     }
-<<<<<<< HEAD
-    if (tr_message_is(message, &tr_ask_failed_schema) ||
-        tr_message_is(message, &tr_recovered_nodes_schema) ||
-        tr_message_is(message, &tr_blob_failed_schema)) {
-=======
     if (tr_message_is(message, &tr_ask_failed_schema) || message->kind == TR_KIND_REPLY) {
->>>>>>> lead
         return tri_recovery_heard(flow, message);
     }
     return tri_signals_hand_on(flow, message);

@@ -10,13 +10,8 @@
  *     workflow_end.c     failures, aborts, bounds of time, and the way to the workflow's own end
  *     workflow_tell.c    what history and the parent hear
  *     branch.c           which arm is taken, and what becomes of the others
-<<<<<<< HEAD
- *     workflow_recover.c what an earlier execution gave, and need not be done again
- *     gate.c             gates and sleeps; what the root hands on for them
-=======
  *     gate.c             gates and sleeps; what the root hands on for them
  *     workflow_recover.c what an earlier execution gave, and need not be done again
->>>>>>> lead
  */
 #ifndef TR_ACTORS_WORKFLOW_H
 #define TR_ACTORS_WORKFLOW_H
@@ -237,30 +232,6 @@ TR_MUST_USE int tri_branch_timed_out(struct tri_flow *flow, uint32_t node);
 /* Ends a branch under an abort if nothing that could end it runs below. */
 TR_MUST_USE int tri_branch_abort(struct tri_flow *flow, uint32_t node);
 
-<<<<<<< HEAD
-/* ---------------------------------------------------- workflow_recover.c */
-
-/* Whether a node that has ended gives something else than in the earlier execution. */
-TR_MUST_USE int tri_recovery_is_anew(struct tri_flow *flow, uint32_t node, bool *is_anew);
-
-/* Asks about the first of those to be started, and others behind it, if that has to be. */
-TR_MUST_USE int tri_recovery_ask(struct tri_flow *flow, bool *is_asked);
-
-/* An answer, or that there is none; the time has come to ask again. */
-TR_MUST_USE int tri_recovery_heard(struct tri_flow *flow, const struct tr_message *message);
-void tri_recovery_again(struct tri_flow *flow);
-
-/* Nobody needs the answer any more. */
-TR_MUST_USE int tri_recovery_give_up(struct tri_flow *flow);
-
-/* Puts edited inputs in the place of those that a node was bound to. */
-TR_MUST_USE int tri_recovery_edit(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs);
-
-/* What the child of a node is told of the recovery: nothing where it runs anew as a whole. */
-TR_MUST_USE int tri_recovery_inside(struct tri_flow *flow, uint32_t node, struct tr_text *recovery);
-
-=======
->>>>>>> lead
 /* ----------------------------------------------------------------- gate.c */
 
 /* Waits for an answer, or for time to pass. */
@@ -283,8 +254,6 @@ TR_MUST_USE int tri_gate_leave(struct tri_flow *flow, uint32_t node);
 
 /* Hands on what gates, people and the signals say to the root; else it is a dead letter. */
 TR_MUST_USE int tri_signals_hand_on(struct tri_flow *flow, const struct tr_message *message);
-<<<<<<< HEAD
-=======
 
 /* ---------------------------------------------------- workflow_recover.c */
 
@@ -306,7 +275,6 @@ TR_MUST_USE int tri_recovery_edit(struct tri_flow *flow, uint32_t node, struct t
 
 /* What the child of a node is told of the recovery: nothing where it runs anew as a whole. */
 TR_MUST_USE int tri_recovery_inside(struct tri_flow *flow, uint32_t node, struct tr_text *recovery);
->>>>>>> lead
 
 /* -------------------------------------------------------- workflow_end.c */
 

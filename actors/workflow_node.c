@@ -487,12 +487,8 @@ int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs,
     int error = tri_start(flow);
     error = error != 0 ? error : tri_bind_inputs(flow, node, &inputs, &is_bound);
     if (error == 0 && is_bound) {
-<<<<<<< HEAD
         error = tri_node_record_value(flow, node, TR_VALUE_INPUTS, tr_buffer_bytes(&inputs));
         error = error != 0 ? error : tri_node_record_value(flow, node, TR_VALUE_OUTPUTS, outputs);
-=======
-        error = record_values(flow, node, tr_buffer_bytes(&inputs), outputs);
->>>>>>> lead
         error = error != 0 ? error : tri_keep_outputs(flow, node, &ended);
     }
     tr_buffer_fini(&inputs);
