@@ -265,8 +265,10 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
     struct tr_spawn_options options = {.name = flow->workflow->nodes[node].id};
     struct tr_ref child;
     struct tr_text recovery;
+    struct tr_buffer under;
     struct tri_row *row;
-    int error = tri_recovery_inside(flow, node, &recovery);
+    tr_buffer_init(&under, 0);
+    int error = tri_recovery_inside(flow, node, &under, &recovery);
     error = error != 0 ? error : tr_spawn(flow->context, behaviour, &options, &child);
     if (error == 0) {
         struct tr_node_start message = {
@@ -284,6 +286,7 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
         error = tr_tell_hinted(flow->context, child, tr_spawned_hint(flow->context),
                                &tr_node_start_schema, &message);
     }
+    tr_buffer_fini(&under);
     error = error != 0 ? error : tri_row_edit(flow, node, &row);
     if (error == 0) {
         row->phase = TR_NODE_PHASE_RUNNING;
@@ -339,6 +342,11 @@ static int begin_workflow(struct tri_flow *flow, uint32_t node)
     return begin_child(flow, node, &tr_workflow_behaviour);
 }
 
+static int begin_launch(struct tri_flow *flow, uint32_t node)
+{
+    return begin_child(flow, node, &tr_launch_behaviour);
+}
+
 /* Kinds that this version of the engine cannot run yet; whoever launches refuses them before. */
 static int begin_later(struct tri_flow *flow, uint32_t node)
 {
@@ -351,7 +359,7 @@ static int begin_later(struct tri_flow *flow, uint32_t node)
 static int (*const beginnings[])(struct tri_flow *flow, uint32_t node) = {
     [TR_NODE_START] = begin_later,      [TR_NODE_END] = begin_end,
     [TR_NODE_TASK] = begin_task,        [TR_NODE_WORKFLOW] = begin_workflow,
-    [TR_NODE_LAUNCH] = begin_later,     [TR_NODE_DYNAMIC] = begin_later,
+    [TR_NODE_LAUNCH] = begin_launch,    [TR_NODE_DYNAMIC] = begin_later,
     [TR_NODE_MAP] = begin_map,          [TR_NODE_BRANCH] = tri_branch_begin,
     [TR_NODE_APPROVE] = tri_gate_begin, [TR_NODE_SIGNAL] = tri_gate_begin,
     [TR_NODE_SLEEP] = tri_sleep_begin,
@@ -391,8 +399,10 @@ static const struct tr_type *given_type(const struct tri_flow *flow, const struc
     if (node->kind == TR_NODE_TASK) {
         return flow->graph->tasks[node->target].interface.outputs.items[output].type;
     }
-    if (node->kind == TR_NODE_WORKFLOW) {
-        return flow->graph->workflows[node->target].interface.outputs.items[output].type;
+    if (node->kind == TR_NODE_WORKFLOW || node->kind == TR_NODE_LAUNCH) {
+        bool is_plan = node->target_kind == TR_TARGET_PLAN;
+        uint32_t workflow = is_plan ? flow->graph->plans[node->target].workflow : node->target;
+        return flow->graph->workflows[workflow].interface.outputs.items[output].type;
     }
     if (node->kind == TR_NODE_APPROVE) {
         return flow->workflow->bindings[node->input_first + output].type;

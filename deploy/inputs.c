@@ -415,26 +415,6 @@ static int error_of(const struct inputs *inputs, const struct tr_buffer *slots)
     return tr_report_total(inputs->report) > 0 ? TR_INVALID : 0;
 }
 
-int tr_input_read(const struct tr_variable *input, const char *option, const char *value,
-                  struct tr_report *report, struct tr_buffer *slot)
-{
-    const struct tr_variables variables = {.items = input, .count = 1};
-    struct given_input given = {.is_given = true};
-    struct inputs inputs = {.variables = &variables, .report = report, .given = &given};
-    tr_arena_init(&inputs.arena);
-    tr_buffer_init(&inputs.values, 0);
-    struct tr_text source = tr_arena_print(&inputs.arena, "%s", option);
-    read_value(&inputs, 0, place_of(&inputs, source), value);
-    if (given.size > 0) {
-        tr_buffer_add(slot, inputs.values.data + given.begin, given.size);
-    }
-    int error = error_of(&inputs, slot);
-    tr_report_finish(report);
-    tr_buffer_fini(&inputs.values);
-    tr_arena_fini(&inputs.arena);
-    return error;
-}
-
 int tr_inputs_read(const struct tr_inputs_request *request, struct tr_report *report,
                    struct tr_buffer *slots)
 {
@@ -455,6 +435,23 @@ int tr_inputs_read(const struct tr_inputs_request *request, struct tr_report *re
         write_slots(&inputs, slots);
     }
     int error = error_of(&inputs, slots);
+    tr_report_finish(report);
+    tr_buffer_fini(&inputs.values);
+    tr_arena_fini(&inputs.arena);
+    return error;
+}
+
+int tr_input_read_word(const struct tr_variable *variable, const char *word,
+                       struct tr_report *report, struct tr_buffer *value)
+{
+    struct tr_variables one = {.items = variable, .count = 1};
+    struct given_input given = {.is_given = true};
+    struct inputs inputs = {.report = report, .variables = &one, .given = &given};
+    tr_arena_init(&inputs.arena);
+    tr_buffer_init(&inputs.values, 0);
+    read_value(&inputs, 0, place_of(&inputs, variable->name), word);
+    tr_buffer_add(value, inputs.values.data + given.begin, given.size);
+    int error = error_of(&inputs, value);
     tr_report_finish(report);
     tr_buffer_fini(&inputs.values);
     tr_arena_fini(&inputs.arena);

@@ -34,10 +34,10 @@ TR_MUST_USE int tr_inputs_read(const struct tr_inputs_request *request, struct t
                                struct tr_buffer *slots);
 
 /*
- * Reads one value for an input of a node, as `-i` would; `option` is what people wrote it behind.
- * Appends its slot. Errors as above.
+ * Reads one VALUE by the variable's type and appends it, packed; problems name the variable.
+ * Errors as above.
  */
-TR_MUST_USE int tr_input_read(const struct tr_variable *input, const char *option,
-                              const char *value, struct tr_report *report, struct tr_buffer *slot);
+TR_MUST_USE int tr_input_read_word(const struct tr_variable *variable, const char *word,
+                                   struct tr_report *report, struct tr_buffer *value);
 
 #endif

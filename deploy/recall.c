@@ -27,6 +27,7 @@ struct recall {
     struct tr_buffer path;
     struct tr_buffer answer;
     struct tr_buffer slots;
+    struct tr_text launched; /* the plan for what a launch node begins; empty: none */
     char *explain;
 };
 
@@ -183,7 +184,65 @@ static int read_outputs(struct recall *recall, uint64_t execution, struct tr_tex
     return tr_reader_rows(recall->reader, &query, take_slots, &recall->slots);
 }
 
-/* The inputs of a node that are edited, into `slots`. */
+/* ------------------------------------------------------------------------- launches */
+
+/* What a launch node began: the address of an execution. */
+static int take_launched(void *self, const void *value)
+{
+    struct recall *recall = self;
+    const struct tr_node_status *row = value;
+    bool has_begun = tr_text_equal(row->kind, tr_text_of("launch")) && row->target.size > 0 &&
+                     row->target.data[0] == '/';
+    recall->launched = has_begun ? tr_arena_text(&recall->arena, row->target) : tr_text_of("");
+    return recall->arena.error;
+}
+
+/* The plan by which an execution recovers another one, with what that was kept from. */
+static int plan_launched(struct recall *recall, const struct tr_execution *row)
+{
+    struct tr_recovery before = {.from_count = 0};
+    struct tr_recovery plan = {.from = {row->execution}, .from_count = 1};
+    int error = row->recovery.size == 0
+                    ? 0
+                    : tr_recovery_read(row->recovery, &recall->arena, &before, recall->explain);
+    for (uint32_t i = 0; i < before.from_count && plan.from_count < TR_RECOVERY_DEPTH_MAX; i++) {
+        plan.from[plan.from_count++] = before.from[i];
+    }
+    return error != 0 ? error
+                      : tr_recovery_write(&plan, recall->inquiry->store_folder, &recall->arena,
+                                          &recall->launched, recall->explain);
+}
+
+/* Makes `launched` the plan for what a launch node that is open begins; else nothing. */
+static int find_launched(struct recall *recall, uint64_t execution, struct tr_text path)
+{
+    struct tr_reader_filter filters[] = {
+        tr_filter_number("execution", TR_FILTER_EQUAL, execution),
+        tr_filter_text("path", TR_FILTER_EQUAL, path),
+    };
+    struct tr_reader_query query = {
+        .record = &tr_node_status_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
+    struct tr_execution_copy copy;
+    char problem[TR_EXECUTIONS_PROBLEM_BYTES];
+    recall->launched = tr_text_of("");
+    int error = tr_reader_rows(recall->reader, &query, take_launched, recall);
+    if (error != 0 || recall->launched.size == 0) {
+        return error;
+    }
+    const char *word =
+        tr_arena_print(&recall->arena, "%.*s", (int)recall->launched.size, recall->launched.data)
+            .data;
+    recall->launched = tr_text_of("");
+    error = tr_execution_find(recall->reader, word, problem, &copy);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error; /* forgotten: it begins anew */
+    }
+    error = plan_launched(recall, &copy.row);
+    tr_execution_copy_fini(&copy);
+    return error;
+}
+
+/* The inputs of a node that are edited, and the plan for what it launches, into `slots`. */
 static void write_edits(struct recall *recall, struct tr_text path)
 {
     const struct tr_recovery_edit *first = tr_recovery_edits(&recall->plan, path);
@@ -193,11 +252,16 @@ static void write_edits(struct recall *recall, struct tr_text path)
         count++;
     }
     tr_buffer_cut(&recall->slots, 0);
-    tr_buffer_array(&recall->slots, count);
+    tr_buffer_array(&recall->slots, count + (recall->launched.size > 0 ? 1 : 0));
     for (uint32_t i = 0; i < count; i++) {
         tr_buffer_array(&recall->slots, 2);
         tr_buffer_text_value(&recall->slots, first[i].input);
         tr_buffer_add(&recall->slots, first[i].slot.data, first[i].slot.size);
+    }
+    if (recall->launched.size > 0) {
+        tr_buffer_array(&recall->slots, 2);
+        tr_buffer_text_value(&recall->slots, tr_text_of(""));
+        tr_buffer_text_value(&recall->slots, recall->launched);
     }
 }
 
@@ -213,16 +277,20 @@ static int recall_node(struct recall *recall, bool is_again, enum tr_recovery_wa
     uint64_t execution = 0;
     uint8_t phase = TR_NODE_PHASE_NOT_YET_STARTED;
     int error = 0;
+    recall->launched = tr_text_of("");
     *way = tr_recovery_way(&recall->plan, path);
     if (is_again && *way == TR_RECOVERY_KEPT) {
         *way = TR_RECOVERY_ANEW;
     }
-    if (*way == TR_RECOVERY_KEPT) {
+    if (*way != TR_RECOVERY_ANEW) {
         error = find(recall, path, &execution, &phase);
-        *way = has_given(phase) ? TR_RECOVERY_KEPT : TR_RECOVERY_OPEN;
+        *way = has_given(phase) ? *way : TR_RECOVERY_OPEN;
     }
     if (error == 0 && *way == TR_RECOVERY_KEPT) {
         return read_outputs(recall, execution, path);
+    }
+    if (error == 0 && *way == TR_RECOVERY_OPEN) {
+        error = find_launched(recall, execution, path);
     }
     write_edits(recall, path);
     return error != 0 ? error : recall->slots.error;
@@ -260,11 +328,10 @@ static int add_node(struct recall *recall, const struct tr_recover_nodes *questi
     if (error != 0 || *is_full) {
         return error;
     }
-    tr_buffer_array(&recall->answer, 4);
+    tr_buffer_array(&recall->answer, 3);
     tr_buffer_u64(&recall->answer, asked->node);
     tr_buffer_u64(&recall->answer, way);
     tr_buffer_add(&recall->answer, recall->slots.data, recall->slots.size);
-    tr_buffer_u64(&recall->answer, 0);
     return recall->answer.error;
 }
 

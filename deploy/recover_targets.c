@@ -131,7 +131,7 @@ static enum tr_exit_status take_from(struct tri_recover *recover, const char *wo
 
 /* Reads the value of an edited input into a slot, large ones into the blobs. */
 static enum tr_exit_status read_value(struct tri_recover *recover, const struct tr_variable *input,
-                                      const char *option, const char *value, struct tr_bytes *out)
+                                      const char *value, struct tr_bytes *out)
 {
     struct tr_report report;
     struct tr_buffer slots;
@@ -141,7 +141,7 @@ static enum tr_exit_status read_value(struct tri_recover *recover, const struct 
     tr_report_init(&report);
     tr_buffer_init(&slots, 0);
     tr_buffer_array(&slots, 1);
-    int error = tr_input_read(input, option, value, &report, &slots);
+    int error = tr_input_read_word(input, value, &report, &slots);
     if (tr_report_total(&report) > 0) {
         error = tr_problems_print(&report, stderr);
         status =
@@ -192,11 +192,13 @@ static enum tr_exit_status take_set(struct tri_recover *recover, const char *wor
         if (!tr_text_equal(binding->key, name)) {
             continue;
         }
-        struct tr_variable input = {.name = name, .type = binding->type};
-        struct tr_text option =
-            tr_arena_print(&recover->arena, "--set %.*s.%.*s", TRI_SHOWN(path), TRI_SHOWN(name));
+        struct tr_variable input = {
+            .name = tr_arena_print(&recover->arena, "--set %.*s.%.*s", TRI_SHOWN(path),
+                                   TRI_SHOWN(name)),
+            .type = binding->type,
+        };
         struct tr_recovery_target target = {.path = path, .input = name};
-        status = read_value(recover, &input, option.data, equals + 1, &target.slot);
+        status = read_value(recover, &input, equals + 1, &target.slot);
         struct tr_recovery_target *place = status == TR_EXIT_DONE ? add_target(recover) : NULL;
         if (place != NULL) {
             *place = target;

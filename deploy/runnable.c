@@ -19,8 +19,7 @@ struct walk {
 
 /* What this program has no actor for yet, in words. */
 static const char *const missing_kinds[] = {
-    [TR_NODE_LAUNCH] = "launch", [TR_NODE_DYNAMIC] = "dynamic", [TR_NODE_APPROVE] = "approve",
-    [TR_NODE_SIGNAL] = "signal", [TR_NODE_SLEEP] = "sleep",
+    [TR_NODE_DYNAMIC] = "dynamic",
 };
 
 static void reach_workflow(struct walk *walk, uint32_t workflow)
@@ -100,14 +99,16 @@ static void check_node(struct walk *walk, const struct tr_node *node)
     const struct tr_graph *graph = walk->graph;
     const char *missing =
         node->kind < TR_COUNT_OF(missing_kinds) ? missing_kinds[node->kind] : NULL;
-    if (missing != NULL || (node->kind == TR_NODE_MAP && node->target_kind == TR_TARGET_PLAN)) {
+    if (missing != NULL) {
         tri_report_add(walk->report, walk->place, NULL,
                        "this version of troupe cannot run %s nodes yet\nuse another kind of node",
-                       missing != NULL ? missing : "launch plans in map");
+                       missing);
         return;
     }
     if (node->target_kind == TR_TARGET_WORKFLOW) {
         reach_workflow(walk, node->target);
+    } else if (node->target_kind == TR_TARGET_PLAN) {
+        reach_workflow(walk, graph->plans[node->target].workflow);
     } else if (node->target_kind == TR_TARGET_TASK) {
         const struct tr_task *task = &graph->tasks[node->target];
         bool *is_seen = &walk->is_seen[graph->workflow_count + node->target];

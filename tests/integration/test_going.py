@@ -137,6 +137,21 @@ class GoingTest(ProgramTest):
         runs.pop("side", None)  # it may have been aborted
         self.assertEqual(runs, {"w/two": 1, "last": 1})
 
+    def test_what_a_launched_execution_gave_is_kept(self):
+        launching = STEPS.replace("{workflow: inner,", "{launch: inner,")
+        self.bad("two-3")
+        self.run_first(launching, "-j", "1", status=1)
+        self.bad()
+        self.assertEqual(self.document("recover", "first", "--name", "second")["outputs"],
+                         {"b": 5, "s": 41})
+        runs = self.runs()
+        runs.pop("side", None)  # it may have been aborted
+        self.assertEqual(runs, {"two": 1, "last": 1})
+        self.troupe("rerun", "second", "--from", "w")
+        self.assertEqual(self.runs(), {"one": 1, "two": 1, "last": 1})
+        self.troupe("rerun", "second", "--from", "last")
+        self.assertEqual(self.runs(), {"last": 1})
+
     def test_what_is_inside_elements_is_kept(self):
         self.bad("sq[2]/two-31")
         self.run_first(MAPPED, "-j", "1", status=1)

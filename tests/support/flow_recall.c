@@ -33,7 +33,7 @@ static void answer_node(struct flow *flow, struct tr_text above, struct tr_curso
     tr_buffer_init(&slots, 0);
     tr_buffer_print(&path, "%.*s%s%.*s", TRI_TEXT(above), above.size > 0 ? "/" : "", TRI_TEXT(id));
     uint8_t way = flow->recall(flow->self, tr_buffer_text(&path), is_again, &slots);
-    tr_buffer_array(nodes, 4);
+    tr_buffer_array(nodes, 3);
     tr_buffer_u64(nodes, node);
     tr_buffer_u64(nodes, way);
     if (slots.size > 0) {
@@ -41,7 +41,6 @@ static void answer_node(struct flow *flow, struct tr_text above, struct tr_curso
     } else {
         tr_buffer_nil(nodes);
     }
-    tr_buffer_u64(nodes, 0);
     tr_buffer_fini(&slots);
     tr_buffer_fini(&path);
 }
