@@ -131,6 +131,7 @@ static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
     order.inputs = submit.inputs;
     order.cache_mode = submit.cache_mode;
     order.cause = submit.cause;
+    order.recovery = submit.recovery;
     error = tr_order_check(&order);
     if (error == 0 && !is_runnable(serve, peer, &order)) {
         tr_graph_free(order.graph);
