@@ -240,6 +240,19 @@ class SleepersTest(ProgramTest):
         self.write("new.go", "")
         self.assertEqual(engine.end()[:2], (0, "n: 2"))
 
+    def test_what_was_woken_goes_on_when_the_engine_leaves(self):
+        self.leave("one")
+        text = WAITING.replace("/go", "/new.go").replace("/pid", "/new.pid")
+        self.write("new.yaml", text)
+        engine = self.start("run", "new.yaml", "--name", "new")
+        self.await_file("new.pid")
+        self.troupe("resume")
+        self.write("new.go", "")
+        self.assertEqual(engine.end()[0], 0)
+        self.write("one.go", "")
+        self.troupe("watch", "one", "-q")
+        self.assertEqual(self.phases()["one"], ("succeeded", False))
+
     def test_serve_wakes_all(self):
         self.leave("one")
         self.leave("other")
