@@ -74,6 +74,7 @@ struct sim_execution {
     uint64_t abort_after_ms;
     uint64_t number; /* of its group, 0 before history knows it */
     uint8_t phase;   /* as committed; so are the rest */
+    bool is_paused;
     uint64_t failed_element;
     struct sim_bytes failed;
     struct sim_bytes code;
@@ -134,6 +135,7 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(cached)                \
     S(gates)                 \
     S(sleeps)                \
+    S(pauses)                \
     S(launched)
 
 struct sim_seen {

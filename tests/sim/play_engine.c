@@ -121,7 +121,9 @@ static void begin(struct sim_world *world)
     stage->world = world;
     stage->has_timing = sim_below(&random, 5) == 0;
     stage->has_gates = sim_below(&random, 3) == 0;
-    stage->has_launches = false; /* world->plan.durability != TR_DURABILITY_NONE */
+    stage->has_launches =
+        world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 3) == 0;
+    stage->has_pauses = sim_below(&random, 4) == 0;
     stage->quota = (uint32_t)(sim_below(&random, 3) == 0 ? sim_between(&random, 1, 4) : 1000);
     draw_rates(&stage->rates, &random);
     uint32_t graphs = (uint32_t)sim_between(&random, 1, 2);
