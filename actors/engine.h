@@ -39,5 +39,6 @@ extern const struct tr_behaviour tr_array_behaviour;     /* 103: array.c */
 extern const struct tr_behaviour tr_resources_behaviour; /* 104: resources.c */
 extern const struct tr_behaviour tr_catalog_behaviour;   /* 105: catalog.c */
 extern const struct tr_behaviour tr_signals_behaviour;   /* 106: signals.c */
+extern const struct tr_behaviour tr_launch_behaviour;    /* 107: launch.c */
 
 #endif

@@ -119,3 +119,14 @@ int tr_decided_numbered(struct tr_decided *decided, uint64_t number, const struc
     }
     return TR_NOT_FOUND;
 }
+
+int tr_decided_get(struct tr_decided *decided, uint32_t position, struct tr_text *path,
+                   const struct tr_graph **graph)
+{
+    const struct node *nodes = decided->nodes.items;
+    if (position >= decided->nodes.count) {
+        return TR_LIMIT;
+    }
+    *path = nodes[position].path;
+    return open_graph(decided, nodes[position].hash, graph);
+}

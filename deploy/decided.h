@@ -29,4 +29,11 @@ TR_MUST_USE int tr_decided_at(struct tr_decided *decided, struct tr_text path,
 TR_MUST_USE int tr_decided_numbered(struct tr_decided *decided, uint64_t number,
                                     const struct tr_graph **graph);
 
+/*
+ * The node and the graph at a position, counted from 0 on; positions end where it is TR_LIMIT.
+ * Errors as above.
+ */
+TR_MUST_USE int tr_decided_get(struct tr_decided *decided, uint32_t position, struct tr_text *path,
+                               const struct tr_graph **graph);
+
 #endif

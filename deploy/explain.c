@@ -38,7 +38,7 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
                                          .is_verbose = invocation->is_verbose,
                                          .stream = stdout};
     if (!is_known(browse, found)) {
-        return tr_command_mistake(invocation->command,
+        return tr_command_refused(invocation->command,
                                   "%.*s has no node '%.*s'; `troupe get %.*s` shows all",
                                   (int)row->name.size, row->name.data, (int)found->target.path.size,
                                   found->target.path.data, (int)row->name.size, row->name.data);

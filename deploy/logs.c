@@ -221,7 +221,7 @@ static enum tr_exit_status show(struct logs *logs)
 {
     int error = read_attempts(logs);
     if (error == 0 && !is_known(logs)) {
-        return tr_command_mistake(
+        return tr_command_refused(
             logs->browse->invocation->command, "%s has no node '%.*s'; `troupe get %s` shows all",
             logs->name, (int)logs->target->path.size, logs->target->path.data, logs->name);
     }

@@ -73,7 +73,7 @@ static enum tr_exit_status no_workflow(const struct tr_prepared *prepared, const
     struct tr_buffer names;
     tr_buffer_init(&names, 0);
     print_names(prepared->graph, &names);
-    enum tr_exit_status status = tr_command_mistake(
+    enum tr_exit_status status = tr_command_refused(
         prepared->invocation->command, "%s; %s has %.*s", problem,
         prepared->invocation->arguments.words[0], names.size > 0 ? (int)names.size : 2,
         names.size > 0 ? (const char *)names.data : "no");

@@ -32,7 +32,7 @@ static enum tr_exit_status find_one(struct resume *resume, struct tr_reader *rea
     struct tr_execution_copy copy = {.texts = NULL};
     int error = tr_execution_find(reader, word, problem, &copy);
     if (error == TR_NOT_FOUND || error == TR_INVALID) {
-        return tr_command_mistake(command, "%s", problem);
+        return tr_command_refused(command, "%s", problem);
     }
     if (error != 0) {
         return tr_command_failed(command, "the history cannot be read: %s", tr_error_text(error));
@@ -57,7 +57,7 @@ static enum tr_exit_status find_all(struct resume *resume)
     }
     int error = tr_history_open(resume->store.folder, explain, &reader);
     if (error == TR_NOT_FOUND) {
-        return tr_command_mistake(command,
+        return tr_command_refused(command,
                                   "nothing was run in the store %s yet; `troupe run` begins, "
                                   "--store names another one",
                                   resume->store.folder);

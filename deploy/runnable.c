@@ -17,14 +17,6 @@ struct walk {
     uint32_t waiting_count;
 };
 
-/* What this program has no actor for yet, in words. */
-static const char *const missing_kinds[] = {
-    [TR_NODE_LAUNCH] = "launch",
-    [TR_NODE_APPROVE] = "approve",
-    [TR_NODE_SIGNAL] = "signal",
-    [TR_NODE_SLEEP] = "sleep",
-};
-
 static void reach_workflow(struct walk *walk, uint32_t workflow)
 {
     if (!walk->is_seen[workflow]) {
@@ -100,16 +92,10 @@ static void check_task(struct walk *walk, const struct tr_task *task,
 static void check_node(struct walk *walk, const struct tr_node *node)
 {
     const struct tr_graph *graph = walk->graph;
-    const char *missing =
-        node->kind < TR_COUNT_OF(missing_kinds) ? missing_kinds[node->kind] : NULL;
-    if (missing != NULL || (node->kind == TR_NODE_MAP && node->target_kind == TR_TARGET_PLAN)) {
-        tri_report_add(walk->report, walk->place, NULL,
-                       "this version of troupe cannot run %s nodes yet\nuse another kind of node",
-                       missing != NULL ? missing : "launch plans in map");
-        return;
-    }
     if (node->target_kind == TR_TARGET_WORKFLOW) {
         reach_workflow(walk, node->target);
+    } else if (node->target_kind == TR_TARGET_PLAN) {
+        reach_workflow(walk, graph->plans[node->target].workflow);
     } else if (node->target_kind == TR_TARGET_TASK) {
         const struct tr_task *task = &graph->tasks[node->target];
         bool *is_seen = &walk->is_seen[graph->workflow_count + node->target];

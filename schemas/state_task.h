@@ -60,7 +60,8 @@ enum tr_task_intent {
  * `plugin_call` on. `cursor` and `offset` count within a step. `ending` is 0, or the phase of a
  * node that an abort ends with; `has_failed`: the attempt has failed with what the note says, and
  * that goes on when nothing runs any more. `has_lasted`: it went on beyond its
- * first message. `phases` are those that the node has been in. `graph` is the one that the task has
+ * first message. `phases` are those that the node has been in. While it `is_paused` no attempt
+ * begins; one that would have begun `is_held` before its token. `graph` is the one that the task has
  * decided, held on the shelf until its end, and `inner` the workflow that runs it.
  */
 #define TR_TASK_STATE_FIELDS(FIELD, ARRAY) \
@@ -97,8 +98,10 @@ enum tr_task_intent {
     FIELD(u64, attempt_created_ms, 1, 0)   \
     FIELD(u64, attempt_started_ms, 1, 0)   \
     FIELD(u64, changes, 1, 0)              \
-    FIELD(u64, graph, 2, 0)                \
-    FIELD(ref, inner, 2, 0)
+    FIELD(bool, is_paused, 2, 0)           \
+    FIELD(bool, is_held, 2, 0)             \
+    FIELD(u64, graph, 3, 0)                \
+    FIELD(ref, inner, 3, 0)
 
 /* The plugin's state: whose it is, in which version, and a sum over its bytes (FNV-1a, 64 bits). */
 #define TR_TASK_PLUGIN_FIELDS(FIELD, ARRAY) \
@@ -128,7 +131,7 @@ enum tr_task_intent {
 
 /* Pages hold no bare structs; these two travel nowhere else. */
 #define TR_STATE_TASK_SCHEMAS(S)                                       \
-    S(task_state, 102, TR_STATE, 2, 0, TR_TASK_STATE_FIELDS)           \
+    S(task_state, 102, TR_STATE, 3, 0, TR_TASK_STATE_FIELDS)           \
     S(task_plugin, 420, TR_MESSAGE, 1, TR_HINT, TR_TASK_PLUGIN_FIELDS) \
     S(task_note, 421, TR_MESSAGE, 1, TR_HINT, TR_TASK_NOTE_FIELDS)
 
