@@ -36,6 +36,8 @@ static int ask(struct tri_task *task)
         .graph = {.data = task->graph->hash, .size = TR_GRAPH_HASH_BYTES},
         .task = task->node->target,
         .depth = depth_of(task->start.path),
+        .path = task->start.path,
+        .recovery = task->start.recovery,
     };
     if (tr_peek(&cursor) == TR_CODEC_TEXT) {
         make.uri = tr_read_text(&cursor);
@@ -104,6 +106,7 @@ int tri_graph_answered(struct tri_task *task, const struct tri_reply *reply)
         return TR_MALFORMED;
     }
     task->state->graph = tr_graph_number(made.graph.data);
+    task->state->recovers = made.is_same;
     if (task->state->ending != 0) {
         return end_attempt(task, NULL);
     }
@@ -139,7 +142,7 @@ static int tell_start(struct tri_task *task, uint32_t workflow)
         .cache_mode = own->cache_mode,
         .inputs = own->inputs,
         .is_dynamic = true,
-        .recovery = own->recovery,
+        .recovery = task->state->recovers ? own->recovery : (struct tr_text){0},
     };
     return tr_tell_hinted(task->context, task->state->inner, tr_spawned_hint(task->context),
                           &tr_node_start_schema, &start);

@@ -61,8 +61,10 @@ enum tr_task_intent {
  * node that an abort ends with; `has_failed`: the attempt has failed with what the note says, and
  * that goes on when nothing runs any more. `has_lasted`: it went on beyond its
  * first message. `phases` are those that the node has been in. While it `is_paused` no attempt
- * begins; one that would have begun `is_held` before its token. `graph` is the one that the task has
- * decided, held on the shelf until its end, and `inner` the workflow that runs it.
+ * begins; one that would have begun `is_held` before its token, a decided graph before it is begun.
+ * `graph` is the one that the task has decided, held on the shelf until its end, and `inner` the
+ * workflow that runs it; it `recovers` where the execution that this one recovers has decided the
+ * same.
  */
 #define TR_TASK_STATE_FIELDS(FIELD, ARRAY) \
     FIELD(u8, step, 1, 0)                  \
@@ -101,7 +103,8 @@ enum tr_task_intent {
     FIELD(bool, is_paused, 2, 0)           \
     FIELD(bool, is_held, 2, 0)             \
     FIELD(u64, graph, 3, 0)                \
-    FIELD(ref, inner, 3, 0)
+    FIELD(ref, inner, 3, 0)                \
+    FIELD(bool, recovers, 3, 0)
 
 /* The plugin's state: whose it is, in which version, and a sum over its bytes (FNV-1a, 64 bits). */
 #define TR_TASK_PLUGIN_FIELDS(FIELD, ARRAY) \

@@ -236,6 +236,45 @@ class DynamicTest(ProgramTest):
         shown = self.document("get", "killed")
         self.assertEqual((shown["phase"], shown["outputs"]), ("succeeded", {"sum": 16}))
 
+    def test_gates_inside(self):
+        """An answer is read by the type of a gate that no definition has."""
+        self.decide({"nodes": {
+            "ok": {"approve": "ready"},
+            "n": {"signal": "count", "type": "int", "after": ["ok"]},
+            "s": {"task": "square", "with": {"a": "$n.value"}}},
+            "outputs": {"sum": "$s.b"}})
+        running = self.start("run", "flow.yaml", "--name", "gated")
+        running.wait_for("d/ok: ")
+        self.troupe("approve", "gated", "ready")
+        running.wait_for("d/n: ")
+        self.assertIn("d/n", self.troupe("explain", "gated")[0])
+        self.troupe("signal", "gated", "count", "many", status=2)
+        self.troupe("signal", "gated", "count", "12", "--node", "d/n")
+        self.assertEqual(running.end()[:2], (0, "sum: 144"))
+
+    def test_a_pause_reaches_it(self):
+        self.decide({"nodes": {"n": {"task": "nap", "with": {"a": "$size"}},
+                               "s": {"task": "square", "with": {"a": "$n.b"}}},
+                     "outputs": {"sum": "$s.b"}})
+        running = self.start("run", "flow.yaml", "--name", "paused")
+        running.wait_for("d/n: running")
+        self.troupe("pause", "paused")
+        running.wait_for("d/n: succeeded")
+        self.assertEqual(self.nodes("paused")["d/s"], ("task", "not yet started"))
+        self.troupe("resume", "paused")
+        self.assertEqual(running.end()[:2], (0, "sum: 16"))
+
+    def test_a_launch_inside(self):
+        self.decide({"nodes": {"l": {"launch": "other", "with": {"a": "$size"}}},
+                     "outputs": {"sum": "$l.b"}})
+        self.write("flow.yaml", FLOW + """
+  other:
+    inputs: {a: int}
+    nodes: {s: {task: square, with: {a: $a}}}
+    outputs: {b: $s.b}
+""")
+        self.assertEqual(self.run_flow("main", "-i", "size=8")["outputs"], {"sum": 64})
+
     def test_an_abort_reaches_it(self):
         self.decide({"nodes": {"n": {"task": "nap", "with": {"a": "$size"}}},
                      "outputs": {"sum": "$n.b"}})
