@@ -252,18 +252,6 @@ class DynamicTest(ProgramTest):
         self.troupe("signal", "gated", "count", "12", "--node", "d/n")
         self.assertEqual(running.end()[:2], (0, "sum: 144"))
 
-    def test_a_pause_reaches_it(self):
-        self.decide({"nodes": {"n": {"task": "nap", "with": {"a": "$size"}},
-                               "s": {"task": "square", "with": {"a": "$n.b"}}},
-                     "outputs": {"sum": "$s.b"}})
-        running = self.start("run", "flow.yaml", "--name", "paused")
-        running.wait_for("d/n: running")
-        self.troupe("pause", "paused")
-        running.wait_for("d/n: succeeded")
-        self.assertEqual(self.nodes("paused")["d/s"], ("task", "not yet started"))
-        self.troupe("resume", "paused")
-        self.assertEqual(running.end()[:2], (0, "sum: 16"))
-
     def test_a_launch_inside(self):
         self.decide({"nodes": {"l": {"launch": "other", "with": {"a": "$size"}}},
                      "outputs": {"sum": "$l.b"}})
