@@ -344,28 +344,19 @@ static int begin_launch(struct tri_flow *flow, uint32_t node)
     return begin_child(flow, node, &tr_launch_behaviour);
 }
 
-/* The start has ended before any other begins. */
-static int begin_start(struct tri_flow *flow, uint32_t node)
-{
-    (void)flow;
-    (void)node;
-    return TR_INVALID;
-}
-
-/* Each kind's beginning. A new kind is a function and its row here. */
+/* Each kind's beginning; the start has ended from the first. A new kind is a function and its row. */
 static int (*const beginnings[])(struct tri_flow *flow, uint32_t node) = {
-    [TR_NODE_START] = begin_start,      [TR_NODE_END] = begin_end,
-    [TR_NODE_TASK] = begin_task,        [TR_NODE_WORKFLOW] = begin_workflow,
-    [TR_NODE_LAUNCH] = begin_launch,    [TR_NODE_DYNAMIC] = begin_task,
-    [TR_NODE_MAP] = begin_map,          [TR_NODE_BRANCH] = tri_branch_begin,
-    [TR_NODE_APPROVE] = tri_gate_begin, [TR_NODE_SIGNAL] = tri_gate_begin,
-    [TR_NODE_SLEEP] = tri_sleep_begin,
+    [TR_NODE_END] = begin_end,           [TR_NODE_TASK] = begin_task,
+    [TR_NODE_WORKFLOW] = begin_workflow, [TR_NODE_LAUNCH] = begin_launch,
+    [TR_NODE_DYNAMIC] = begin_task,      [TR_NODE_MAP] = begin_map,
+    [TR_NODE_BRANCH] = tri_branch_begin, [TR_NODE_APPROVE] = tri_gate_begin,
+    [TR_NODE_SIGNAL] = tri_gate_begin,   [TR_NODE_SLEEP] = tri_sleep_begin,
 };
 
 int tri_node_begin(struct tri_flow *flow, uint32_t node)
 {
     uint8_t kind = flow->workflow->nodes[node].kind;
-    TR_ASSERT(kind < TR_COUNT_OF(beginnings));
+    TR_ASSERT(kind < TR_COUNT_OF(beginnings) && beginnings[kind] != NULL);
     return beginnings[kind](flow, node);
 }
 

@@ -243,8 +243,7 @@ static enum tr_exit_status send(const struct answering *answering, const char *f
 /* ------------------------------------------------------------------- the commands */
 
 /* Reads and sends an answer to an execution that was found. */
-static enum tr_exit_status answer_found(struct answering *answering, struct tr_reader *reader,
-                                        const char *folder)
+static enum tr_exit_status answer_found(struct answering *answering, const struct tr_browse *browse)
 {
     const struct tr_command *command = answering->invocation->command;
     const struct tr_execution *row = answering->execution;
@@ -253,7 +252,7 @@ static enum tr_exit_status answer_found(struct answering *answering, struct tr_r
         return tr_command_mistake(command, "%.*s has ended already: %s", TRI_TEXT(row->name),
                                   tr_execution_phase_word(row->phase));
     }
-    int error = tr_account_open(reader, folder, row, &account);
+    int error = tr_account_open(browse->reader, browse->place.folder, row, &account);
     if (error == 0 && account.graph == NULL) {
         error = account.graph_error;
     }
@@ -262,7 +261,7 @@ static enum tr_exit_status answer_found(struct answering *answering, struct tr_r
                    : tr_command_failed(command, "the definition of %.*s cannot be read: %s",
                                        TRI_TEXT(row->name), tr_error_text(error));
     tr_account_fini(&account);
-    return status == TR_EXIT_DONE ? send(answering, folder) : status;
+    return status == TR_EXIT_DONE ? send(answering, browse->place.folder) : status;
 }
 
 static enum tr_exit_status answer(const struct tr_invocation *invocation, const char *verdict)
@@ -283,7 +282,7 @@ static enum tr_exit_status answer(const struct tr_invocation *invocation, const 
                                       .path = node == NULL ? "" : node,
                                       .verdict = verdict};
         tr_buffer_init(&answering.value, 0);
-        status = answer_found(&answering, browse.reader, browse.place.folder);
+        status = answer_found(&answering, &browse);
         tr_buffer_fini(&answering.value);
         tr_found_fini(&found);
     }

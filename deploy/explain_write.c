@@ -113,19 +113,6 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
     return error;
 }
 
-/* The graph in which an array, a launch or a workflow runs; NULL: it cannot be read. */
-static const struct tr_graph *graph_of(struct explaining *explaining,
-                                       const struct tr_waiter *waiter)
-{
-    const struct tr_array_state *array = waiter->state;
-    const struct tr_launch_state *launch = waiter->state;
-    const struct tr_workflow_state *workflow = waiter->state;
-    uint64_t number = waiter->behaviour == tr_array_behaviour.id    ? array->graph
-                      : waiter->behaviour == tr_launch_behaviour.id ? launch->graph
-                                                                    : workflow->graph;
-    return tr_account_graph(explaining->account, number);
-}
-
 /* Others have to say something to it: its root, the launcher, or what it has launched. */
 static int explain_launch(struct explaining *explaining, const struct tr_waiter *waiter,
                           const struct tr_graph *graph, struct tr_buffer *text, bool *has_event)
@@ -134,6 +121,18 @@ static int explain_launch(struct explaining *explaining, const struct tr_waiter 
     struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
     *has_event = true;
     return tr_explain_launch(waiter->state, &pages, graph, text);
+}
+
+/* The graph in which an array, a launch or a workflow runs; NULL: it cannot be read. */
+static const struct tr_graph *graph_of(struct explaining *explaining,
+                                       const struct tr_waiter *waiter)
+{
+    uint64_t number = waiter->behaviour == tr_array_behaviour.id
+                          ? ((const struct tr_array_state *)waiter->state)->graph
+                      : waiter->behaviour == tr_launch_behaviour.id
+                          ? ((const struct tr_launch_state *)waiter->state)->graph
+                          : ((const struct tr_workflow_state *)waiter->state)->graph;
+    return tr_account_graph(explaining->account, number);
 }
 
 static int explain_behaviour(struct explaining *explaining, const struct tr_waiter *waiter,
@@ -434,6 +433,9 @@ static void print_head(const struct explaining *explaining)
     if (!has_ended(row) && !request->is_live) {
         fprintf(request->stream, "  no engine runs on %s: nothing goes on until `troupe resume`\n",
                 request->folder);
+    } else if (request->is_asleep) {
+        fprintf(request->stream, "  it is asleep: `troupe resume %.*s` goes on with it\n",
+                (int)row->name.size, row->name.data);
     }
 }
 
@@ -460,6 +462,7 @@ static int write_document(struct explaining *explaining)
     tr_document_text(document, "phase",
                      tr_text_of(tr_execution_phase_word(request->execution->phase)));
     tr_document_bool(document, "is_live", request->is_live);
+    tr_document_bool(document, "is_asleep", request->is_asleep);
     tr_document_begin_list(document, "waiting");
     int error = show_waiting(explaining);
     tr_document_end(document);

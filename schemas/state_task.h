@@ -104,7 +104,7 @@ enum tr_task_intent {
     FIELD(bool, is_held, 2, 0)             \
     FIELD(u64, graph, 3, 0)                \
     FIELD(ref, inner, 3, 0)                \
-    FIELD(bool, recovers, 3, 0)
+    FIELD(bool, recovers, 4, 0)
 
 /* The plugin's state: whose it is, in which version, and a sum over its bytes (FNV-1a, 64 bits). */
 #define TR_TASK_PLUGIN_FIELDS(FIELD, ARRAY) \
@@ -134,7 +134,7 @@ enum tr_task_intent {
 
 /* Pages hold no bare structs; these two travel nowhere else. */
 #define TR_STATE_TASK_SCHEMAS(S)                                       \
-    S(task_state, 102, TR_STATE, 3, 0, TR_TASK_STATE_FIELDS)           \
+    S(task_state, 102, TR_STATE, 4, 0, TR_TASK_STATE_FIELDS)           \
     S(task_plugin, 420, TR_MESSAGE, 1, TR_HINT, TR_TASK_PLUGIN_FIELDS) \
     S(task_note, 421, TR_MESSAGE, 1, TR_HINT, TR_TASK_NOTE_FIELDS)
 
