@@ -31,6 +31,8 @@ static int (*const enter[TR_STEP_COUNT])(struct tri_task *task) = {
     [TR_STEP_BACKOFF] = never,
     [TR_STEP_ABORT] = tri_enter_abort,
     [TR_STEP_END] = tri_enter_end,
+    [TR_STEP_GRAPH] = tri_enter_graph,
+    [TR_STEP_INNER] = tri_enter_inner,
 };
 
 int tri_task_go(struct tri_task *task, enum tr_task_step step)
@@ -93,9 +95,13 @@ static int on_pause(struct tri_task *task)
         return error != 0 ? error : tr_unexpected(task->context, task->message);
     }
     bool goes_on = state->is_held && !pause.is_paused;
+    bool is_inside = state->step == TR_STEP_INNER && !state->is_held;
     state->is_paused = pause.is_paused;
     state->is_held = state->is_held && !goes_on;
-    return goes_on ? tri_task_go(task, TR_STEP_TOKEN) : 0;
+    if (is_inside) {
+        return tri_inner_tell(task, &tr_node_pause_schema, &pause);
+    }
+    return goes_on ? tri_task_go(task, (enum tr_task_step)state->step) : 0;
 }
 
 static struct tr_text expired(struct tri_task *task, const char *what, int64_t nanoseconds)
@@ -240,6 +246,7 @@ static const struct reaction reactions[] = {
     {&tr_resource_granted_schema, tri_on_granted},
     {&tr_resource_refused_schema, tri_on_refused},
     {&tr_cache_owner_schema, tri_on_cache_owner},
+    {&tr_node_ended_schema, tri_on_inner_ended},
 };
 
 static int react(struct tri_task *task)

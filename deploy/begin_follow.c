@@ -53,7 +53,8 @@ enum tr_exit_status tr_begin_and_follow(struct tr_beginning *beginning)
     const struct tr_invocation *invocation = beginning->prepared->invocation;
     struct tr_reached reached = {.live = NULL};
     struct tr_live_options options;
-    enum tr_exit_status status = tr_engine_options_read(invocation, beginning->folder, &options);
+    enum tr_exit_status status = tr_engine_options_read(invocation, beginning->folder,
+                                                        &beginning->prepared->settings, &options);
     if (status == TR_EXIT_DONE) {
         options.lets_sleep = true;
         status = tr_reach(invocation, &options, &reached);

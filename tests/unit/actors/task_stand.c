@@ -95,6 +95,11 @@ static int boss_handle(struct tr_context *context, void *state, const struct tr_
         int error = tr_message_read(message, node_abort, &abort);
         return error != 0 ? error : tr_tell(context, boss->child, &tr_node_abort_schema, &abort);
     }
+    if (tr_message_is(message, &tr_node_pause_schema)) {
+        struct tr_node_pause pause;
+        int error = tr_message_read(message, node_pause, &pause);
+        return error != 0 ? error : tr_tell(context, boss->child, &tr_node_pause_schema, &pause);
+    }
     if (tr_message_is(message, &tr_node_ended_schema)) {
         return on_ended(boss, message);
     }
@@ -180,7 +185,8 @@ static void compile(const char *yaml)
 static void open_stage(void)
 {
     static const struct tr_behaviour *behaviours[] = {
-        &stand_boss_behaviour, NULL, &tr_resources_behaviour, &tr_catalog_behaviour};
+        &stand_boss_behaviour, NULL, &tr_resources_behaviour, &tr_catalog_behaviour,
+        &tr_workflow_behaviour};
     behaviours[1] = stand_task_behaviour;
     if (stand.model != NULL) {
         struct tri_store_options options = {.folder = "model",
@@ -261,6 +267,9 @@ void stand_crash(void)
     tri_model_kill(stand.model, 1);
     close_stage();
     open_stage();
+    if (stand.reopened != NULL) {
+        stand.reopened();
+    }
     stage_run(&stand.stage);
 }
 
@@ -353,6 +362,13 @@ void stand_abort(uint8_t phase, bool is_hard)
     struct tr_node_abort abort = {
         .phase = phase, .cause = tr_text_of("the test says so"), .is_hard = is_hard};
     stage_tell(&stand.stage, stand.boss, &tr_node_abort_schema, &abort);
+    stage_run(&stand.stage);
+}
+
+void stand_pause(bool is_paused)
+{
+    struct tr_node_pause pause = {.is_paused = is_paused};
+    stage_tell(&stand.stage, stand.boss, &tr_node_pause_schema, &pause);
     stage_run(&stand.stage);
 }
 

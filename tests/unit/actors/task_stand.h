@@ -59,7 +59,8 @@ struct task_stand {
     uint64_t graph;
     const struct tr_graph *compiled;
     struct tr_ref boss;
-    uint32_t bystanders; /* actors that are there without a task */
+    uint32_t bystanders;    /* actors that are there without a task */
+    void (*reopened)(void); /* behind a crash, before anything runs; NULL: nothing */
 
     /* What the boss heard. */
     uint32_t ended_count;
@@ -132,6 +133,9 @@ void stand_say_to(struct tr_ref task, uint16_t service, const struct tr_schema *
 /* Lets the boss say node_abort to the task begun last, or to one of several. */
 void stand_abort(uint8_t phase, bool is_hard);
 void stand_abort_one(struct tr_ref task);
+
+/* Lets the boss say node_pause to the task begun last. */
+void stand_pause(bool is_paused);
 
 /* Ends a task without a word, as nothing in the engine does. */
 void stand_kill(struct tr_ref task);
