@@ -173,14 +173,19 @@ enum tr_exit_status tr_prepare_name(const struct tr_prepared *prepared)
     return TR_EXIT_DONE;
 }
 
-enum tr_exit_status tr_prepare(struct tr_prepared *prepared)
+enum tr_exit_status tr_prepare_settings(struct tr_prepared *prepared)
 {
     char folder[PATH_MAX];
+    tr_store_look(prepared->invocation, folder);
+    return tr_settings_load(prepared->invocation, folder, &prepared->settings);
+}
+
+enum tr_exit_status tr_prepare(struct tr_prepared *prepared)
+{
     const char *file = prepared->invocation->arguments.words[0];
     enum tr_exit_status status = tr_prepare_name(prepared);
     if (status == TR_EXIT_DONE) {
-        tr_store_look(prepared->invocation, folder);
-        status = tr_settings_load(prepared->invocation, folder, &prepared->settings);
+        status = tr_prepare_settings(prepared);
     }
     if (status == TR_EXIT_DONE) {
         status = tr_prepare_file(prepared, file);

@@ -63,8 +63,7 @@ static enum tr_exit_status find_earlier(struct tri_recover *recover)
 
 static enum tr_exit_status read_settings(struct tri_recover *recover)
 {
-    return tr_settings_load(recover->invocation, recover->browse.place.folder,
-                            &recover->prepared.settings);
+    return tr_prepare_settings(&recover->prepared);
 }
 
 static enum tr_exit_status read_before(struct tri_recover *recover)

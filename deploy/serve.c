@@ -12,6 +12,7 @@
 #include "deploy/launch.h"
 #include "deploy/runnable.h"
 #include "deploy/serve_gates.h"
+#include "deploy/serve_forget.h"
 #include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
 #include "runtime/memory.h"
@@ -178,16 +179,28 @@ static int on_follow(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
+/*
+ * Nobody follows what is woken so. Beyond what can be handed over it sleeps again when this engine
+ * leaves, and the next one says so.
+ */
+static void detach_woken(struct tr_live *live, uint64_t execution)
+{
+    for (uint32_t i = 0; i < live->sleepers.count; i++) {
+        const struct tr_sleeper *sleeper = &live->sleepers.items[i];
+        if (sleeper->is_asleep && (execution == 0 || execution == sleeper->execution)) {
+            (void)!tr_detached_add(&live->detached, sleeper->execution);
+        }
+    }
+}
+
 static int on_wake(struct tr_serve *serve, const struct tri_peer *peer,
                    const struct tri_request *request)
 {
     struct tr_wake_execution wake;
     int error = tr_wake_execution_unpack(request->body, request->version, &wake);
     if (error == 0) {
+        detach_woken(serve->live, wake.execution);
         error = tr_live_wake(serve->live, wake.execution);
-    }
-    if (error == 0 && wake.execution != 0) {
-        error = tr_detached_add(&serve->live->detached, wake.execution);
     }
     if (error == 0) {
         finish(serve, peer, 0, "");
@@ -402,6 +415,19 @@ static int on_open_recording(struct tr_serve *serve, const struct tri_peer *peer
     return 0;
 }
 
+static int on_forget(struct tr_serve *serve, const struct tri_peer *peer,
+                     const struct tri_request *request)
+{
+    struct tr_forget forget;
+    struct tr_forgotten forgotten;
+    int error = tr_forget_unpack(request->body, request->version, &forget);
+    if (error == 0) {
+        tr_serve_forget(serve->live, forget.execution, &forgotten);
+        answer(serve, peer, &tr_forgotten_schema, &forgotten);
+    }
+    return error;
+}
+
 /* ------------------------------------------------------------------ all of them */
 
 /* What a request is answered by; an error is the last answer. */
@@ -423,6 +449,7 @@ static const struct {
     {&tr_list_metrics_schema, on_list_metrics},
     {&tr_open_tap_schema, on_open_tap},
     {&tr_open_recording_schema, on_open_recording},
+    {&tr_forget_schema, on_forget},
 };
 
 static void act(struct tr_serve *serve, const struct tri_peer *peer,
