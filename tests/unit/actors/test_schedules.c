@@ -569,8 +569,8 @@ static void test_crashes(void **state)
 
 /* ---------------------------------------------------------------------- very many */
 
-#define MANY_SHORT 500
-#define MANY_LONG 10000
+#define MANY_SHORT 200
+#define MANY_LONG 2000
 
 /* The definition of so many plans, for free. */
 static char *write_plans(size_t count)
