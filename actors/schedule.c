@@ -1,13 +1,13 @@
 /*
  * A schedule: the steps from one time to the next.
  *
- *     LOOKING ── its next time ──> WAITING ── it has come ──> LOOKING ── what to do ──> …
- *     … ── start it ──> [REPLACING ── the one before has ended ──>] LAUNCHING ──> WAITING
- *     … ── skip it ──> WAITING
+ *     LOOKING -- its next time --> WAITING -- it has come --> LOOKING -- what to do --> ...
+ *     ... -- start it --> [REPLACING -- the one before has ended -->] LAUNCHING --> WAITING
+ *     ... -- skip it --> WAITING
  *
  * The clock on the wall is the program's: a timer only says when to ask it. A question that gets no
- * answer is asked again, which is harmless: it only reads. Where no engine fires schedules the actor
- * rests, knowing its time, until schedule_wake.
+ * answer is asked again, which is harmless: it only reads. Where no engine fires schedules it rests,
+ * knowing its time, until schedule_wake.
  */
 #include "actors/schedule.h"
 
