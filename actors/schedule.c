@@ -6,8 +6,8 @@
  *     ... -- skip it --> WAITING
  *
  * The clock on the wall is the program's: a timer only says when to ask it. A question that gets no
- * answer is asked again, which is harmless: it only reads. Where no engine fires schedules it rests,
- * knowing its time, until schedule_wake.
+ * answer is asked again, which is harmless: it only reads. Where no engine fires schedules, it
+ * rests, knowing its time, until schedule_wake.
  */
 #include "actors/schedule.h"
 

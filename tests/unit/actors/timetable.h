@@ -1,6 +1,7 @@
 /*
- * What the tests of schedules stand on: the stage for workflows with schedules on it, a program that
- * answers them by the stage's clock and what the store has of executions, and time that passes.
+ * What the tests of schedules stand on: the stage for workflows with schedules on it, a program
+ * that answers them by the stage's clock and by what the store has of executions, and time that
+ * passes.
  */
 #ifndef TR_TESTS_UNIT_ACTORS_TIMETABLE_H
 #define TR_TESTS_UNIT_ACTORS_TIMETABLE_H
@@ -24,7 +25,7 @@ struct timetable_kept {
     uint8_t change;
 };
 
-/* Opens a stage with these launch plans of the workflow `main`; `fires`: its engine is one that does. */
+/* Opens a stage with these launch plans of the workflow `main`; `fires`: its engine fires them. */
 void timetable_begin(const char *plans, bool fires);
 void timetable_end(void);
 
