@@ -90,8 +90,8 @@ struct tri_array {
     const struct tr_graph *graph;
     const struct tr_workflow *workflow;
     const struct tr_node *node;
-    const struct tr_interface *target; /* of what is mapped */
-    struct tr_text cause;              /* of the changes of phase in this handler */
+    struct tr_interface target; /* of what is mapped */
+    struct tr_text cause;       /* of the changes of phase in this handler */
 };
 
 /* ------------------------------------------------------------ array.c: its life */
@@ -214,6 +214,9 @@ TR_MUST_USE int tri_array_spawn(struct tri_array *array);
 
 /* Tells a chunk of the live children to end, and asks to go on. */
 TR_MUST_USE int tri_array_abort_some(struct tri_array *array);
+
+/* Tells a chunk of them that it is paused, or that it goes on again, and asks to go on. */
+TR_MUST_USE int tri_array_pause_some(struct tri_array *array);
 
 /* What children say; a message that is not theirs to send is a dead letter. */
 TR_MUST_USE int tri_array_on_news(struct tri_array *array, const struct tr_message *message);

@@ -88,11 +88,28 @@ static int apply(struct tri_task *task, const struct tri_resolver *resolver, str
 
 /* ------------------------------------------------------------------ fetch */
 
+/* A blob of our own is kept already. */
+static bool is_blob(const struct tri_task *task, struct tr_text uri)
+{
+    static const char blobs[] = "/blobs/";
+    struct tr_text store = tr_text_of(task->engine->store_folder);
+    return store.size > 0 && uri.size > store.size + sizeof blobs &&
+           memcmp(uri.data, store.data, store.size) == 0 &&
+           memcmp(uri.data + store.size, blobs, sizeof blobs - 1) == 0;
+}
+
+/* A blob of another store, from where this execution has come. */
+static bool is_foreign_blob(const struct tri_task *task, struct tr_text uri)
+{
+    static const char blobs[] = "/blobs/";
+    const char *found = uri.size == 0 ? NULL : memmem(uri.data, uri.size, blobs, sizeof blobs - 1);
+    return found != NULL && !is_blob(task, uri);
+}
+
 static bool is_elsewhere(struct tri_task *task, struct tr_text uri)
 {
-    (void)task;
     const char *colon = uri.size == 0 ? NULL : memmem(uri.data, uri.size, "://", 3);
-    return colon != NULL && !tri_is_local(uri);
+    return (colon != NULL && !tri_is_local(uri)) || is_foreign_blob(task, uri);
 }
 
 static int ask_fetch(struct tri_task *task, struct tr_text uri)
@@ -190,16 +207,6 @@ static bool was_input(struct tri_task *task, struct tr_text uri)
     return search.is_found;
 }
 
-/* A blob of our own is kept already. */
-static bool is_blob(const struct tri_task *task, struct tr_text uri)
-{
-    static const char blobs[] = "/blobs/";
-    struct tr_text store = tr_text_of(task->engine->store_folder);
-    return store.size > 0 && uri.size > store.size + sizeof blobs &&
-           memcmp(uri.data, store.data, store.size) == 0 &&
-           memcmp(uri.data + store.size, blobs, sizeof blobs - 1) == 0;
-}
-
 static bool is_kept_here(struct tri_task *task, struct tr_text uri)
 {
     return tri_is_local(uri) && !is_blob(task, uri) && !was_input(task, uri);
@@ -240,7 +247,7 @@ static int keep_next(struct tri_task *task)
 }
 
 /* The plugin is asked to finalize later, maybe after a crash: its state is kept until then. */
-static int keep_for_later(struct tri_task *task)
+int tri_outputs_keep_for_later(struct tri_task *task)
 {
     int error = tri_outputs_keep(task);
     if (error == 0 && task->plugin_state != NULL && !task->has_packed_state) {
@@ -254,7 +261,7 @@ int tri_enter_keep(struct tri_task *task)
     if (!task->plugin->is_local || !tri_may_hold_paths(&task->task->interface.outputs)) {
         return tri_task_go(task, TR_STEP_OFFLOAD);
     }
-    int error = keep_for_later(task);
+    int error = tri_outputs_keep_for_later(task);
     return error != 0 ? error : keep_next(task);
 }
 
@@ -339,7 +346,7 @@ int tri_enter_offload(struct tri_task *task)
     if (task->outputs.size <= TR_INLINE_BYTES_MAX || !find_large(task, &slot)) {
         return settle(task);
     }
-    int error = keep_for_later(task);
+    int error = tri_outputs_keep_for_later(task);
     return error != 0 ? error : write_piece(task, slot);
 }
 
@@ -434,6 +441,8 @@ static int say_again(struct tri_task *task)
         return find_large(task, &slot) ? write_piece(task, slot) : TR_INVALID;
     case TR_STEP_PUT:
         return tri_enter_put(task);
+    case TR_STEP_GRAPH:
+        return tri_graph_again(task);
     default:
         return 0;
     }
@@ -444,6 +453,7 @@ static int (*const answered[TR_STEP_COUNT])(struct tri_task *task,
     [TR_STEP_DIGEST] = tri_digest_answered, [TR_STEP_LOOKUP] = tri_lookup_answered,
     [TR_STEP_FETCH] = fetch_answered,       [TR_STEP_KEEP] = keep_answered,
     [TR_STEP_OFFLOAD] = offload_answered,   [TR_STEP_PUT] = tri_put_answered,
+    [TR_STEP_GRAPH] = tri_graph_answered,
 };
 
 int tri_task_answered(struct tri_task *task, const struct tr_task_event *event)

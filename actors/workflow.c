@@ -74,12 +74,14 @@ static int settle(struct tri_flow *flow)
     return is_over ? tri_settle_pop(flow) : error;
 }
 
-/* Whether a node that is ready may begin: the width bounds the graph's nodes. */
+/* Whether a node that is ready may begin: width and pauses are the graph's nodes'. */
 static bool may_begin(const struct tri_flow *flow)
 {
     uint32_t width = flow->workflow->max_parallelism;
-    bool is_bounded = flow->state->stage == TRI_STAGE_GRAPH && width > 0;
-    return flow->state->ready_first != 0 && (!is_bounded || flow->state->running < width);
+    if (flow->state->ready_first == 0 || flow->state->stage != TRI_STAGE_GRAPH) {
+        return flow->state->ready_first != 0;
+    }
+    return !flow->state->is_paused && (width == 0 || flow->state->running < width);
 }
 
 static int begin_one(struct tri_flow *flow)
@@ -110,6 +112,9 @@ static int work(struct tri_flow *flow, bool *is_idle, bool *has_ended)
     }
     if (state->is_aborting) {
         return tri_abort_children(flow);
+    }
+    if (state->is_pausing) {
+        return tri_pause_children(flow);
     }
     if (state->ready_first != 0) {
         int error = tri_recovery_ask(flow, &is_asked);
@@ -145,10 +150,11 @@ static int go_on(struct tri_flow *flow)
         return tr_tell(flow->context, tr_self(flow->context), &tr_workflow_next_schema, &next);
     }
     /*
-     * Whoever is idle waits for a child, a gate, a sleep or an answer, or has told itself to go on.
+     * Whoever is idle waits for a child, a gate, a sleep, an answer or the end of a pause, or has
+     * told itself to go on.
      */
     TR_ASSERT(flow->state->running + flow->state->waiting > 0 || flow->state->is_going_on ||
-              flow->state->recovery_call != 0);
+              flow->state->recovery_call != 0 || flow->state->is_paused);
     return 0;
 }
 
@@ -166,7 +172,7 @@ static int find_place(const struct tr_engine *engine, const struct tr_node_start
     if (start->workflow >= graph->workflow_count) {
         return TR_INVALID;
     }
-    if (start->node == TR_GRAPH_NONE) {
+    if (start->node == TR_GRAPH_NONE || start->is_dynamic) {
         *workflow = start->workflow;
         return 0;
     }
@@ -215,7 +221,7 @@ static int record_start(struct tri_flow *flow, const struct tr_node_start *start
         error = tri_phase_set(flow, TR_EXECUTION_QUEUED, start->cause);
     }
     error = error != 0 ? error : tri_phase_set(flow, TR_EXECUTION_RUNNING, tr_text_of(""));
-    if (error == 0 && !tri_is_element(flow) && start->inputs.size > 0) {
+    if (error == 0 && tri_has_history(flow) && start->inputs.size > 0) {
         error = tr_history_value(flow->context, start->number, start->path, TR_VALUE_INPUTS,
                                  start->inputs);
     }
@@ -238,6 +244,7 @@ static int start_workflow(struct tr_context *context, struct tr_workflow_state *
     state->graph = start.graph;
     state->node = start.node;
     state->element = start.element;
+    state->is_dynamic = start.is_dynamic;
     state->begun_ms = tr_now_ms(context);
     state->outcome = TR_EXECUTION_SUCCEEDED;
     state->is_recovering = start.recovery.size > 0;
@@ -247,6 +254,7 @@ static int start_workflow(struct tr_context *context, struct tr_workflow_state *
     }
     error = keep_start(&flow, &start);
     error = error != 0 ? error : record_start(&flow, &start);
+    error = error != 0 ? error : tri_tell_launched(&flow, &start);
     error = error != 0 ? error : start_timer(&flow, TRI_TIMER_TIMEOUT, flow.workflow->timeout_ns);
     error = error != 0 ? error : start_timer(&flow, TRI_TIMER_DEADLINE, deadline_ns);
     error = error != 0 ? error : go_on(&flow);
@@ -317,8 +325,14 @@ static int dispatch(struct tri_flow *flow, const struct tr_message *message)
     if (tr_message_is(message, &tr_node_news_schema)) {
         return handle_news(flow, message);
     }
+    if (tr_message_is(message, &tr_launch_schema)) {
+        return tri_pass_launch(flow, message);
+    }
     if (tr_message_is(message, &tr_node_abort_schema)) {
         return handle_abort(flow, message);
+    }
+    if (tr_message_is(message, &tr_node_pause_schema)) {
+        return tri_workflow_pause(flow, message);
     }
     if (tr_message_is(message, &tr_timer_schema)) {
         return handle_timer(flow, message);

@@ -47,12 +47,12 @@ static enum tr_exit_status tell(const struct apply *apply, struct tr_report *rep
 static int check_plans(const struct apply *apply, struct tr_report *report)
 {
     const struct tr_graph *graph = apply->graph;
+    struct tr_engine engine = {.plugins = tr_plugins, .plugin_count = tr_plugin_count};
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < graph->plan_count; i++) {
         if (graph->plans[i].schedule.is_set) {
-            error = tr_graph_check_runnable(graph, graph->plans[i].workflow, tr_plugins,
-                                            tr_plugin_count, apply->invocation->arguments.words[0],
-                                            report);
+            error = tr_graph_check_runnable(graph, graph->plans[i].workflow, &engine,
+                                            apply->invocation->arguments.words[0], report);
         }
     }
     return error;

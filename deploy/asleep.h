@@ -1,6 +1,6 @@
 /*
- * Which unfinished executions are asleep: the history does not know, since it is no matter of theirs
- * but of the engine's. A live one is asked; without one nothing goes on.
+ * Which unfinished executions are asleep: the history does not know, since it is no matter of
+ * theirs but of the engine's. A live one is asked; without one nothing goes on.
  */
 #ifndef TR_DEPLOY_ASLEEP_H
 #define TR_DEPLOY_ASLEEP_H

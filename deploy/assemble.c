@@ -15,6 +15,7 @@
 #include "deploy/exchange.h"
 #include "deploy/executions.h"
 #include "deploy/graphs.h"
+#include "deploy/needs.h"
 #include "deploy/schemas.h"
 #include "deploy/signals.h"
 #include "plugins/registry.h"
@@ -25,134 +26,14 @@
 #include "schemas/schedule.h"
 
 const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
-    &tr_launcher_behaviour,  &tr_workflow_behaviour,  &tr_task_behaviour,
-    &tr_array_behaviour,     &tr_resources_behaviour, &tr_catalog_behaviour,
+    &tr_launcher_behaviour,  &tr_workflow_behaviour, &tr_task_behaviour,    &tr_array_behaviour,
+    &tr_resources_behaviour, &tr_catalog_behaviour,  &tr_signals_behaviour, &tr_launch_behaviour,
     &tr_schedules_behaviour, &tr_schedule_behaviour,
 };
 
 static const char *const keeper_command[] = {"troupe", "keeper", NULL};
 
-/* ------------------------------------------- what an earlier engine left unfinished */
-
-/* A graph that somebody needs, and who has to hold it: a launcher, or the schedules. */
-struct needed {
-    uint64_t graph;
-    char launcher[2 * 64];
-};
-
-struct needs {
-    struct tr_live *live;
-    struct needed *needed;
-    size_t count;
-    size_t capacity;
-    char *explain;
-};
-
-static bool is_known(const struct needs *needs, const struct needed *wanted)
-{
-    for (size_t i = 0; i < needs->count; i++) {
-        if (needs->needed[i].graph == wanted->graph &&
-            strcmp(needs->needed[i].launcher, wanted->launcher) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int add_need(struct needs *needs, const struct needed *wanted)
-{
-    if (needs->count == needs->capacity) {
-        size_t capacity = 2 * needs->capacity + 16;
-        struct needed *grown = tr_realloc(needs->needed, capacity * sizeof *grown);
-        if (grown == NULL) {
-            return TR_MEMORY;
-        }
-        needs->needed = grown;
-        needs->capacity = capacity;
-    }
-    needs->needed[needs->count++] = *wanted;
-    return 0;
-}
-
-/* Puts a graph on the shelf, once for each who needs it; `what` and `name` say whose it is. */
-static int need_graph(struct needs *needs, struct needed *wanted, struct tr_bytes hash,
-                      const char *what, struct tr_text name)
-{
-    struct tr_graph *graph = NULL;
-    uint64_t number;
-    if (hash.size == TR_GRAPH_HASH_BYTES) {
-        wanted->graph = tr_graph_number(hash.data);
-    }
-    if (is_known(needs, wanted)) {
-        return 0;
-    }
-    int error = tr_graphs_get(needs->live->folder, hash, &graph);
-    if (error == 0) {
-        error = tr_shelf_put(&needs->live->engine->shelf, graph, &number);
-    }
-    if (error != 0) {
-        snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES,
-                 "the definition of the %s %.*s cannot be read from %.200s/graphs: %s", what,
-                 (int)name.size, name.data, needs->live->folder, tr_error_text(error));
-        return error;
-    }
-    return add_need(needs, wanted);
-}
-
-/* An unfinished execution, whose graph its launcher holds. */
-static int need_of_execution(void *self, const void *value)
-{
-    struct needs *needs = self;
-    const struct tr_execution *row = value;
-    struct needed wanted = {0};
-    int error = tr_sleepers_add(&needs->live->sleepers, row, needs->live->lets_sleep);
-    if (error != 0) {
-        return error;
-    }
-    snprintf(wanted.launcher, sizeof wanted.launcher, "%.*s/%.*s", (int)row->project.size,
-             row->project.data, (int)row->domain.size, row->domain.data);
-    return need_graph(needs, &wanted, row->graph, "execution", row->name);
-}
-
-/* A schedule; the schedules hold the graphs of all. */
-static int need_of_schedule(void *self, const void *value)
-{
-    const struct tr_schedule_row *row = value;
-    struct needed wanted = {.launcher = TR_SCHEDULES_NAME};
-    return need_graph(self, &wanted, row->graph, "schedule", row->plan);
-}
-
-static int read_schedules(struct needs *needs, struct tr_reader *reader)
-{
-    struct tr_reader_query query = {.record = &tr_schedule_row_schema};
-    return tr_reader_rows(reader, &query, need_of_schedule, needs);
-}
-
-/* Reads which graphs live executions and schedules need; a store that is new has none. */
-static int read_needs(struct needs *needs)
-{
-    struct tr_reader *reader;
-    int error = tr_live_read(needs->live, needs->explain, &reader);
-    if (error != 0) {
-        return error;
-    }
-    struct tr_reader_filter filters[TR_EXECUTION_PHASE_COUNT];
-    size_t count = 0;
-    for (unsigned phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
-        if (tr_phase_is_end(TR_SUBJECT_EXECUTION, (uint8_t)phase)) {
-            filters[count++] = tr_filter_number("phase", TR_FILTER_NOT_EQUAL, phase);
-        }
-    }
-    struct tr_reader_query query = {
-        .record = &tr_execution_schema, .filters = filters, .filter_count = count};
-    error = tr_reader_rows(reader, &query, need_of_execution, needs);
-    error = error != 0 ? error : read_schedules(needs, reader);
-    if (error != 0 && needs->explain[0] == '\0') {
-        snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
-    }
-    tr_live_read_end(needs->live);
-    return error;
-}
+/* ------------------------------------------------------------------------ the host */
 
 /* Those that sleep are loaded and not run. */
 static int put_to_sleep(struct tr_live *live)
@@ -173,26 +54,6 @@ static int put_to_sleep(struct tr_live *live)
     tr_free(groups);
     return error;
 }
-
-/* Launchers and schedules take the graphs over. */
-static int hand_over_graphs(struct needs *needs)
-{
-    int error = 0;
-    for (size_t i = 0; error == 0 && i < needs->count; i++) {
-        struct tr_ref launcher;
-        const char *name = needs->needed[i].launcher;
-        error = tr_host_find(needs->live->host, tr_text_of(name), &launcher);
-        if (error == 0) {
-            struct tr_graph_hold hold = {.graph = needs->needed[i].graph};
-            error = tr_host_ask(needs->live->host, launcher, &tr_graph_hold_schema, &hold, 0, NULL,
-                                NULL);
-        }
-        tr_shelf_drop(&needs->live->engine->shelf, needs->needed[i].graph);
-    }
-    return error;
-}
-
-/* ------------------------------------------------------------------------ the host */
 
 static int make_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
@@ -254,6 +115,47 @@ static int tell_machine(struct tr_live *live)
     return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
 }
 
+/* How many slots each namespace has by the settings; one that they do not name has no bound. */
+static int tell_quotas(struct tr_live *live)
+{
+    int error = 0;
+    const struct tr_settings_file *settings = live->settings;
+    for (uint32_t i = 0; settings != NULL && error == 0 && i < settings->quotas.count; i++) {
+        const struct tr_settings_quota *quotas = settings->quotas.items;
+        struct tr_resource_quota quota = {.name = quotas[i].name, .slots = quotas[i].slots};
+        error =
+            tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &quota);
+    }
+    return error;
+}
+
+/* Executions that one message names. */
+#define ASLEEP_AT_ONCE 512
+
+/* Who sleeps must not keep others from what it has booked. Without unfinished ones nobody has. */
+static int tell_sleepers(struct tr_live *live)
+{
+    const struct tr_sleepers *sleepers = &live->sleepers;
+    uint64_t numbers[ASLEEP_AT_ONCE];
+    struct tr_resource_asleep list = {.executions = {.data = (const uint8_t *)numbers},
+                                      .is_first = true};
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < sleepers->count; i++) {
+        if (sleepers->items[i].is_asleep) {
+            numbers[list.executions.size / sizeof *numbers] = sleepers->items[i].execution;
+            list.executions.size += sizeof *numbers;
+        }
+        list.is_last = i + 1 == sleepers->count;
+        if (list.is_last || list.executions.size == sizeof numbers) {
+            error = tr_host_tell(live->host, live->engine->resources, &tr_resource_asleep_schema,
+                                 &list);
+            list.executions.size = 0;
+            list.is_first = false;
+        }
+    }
+    return error;
+}
+
 /*
  * One that the store had is left alone: its workers run by now, and read who it is. A store without
  * has no execution either, since what bore the first one had borne the services before.
@@ -271,7 +173,9 @@ static int bear_services(struct tr_live *live)
     if (error == 0) {
         error = bear_missing(live, CATALOG_NAME, &tr_catalog_behaviour, &engine->catalog);
     }
-    return error != 0 ? error : tell_machine(live);
+    error = error != 0 ? error : tell_machine(live);
+    error = error != 0 ? error : tell_quotas(live);
+    return error != 0 ? error : tell_sleepers(live);
 }
 
 /* Schedules go by the clock on the wall, which may be set, and goes on in a suspended machine. */
@@ -288,13 +192,13 @@ static int begin_schedules(struct tr_live *live)
 /* Loads, takes over what is unfinished, and lets it run. */
 static int run_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
-    struct needs needs = {.live = live, .explain = explain};
+    struct tr_needs needs = {.live = live, .explain = explain};
     int error = make_host(live, options, explain);
     if (error == 0) {
         error = find_services(live);
     }
     if (error == 0) {
-        error = read_needs(&needs);
+        error = tr_needs_read(&needs);
     }
     if (error == 0) {
         error = put_to_sleep(live);
@@ -306,12 +210,12 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
         error = bear_services(live);
     }
     if (error == 0) {
-        error = hand_over_graphs(&needs);
+        error = tr_needs_hand_over(&needs);
     }
     if (error == 0) {
         error = begin_schedules(live);
     }
-    tr_free(needs.needed);
+    tr_needs_fini(&needs);
     return error;
 }
 
@@ -351,6 +255,10 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     }
     live->engine->plugins = tr_plugins;
     live->engine->plugin_count = tr_plugin_count;
+    if (live->settings != NULL) {
+        live->engine->task_types = live->settings->task_types.items;
+        live->engine->task_type_count = live->settings->task_types.count;
+    }
     live->engine->store_folder = live->folder;
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     live->engine->fires_schedules = options->fires_schedules;
@@ -371,6 +279,7 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     live->durability = options->durability;
     live->command = options->command;
     live->lets_sleep = options->lets_sleep;
+    live->settings = options->settings;
     tr_sleepers_init(&live->sleepers);
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
     int error = open_all(live, options, explain);
@@ -442,7 +351,11 @@ struct waking {
 static void wake_one(void *self, uint64_t execution)
 {
     struct waking *waking = self;
-    int error = tr_host_wake(waking->live->host, execution);
+    struct tr_live *live = waking->live;
+    struct tr_resource_awake awake = {.execution = execution};
+    int error =
+        tr_host_tell(live->host, live->engine->resources, &tr_resource_awake_schema, &awake);
+    error = error != 0 ? error : tr_host_wake(live->host, execution);
     waking->error = waking->error != 0 ? waking->error : error;
 }
 

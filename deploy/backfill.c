@@ -127,9 +127,10 @@ static enum tr_exit_status read_registered(struct command *command)
 static enum tr_exit_status check_runnable(struct command *command, const char *file)
 {
     struct tr_report report;
+    struct tr_engine engine = {.plugins = tr_plugins, .plugin_count = tr_plugin_count};
     tr_report_init(&report);
-    int error = tr_graph_check_runnable(command->graph, command->backfill.plan->workflow,
-                                        tr_plugins, tr_plugin_count, file, &report);
+    int error = tr_graph_check_runnable(command->graph, command->backfill.plan->workflow, &engine,
+                                        file, &report);
     if (tr_report_total(&report) > 0) {
         error = tr_problems_print(&report, stderr);
         error = error == 0 ? TR_INVALID : error;
@@ -307,10 +308,15 @@ static enum tr_exit_status reach_and_run(struct command *command)
 {
     struct tr_reached reached = {.live = NULL};
     struct tr_live_options options;
+    struct tr_settings_file settings;
     enum tr_exit_status status =
-        tr_engine_options_read(command->invocation, command->store.folder, &options);
-    options.lets_sleep = true;
+        tr_settings_load(command->invocation, command->store.folder, &settings);
     if (status == TR_EXIT_DONE) {
+        status =
+            tr_engine_options_read(command->invocation, command->store.folder, &settings, &options);
+    }
+    if (status == TR_EXIT_DONE) {
+        options.lets_sleep = true;
         status = tr_reach(command->invocation, &options, &reached);
     }
     if (status == TR_EXIT_DONE) {
@@ -322,6 +328,7 @@ static enum tr_exit_status reach_and_run(struct command *command)
         tr_reached_close(&reached);
         print(command);
     }
+    tr_settings_fini(&settings);
     return status;
 }
 

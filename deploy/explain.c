@@ -14,8 +14,8 @@ static bool is_known(const struct tr_browse *browse, const struct tr_found *foun
 {
     struct tr_account account;
     struct tr_stop stop;
-    if (found->target.path.size == 0 ||
-        tr_account_open(browse->place.folder, &found->execution.row, &account) != 0) {
+    if (found->target.path.size == 0 || tr_account_open(browse->reader, browse->place.folder,
+                                                        &found->execution.row, &account) != 0) {
         return true;
     }
     bool is_found = account.graph == NULL ||
@@ -41,7 +41,7 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
                                          .is_verbose = invocation->is_verbose,
                                          .stream = stdout};
     if (!is_known(browse, found)) {
-        return tr_command_mistake(invocation->command,
+        return tr_command_refused(invocation->command,
                                   "%.*s has no node '%.*s'; `troupe get %.*s` shows all",
                                   (int)row->name.size, row->name.data, (int)found->target.path.size,
                                   found->target.path.data, (int)row->name.size, row->name.data);

@@ -30,7 +30,7 @@ static enum tr_exit_status get_found(const struct tr_browse *browse, const struc
                                              : tr_get_node(&get, &found->target, problem);
     tr_asleep_fini(&asleep);
     if (error == TR_NOT_FOUND && problem[0] != '\0') {
-        return tr_command_mistake(invocation->command, "%s", problem);
+        return tr_command_refused(invocation->command, "%s", problem);
     }
     return error == 0 ? TR_EXIT_DONE : tr_browse_failed(browse, error);
 }

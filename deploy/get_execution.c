@@ -120,8 +120,7 @@ static void print_head(const struct tr_get *get, const struct tr_account *accoun
 {
     const struct tr_execution *row = get->execution;
     fprintf(get->stream, "%.*s  %s%s\n", (int)row->name.size, row->name.data,
-            tr_execution_phase_word(row->phase),
-            tr_asleep_has(get->asleep, row) ? ", asleep" : "");
+            tr_execution_phase_word(row->phase), tr_asleep_has(get->asleep, row) ? ", asleep" : "");
     tri_get_line(get, "workflow", row->workflow);
     if (row->plan.size > 0) {
         tri_get_line(get, "plan", row->plan);

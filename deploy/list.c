@@ -121,6 +121,7 @@ static void write_map(struct list *list, const struct tr_execution *row)
     tr_document_text(document, "domain", row->domain);
     tr_document_text(document, "workflow", row->workflow);
     tr_document_text(document, "plan", row->plan);
+    tr_document_text(document, "parent", row->parent);
     tr_document_text(document, "phase", tr_text_of(tr_execution_phase_word(row->phase)));
     tr_document_time(document, "created_at", row->created_ms);
     tr_document_time(document, "started_at", row->started_ms);

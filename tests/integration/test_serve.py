@@ -130,6 +130,35 @@ class ServeTest(ProgramTest):
             self.assertEqual(listener.recv(100), b"STOPPING=1")
             self.assertEqual(engine.end()[0], 0)
 
+    def test_settings_are_read(self):
+        self.store.mkdir()
+        settings = self.store / "settings.yaml"
+        settings.write_text("jobs: 1\ntask_types: {special: echo}\n")
+        self.write("special.yaml", ECHO.replace("type: echo", "type: special"))
+        engine = self.serve()
+        engine.wait_for(f"settings are those of {settings}")
+        stdout, _ = self.troupe("submit", "special.yaml", "-i", "n=4", "--wait", "-q")
+        self.assertEqual(stdout, "n: 4\n")
+        self.stop(engine)
+        settings.write_text("jobs: 1\njbos: 2\n")
+        for words in (["serve"], ["run", "echo.yaml", "-i", "n=1"], ["resume"]):
+            _, stderr = self.troupe(*words, status=2)
+            self.assertIn(f"{settings}:2:1: 'jbos' is no key of the settings", stderr)
+
+    def test_jobs_of_the_command_line_come_first(self):
+        self.store.mkdir()
+        (self.store / "settings.yaml").write_text("jobs: 1\n")
+        text = WAITING.replace("/go", "/new.go").replace("/pid", "/new.pid")
+        self.write("new.yaml", text)
+        engine = self.serve("--jobs", "2")
+        self.troupe("submit", "flow.yaml")
+        self.troupe("submit", "new.yaml")
+        self.await_file("pid")
+        self.await_file("new.pid")
+        self.write("go", "")
+        self.write("new.go", "")
+        self.stop(engine)
+
     def test_an_idle_one_costs_next_to_nothing(self):
         engine = self.serve()
         self.troupe("submit", "echo.yaml", "-i", "n=4", "--wait")
@@ -223,6 +252,39 @@ class SleepersTest(ProgramTest):
         engine.wait_for("other succeeded")
         engine.signal(signal.SIGTERM)
         self.assertEqual(engine.end()[0], 0)
+
+    def leave_holding(self, settings, more=""):
+        """A sleeper whose task holds something, and the definition of another that wants it."""
+        text = WAITING.replace("    grace: 5s", f"    grace: 5s\n    {settings}")
+        for name in ("one", "new"):
+            self.write(f"{name}.yaml", more
+                       + text.replace("/go", f"/{name}.go").replace("/pid", f"/{name}.pid"))
+        running = self.start("run", "one.yaml", "--name", "one")
+        self.await_file("one.pid")
+        running.signal(signal.SIGKILL)
+        running.end()
+
+    def test_what_a_sleeper_has_booked_is_free(self):
+        cores = os.sysconf("SC_NPROCESSORS_ONLN")
+        self.leave_holding(f"resources: {{cpu: {cores}}}")
+        self.write("new.go", "")
+        self.assertEqual(self.troupe("run", "new.yaml", "-q")[0], "n: 2\n")
+        self.write("one.go", "")
+        self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
+
+    def test_a_sleepers_place_in_a_pool_is_explained(self):
+        self.leave_holding("pool: crm", "pools: {crm: {at_once: 1}}")
+        self.write("new.go", "")
+        new = self.start("run", "new.yaml", "--name", "new")
+        new.wait_for("first: succeeded")
+        text = ""
+        while "in use" not in text:
+            text = self.troupe("explain", "new/wait")[0]
+        self.assertIn("1 of 1 slots of the pool 'crm' are in use", text)
+        self.assertIn("(asleep: `troupe resume` goes on with it)", text)
+        self.write("one.go", "")
+        self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
+        self.assertEqual(new.end()[:2], (0, "n: 2"))
 
     def test_an_abort_wakes_one(self):
         self.leave("one")

@@ -95,12 +95,14 @@ static const struct tr_behaviour client_behaviour = {
 /* ------------------------------------------------------------------ the stage */
 
 static const struct tr_behaviour *const behaviours[] = {
-    &tr_launcher_behaviour, &watched_workflow, &flow_task_puppet,       &flow_array_puppet,
-    &tr_signals_behaviour,  &client_behaviour, &tr_schedules_behaviour, &tr_schedule_behaviour};
+    &tr_launcher_behaviour,  &watched_workflow,      &flow_task_puppet,
+    &flow_array_puppet,      &tr_signals_behaviour,  &tr_launch_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour, &client_behaviour};
 
 static const struct tr_behaviour *const behaviours_with_arrays[] = {
-    &tr_launcher_behaviour, &watched_workflow, &flow_task_puppet,       &tr_array_behaviour,
-    &tr_signals_behaviour,  &client_behaviour, &tr_schedules_behaviour, &tr_schedule_behaviour};
+    &tr_launcher_behaviour,  &watched_workflow,      &flow_task_puppet,
+    &tr_array_behaviour,     &tr_signals_behaviour,  &tr_launch_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour, &client_behaviour};
 
 static void open_stage(struct flow *flow)
 {
@@ -214,6 +216,15 @@ void flow_crash(struct flow *flow)
     tri_model_crash(flow->model, 1);
     flow->alive = 0;
     open_stage(flow);
+}
+
+void flow_pause(struct flow *flow, bool is_paused)
+{
+    struct tr_node_pause pause = {.is_paused = is_paused,
+                                  .cause = tr_text_of(is_paused ? "paused by ann" : "resumed")};
+    assert_int_equal(tr_host_ask(&flow->stage.host, flow->execution, &tr_node_pause_schema, &pause,
+                                 0, NULL, NULL),
+                     0);
 }
 
 static void take_sent(void *self, const struct tr_message *message)
