@@ -300,6 +300,36 @@ static int on_abort(struct tri_array *array, const struct tr_message *message)
     return tri_array_end_in(array, phase);
 }
 
+/* Elements begin again where they may; those that live hear of it in their turn. */
+static int on_pause(struct tri_array *array, const struct tr_message *message)
+{
+    struct tr_node_pause word;
+    struct tr_array_state *state = array->state;
+    bool is_from_parent = tr_key_equal(message->from.key, tr_parent(array->context).key);
+    int error = tr_message_read(message, node_pause, &word);
+    if (error != 0 || !is_from_parent) {
+        return error != 0 ? error : tr_unexpected(array->context, message);
+    }
+    if (state->is_paused == word.is_paused) {
+        return 0;
+    }
+    state->is_paused = word.is_paused;
+    state->is_pausing = state->step == TRI_ARRAY_RUNNING;
+    state->pause_next = 0;
+    return state->is_pausing ? tri_array_go_on(array) : 0;
+}
+
+/* Births, and news of a pause to those that live. */
+static int run_on(struct tri_array *array)
+{
+    int error = array->state->is_pausing ? tri_array_pause_some(array) : 0;
+    if (error != 0) {
+        return error;
+    }
+    return array->state->next < array->state->count ? tri_array_spawn(array)
+                                                    : tri_array_weigh(array);
+}
+
 static int on_next(struct tri_array *array)
 {
     array->state->is_going_on = false;
@@ -307,8 +337,7 @@ static int on_next(struct tri_array *array)
     case TRI_ARRAY_OPENING:
         return open_sources(array);
     case TRI_ARRAY_RUNNING:
-        return array->state->next < array->state->count ? tri_array_spawn(array)
-                                                        : tri_array_weigh(array);
+        return run_on(array);
     case TRI_ARRAY_ENDING:
         return array->state->live > 0 ? tri_array_abort_some(array)
                                       : tri_array_end_in(array, array->state->ending);
@@ -363,6 +392,9 @@ static int dispatch(struct tri_array *array, const struct tr_message *message)
     }
     if (tr_message_is(message, &tr_node_abort_schema)) {
         return on_abort(array, message);
+    }
+    if (tr_message_is(message, &tr_node_pause_schema)) {
+        return on_pause(array, message);
     }
     if (tr_message_is(message, &tr_timer_schema)) {
         return on_timer(array, message);

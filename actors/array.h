@@ -215,6 +215,9 @@ TR_MUST_USE int tri_array_spawn(struct tri_array *array);
 /* Tells a chunk of the live children to end, and asks to go on. */
 TR_MUST_USE int tri_array_abort_some(struct tri_array *array);
 
+/* Tells a chunk of them that it is paused, or that it goes on again, and asks to go on. */
+TR_MUST_USE int tri_array_pause_some(struct tri_array *array);
+
 /* What children say; a message that is not theirs to send is a dead letter. */
 TR_MUST_USE int tri_array_on_news(struct tri_array *array, const struct tr_message *message);
 TR_MUST_USE int tri_array_on_ended(struct tri_array *array, const struct tr_message *message);

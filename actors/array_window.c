@@ -26,8 +26,9 @@ bool tri_array_has_room(const struct tri_array *array)
         window = TR_ARRAY_WINDOW_BYTES / state->start_bytes;
     }
     uint32_t parallelism = array->node->parallelism;
-    return state->step == TRI_ARRAY_RUNNING && state->next < state->count && state->call == 0 &&
-           held(array) < window && (parallelism == 0 || state->live < parallelism);
+    return state->step == TRI_ARRAY_RUNNING && !state->is_paused && state->next < state->count &&
+           state->call == 0 && held(array) < window &&
+           (parallelism == 0 || state->live < parallelism);
 }
 
 /* ------------------------------------------------------------------------ births */
@@ -334,22 +335,44 @@ static int abort_one(struct tri_array *array, uint64_t serial)
     return tr_tell(array->context, child, &tr_node_abort_schema, &word);
 }
 
-int tri_array_abort_some(struct tri_array *array)
+/* Tells a chunk of the live children something; they are walked through from `*next` on. */
+static int tell_some(struct tri_array *array, uint32_t *next,
+                     int (*tell)(struct tri_array *array, uint64_t serial))
 {
-    struct tr_array_state *state = array->state;
     uint32_t told = 0;
-    uint32_t last = state->abort_next + TRI_ARRAY_BLOCK;
-    while (state->abort_next < state->next && state->abort_next < last && told < TR_ARRAY_CHUNK) {
+    uint32_t last = *next + TRI_ARRAY_BLOCK;
+    while (*next < array->state->next && *next < last && told < TR_ARRAY_CHUNK) {
         struct tri_element element;
-        int error = tri_element_get(array, state->abort_next, &element);
+        int error = tri_element_get(array, *next, &element);
         if (error == 0 && element.is_live) {
-            error = abort_one(array, element.serial);
+            error = tell(array, element.serial);
             told++;
         }
         if (error != 0) {
             return error;
         }
-        state->abort_next++;
+        ++*next;
     }
-    return state->abort_next < state->next ? tri_array_go_on(array) : 0;
+    return *next < array->state->next ? tri_array_go_on(array) : 0;
+}
+
+int tri_array_abort_some(struct tri_array *array)
+{
+    return tell_some(array, &array->state->abort_next, abort_one);
+}
+
+static int pause_one(struct tri_array *array, uint64_t serial)
+{
+    struct tr_ref child = tr_self(array->context);
+    child.key.serial = serial;
+    child.incarnation = 1;
+    struct tr_node_pause word = {.is_paused = array->state->is_paused};
+    return tr_tell(array->context, child, &tr_node_pause_schema, &word);
+}
+
+int tri_array_pause_some(struct tri_array *array)
+{
+    int error = tell_some(array, &array->state->pause_next, pause_one);
+    array->state->is_pausing = array->state->pause_next < array->state->next;
+    return error;
 }

@@ -13,7 +13,7 @@
 
 #define NOTE_PAGE 2
 
-static void print_time(uint64_t at_ms, uint64_t now_ms, struct tr_buffer *text)
+void tri_explain_time(uint64_t at_ms, uint64_t now_ms, struct tr_buffer *text)
 {
     struct tr_moment moment = {.seconds = (int64_t)(at_ms / 1000),
                                .nanoseconds = (uint32_t)(at_ms % 1000) * 1000000};
@@ -40,7 +40,7 @@ static void explain_backoff(const struct tr_task_state *state, const struct tr_t
                             uint64_t now_ms, struct tr_buffer *text)
 {
     tr_buffer_print(text, "attempt %u waits until ", state->attempt);
-    print_time(state->until_ms, now_ms, text);
+    tri_explain_time(state->until_ms, now_ms, text);
     tr_buffer_print(text, "; the one before failed with %.*s: %.*s", TRI_TEXT(note->code),
                     TRI_SHOWN(note->message));
 }
@@ -210,7 +210,7 @@ int tr_explain_request(const struct tr_resources_state *state, const struct tr_e
     const struct tri_request_row *request = row;
     tr_buffer_add_string(text, request->queue == 0 ? "it has its token since "
                                                    : "it waits for its token since ");
-    print_time(request->since_ms, now_ms, text);
+    tri_explain_time(request->since_ms, now_ms, text);
     if (request->queue != 0) {
         explain_place(&rows, request->place, "", text);
         explain_place(&rows, request->pool, "the pool ", text);

@@ -74,12 +74,14 @@ static int settle(struct tri_flow *flow)
     return is_over ? tri_settle_pop(flow) : error;
 }
 
-/* Whether a node that is ready may begin: the width bounds the graph's nodes. */
+/* Whether a node that is ready may begin: width and pauses are the graph's nodes'. */
 static bool may_begin(const struct tri_flow *flow)
 {
     uint32_t width = flow->workflow->max_parallelism;
-    bool is_bounded = flow->state->stage == TRI_STAGE_GRAPH && width > 0;
-    return flow->state->ready_first != 0 && (!is_bounded || flow->state->running < width);
+    if (flow->state->ready_first == 0 || flow->state->stage != TRI_STAGE_GRAPH) {
+        return flow->state->ready_first != 0;
+    }
+    return !flow->state->is_paused && (width == 0 || flow->state->running < width);
 }
 
 static int begin_one(struct tri_flow *flow)
@@ -110,6 +112,9 @@ static int work(struct tri_flow *flow, bool *is_idle, bool *has_ended)
     }
     if (state->is_aborting) {
         return tri_abort_children(flow);
+    }
+    if (state->is_pausing) {
+        return tri_pause_children(flow);
     }
     if (state->ready_first != 0) {
         int error = tri_recovery_ask(flow, &is_asked);
@@ -145,10 +150,11 @@ static int go_on(struct tri_flow *flow)
         return tr_tell(flow->context, tr_self(flow->context), &tr_workflow_next_schema, &next);
     }
     /*
-     * Whoever is idle waits for a child, a gate, a sleep or an answer, or has told itself to go on.
+     * Whoever is idle waits for a child, a gate, a sleep, an answer or the end of a pause, or has
+     * told itself to go on.
      */
     TR_ASSERT(flow->state->running + flow->state->waiting > 0 || flow->state->is_going_on ||
-              flow->state->recovery_call != 0);
+              flow->state->recovery_call != 0 || flow->state->is_paused);
     return 0;
 }
 
@@ -323,6 +329,9 @@ static int dispatch(struct tri_flow *flow, const struct tr_message *message)
     }
     if (tr_message_is(message, &tr_node_abort_schema)) {
         return handle_abort(flow, message);
+    }
+    if (tr_message_is(message, &tr_node_pause_schema)) {
+        return tri_workflow_pause(flow, message);
     }
     if (tr_message_is(message, &tr_timer_schema)) {
         return handle_timer(flow, message);

@@ -10,6 +10,7 @@
  *     workflow_end.c     failures, aborts, bounds of time, and the way to the workflow's own end
  *     workflow_tell.c    what history, the parent and whoever launched it hear
  *     branch.c           which arm is taken, and what becomes of the others
+ *     workflow_pause.c   no node begins, and children hear of it
  *     gate.c             gates and sleeps; what the root hands on for them
  *     workflow_recover.c what an earlier execution gave, and need not be done again
  */
@@ -291,6 +292,14 @@ TR_MUST_USE int tri_workflow_timed_out(struct tri_flow *flow, bool is_deadline);
 /* Goes on aborting children. */
 TR_MUST_USE int tri_abort_children(struct tri_flow *flow);
 
+/*
+ * Goes on with a walk through the rows of nodes that run, from `*at` on: `tell` gets each of them.
+ * `*goes_on` is false when it is through.
+ */
+TR_MUST_USE int tri_rows_walk(struct tri_flow *flow, uint32_t *at, bool *goes_on,
+                              int (*tell)(struct tri_flow *flow, uint32_t node,
+                                          const struct tri_row *row));
+
 /* Goes to the next stage where this is over; `is_over` says so, `has_ended` that it was last. */
 TR_MUST_USE int tri_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended);
 
@@ -298,10 +307,24 @@ TR_MUST_USE int tri_stage_next(struct tri_flow *flow, bool *is_over, bool *has_e
 TR_MUST_USE int tri_handler_ended(struct tri_flow *flow, uint32_t node,
                                   const struct tri_failure *failure);
 
+/* ------------------------------------------------------ workflow_pause.c */
+
+/* The parent, or `troupe pause`, lets no node of the graph begin, or lets them begin again. */
+TR_MUST_USE int tri_workflow_pause(struct tri_flow *flow, const struct tr_message *message);
+
+/* Goes on telling children of it. */
+TR_MUST_USE int tri_pause_children(struct tri_flow *flow);
+
+/* Nodes of the graph are behind it: cleaning up is not held back. */
+void tri_pause_lift(struct tri_flow *flow);
+
 /* ------------------------------------------------------- workflow_tell.c */
 
 /* The workflow goes to another phase (enum tr_execution_phase): checked and recorded. */
 TR_MUST_USE int tri_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_text cause);
+
+/* The execution was paused, or goes on, in the phase that it has. */
+TR_MUST_USE int tri_pause_record(struct tri_flow *flow, struct tr_text cause);
 
 /* A node that has no actor of its own goes to another phase. `failure` may be NULL. */
 TR_MUST_USE int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t to,

@@ -388,10 +388,7 @@ int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips, bool is_anew
 
 /* ---------------------------------------------------------- ends of children */
 
-/*
- * The type in which a node's target gives an output; a node that is optional adds none to it. An
- * optional signal may be answered with none.
- */
+/* The type in which a node's target gives an output; a node that is optional adds none to it. */
 static const struct tr_type *given_type(const struct tri_flow *flow, const struct tr_node *node,
                                         uint32_t output)
 {
@@ -407,8 +404,8 @@ static const struct tr_type *given_type(const struct tri_flow *flow, const struc
     if (node->kind == TR_NODE_APPROVE) {
         return flow->workflow->bindings[node->input_first + output].type;
     }
-    if (node->kind != TR_NODE_MAP) {
-        return type;
+    if (node->kind == TR_NODE_SIGNAL) {
+        return node->signal_type;
     }
     for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
         if (type->parts[i]->kind == TR_TYPE_LIST) {

@@ -141,12 +141,16 @@ static int record_execution(struct tri_flow *flow, uint8_t from, uint8_t to, str
         .cause = flow->start.cause,
         .recovery = flow->start.recovery,
         .failed_element = TR_ELEMENT_NONE,
+        .is_paused = flow->state->is_paused,
     };
     if (is_failed) {
         row.code = failure->code;
         row.message = failure->message;
         row.failed = failure->failed;
         row.failed_element = failure->failed_element;
+    }
+    if (from == to) {
+        return tr_history_pause(flow->context, &row, cause, &flow->state->recorded);
     }
     return tr_history_execution(flow->context, &row, from, cause, &flow->state->recorded);
 }
@@ -207,6 +211,11 @@ int tri_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_text cause)
     state->phase = phase;
     state->phases |= 1U << node_phases[phase];
     return tri_is_element(flow) ? 0 : record(flow, from, phase, cause);
+}
+
+int tri_pause_record(struct tri_flow *flow, struct tr_text cause)
+{
+    return record(flow, flow->state->phase, flow->state->phase, cause);
 }
 
 /* -------------------------------------------------- nodes without an actor */

@@ -133,6 +133,10 @@ static int explain_behaviour(struct explaining *explaining, const struct tr_wait
     if (waiter->behaviour == tr_task_behaviour.id) {
         return explain_task(explaining, waiter, text, has_event);
     }
+    if (waiter->behaviour == tr_signals_behaviour.id) {
+        tr_buffer_add_string(text, "it keeps what people answer, for the gates");
+        return 0;
+    }
     if (graph == NULL) {
         tr_buffer_add_string(text, "its definition cannot be read");
         return 0;
@@ -140,9 +144,12 @@ static int explain_behaviour(struct explaining *explaining, const struct tr_wait
     if (waiter->behaviour == tr_launch_behaviour.id) {
         return explain_launch(explaining, waiter, text, has_event);
     }
-    return waiter->behaviour == tr_array_behaviour.id
-               ? tr_explain_array(waiter->state, graph, text)
-               : tr_explain_workflow(waiter->state, graph, text);
+    if (waiter->behaviour == tr_array_behaviour.id) {
+        return tr_explain_array(waiter->state, graph, text);
+    }
+    const struct tr_workflow_state *state = waiter->state;
+    *has_event |= state->waiting > 0; /* people, or a timer that is counted already */
+    return tr_explain_workflow(state, graph, text);
 }
 
 /* What is wrong with an actor itself. */
@@ -261,13 +268,18 @@ static int show_nodes(struct explaining *explaining, const struct tr_waiter *wai
     struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
     uint32_t behind = 0;
     if (waiter->behaviour != tr_workflow_behaviour.id || state == NULL ||
-        explaining->graph == NULL || state->stage != TRI_STAGE_GRAPH) {
+        explaining->graph == NULL) {
         return 0;
     }
+    struct tr_explain_scene scene = {.state = state,
+                                     .pages = &pages,
+                                     .graph = explaining->graph,
+                                     .execution = explaining->request->execution->name,
+                                     .now_ms = explaining->request->now_ms};
     explaining->path = waiter->path;
     explaining->element = waiter->element;
     explaining->shown = 0;
-    int error = tr_explain_nodes(state, &pages, explaining->graph, show_node, explaining, &behind);
+    int error = tr_explain_nodes(&scene, show_node, explaining, &behind);
     if (error == 0 && behind > 0 && is_meant(explaining, waiter->path, waiter->element)) {
         char words[64];
         int size = snprintf(words, sizeof words, "%u more %s behind these", behind,
@@ -276,6 +288,13 @@ static int show_nodes(struct explaining *explaining, const struct tr_waiter *wai
                    (struct tr_text){.data = words, .size = (size_t)size}, false);
     }
     return error;
+}
+
+/* The signals wait for people for as long as the execution lives: that is worth no line. */
+static bool is_quiet(const struct tr_waiter *waiter)
+{
+    return waiter->behaviour == tr_signals_behaviour.id && !waiter->is_quarantined &&
+           !waiter->is_backing_off;
 }
 
 static int show_waiting(struct explaining *explaining)
@@ -292,7 +311,7 @@ static int show_waiting(struct explaining *explaining)
             waiter->parent != TR_WAITING_NONE && explaining->hides[waiter->parent];
         bool is_hidden = is_below_hidden || is_one_of_many(explaining, waiter);
         explaining->hides[i] = is_hidden;
-        bool is_wanted = is_meant(explaining, waiter->path, waiter->element);
+        bool is_wanted = is_meant(explaining, waiter->path, waiter->element) && !is_quiet(waiter);
         explaining->hidden += is_wanted && is_hidden && !is_below_hidden ? 1 : 0;
         if (!is_hidden && is_wanted) {
             error = show_actor(explaining, waiter);

@@ -20,9 +20,6 @@ struct walk {
 /* What this program has no actor for yet, in words. */
 static const char *const missing_kinds[] = {
     [TR_NODE_DYNAMIC] = "dynamic",
-    [TR_NODE_APPROVE] = "approve",
-    [TR_NODE_SIGNAL] = "signal",
-    [TR_NODE_SLEEP] = "sleep",
 };
 
 static void reach_workflow(struct walk *walk, uint32_t workflow)

@@ -10,6 +10,7 @@
 #include "actors/graph/report.h"
 #include "deploy/launch.h"
 #include "deploy/runnable.h"
+#include "deploy/serve_gates.h"
 #include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
 #include "plugins/registry.h"
@@ -241,6 +242,32 @@ static int on_stop(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
+static int on_answer(struct tr_serve *serve, const struct tri_peer *peer,
+                     const struct tri_request *request)
+{
+    struct tr_send_answer given;
+    struct tr_answer_sent sent;
+    char words[TR_SERVE_WORDS_BYTES];
+    int error = tr_send_answer_unpack(request->body, request->version, &given);
+    if (error == 0) {
+        tr_serve_answer(serve->live, &given, words, &sent);
+        answer(serve, peer, &tr_answer_sent_schema, &sent);
+    }
+    return error;
+}
+
+static int on_pause(struct tr_serve *serve, const struct tri_peer *peer,
+                    const struct tri_request *request)
+{
+    struct tr_pause_execution pause;
+    int error = tr_pause_execution_unpack(request->body, request->version, &pause);
+    error = error != 0 ? error : tr_serve_pause(serve->live, &pause);
+    if (error == 0) {
+        finish(serve, peer, 0, "");
+    }
+    return error;
+}
+
 /* To whom actors are shown. */
 struct showing {
     struct tr_serve *serve;
@@ -356,6 +383,8 @@ static const struct {
     {&tr_submit_schema, on_submit},
     {&tr_follow_schema, on_follow},
     {&tr_stop_execution_schema, on_stop},
+    {&tr_send_answer_schema, on_answer},
+    {&tr_pause_execution_schema, on_pause},
     {&tr_wake_execution_schema, on_wake},
     {&tr_list_asleep_schema, on_list_asleep},
     {&tr_list_actors_schema, on_list_actors},

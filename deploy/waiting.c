@@ -18,7 +18,8 @@ static const struct tr_schema *schema_of(uint16_t behaviour)
 {
     static const struct tr_behaviour *const known[] = {
         &tr_workflow_behaviour,  &tr_task_behaviour,    &tr_array_behaviour,
-        &tr_resources_behaviour, &tr_catalog_behaviour, &tr_launch_behaviour,
+        &tr_resources_behaviour, &tr_catalog_behaviour, &tr_signals_behaviour,
+        &tr_launch_behaviour,
     };
     for (size_t i = 0; i < TR_COUNT_OF(known); i++) {
         if (known[i]->id == behaviour) {

@@ -45,6 +45,7 @@ enum tr_value_side {
  * read ("schedule nightly"). `failed` is the path of the node whose failure ended it,
  * `failed_element` its element. `settings` is a JSON object of what else it was started with.
  * `recovery` names the plan by which it took results over from an earlier one (a blob's URI).
+ * While it `is_paused` nothing new begins in it.
  */
 #define TR_EXECUTION_FIELDS(FIELD, ARRAY) \
     FIELD(u64, execution, 1, TR_ROW_KEY)  \
@@ -65,7 +66,8 @@ enum tr_value_side {
     FIELD(text, failed, 1, 0)             \
     FIELD(u64, failed_element, 1, 0)      \
     FIELD(text, settings, 1, 0)           \
-    FIELD(text, recovery, 2, 0)
+    FIELD(text, recovery, 2, 0)           \
+    FIELD(bool, is_paused, 3, 0)
 
 /*
  * `actor` wrote it, `number` counts what it wrote. `subject` (enum tr_subject) says whose phase it
@@ -176,7 +178,7 @@ enum tr_value_side {
     FIELD(any, outputs, 1, TR_REDACTED)
 
 #define TR_HISTORY_SCHEMAS(S)                                     \
-    S(execution, 1, TR_RECORD, 2, 0, TR_EXECUTION_FIELDS)         \
+    S(execution, 1, TR_RECORD, 3, 0, TR_EXECUTION_FIELDS)         \
     S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                 \
     S(node_status, 3, TR_RECORD, 1, 0, TR_NODE_STATUS_FIELDS)     \
     S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)       \

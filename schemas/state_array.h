@@ -63,13 +63,16 @@
     FIELD(u64, inline_bytes, 1, 0)   /* of all outputs so far */                             \
     FIELD(bool, is_recovering, 2, 0) /* elements are asked about before they are born */     \
     FIELD(u32, known, 2, 0)          /* of those before it is known whether they are kept */ \
-    FIELD(u32, kept_next, 2, 0)      /* at the end: outputs before it are in the history */
+    FIELD(u32, kept_next, 2, 0)      /* at the end: outputs before it are in the history */  \
+    FIELD(bool, is_paused, 3, 0)     /* no element begins */                                 \
+    FIELD(bool, is_pausing, 3, 0)    /* those from pause_next on hear of it */               \
+    FIELD(u32, pause_next, 3, 0)
 
 /* An array to itself: go on. */
 #define TR_ARRAY_NEXT_FIELDS(FIELD, ARRAY) FIELD(u8, step, 1, 0)
 
 #define TR_STATE_ARRAY_SCHEMAS(S)                              \
-    S(array_state, 103, TR_STATE, 2, 0, TR_ARRAY_STATE_FIELDS) \
+    S(array_state, 103, TR_STATE, 3, 0, TR_ARRAY_STATE_FIELDS) \
     S(array_next, 440, TR_MESSAGE, 1, TR_DURABLE, TR_ARRAY_NEXT_FIELDS)
 
 TR_STATE_ARRAY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

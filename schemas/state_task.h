@@ -57,7 +57,8 @@ enum tr_task_intent {
  * `plugin_call` on. `cursor` and `offset` count within a step. `ending` is 0, or the phase of a
  * node that an abort ends with; `has_failed`: the attempt has failed with what the note says, and
  * that goes on when nothing runs any more. `has_lasted`: it went on beyond its
- * first message. `phases` are those that the node has been in.
+ * first message. `phases` are those that the node has been in. While it `is_paused` no attempt
+ * begins; one that would have begun `is_held` before its token.
  */
 #define TR_TASK_STATE_FIELDS(FIELD, ARRAY) \
     FIELD(u8, step, 1, 0)                  \
@@ -92,7 +93,9 @@ enum tr_task_intent {
     FIELD(u64, started_ms, 1, 0)           \
     FIELD(u64, attempt_created_ms, 1, 0)   \
     FIELD(u64, attempt_started_ms, 1, 0)   \
-    FIELD(u64, changes, 1, 0)
+    FIELD(u64, changes, 1, 0)              \
+    FIELD(bool, is_paused, 2, 0)           \
+    FIELD(bool, is_held, 2, 0)
 
 /* The plugin's state: whose it is, in which version, and a sum over its bytes (FNV-1a, 64 bits). */
 #define TR_TASK_PLUGIN_FIELDS(FIELD, ARRAY) \
@@ -122,7 +125,7 @@ enum tr_task_intent {
 
 /* Pages hold no bare structs; these two travel nowhere else. */
 #define TR_STATE_TASK_SCHEMAS(S)                                       \
-    S(task_state, 102, TR_STATE, 1, 0, TR_TASK_STATE_FIELDS)           \
+    S(task_state, 102, TR_STATE, 2, 0, TR_TASK_STATE_FIELDS)           \
     S(task_plugin, 420, TR_MESSAGE, 1, TR_HINT, TR_TASK_PLUGIN_FIELDS) \
     S(task_note, 421, TR_MESSAGE, 1, TR_HINT, TR_TASK_NOTE_FIELDS)
 

@@ -215,6 +215,15 @@ void flow_crash(struct flow *flow)
     open_stage(flow);
 }
 
+void flow_pause(struct flow *flow, bool is_paused)
+{
+    struct tr_node_pause pause = {.is_paused = is_paused,
+                                  .cause = tr_text_of(is_paused ? "paused by ann" : "resumed")};
+    assert_int_equal(tr_host_ask(&flow->stage.host, flow->execution, &tr_node_pause_schema, &pause,
+                                 0, NULL, NULL),
+                     0);
+}
+
 static void take_sent(void *self, const struct tr_message *message)
 {
     struct tr_signal_sent sent;
