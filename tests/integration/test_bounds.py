@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bounds over what runs at once, as processes see them: pools, resources, max_parallelism, --jobs."""
+"""Bounds over what runs at once: pools, resources, max_parallelism, --jobs."""
 
 import json
 import os
