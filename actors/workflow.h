@@ -125,6 +125,12 @@ static inline bool tri_is_element(const struct tri_flow *flow)
     return flow->state->element != TR_ELEMENT_NONE;
 }
 
+/* Whether it records itself: an element's history is its array's, a decided graph's its task's. */
+static inline bool tri_has_history(const struct tri_flow *flow)
+{
+    return !tri_is_element(flow) && !flow->state->is_dynamic;
+}
+
 /* Whether a node waits as a row of the table, for an answer or for time (gate.c). */
 static inline bool tri_is_waiter(const struct tr_node *node)
 {

@@ -3,7 +3,8 @@
  * word to its parent, and what is said about launches.
  *
  * The root's phases are an execution's; those of an inline workflow are its node's, in the same
- * words. An element of a map leaves its node's history to the array.
+ * words. An element of a map leaves its node's history to the array, and what a task has decided
+ * leaves it to that task.
  */
 #include <stdio.h>
 
@@ -210,7 +211,7 @@ int tri_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_text cause)
     TR_ASSERT(tr_phase_may_follow(TR_SUBJECT_NODE, node_phases[from], node_phases[phase]));
     state->phase = phase;
     state->phases |= 1U << node_phases[phase];
-    return tri_is_element(flow) ? 0 : record(flow, from, phase, cause);
+    return tri_has_history(flow) ? record(flow, from, phase, cause) : 0;
 }
 
 int tri_pause_record(struct tri_flow *flow, struct tr_text cause)
@@ -355,7 +356,7 @@ int tri_workflow_say_end(struct tri_flow *flow)
     int error = tri_start(flow);
     error = error != 0 ? error : tri_phase_set(flow, flow->state->outcome, tr_text_of(""));
     error = error != 0 ? error : take_outputs(flow, &outputs);
-    if (error == 0 && outputs.size > 0 && !tri_is_element(flow)) {
+    if (error == 0 && outputs.size > 0 && tri_has_history(flow)) {
         error = tr_history_value(flow->context, flow->start.number, flow->start.path,
                                  TR_VALUE_OUTPUTS, tr_buffer_bytes(&outputs));
     }

@@ -204,7 +204,7 @@ static enum tr_exit_status send(const struct answering *answering, const char *f
 /* ------------------------------------------------------------------- the commands */
 
 /* Reads and sends an answer to an execution that was found. */
-static enum tr_exit_status answer_found(struct answering *answering, const char *folder)
+static enum tr_exit_status answer_found(struct answering *answering, const struct tr_browse *browse)
 {
     const struct tr_command *command = answering->invocation->command;
     const struct tr_execution *row = answering->execution;
@@ -213,7 +213,7 @@ static enum tr_exit_status answer_found(struct answering *answering, const char 
         return tr_command_mistake(command, "%.*s has ended already: %s", TRI_TEXT(row->name),
                                   tr_execution_phase_word(row->phase));
     }
-    int error = tr_account_open(folder, row, &account);
+    int error = tr_account_open(browse->reader, browse->place.folder, row, &account);
     if (error == 0 && account.graph == NULL) {
         error = account.graph_error;
     }
@@ -222,7 +222,7 @@ static enum tr_exit_status answer_found(struct answering *answering, const char 
                    : tr_command_failed(command, "the definition of %.*s cannot be read: %s",
                                        TRI_TEXT(row->name), tr_error_text(error));
     tr_account_fini(&account);
-    return status == TR_EXIT_DONE ? send(answering, folder) : status;
+    return status == TR_EXIT_DONE ? send(answering, browse->place.folder) : status;
 }
 
 static enum tr_exit_status answer(const struct tr_invocation *invocation, const char *verdict)
@@ -243,7 +243,7 @@ static enum tr_exit_status answer(const struct tr_invocation *invocation, const 
                                       .path = node == NULL ? "" : node,
                                       .verdict = verdict};
         tr_buffer_init(&answering.value, 0);
-        status = answer_found(&answering, browse.place.folder);
+        status = answer_found(&answering, &browse);
         tr_buffer_fini(&answering.value);
         tr_found_fini(&found);
     }

@@ -217,13 +217,14 @@ static void describe(struct tr_get_report *report)
         report->row.name = report->stop.workflow->nodes[report->stop.node].name;
     }
     if (report->stop.workflow != NULL && report->row.target.size == 0) {
-        report->row.target = tr_stop_target(report->account.graph, &report->stop);
+        report->row.target = tr_stop_target(&report->stop);
     }
 }
 
 static int read_report(struct tr_get_report *report)
 {
-    int error = tr_account_open(report->get->folder, report->get->execution, &report->account);
+    int error = tr_account_open(report->get->reader, report->get->folder, report->get->execution,
+                                &report->account);
     if (error == 0 && report->account.graph != NULL) {
         error = tr_route_find(&report->account.route, report->target->path, &report->stop);
         error = error == TR_NOT_FOUND ? 0 : error;

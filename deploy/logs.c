@@ -187,7 +187,8 @@ static bool is_known(const struct logs *logs)
     struct tr_account account;
     struct tr_stop stop;
     if (logs->target->path.size == 0 || logs->files.count > 0 ||
-        tr_account_open(logs->browse->place.folder, logs->execution, &account) != 0) {
+        tr_account_open(logs->browse->reader, logs->browse->place.folder, logs->execution,
+                        &account) != 0) {
         return true;
     }
     bool is_found = account.graph == NULL ||

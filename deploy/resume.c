@@ -140,9 +140,14 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     };
     struct tr_reached reached = {.live = NULL};
     struct tr_live_options options;
+    struct tr_settings_file settings;
     enum tr_exit_status status = tr_store_find(invocation, false, &resume.store);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    status = tr_settings_load(invocation, resume.store.folder, &settings);
     if (status == TR_EXIT_DONE) {
-        status = tr_engine_options_read(invocation, resume.store.folder, &options);
+        status = tr_engine_options_read(invocation, resume.store.folder, &settings, &options);
     }
     if (status == TR_EXIT_DONE) {
         status = find_all(&resume);
@@ -155,6 +160,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = resume_reached(&resume, &reached);
         tr_reached_close(&reached);
     }
+    tr_settings_fini(&settings);
     tr_free(resume.executions);
     return status;
 }

@@ -206,9 +206,13 @@ static int on_list_asleep(struct tr_serve *serve, const struct tri_peer *peer,
                           const struct tri_request *request)
 {
     const struct tr_sleepers *sleepers = &serve->live->sleepers;
+    struct tr_list_asleep list;
     uint64_t numbers[ASLEEP_IN_A_ROW];
     size_t count = 0;
-    (void)request;
+    int error = tr_list_asleep_unpack(request->body, request->version, &list);
+    if (error != 0) {
+        return error;
+    }
     for (uint32_t i = 0; i < sleepers->count; i++) {
         if (sleepers->items[i].is_asleep) {
             numbers[count++] = sleepers->items[i].execution;

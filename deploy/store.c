@@ -73,6 +73,19 @@ static enum tr_exit_status take_named(const struct tr_invocation *invocation, bo
     return make(invocation, place);
 }
 
+void tr_store_look(const struct tr_invocation *invocation, char folder[PATH_MAX])
+{
+    char here[PATH_MAX];
+    const char *named = tr_arguments_value(&invocation->arguments, "store");
+    named = named != NULL ? named : getenv("TROUPE_STORE");
+    bool is_found = named != NULL && named[0] != '\0'
+                        ? tr_file_absolute(named, folder) == 0 && is_folder(folder)
+                        : getcwd(here, sizeof here) != NULL && find_upwards(here, folder);
+    if (!is_found) {
+        folder[0] = '\0';
+    }
+}
+
 enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool makes,
                                   struct tr_store_place *place)
 {
