@@ -87,6 +87,7 @@ static void test_the_document(void **state)
         "  domain: \"development\"\n"
         "  workflow: \"fan_out\"\n"
         "  plan: \"\"\n"
+        "  parent: \"\"\n"
         "  phase: \"succeeded\"\n"
         "  created_at: \"2026-11-22T00:00:00Z\"\n"
         "  started_at: \"2026-11-22T00:00:00.005Z\"\n"
