@@ -23,6 +23,8 @@ extern const struct tr_command tr_command_export;
 extern const struct tr_command tr_command_import;
 extern const struct tr_command tr_command_prune;
 extern const struct tr_command tr_command_resume;
+extern const struct tr_command tr_command_recover;
+extern const struct tr_command tr_command_rerun;
 extern const struct tr_command tr_command_run;
 extern const struct tr_command tr_command_serve;
 extern const struct tr_command tr_command_signal;
