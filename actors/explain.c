@@ -103,7 +103,12 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
         explain_abort(state, &note, text);
         break;
     case TR_STEP_TOKEN:
-        explain_token(&note, text);
+        if (state->is_held) {
+            tr_buffer_add_string(text,
+                                 "it is paused; an attempt begins when the execution goes on");
+        } else {
+            explain_token(&note, text);
+        }
         break;
     default:
         tr_buffer_print(text, "it %s", tr_task_step_words(state->step));

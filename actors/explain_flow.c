@@ -19,7 +19,9 @@ static void explain_room(const struct tr_array_state *state, const struct tr_nod
         return;
     }
     tr_buffer_print(text, "; %u more wait for ", state->count - state->next);
-    if (state->call != 0) {
+    if (state->is_paused) {
+        tr_buffer_add_string(text, "the end of the pause");
+    } else if (state->call != 0) {
         tr_buffer_add_string(text, "a piece of the inputs, which lie elsewhere");
     } else if (node->parallelism != 0 && state->live >= node->parallelism) {
         tr_buffer_print(text, "their turn: parallelism lets %u run at once", node->parallelism);

@@ -12,6 +12,7 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_logs,
     &tr_command_explain,
     &tr_command_resume,
+    &tr_command_pause,
     &tr_command_abort,
     &tr_command_signal,
     &tr_command_approve,

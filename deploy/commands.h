@@ -17,6 +17,7 @@ extern const struct tr_command tr_command_help;
 extern const struct tr_command tr_command_list;
 extern const struct tr_command tr_command_logs;
 extern const struct tr_command tr_command_metrics;
+extern const struct tr_command tr_command_pause;
 extern const struct tr_command tr_command_reject;
 extern const struct tr_command tr_command_resume;
 extern const struct tr_command tr_command_run;

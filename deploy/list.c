@@ -97,7 +97,7 @@ static void write_cells(struct list *list, const struct tr_execution *row)
     tr_buffer_init(&words, 0);
     tr_table_text(&list->table, row->name);
     tr_table_text(&list->table, row->workflow);
-    tr_table_text(&list->table, tr_text_of(tr_execution_phase_word(row->phase)));
+    tr_table_text(&list->table, tr_text_of(tr_phase_shown(row)));
     tr_age_print(now_ms < row->created_ms ? 0 : now_ms - row->created_ms, &words);
     tr_table_text(&list->table, tr_buffer_text(&words));
     tr_buffer_cut(&words, 0);
@@ -129,6 +129,7 @@ static void write_map(struct list *list, const struct tr_execution *row)
                                                    .has_node = true,
                                                    .node = row->failed,
                                                    .element = row->failed_element});
+    tr_document_bool(document, "is_paused", row->is_paused);
     tr_document_end(document);
 }
 
