@@ -272,16 +272,16 @@ static const struct tr_option options[] = {
     {0},
 };
 
-#define HELP                                                                                     \
-    "An id belongs to the execution: every gate that waits for it hears it, now or later. The\n" \
-    "last answer counts."
+#define HELP                                                                                 \
+    "An id belongs to the execution: every gate that waits for it hears it, now or later.\n" \
+    "The last answer counts."
 
 const struct tr_command tr_command_signal = {
     .name = "signal",
     .summary = "give the gates of an execution a value",
     .words = "EXEC ID VALUE",
     .text =
-        "VALUE is read by the signal's type, as `run -i` reads an input; @FILE reads a file.\n" HELP,
+        "VALUE is read by the signal's type, as `run -i` reads one; @FILE reads a file.\n" HELP,
     .examples = "  troupe signal @last limit 100\n"
                 "  troupe signal fan-out-x7k2p limit 5 --node 'sq[3]/limit'",
     .options = options,

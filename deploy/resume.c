@@ -100,7 +100,9 @@ static enum tr_exit_status wake_there(const struct resume *resume, struct tri_cl
     int error = resume->count == 0 ? ask_to_wake(client, 0) : 0;
     for (size_t i = 0; error == 0 && i < resume->count; i++) {
         error = ask_to_wake(client, resume->executions[i]);
-        error = error != 0 ? error : lift_there(client, resume->executions[i]);
+        if (error == 0 && !resume->is_until_idle) {
+            error = lift_there(client, resume->executions[i]);
+        }
     }
     if (error != 0) {
         return tr_command_failed(resume->invocation->command, "the engine refuses this: %s",
@@ -127,7 +129,8 @@ static enum tr_exit_status wake_here(const struct resume *resume, struct tr_live
     uint32_t slept = live->sleepers.asleep;
     int error = resume->count == 0 ? tr_live_wake(live, 0) : 0;
     for (size_t i = 0; error == 0 && i < resume->count; i++) {
-        error = lift_here(live, resume->executions[i]);
+        error = resume->is_until_idle ? tr_live_wake(live, resume->executions[i])
+                                      : lift_here(live, resume->executions[i]);
     }
     if (error != 0) {
         return tr_command_failed(resume->invocation->command, "%s", tr_error_text(error));
@@ -188,7 +191,8 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 }
 
 static const struct tr_option options_table[] = {
-    {0, "until-idle", NULL, "stay until nothing that is awake is unfinished", NULL, 0, false},
+    {0, "until-idle", NULL, "stay until nothing that is awake is unfinished; pauses stay, too",
+     NULL, 0, false},
     TR_ENGINE_OPTIONS,
     {0},
 };

@@ -95,6 +95,11 @@ def join(parts):
     return {"text": "all/text.txt", "folder": "all"}
 
 
+def say(text, version):
+    print(f"{version} is {text}")
+    return {"version": version}
+
+
 def fail(code, message, recoverable=True):
     with open(os.environ["TROUPE_ERROR"], "w") as file:
         json.dump({"code": code, "message": message, "recoverable": recoverable}, file)
