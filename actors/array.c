@@ -17,6 +17,27 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* What is mapped; a launch plan's inputs are those of its workflow that it does not fix. */
+static int find_target(struct tri_array *array)
+{
+    const struct tr_graph *graph = array->graph;
+    uint32_t target = array->node->target;
+    switch (array->node->target_kind) {
+    case TR_TARGET_TASK:
+        array->target = graph->tasks[target].interface;
+        return 0;
+    case TR_TARGET_WORKFLOW:
+        array->target = graph->workflows[target].interface;
+        return 0;
+    case TR_TARGET_PLAN:
+        array->target = graph->workflows[graph->plans[target].workflow].interface;
+        array->target.inputs = graph->plans[target].inputs;
+        return 0;
+    default:
+        return TR_INVALID;
+    }
+}
+
 /* Finds what the state names; TR_NOT_FOUND when the shelf has no such graph. */
 static int look_up(struct tri_array *array, uint64_t graph, uint32_t workflow, uint32_t node)
 {
@@ -30,20 +51,7 @@ static int look_up(struct tri_array *array, uint64_t graph, uint32_t workflow, u
     if (array->node->kind != TR_NODE_MAP) {
         return TR_INVALID;
     }
-    switch (array->node->target_kind) {
-    case TR_TARGET_TASK:
-        array->target = &array->graph->tasks[array->node->target].interface;
-        return 0;
-    case TR_TARGET_WORKFLOW:
-        array->target = &array->graph->workflows[array->node->target].interface;
-        return 0;
-    case TR_TARGET_PLAN:
-        array->target =
-            &array->graph->workflows[array->graph->plans[array->node->target].workflow].interface;
-        return 0;
-    default:
-        return TR_INVALID;
-    }
+    return find_target(array);
 }
 
 int tri_array_go_on(struct tri_array *array)
@@ -240,9 +248,6 @@ static int announce(struct tri_array *array, const struct tr_node_start *start)
 /* What is wrong with it before anything begins, if something is. */
 static int refuse(struct tri_array *array, bool has_inputs)
 {
-    if (array->node->target_kind == TR_TARGET_PLAN) {
-        return tri_array_fail(array, "NotImplementedYet", "a map over a launch plan");
-    }
     if (array->node->outputs.count > TR_ARRAY_OUTPUTS_MAX) {
         return tri_array_fail(array, "BadSpecification",
                               "the map has %u outputs, more than %u (TR_ARRAY_OUTPUTS_MAX)",

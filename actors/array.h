@@ -90,8 +90,8 @@ struct tri_array {
     const struct tr_graph *graph;
     const struct tr_workflow *workflow;
     const struct tr_node *node;
-    const struct tr_interface *target; /* of what is mapped */
-    struct tr_text cause;              /* of the changes of phase in this handler */
+    struct tr_interface target; /* of what is mapped */
+    struct tr_text cause;       /* of the changes of phase in this handler */
 };
 
 /* ------------------------------------------------------------ array.c: its life */

@@ -41,7 +41,7 @@ int tri_array_ask(struct tri_array *array)
             .path = head.path,
             .first = state->next,
             .count = left < in_block ? left : in_block,
-            .outputs = array->target->outputs.count,
+            .outputs = array->target.outputs.count,
         };
         error = tri_array_call(array, &tr_recover_elements_schema, &question);
     }
@@ -60,7 +60,7 @@ static int add_listed(const struct tri_array *array, uint32_t output, struct tr_
             break;
         }
     }
-    const struct tr_type *to = array->target->outputs.items[output].type;
+    const struct tr_type *to = array->target.outputs.items[output].type;
     if (list->kind != TR_TYPE_LIST) {
         return TR_INVALID;
     }
@@ -77,7 +77,7 @@ static int read_outputs(const struct tri_array *array, struct tr_bytes slots, bo
 {
     struct tr_cursor cursor;
     uint32_t count = tr_slots_begin(slots, &cursor);
-    int error = count == array->target->outputs.count ? 0 : TR_INVALID;
+    int error = count == array->target.outputs.count ? 0 : TR_INVALID;
     tr_buffer_array(outputs, count);
     for (uint32_t i = 0; error == 0 && i < count; i++) {
         struct tr_bytes slot = tr_read_any(&cursor);
@@ -95,7 +95,7 @@ static int read_outputs(const struct tri_array *array, struct tr_bytes slots, bo
 static int keep_element(struct tri_array *array, uint32_t element, struct tr_bytes outputs)
 {
     static const struct tri_element before = {.phase = TR_NODE_PHASE_NOT_YET_STARTED};
-    struct tr_bytes value = array->target->outputs.count == 0 ? (struct tr_bytes){0} : outputs;
+    struct tr_bytes value = array->target.outputs.count == 0 ? (struct tr_bytes){0} : outputs;
     int error = tri_element_keep(array, element, value);
     if (error == TR_LIMIT) {
         return tri_array_fail(array, "OutputSizeExceeded",

@@ -8,6 +8,16 @@
  */
 #include "actors/array.h"
 
+/*
+ * Children that the window counts: those whose work was not handed outside. What is launched is
+ * still here, and more than a task: all of those count.
+ */
+static uint32_t held(const struct tri_array *array)
+{
+    bool launches = array->node->target_kind == TR_TARGET_PLAN;
+    return array->state->live - (launches ? 0 : array->state->outside);
+}
+
 bool tri_array_has_room(const struct tri_array *array)
 {
     const struct tr_array_state *state = array->state;
@@ -17,7 +27,7 @@ bool tri_array_has_room(const struct tri_array *array)
     }
     uint32_t parallelism = array->node->parallelism;
     return state->step == TRI_ARRAY_RUNNING && !state->is_paused && state->next < state->count &&
-           state->call == 0 && state->live - state->outside < window &&
+           state->call == 0 && held(array) < window &&
            (parallelism == 0 || state->live < parallelism);
 }
 
@@ -26,6 +36,7 @@ bool tri_array_has_room(const struct tri_array *array)
 static const struct tr_behaviour *child_behaviour(const struct tri_array *array)
 {
     return array->node->target_kind == TR_TARGET_WORKFLOW ? &tr_workflow_behaviour
+           : array->node->target_kind == TR_TARGET_PLAN   ? &tr_launch_behaviour
                                                           : &tr_task_behaviour;
 }
 
@@ -190,7 +201,7 @@ static bool is_complete(const struct tri_array *array, struct tr_bytes outputs)
         (void)tr_read_any(&cursor);
     }
     return cursor.error == 0 && tr_cursor_left(&cursor) == 0 &&
-           count == array->target->outputs.count;
+           count == array->target.outputs.count;
 }
 
 /* An end that is none of those that an array asks for is a failure, in words. */
@@ -242,7 +253,7 @@ static int settle(struct tri_array *array, const struct tr_node_ended *ended,
     state->retrying -= from->phase == TR_NODE_PHASE_RETRYABLE_FAILURE ? 1 : 0;
     if (ended->phase == TR_NODE_PHASE_SUCCEEDED || ended->phase == TR_NODE_PHASE_RECOVERED) {
         state->succeeded++;
-        bool is_empty = array->target->outputs.count == 0;
+        bool is_empty = array->target.outputs.count == 0;
         return tri_element_set(array, (uint32_t)ended->element, &to,
                                is_empty ? (struct tr_bytes){0} : ended->outputs);
     }

@@ -8,6 +8,7 @@
  *     tr_explain_cache     who makes what it waits for
  *     tr_explain_array     how many elements are where, and what keeps others from beginning
  *     tr_explain_workflow  what it does at the moment
+ *     tr_explain_launch    which execution it waits for
  *     tr_explain_nodes     what each of its nodes waits for that has not begun, or is a gate
  *
  * Texts end without a line feed; several sentences are divided by "; ".
@@ -18,6 +19,7 @@
 #include "actors/graph/graph.h"
 #include "actors/rows.h"
 #include "schemas/state_array.h"
+#include "schemas/state_launch.h"
 #include "schemas/state_service.h"
 #include "schemas/state_task.h"
 #include "schemas/state_workflow.h"
@@ -54,6 +56,10 @@ TR_MUST_USE int tr_explain_array(const struct tr_array_state *state, const struc
                                  struct tr_buffer *text);
 TR_MUST_USE int tr_explain_workflow(const struct tr_workflow_state *state,
                                     const struct tr_graph *graph, struct tr_buffer *text);
+
+TR_MUST_USE int tr_explain_launch(const struct tr_launch_state *state,
+                                  const struct tr_explain_pages *pages,
+                                  const struct tr_graph *graph, struct tr_buffer *text);
 
 /* A workflow whose nodes are looked at. `execution` is its name, for commands that are named. */
 struct tr_explain_scene {

@@ -1,12 +1,13 @@
 /*
- * Words for what arrays and workflows wait for. As in explain.c, bytes are trusted no further than
- * the graph reaches.
+ * Words for what arrays, workflows and launch nodes wait for. As in explain.c, bytes are trusted no
+ * further than the graph reaches.
  */
 #include <string.h>
 
 #include "actors/array.h"
 #include "actors/explain.h"
 #include "actors/graph/report.h"
+#include "actors/launch.h"
 #include "actors/workflow.h"
 
 /* ------------------------------------------------------------------- array */
@@ -119,6 +120,29 @@ int tr_explain_workflow(const struct tr_workflow_state *state, const struct tr_g
                         tr_execution_phase_word(state->outcome));
         break;
     }
+    return text->error;
+}
+
+/* ------------------------------------------------------------------ launch */
+
+int tr_explain_launch(const struct tr_launch_state *state, const struct tr_explain_pages *pages,
+                      const struct tr_graph *graph, struct tr_buffer *text)
+{
+    struct tr_bytes page;
+    struct tr_node_start start;
+    char name[TR_LAUNCH_NAME_BYTES];
+    if (state->workflow >= graph->workflow_count ||
+        state->node >= graph->workflows[state->workflow].node_count) {
+        return TR_MALFORMED;
+    }
+    int error = pages->page(pages->self, 0, &page);
+    error = error != 0 ? error : tr_node_start_unpack(page, state->start_version, &start);
+    if (error != 0) {
+        return error;
+    }
+    const struct tr_node *node = &graph->workflows[state->workflow].nodes[state->node];
+    tr_launch_name(tr_launch_target(graph, node), &start, name);
+    tr_buffer_print(text, "it %s %s", tr_launch_step_words(state->step), name);
     return text->error;
 }
 
@@ -237,7 +261,7 @@ static void explain_waiter(const struct look *look, const struct tr_node *node, 
     } else {
         tr_buffer_print(text, "it waits for a value: `troupe signal %.*s %.*s VALUE`, of type ",
                         TRI_TEXT(execution), TRI_TEXT(id));
-        tr_type_print(node->outputs.items[0].type, text);
+        tr_type_print(node->signal_type, text);
     }
     if (node->deadline_ns > 0) {
         tr_buffer_add_string(text, "; its deadline is ");

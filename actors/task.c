@@ -31,6 +31,8 @@ static int (*const enter[TR_STEP_COUNT])(struct tri_task *task) = {
     [TR_STEP_BACKOFF] = never,
     [TR_STEP_ABORT] = tri_enter_abort,
     [TR_STEP_END] = tri_enter_end,
+    [TR_STEP_GRAPH] = tri_enter_graph,
+    [TR_STEP_INNER] = tri_enter_inner,
 };
 
 int tri_task_go(struct tri_task *task, enum tr_task_step step)
@@ -240,6 +242,7 @@ static const struct reaction reactions[] = {
     {&tr_resource_granted_schema, tri_on_granted},
     {&tr_resource_refused_schema, tri_on_refused},
     {&tr_cache_owner_schema, tri_on_cache_owner},
+    {&tr_node_ended_schema, tri_on_inner_ended},
 };
 
 static int react(struct tri_task *task)

@@ -172,7 +172,7 @@ static int find_place(const struct tr_engine *engine, const struct tr_node_start
     if (start->workflow >= graph->workflow_count) {
         return TR_INVALID;
     }
-    if (start->node == TR_GRAPH_NONE) {
+    if (start->node == TR_GRAPH_NONE || start->is_dynamic) {
         *workflow = start->workflow;
         return 0;
     }
@@ -221,7 +221,7 @@ static int record_start(struct tri_flow *flow, const struct tr_node_start *start
         error = tri_phase_set(flow, TR_EXECUTION_QUEUED, start->cause);
     }
     error = error != 0 ? error : tri_phase_set(flow, TR_EXECUTION_RUNNING, tr_text_of(""));
-    if (error == 0 && !tri_is_element(flow) && start->inputs.size > 0) {
+    if (error == 0 && tri_has_history(flow) && start->inputs.size > 0) {
         error = tr_history_value(flow->context, start->number, start->path, TR_VALUE_INPUTS,
                                  start->inputs);
     }
@@ -244,6 +244,7 @@ static int start_workflow(struct tr_context *context, struct tr_workflow_state *
     state->graph = start.graph;
     state->node = start.node;
     state->element = start.element;
+    state->is_dynamic = start.is_dynamic;
     state->begun_ms = tr_now_ms(context);
     state->outcome = TR_EXECUTION_SUCCEEDED;
     state->is_recovering = start.recovery.size > 0;
@@ -253,6 +254,7 @@ static int start_workflow(struct tr_context *context, struct tr_workflow_state *
     }
     error = keep_start(&flow, &start);
     error = error != 0 ? error : record_start(&flow, &start);
+    error = error != 0 ? error : tri_tell_launched(&flow, &start);
     error = error != 0 ? error : start_timer(&flow, TRI_TIMER_TIMEOUT, flow.workflow->timeout_ns);
     error = error != 0 ? error : start_timer(&flow, TRI_TIMER_DEADLINE, deadline_ns);
     error = error != 0 ? error : go_on(&flow);
@@ -322,6 +324,9 @@ static int dispatch(struct tri_flow *flow, const struct tr_message *message)
     }
     if (tr_message_is(message, &tr_node_news_schema)) {
         return handle_news(flow, message);
+    }
+    if (tr_message_is(message, &tr_launch_schema)) {
+        return tri_pass_launch(flow, message);
     }
     if (tr_message_is(message, &tr_node_abort_schema)) {
         return handle_abort(flow, message);

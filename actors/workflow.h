@@ -8,7 +8,7 @@
  *     workflow_table.c   the node table and the queues through it; values of nodes
  *     workflow_node.c    a node begins, by its kind; a node ends
  *     workflow_end.c     failures, aborts, bounds of time, and the way to the workflow's own end
- *     workflow_tell.c    what history and the parent hear
+ *     workflow_tell.c    what history, the parent and whoever launched it hear
  *     branch.c           which arm is taken, and what becomes of the others
  *     workflow_pause.c   no node begins, and children hear of it
  *     gate.c             gates and sleeps; what the root hands on for them
@@ -123,6 +123,12 @@ static inline bool tri_is_root(const struct tri_flow *flow)
 static inline bool tri_is_element(const struct tri_flow *flow)
 {
     return flow->state->element != TR_ELEMENT_NONE;
+}
+
+/* Whether it records itself: an element's history is its array's, a decided graph's its task's. */
+static inline bool tri_has_history(const struct tri_flow *flow)
+{
+    return !tri_is_element(flow) && !flow->state->is_dynamic;
 }
 
 /* Whether a node waits as a row of the table, for an answer or for time (gate.c). */
@@ -343,6 +349,12 @@ TR_MUST_USE int tri_tell_at_work(struct tri_flow *flow);
 /* The failure that is kept; false if there is none. */
 TR_MUST_USE int tri_failure_get(struct tri_flow *flow, struct tr_buffer *buffer,
                                 struct tr_node_ended *failure, bool *is_there);
+
+/* Tells the launch node that has launched this execution, if one has, that it has begun. */
+TR_MUST_USE int tri_tell_launched(struct tri_flow *flow, const struct tr_node_start *start);
+
+/* Hands what a launch node below wants to the launcher: of the root. */
+TR_MUST_USE int tri_pass_launch(struct tri_flow *flow, const struct tr_message *message);
 
 /* Says the last word and stops. */
 TR_MUST_USE int tri_workflow_say_end(struct tri_flow *flow);

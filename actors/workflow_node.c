@@ -339,28 +339,24 @@ static int begin_workflow(struct tri_flow *flow, uint32_t node)
     return begin_child(flow, node, &tr_workflow_behaviour);
 }
 
-/* Kinds that this version of the engine cannot run yet; whoever launches refuses them before. */
-static int begin_later(struct tri_flow *flow, uint32_t node)
+static int begin_launch(struct tri_flow *flow, uint32_t node)
 {
-    struct tri_failure failure = failure_of(
-        "NotImplementedYet", tr_text_of("this version cannot run nodes of this kind yet"));
-    return tri_node_failed(flow, node, &failure);
+    return begin_child(flow, node, &tr_launch_behaviour);
 }
 
-/* Each kind's beginning. A new kind is a function and its row here. */
+/* Each kind's beginning; the start has ended from the first. A new kind is a function and its row. */
 static int (*const beginnings[])(struct tri_flow *flow, uint32_t node) = {
-    [TR_NODE_START] = begin_later,      [TR_NODE_END] = begin_end,
-    [TR_NODE_TASK] = begin_task,        [TR_NODE_WORKFLOW] = begin_workflow,
-    [TR_NODE_LAUNCH] = begin_later,     [TR_NODE_DYNAMIC] = begin_later,
-    [TR_NODE_MAP] = begin_map,          [TR_NODE_BRANCH] = tri_branch_begin,
-    [TR_NODE_APPROVE] = tri_gate_begin, [TR_NODE_SIGNAL] = tri_gate_begin,
-    [TR_NODE_SLEEP] = tri_sleep_begin,
+    [TR_NODE_END] = begin_end,           [TR_NODE_TASK] = begin_task,
+    [TR_NODE_WORKFLOW] = begin_workflow, [TR_NODE_LAUNCH] = begin_launch,
+    [TR_NODE_DYNAMIC] = begin_task,      [TR_NODE_MAP] = begin_map,
+    [TR_NODE_BRANCH] = tri_branch_begin, [TR_NODE_APPROVE] = tri_gate_begin,
+    [TR_NODE_SIGNAL] = tri_gate_begin,   [TR_NODE_SLEEP] = tri_sleep_begin,
 };
 
 int tri_node_begin(struct tri_flow *flow, uint32_t node)
 {
     uint8_t kind = flow->workflow->nodes[node].kind;
-    TR_ASSERT(kind < TR_COUNT_OF(beginnings));
+    TR_ASSERT(kind < TR_COUNT_OF(beginnings) && beginnings[kind] != NULL);
     return beginnings[kind](flow, node);
 }
 
@@ -383,10 +379,7 @@ int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips, bool is_anew
 
 /* ---------------------------------------------------------- ends of children */
 
-/*
- * The type in which a node's target gives an output; a node that is optional adds none to it. An
- * optional signal may be answered with none.
- */
+/* The type in which a node's target gives an output; a node that is optional adds none to it. */
 static const struct tr_type *given_type(const struct tri_flow *flow, const struct tr_node *node,
                                         uint32_t output)
 {
@@ -394,14 +387,16 @@ static const struct tr_type *given_type(const struct tri_flow *flow, const struc
     if (node->kind == TR_NODE_TASK) {
         return flow->graph->tasks[node->target].interface.outputs.items[output].type;
     }
-    if (node->kind == TR_NODE_WORKFLOW) {
-        return flow->graph->workflows[node->target].interface.outputs.items[output].type;
+    if (node->kind == TR_NODE_WORKFLOW || node->kind == TR_NODE_LAUNCH) {
+        bool is_plan = node->target_kind == TR_TARGET_PLAN;
+        uint32_t workflow = is_plan ? flow->graph->plans[node->target].workflow : node->target;
+        return flow->graph->workflows[workflow].interface.outputs.items[output].type;
     }
     if (node->kind == TR_NODE_APPROVE) {
         return flow->workflow->bindings[node->input_first + output].type;
     }
-    if (node->kind != TR_NODE_MAP) {
-        return type;
+    if (node->kind == TR_NODE_SIGNAL) {
+        return node->signal_type;
     }
     for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
         if (type->parts[i]->kind == TR_TYPE_LIST) {

@@ -42,15 +42,15 @@ static enum tr_exit_status tell_missing(const struct answering *answering,
     if (error != 0) {
         status = tr_command_failed(command, "%s", tr_error_text(error));
     } else if (gates.size == 0) {
-        status = tr_command_mistake(command, "no node of %.*s waits for people",
+        status = tr_command_refused(command, "no node of %.*s waits for people",
                                     TRI_TEXT(answering->execution->name));
     } else if (answering->path[0] != '\0') {
-        status = tr_command_mistake(command,
+        status = tr_command_refused(command,
                                     "%.*s has no gate '%.60s' that waits for '%.60s'; it has %.*s",
                                     TRI_TEXT(answering->execution->name), answering->path,
                                     answering->id, (int)gates.size, (const char *)gates.data);
     } else {
-        status = tr_command_mistake(command, "%.*s has no gate for '%.60s'; it has %.*s",
+        status = tr_command_refused(command, "%.*s has no gate for '%.60s'; it has %.*s",
                                     TRI_TEXT(answering->execution->name), answering->id,
                                     (int)gates.size, (const char *)gates.data);
     }
@@ -94,7 +94,7 @@ static enum tr_exit_status read_by_graph(struct answering *answering, const stru
         return tell_missing(answering, graph);
     }
     if (error == TR_INVALID) {
-        return tr_command_mistake(command,
+        return tr_command_refused(command,
                                   "the gates for '%.60s' take values of different types; name one "
                                   "of them with --node",
                                   answering->id);
@@ -105,7 +105,7 @@ static enum tr_exit_status read_by_graph(struct answering *answering, const stru
     static const struct tr_type verdict_type = {.kind = TR_TYPE_BOOL};
     const struct tr_type *type = gate == NULL ? &verdict_type : tr_gate_type(gate);
     if (answering->verdict != NULL && type->kind != TR_TYPE_BOOL) {
-        return tr_command_mistake(command,
+        return tr_command_refused(command,
                                   "'%.60s' is a signal and takes a value; send it with `troupe "
                                   "signal`",
                                   answering->id);
@@ -162,7 +162,7 @@ static enum tr_exit_status take_sent(const struct answering *answering,
         return tr_command_failed(command, "the engine did not answer: %s", tr_error_text(error));
     }
     if (sent.error == TR_NO_ACTOR) {
-        return tr_command_mistake(command, "%.*s has ended meanwhile",
+        return tr_command_refused(command, "%.*s has ended meanwhile",
                                   TRI_TEXT(answering->execution->name));
     }
     if (sent.error != 0) {
@@ -204,16 +204,16 @@ static enum tr_exit_status send(const struct answering *answering, const char *f
 /* ------------------------------------------------------------------- the commands */
 
 /* Reads and sends an answer to an execution that was found. */
-static enum tr_exit_status answer_found(struct answering *answering, const char *folder)
+static enum tr_exit_status answer_found(struct answering *answering, const struct tr_browse *browse)
 {
     const struct tr_command *command = answering->invocation->command;
     const struct tr_execution *row = answering->execution;
     struct tr_account account;
     if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
-        return tr_command_mistake(command, "%.*s has ended already: %s", TRI_TEXT(row->name),
+        return tr_command_refused(command, "%.*s has ended already: %s", TRI_TEXT(row->name),
                                   tr_execution_phase_word(row->phase));
     }
-    int error = tr_account_open(folder, row, &account);
+    int error = tr_account_open(browse->reader, browse->place.folder, row, &account);
     if (error == 0 && account.graph == NULL) {
         error = account.graph_error;
     }
@@ -222,7 +222,7 @@ static enum tr_exit_status answer_found(struct answering *answering, const char 
                    : tr_command_failed(command, "the definition of %.*s cannot be read: %s",
                                        TRI_TEXT(row->name), tr_error_text(error));
     tr_account_fini(&account);
-    return status == TR_EXIT_DONE ? send(answering, folder) : status;
+    return status == TR_EXIT_DONE ? send(answering, browse->place.folder) : status;
 }
 
 static enum tr_exit_status answer(const struct tr_invocation *invocation, const char *verdict)
@@ -243,7 +243,7 @@ static enum tr_exit_status answer(const struct tr_invocation *invocation, const 
                                       .path = node == NULL ? "" : node,
                                       .verdict = verdict};
         tr_buffer_init(&answering.value, 0);
-        status = answer_found(&answering, browse.place.folder);
+        status = answer_found(&answering, &browse);
         tr_buffer_fini(&answering.value);
         tr_found_fini(&found);
     }

@@ -23,7 +23,7 @@
 
 const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
     &tr_launcher_behaviour,  &tr_workflow_behaviour, &tr_task_behaviour,    &tr_array_behaviour,
-    &tr_resources_behaviour, &tr_catalog_behaviour,  &tr_signals_behaviour,
+    &tr_resources_behaviour, &tr_catalog_behaviour,  &tr_signals_behaviour, &tr_launch_behaviour,
 };
 
 static const char *const keeper_command[] = {"troupe", "keeper", NULL};
@@ -41,6 +41,7 @@ struct needs {
     struct needed *needed;
     size_t count;
     size_t capacity;
+    struct tr_reader *reader;
     char *explain;
 };
 
@@ -70,6 +71,67 @@ static int add_need(struct needs *needs, const struct needed *wanted)
     return 0;
 }
 
+/* Holds a graph of the store on the shelf for the program. */
+static int hold_graph(struct needs *needs, struct tr_bytes hash)
+{
+    struct tr_shelf *shelf = &needs->live->engine->shelf;
+    struct tr_graph *graph = NULL;
+    uint64_t number;
+    if (hash.size == TR_GRAPH_HASH_BYTES && tr_shelf_share(shelf, hash.data)) {
+        return 0;
+    }
+    int error = tr_graphs_get(needs->live->folder, hash, &graph);
+    return error != 0 ? error : tr_shelf_put(shelf, graph, &number);
+}
+
+static int lack_graph(struct needs *needs, int error, const char *what, struct tr_text name)
+{
+    snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES,
+             "the definition of the %s %.*s cannot be read from %.200s/graphs: %s", what,
+             (int)name.size, name.data, needs->live->folder, tr_error_text(error));
+    return error;
+}
+
+/* A node that runs the graph it has decided needs it, until it says graph_drop. */
+static int need_decided(void *self, const void *value)
+{
+    struct needs *needs = self;
+    const struct tr_node_status *row = value;
+    if (row->graph.size == 0 || tr_phase_is_end(TR_SUBJECT_NODE, row->phase)) {
+        return 0;
+    }
+    int error = hold_graph(needs, row->graph);
+    return error == 0 ? 0 : lack_graph(needs, error, "dynamic node", row->path);
+}
+
+static bool has_dynamic(const struct tr_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->workflow_count; i++) {
+        const struct tr_workflow *workflow = &graph->workflows[i];
+        for (uint32_t k = 0; k < workflow->node_count; k++) {
+            if (workflow->nodes[k].kind == TR_NODE_DYNAMIC) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The graphs that nodes of an unfinished execution run; most executions have no such node. */
+static int need_inner_graphs(struct needs *needs, const struct tr_execution *execution)
+{
+    struct tr_shelf *shelf = &needs->live->engine->shelf;
+    uint64_t number = tr_graph_number(execution->graph.data);
+    if (!has_dynamic(tr_shelf_find(shelf, number))) {
+        return 0;
+    }
+    const struct tr_reader_filter filters[] = {
+        tr_filter_number("execution", TR_FILTER_EQUAL, execution->execution)};
+    const struct tr_reader_query query = {
+        .record = &tr_node_status_schema, .filters = filters, .filter_count = 1};
+    return tr_reader_rows(needs->reader, &query, need_decided, needs);
+}
+
 /* Puts the graph of an unfinished execution on the shelf, once for each launcher. */
 static int need_graph(void *self, const void *value)
 {
@@ -85,29 +147,23 @@ static int need_graph(void *self, const void *value)
     }
     snprintf(wanted.launcher, sizeof wanted.launcher, "%.*s/%.*s", (int)row->project.size,
              row->project.data, (int)row->domain.size, row->domain.data);
-    if (is_known(needs, &wanted)) {
-        return 0;
+    if (!is_known(needs, &wanted)) {
+        error = hold_graph(needs, row->graph);
+        if (error != 0) {
+            return lack_graph(needs, error, "execution", row->name);
+        }
+        error = add_need(needs, &wanted);
+        if (error != 0) {
+            return error;
+        }
     }
-    struct tr_graph *graph = NULL;
-    uint64_t number;
-    error = tr_graphs_get(needs->live->folder, row->graph, &graph);
-    if (error == 0) {
-        error = tr_shelf_put(&needs->live->engine->shelf, graph, &number);
-    }
-    if (error != 0) {
-        snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES,
-                 "the definition of the execution %.*s cannot be read from %.200s/graphs: %s",
-                 (int)row->name.size, row->name.data, needs->live->folder, tr_error_text(error));
-        return error;
-    }
-    return add_need(needs, &wanted);
+    return need_inner_graphs(needs, row);
 }
 
 /* Reads which graphs live executions need; a store that is new has none. */
 static int read_needs(struct needs *needs)
 {
-    struct tr_reader *reader;
-    int error = tr_live_read(needs->live, needs->explain, &reader);
+    int error = tr_live_read(needs->live, needs->explain, &needs->reader);
     if (error != 0) {
         return error;
     }
@@ -120,9 +176,9 @@ static int read_needs(struct needs *needs)
     }
     struct tr_reader_query query = {
         .record = &tr_execution_schema, .filters = filters, .filter_count = count};
-    error = tr_reader_rows(reader, &query, need_graph, needs);
+    error = tr_reader_rows(needs->reader, &query, need_graph, needs);
     if (error != 0 && needs->explain[0] == '\0') {
-        snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
+        snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(needs->reader));
     }
     tr_live_read_end(needs->live);
     return error;
@@ -225,6 +281,47 @@ static int tell_machine(struct tr_live *live)
     return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
 }
 
+/* How many slots each namespace has by the settings; one that they do not name has no bound. */
+static int tell_quotas(struct tr_live *live)
+{
+    int error = 0;
+    const struct tr_settings_file *settings = live->settings;
+    for (uint32_t i = 0; settings != NULL && error == 0 && i < settings->quotas.count; i++) {
+        const struct tr_settings_quota *quotas = settings->quotas.items;
+        struct tr_resource_quota quota = {.name = quotas[i].name, .slots = quotas[i].slots};
+        error =
+            tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &quota);
+    }
+    return error;
+}
+
+/* Executions that one message names. */
+#define ASLEEP_AT_ONCE 512
+
+/* Who sleeps must not keep others from what it has booked. Without unfinished ones nobody has. */
+static int tell_sleepers(struct tr_live *live)
+{
+    const struct tr_sleepers *sleepers = &live->sleepers;
+    uint64_t numbers[ASLEEP_AT_ONCE];
+    struct tr_resource_asleep list = {.executions = {.data = (const uint8_t *)numbers},
+                                      .is_first = true};
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < sleepers->count; i++) {
+        if (sleepers->items[i].is_asleep) {
+            numbers[list.executions.size / sizeof *numbers] = sleepers->items[i].execution;
+            list.executions.size += sizeof *numbers;
+        }
+        list.is_last = i + 1 == sleepers->count;
+        if (list.is_last || list.executions.size == sizeof numbers) {
+            error = tr_host_tell(live->host, live->engine->resources, &tr_resource_asleep_schema,
+                                 &list);
+            list.executions.size = 0;
+            list.is_first = false;
+        }
+    }
+    return error;
+}
+
 /*
  * One that the store had is left alone: its workers run by now, and read who it is. A store without
  * has no execution either, since what bore the first one had borne the services before.
@@ -242,7 +339,9 @@ static int bear_services(struct tr_live *live)
     if (error == 0) {
         error = bear_missing(live, CATALOG_NAME, &tr_catalog_behaviour, &engine->catalog);
     }
-    return error != 0 ? error : tell_machine(live);
+    error = error != 0 ? error : tell_machine(live);
+    error = error != 0 ? error : tell_quotas(live);
+    return error != 0 ? error : tell_sleepers(live);
 }
 
 /* Loads, takes over what is unfinished, and lets it run. */
@@ -305,6 +404,10 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     }
     live->engine->plugins = tr_plugins;
     live->engine->plugin_count = tr_plugin_count;
+    if (live->settings != NULL) {
+        live->engine->task_types = live->settings->task_types.items;
+        live->engine->task_type_count = live->settings->task_types.count;
+    }
     live->engine->store_folder = live->folder;
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     error = run_host(live, options, explain);
@@ -323,6 +426,7 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     live->durability = options->durability;
     live->command = options->command;
     live->lets_sleep = options->lets_sleep;
+    live->settings = options->settings;
     tr_sleepers_init(&live->sleepers);
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
     int error = open_all(live, options, explain);
@@ -391,7 +495,11 @@ struct waking {
 static void wake_one(void *self, uint64_t execution)
 {
     struct waking *waking = self;
-    int error = tr_host_wake(waking->live->host, execution);
+    struct tr_live *live = waking->live;
+    struct tr_resource_awake awake = {.execution = execution};
+    int error =
+        tr_host_tell(live->host, live->engine->resources, &tr_resource_awake_schema, &awake);
+    error = error != 0 ? error : tr_host_wake(live->host, execution);
     waking->error = waking->error != 0 ? waking->error : error;
 }
 

@@ -14,12 +14,13 @@
 #include "actors/engine.h"
 #include "deploy/command.h"
 #include "deploy/detached.h"
+#include "deploy/settings.h"
 #include "deploy/sleepers.h"
 #include "runtime/journal/reader.h"
 #include "runtime/link/endpoint.h"
 
 /* The behaviours of all actors of the engine. */
-#define TR_LIVE_BEHAVIOURS 7
+#define TR_LIVE_BEHAVIOURS 8
 extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
 
 /* Retries of failures that are not the task's fault (Flyte's default). */
@@ -31,6 +32,7 @@ struct tr_live_options {
     uint32_t jobs;       /* processes at once; 0: one per core */
     const char *command; /* what others are told this engine came with */
     bool lets_sleep;     /* what is unfinished sleeps, but for executions that are being aborted */
+    const struct tr_settings_file *settings; /* NULL: none; they outlive the engine */
 };
 
 /* A launcher that is known. */
@@ -45,6 +47,7 @@ struct tr_live {
     struct tri_endpoint *door;
     enum tr_durability durability;
     const char *command;
+    const struct tr_settings_file *settings; /* NULL: none */
     char folder[PATH_MAX];
     struct tr_reader *reader;    /* tr_live_read; NULL: none yet */
     int signals;                 /* deploy/signals.h */

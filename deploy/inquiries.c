@@ -5,6 +5,7 @@
 #include "deploy/inquiries.h"
 
 #include "actors/engine.h"
+#include "deploy/decide.h"
 #include "deploy/recall.h"
 #include "schemas/inquiry.h"
 #include "schemas/recovery.h"
@@ -28,6 +29,7 @@ static const struct {
     const struct tr_schema *schema;
     int (*answer)(const struct tr_inquiry *inquiry, char *explain);
 } rows[] = {
+    {&tr_graph_make_schema, tr_decide_graph},
     {&tr_graph_drop_schema, drop_graph},
     {&tr_recover_nodes_schema, tr_recall_nodes},
     {&tr_recover_elements_schema, tr_recall_elements},

@@ -7,10 +7,13 @@
 #include <unistd.h>
 
 #include "actors/graph/pack.h"
+#include "actors/graph/report.h"
 #include "deploy/launch.h"
+#include "deploy/runnable.h"
 #include "deploy/serve_gates.h"
 #include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
+#include "plugins/registry.h"
 #include "runtime/memory.h"
 #include "schemas/request.h"
 
@@ -19,6 +22,9 @@
 
 /* Numbers of executions in one row of an answer. */
 #define ASLEEP_IN_A_ROW 4096
+
+/* What is said of a definition that cannot be run; a launch's message is not longer. */
+#define PROBLEMS_BYTES_MAX 400
 
 /* Somebody who waits for an end. */
 struct follower {
@@ -79,6 +85,32 @@ static int on_hello(struct tr_serve *serve, const struct tri_peer *peer,
     return 0;
 }
 
+/* Whoever handed it over may know kinds of tasks that this engine does not; says which. */
+static bool is_runnable(struct tr_serve *serve, const struct tri_peer *peer,
+                        const struct tr_order *order)
+{
+    struct tr_report report;
+    struct tr_buffer words;
+    tr_report_init(&report);
+    tr_buffer_init(&words, 0);
+    int error = tr_graph_check_runnable(order->graph, order->workflow, tr_plugins, tr_plugin_count,
+                                        "the definition", &report);
+    for (uint32_t i = 0; i < report.count && words.size < PROBLEMS_BYTES_MAX; i++) {
+        tr_buffer_add_string(&words, i == 0 ? "this engine cannot run it: " : "; ");
+        tr_problem_print(&report.problems[i], &words);
+    }
+    if (error != 0) {
+        struct tr_submitted submitted = {
+            .error = error,
+            .message = words.size > 0 ? tr_buffer_text(&words) : tr_text_of(tr_error_text(error)),
+        };
+        answer(serve, peer, &tr_submitted_schema, &submitted);
+    }
+    tr_buffer_fini(&words);
+    tr_report_fini(&report);
+    return error == 0;
+}
+
 static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
                      const struct tri_request *request)
 {
@@ -99,6 +131,10 @@ static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
     order.cache_mode = submit.cache_mode;
     order.cause = submit.cause;
     error = tr_order_check(&order);
+    if (error == 0 && !is_runnable(serve, peer, &order)) {
+        tr_graph_free(order.graph);
+        return 0; /* it was told why */
+    }
     if (error != 0) {
         tr_graph_free(order.graph);
         return error;
@@ -170,9 +206,13 @@ static int on_list_asleep(struct tr_serve *serve, const struct tri_peer *peer,
                           const struct tri_request *request)
 {
     const struct tr_sleepers *sleepers = &serve->live->sleepers;
+    struct tr_list_asleep list;
     uint64_t numbers[ASLEEP_IN_A_ROW];
     size_t count = 0;
-    (void)request;
+    int error = tr_list_asleep_unpack(request->body, request->version, &list);
+    if (error != 0) {
+        return error;
+    }
     for (uint32_t i = 0; i < sleepers->count; i++) {
         if (sleepers->items[i].is_asleep) {
             numbers[count++] = sleepers->items[i].execution;

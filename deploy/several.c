@@ -138,7 +138,7 @@ static enum tr_exit_status find_all(const struct tr_invocation *invocation, cons
     tr_reader_close(search.reader);
     tr_free(search.numbers);
     if (error == TR_NOT_FOUND || error == TR_INVALID) {
-        return tr_command_mistake(invocation->command, "%s", problem);
+        return tr_command_refused(invocation->command, "%s", problem);
     }
     return error == 0 ? TR_EXIT_DONE
                       : tr_command_failed(invocation->command, "the history cannot be read: %s",
@@ -163,7 +163,7 @@ static enum tr_exit_status ask(const struct tr_invocation *invocation, const cha
 {
     char line[16] = "";
     if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
-        return tr_command_mistake(invocation->command,
+        return tr_command_refused(invocation->command,
                                   "these are %zu executions; --yes says that all are meant",
                                   several->count);
     }
@@ -171,7 +171,7 @@ static enum tr_exit_status ask(const struct tr_invocation *invocation, const cha
     print_names(several, stderr);
     fprintf(stderr, "? [y/N] ");
     if (fgets(line, sizeof line, stdin) == NULL || (line[0] != 'y' && line[0] != 'Y')) {
-        return tr_command_mistake(invocation->command, "nothing was changed");
+        return tr_command_refused(invocation->command, "nothing was changed");
     }
     return TR_EXIT_DONE;
 }

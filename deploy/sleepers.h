@@ -38,7 +38,10 @@ void tr_sleepers_fini(struct tr_sleepers *sleepers);
 TR_MUST_USE int tr_sleepers_add(struct tr_sleepers *sleepers, const struct tr_execution *row,
                                 bool sleeps);
 
-/* Puts them in order and finds who launched whom; after the last one was added. */
+/*
+ * Puts them in order and finds who launched whom; after the last one was added. Who was launched by
+ * one that does not sleep does not sleep either.
+ */
 void tr_sleepers_order(struct tr_sleepers *sleepers);
 
 /* Whether an execution sleeps; one that is not here does not. */

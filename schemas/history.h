@@ -90,6 +90,7 @@ enum tr_value_side {
 /*
  * `kind` is the word of the language ("task", "map", "launch"), `target` the name of what it runs,
  * of a launch the address of the execution once there is one. `attempts` counts those begun.
+ * `graph` is the SHA-256 of the graph that a dynamic task has decided, where the nodes below lie.
  */
 #define TR_NODE_STATUS_FIELDS(FIELD, ARRAY) \
     FIELD(u64, execution, 1, TR_ROW_KEY)    \
@@ -105,7 +106,8 @@ enum tr_value_side {
     FIELD(u8, cache_status, 1, 0)           \
     FIELD(u8, failure, 1, 0)                \
     FIELD(text, code, 1, 0)                 \
-    FIELD(text, message, 1, 0)
+    FIELD(text, message, 1, 0)              \
+    FIELD(bytes, graph, 2, 0)
 
 /* `slots` are packed as messages carry them: one for each variable, in the interface's order. */
 #define TR_NODE_VALUE_FIELDS(FIELD, ARRAY) \
@@ -180,7 +182,7 @@ enum tr_value_side {
 #define TR_HISTORY_SCHEMAS(S)                                     \
     S(execution, 1, TR_RECORD, 3, 0, TR_EXECUTION_FIELDS)         \
     S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                 \
-    S(node_status, 3, TR_RECORD, 1, 0, TR_NODE_STATUS_FIELDS)     \
+    S(node_status, 3, TR_RECORD, 2, 0, TR_NODE_STATUS_FIELDS)     \
     S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)       \
     S(attempt, 5, TR_RECORD, 1, 0, TR_ATTEMPT_FIELDS)             \
     S(element_block, 6, TR_RECORD, 1, 0, TR_ELEMENT_BLOCK_FIELDS) \

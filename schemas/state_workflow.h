@@ -60,11 +60,12 @@
     FIELD(u64, signals, 2, 0)        /* the root's: serial of the signals */       \
     FIELD(bool, is_recovering, 3, 0) /* nodes are asked about before they begin */ \
     FIELD(u64, recovery_call, 3, 0)  /* the question under way, 0: none */         \
-    FIELD(u32, recovery_tries, 3, 0) /* that failed in a row */
+    FIELD(u32, recovery_tries, 3, 0) /* that failed in a row */                    \
+    FIELD(bool, is_dynamic, 4, 0)    /* a task has decided it: that is the node */
 
 #define TR_STATE_WORKFLOW_SCHEMAS(S)                                 \
     S(launcher_state, 100, TR_STATE, 1, 0, TR_LAUNCHER_STATE_FIELDS) \
-    S(workflow_state, 101, TR_STATE, 3, 0, TR_WORKFLOW_STATE_FIELDS)
+    S(workflow_state, 101, TR_STATE, 4, 0, TR_WORKFLOW_STATE_FIELDS)
 
 TR_STATE_WORKFLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

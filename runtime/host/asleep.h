@@ -1,6 +1,6 @@
 /*
- * Groups that sleep: loaded and whole, with mailboxes that fill and timers that fire into them, but
- * not run. tr_host_sleep marks their actors before the start; from then on the mark is the
+ * Groups that sleep: loaded and whole, with mailboxes that fill and timers that fire into them,
+ * but not run. tr_host_sleep marks their actors before the start; from then on the mark is the
  * worker's.
  */
 #ifndef TR_RUNTIME_HOST_ASLEEP_H

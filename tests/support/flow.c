@@ -93,13 +93,13 @@ static const struct tr_behaviour client_behaviour = {
 
 /* ------------------------------------------------------------------ the stage */
 
-static const struct tr_behaviour *const behaviours[] = {&tr_launcher_behaviour, &watched_workflow,
-                                                        &flow_task_puppet,      &flow_array_puppet,
-                                                        &tr_signals_behaviour,  &client_behaviour};
+static const struct tr_behaviour *const behaviours[] = {
+    &tr_launcher_behaviour, &watched_workflow,    &flow_task_puppet, &flow_array_puppet,
+    &tr_signals_behaviour,  &tr_launch_behaviour, &client_behaviour};
 
 static const struct tr_behaviour *const behaviours_with_arrays[] = {
-    &tr_launcher_behaviour, &watched_workflow,     &flow_task_puppet,
-    &tr_array_behaviour,    &tr_signals_behaviour, &client_behaviour};
+    &tr_launcher_behaviour, &watched_workflow,    &flow_task_puppet, &tr_array_behaviour,
+    &tr_signals_behaviour,  &tr_launch_behaviour, &client_behaviour};
 
 static void open_stage(struct flow *flow)
 {

@@ -18,6 +18,7 @@
 #include "schemas/recovery.h"
 #include "schemas/request.h"
 #include "schemas/state_array.h"
+#include "schemas/state_launch.h"
 #include "schemas/state_plugin.h"
 #include "schemas/state_service.h"
 #include "schemas/state_signals.h"
@@ -43,6 +44,7 @@
     L(state_plugin, TR_STATE_PLUGIN_SCHEMAS)     \
     L(sample, TR_SAMPLE_SCHEMAS)                 \
     L(array, TR_STATE_ARRAY_SCHEMAS)             \
+    L(state_launch, TR_STATE_LAUNCH_SCHEMAS)     \
     L(state_workflow, TR_STATE_WORKFLOW_SCHEMAS) \
     L(state_service, TR_STATE_SERVICE_SCHEMAS)   \
     L(state_signals, TR_STATE_SIGNALS_SCHEMAS)

@@ -79,7 +79,7 @@ static int hub_handle(struct tr_context *context, void *state, const struct tr_m
     stand->ends = ++hub->ends;
     memcpy(stand->end_bytes, message->body.data, message->body.size);
     struct tr_bytes body = {.data = stand->end_bytes, .size = message->body.size};
-    return tr_node_ended_unpack(body, 1, &stand->end);
+    return tr_node_ended_unpack(body, tr_node_ended_schema.version, &stand->end);
 }
 
 static const struct tr_behaviour hub_behaviour = {
