@@ -25,6 +25,7 @@ struct tr_engine {
     struct tr_ref catalog;    /* the catalog; serial 0: no work is serialized */
     const char *store_folder; /* absolute; NULL: no store, no files */
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
+    bool fires_schedules;     /* else they rest */
 };
 
 /* The engine that a handler runs in. */
@@ -49,5 +50,7 @@ extern const struct tr_behaviour tr_resources_behaviour; /* 104: resources.c */
 extern const struct tr_behaviour tr_catalog_behaviour;   /* 105: catalog.c */
 extern const struct tr_behaviour tr_signals_behaviour;   /* 106: signals.c */
 extern const struct tr_behaviour tr_launch_behaviour;    /* 107: launch.c */
+extern const struct tr_behaviour tr_schedules_behaviour; /* 108: schedules.c */
+extern const struct tr_behaviour tr_schedule_behaviour;  /* 109: schedule.c */
 
 #endif

@@ -280,8 +280,7 @@ const struct tr_command tr_command_signal = {
     .name = "signal",
     .summary = "give the gates of an execution a value",
     .words = "EXEC ID VALUE",
-    .text =
-        "VALUE is read by the signal's type, as `run -i` reads one; @FILE reads a file.\n" HELP,
+    .text = "VALUE is read by the signal's type, as `run -i` reads one; @FILE reads a file.\n" HELP,
     .examples = "  troupe signal @last limit 100\n"
                 "  troupe signal fan-out-x7k2p limit 5 --node 'sq[3]/limit'",
     .options = options,

@@ -20,7 +20,7 @@
 #include "runtime/link/endpoint.h"
 
 /* The behaviours of all actors of the engine. */
-#define TR_LIVE_BEHAVIOURS 8
+#define TR_LIVE_BEHAVIOURS 10
 extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
 
 /* Retries of failures that are not the task's fault (Flyte's default). */
@@ -29,9 +29,10 @@ extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
 struct tr_live_options {
     const char *folder; /* of the store, absolute */
     enum tr_durability durability;
-    uint32_t jobs;       /* processes at once; 0: one per core */
-    const char *command; /* what others are told this engine came with */
-    bool lets_sleep;     /* what is unfinished sleeps, but for executions that are being aborted */
+    uint32_t jobs;        /* processes at once; 0: one per core */
+    const char *command;  /* what others are told this engine came with */
+    bool lets_sleep;      /* what is unfinished sleeps, but for executions that are being aborted */
+    bool fires_schedules; /* else they rest */
     const struct tr_settings_file *settings; /* NULL: none; they outlive the engine */
 };
 
@@ -58,6 +59,8 @@ struct tr_live {
     bool hands_over; /* at its end, what is detached */
     struct tr_live_launcher *launchers;
     size_t launcher_count;
+    struct tr_ref schedules;
+    int clock; /* readable when the clock was set, or stood still in a suspended machine; -1 */
 };
 
 /*
@@ -80,6 +83,13 @@ TR_MUST_USE int tr_live_wake(struct tr_live *live, uint64_t execution);
 /* The launcher of a project and a domain, which is born when there is none. */
 TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
                                  struct tr_text domain, struct tr_ref *launcher);
+
+/* The actor that knows all schedules, which is born when there is none. */
+#define TR_SCHEDULES_NAME "sys/schedules"
+TR_MUST_USE int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules);
+
+/* Lets schedules look at the clock: when an engine that fires them begins, and when it was set. */
+TR_MUST_USE int tr_live_wake_schedules(struct tr_live *live);
 
 /* Waits for a signal, a request, an end or the time; why the host cannot go on. */
 TR_MUST_USE int tr_live_rest(struct tr_live *live, uint32_t timeout_ms);

@@ -3,9 +3,11 @@
  */
 #include "deploy/commands.h"
 
+/* clang-format off */
 const struct tr_command *const tr_commands[] = {
     &tr_command_run,
     &tr_command_check,
+    &tr_command_apply,
     &tr_command_list,
     &tr_command_get,
     &tr_command_watch,
@@ -28,3 +30,4 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_keeper,
     NULL,
 };
+/* clang-format on */

@@ -9,6 +9,7 @@
 extern const struct tr_command tr_command_abort;
 extern const struct tr_command tr_command_actors;
 extern const struct tr_command tr_command_approve;
+extern const struct tr_command tr_command_apply;
 extern const struct tr_command tr_command_check;
 extern const struct tr_command tr_command_completion;
 extern const struct tr_command tr_command_explain;

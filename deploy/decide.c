@@ -78,8 +78,7 @@ static int compile(const struct tr_engine *engine, const struct tr_graph_make *m
     if (error != 0) {
         return error;
     }
-    error = tr_graph_check_runnable(made, made->main_workflow, engine->plugins,
-                                    engine->plugin_count, DOCUMENT_NAME, report);
+    error = tr_graph_check_runnable(made, made->main_workflow, engine, DOCUMENT_NAME, report);
     if (error != 0) {
         tr_graph_free(made);
         return error;

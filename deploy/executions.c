@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/schemas.h"
 #include "runtime/memory.h"
 
 /* How many of those that might be meant a message names. */
@@ -14,7 +15,7 @@
 int tr_history_open(const char *folder, char *explain, struct tr_reader **reader)
 {
     struct tr_reader_options options = {
-        .folder = folder, .records = tr_history_schemas, .record_count = tr_history_schema_count};
+        .folder = folder, .records = tr_program_records, .record_count = tr_program_record_count};
     return tr_reader_open(&options, explain, reader);
 }
 

@@ -8,12 +8,12 @@
 
 #include "actors/graph/pack.h"
 #include "actors/graph/report.h"
+#include "deploy/apply_plans.h"
 #include "deploy/launch.h"
 #include "deploy/runnable.h"
 #include "deploy/serve_gates.h"
 #include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
-#include "plugins/registry.h"
 #include "runtime/memory.h"
 #include "schemas/request.h"
 
@@ -93,7 +93,7 @@ static bool is_runnable(struct tr_serve *serve, const struct tri_peer *peer,
     struct tr_buffer words;
     tr_report_init(&report);
     tr_buffer_init(&words, 0);
-    int error = tr_graph_check_runnable(order->graph, order->workflow, tr_plugins, tr_plugin_count,
+    int error = tr_graph_check_runnable(order->graph, order->workflow, serve->live->engine,
                                         "the definition", &report);
     for (uint32_t i = 0; i < report.count && words.size < PROBLEMS_BYTES_MAX; i++) {
         tr_buffer_add_string(&words, i == 0 ? "this engine cannot run it: " : "; ");
@@ -272,11 +272,37 @@ static int on_pause(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
-/* To whom actors are shown. */
+/* To whom rows are shown. */
 struct showing {
     struct tr_serve *serve;
     const struct tri_peer *peer;
 };
+
+static void show_plan(void *self, struct tr_text plan, uint8_t change)
+{
+    const struct showing *showing = self;
+    struct tr_plan_applied row = {.plan = plan, .change = change};
+    answer(showing->serve, showing->peer, &tr_plan_applied_schema, &row);
+}
+
+static int on_apply_plans(struct tr_serve *serve, const struct tri_peer *peer,
+                          const struct tri_request *request)
+{
+    struct tr_apply_plans apply;
+    struct showing showing = {serve, peer};
+    struct tr_graph *graph = NULL;
+    char explain[TR_APPLY_EXPLAIN_BYTES];
+    int error = tr_apply_plans_unpack(request->body, request->version, &apply);
+    if (error == 0) {
+        error = tr_graph_unpack(apply.graph, &graph);
+    }
+    if (error == 0) {
+        error = tr_live_apply(serve->live, graph, apply.deletes, show_plan, &showing, explain);
+        finish(serve, peer, error, explain);
+        error = 0;
+    }
+    return error;
+}
 
 static void show_actor(void *self, const struct tr_actor_seen *actor)
 {
@@ -389,6 +415,7 @@ static const struct {
     {&tr_stop_execution_schema, on_stop},
     {&tr_send_answer_schema, on_answer},
     {&tr_pause_execution_schema, on_pause},
+    {&tr_apply_plans_schema, on_apply_plans},
     {&tr_wake_execution_schema, on_wake},
     {&tr_list_asleep_schema, on_list_asleep},
     {&tr_list_actors_schema, on_list_actors},

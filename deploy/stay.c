@@ -60,6 +60,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     if (status == TR_EXIT_DONE) {
         status = tr_engine_options_read(invocation, store.folder, &settings, &options);
     }
+    options.fires_schedules = true;
     if (status == TR_EXIT_DONE) {
         status = tr_become(invocation, &options, &live);
     }

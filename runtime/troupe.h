@@ -330,7 +330,7 @@ struct tr_host_options {
     /* argv of the keeper of processes, ended by NULL; NULL: TR_SERVICE_PROCESSES is not there */
     const char *const *keeper_command;
     uint32_t jobs;             /* processes that run at once; 0: one per core */
-    uint32_t unclaimed_ms;     /* ends of processes nobody asks for are kept so long; 0: a minute */
+    uint32_t unclaimed_ms;     /* keeps ends of processes nobody asks for; 0: ten minutes */
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
     void *program;             /* what tr_program gives to handlers; it outlives the host */

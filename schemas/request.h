@@ -11,6 +11,7 @@
  *     stop_execution   answered
  *     pause_execution  answered
  *     send_answer      answer_sent
+ *     apply_plans      [plan_applied] answered
  *     list_actors      [actor_row] answered
  *     list_metrics     [metric_row] answered
  *     open_tap         [tap_row] answered
@@ -95,6 +96,16 @@
     FIELD(i64, error, 1, 0)                 \
     FIELD(text, message, 1, 0)              \
     FIELD(u64, gates, 1, 0)
+/*
+ * Registers the launch plans of a packed graph that have a schedule; with `deletes` those of its
+ * project and domain that are not in it are forgotten. `change` is an enum tr_schedule_change.
+ */
+#define TR_APPLY_PLANS_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, graph, 1, 0)               \
+    FIELD(bool, deletes, 1, 0)
+#define TR_PLAN_APPLIED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, plan, 1, 0)                  \
+    FIELD(u8, change, 1, 0)
 
 /* Lets an execution go on that is asleep, with all that it has launched; 0: all there are. */
 #define TR_WAKE_EXECUTION_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
@@ -163,6 +174,8 @@
     S(send_answer, 518, TR_MESSAGE, 1, TR_HINT, TR_SEND_ANSWER_FIELDS)         \
     S(answer_sent, 519, TR_MESSAGE, 1, TR_HINT, TR_ANSWER_SENT_FIELDS)         \
     S(pause_execution, 520, TR_MESSAGE, 1, TR_HINT, TR_PAUSE_EXECUTION_FIELDS) \
+    S(apply_plans, 525, TR_MESSAGE, 1, TR_HINT, TR_APPLY_PLANS_FIELDS)         \
+    S(plan_applied, 526, TR_MESSAGE, 1, TR_HINT, TR_PLAN_APPLIED_FIELDS)       \
     S(wake_execution, 538, TR_MESSAGE, 1, TR_HINT, TR_WAKE_EXECUTION_FIELDS)   \
     S(list_asleep, 539, TR_MESSAGE, 1, TR_HINT, TR_LIST_ASLEEP_FIELDS)         \
     S(asleep_row, 540, TR_MESSAGE, 1, TR_HINT, TR_ASLEEP_ROW_FIELDS)
