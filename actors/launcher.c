@@ -5,9 +5,13 @@
  * Its pages are two indexes: from names to executions, and from graphs to how many run them.
  */
 #include "actors/engine.h"
+#include "actors/forget.h"
 #include "actors/graph/literal.h"
+#include "actors/history.h"
 #include "actors/index.h"
 #include "actors/value.h"
+#include "schemas/parcel.h"
+#include "schemas/retention.h"
 #include "schemas/state_workflow.h"
 
 /* Beside the inputs, what the root is told has to fit into its first message, too. */
@@ -405,6 +409,73 @@ static int handle_hold(struct tr_context *context, const struct tr_launcher_stat
     return tr_reply(context, message, &tr_graph_held_schema, &held);
 }
 
+/* -------------------------------------------- what came from another store */
+
+/* The name may be known, where an execution has come back before its end was heard of. */
+static int adopt(struct launch *launch, const struct tr_execution_adopted *adopted)
+{
+    struct tr_index names = names_of(launch->state);
+    struct tr_bytes value;
+    launch->number = adopted->graph;
+    launch->request.name = adopted->name;
+    launch->answer.execution = adopted->execution;
+    int error = tr_index_find(launch->context, &names, bytes_of(adopted->name), &value);
+    if (error != TR_NOT_FOUND) {
+        return error;
+    }
+    error = keep_name(launch);
+    error = error != 0 ? error : count_one_more(launch);
+    if (error == 0) {
+        tr_shelf_hold(&tr_engine_of(launch->context)->shelf, launch->number);
+    }
+    return error;
+}
+
+static int handle_adopted(struct tr_context *context, struct tr_launcher_state *state,
+                          const struct tr_message *message)
+{
+    struct tr_execution_adopted adopted;
+    struct launch launch = {.context = context, .state = state};
+    int error = tr_message_read(message, execution_adopted, &adopted);
+    return error != 0 ? error : adopt(&launch, &adopted);
+}
+
+/* --------------------------------------------------------------- forgetting */
+
+/* Whether an execution lives: one of its name may be another. */
+static int check_ended(struct tr_context *context, const struct tr_launcher_state *state,
+                       const struct tr_forget_rows *forget)
+{
+    struct tr_index names = names_of(state);
+    struct tr_bytes value;
+    struct known known;
+    int error = tr_index_find(context, &names, bytes_of(forget->name), &value);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
+    }
+    memcpy(&known, value.data, sizeof known);
+    return known.execution.key.group == forget->execution ? TR_BUSY : 0;
+}
+
+static int handle_forget(struct tr_context *context, const struct tr_launcher_state *state,
+                         const struct tr_message *message)
+{
+    struct tr_forget_rows forget;
+    struct tr_rows_forgotten answer = {.error = 0};
+    int error = tr_message_read(message, forget_rows, &forget);
+    if (error != 0) {
+        return error;
+    }
+    answer.error = check_ended(context, state, &forget);
+    if (answer.error == 0) {
+        error = forget.is_last ? tr_history_forget(context, forget.execution)
+                               : tr_forget_rows(context, forget.rows);
+    } else if (answer.error != TR_BUSY) {
+        error = (int)answer.error;
+    }
+    return error != 0 ? error : tr_reply(context, message, &tr_rows_forgotten_schema, &answer);
+}
+
 static int launcher_handle(struct tr_context *context, void *state,
                            const struct tr_message *message)
 {
@@ -416,6 +487,12 @@ static int launcher_handle(struct tr_context *context, void *state,
     }
     if (tr_message_is(message, &tr_graph_hold_schema)) {
         return handle_hold(context, state, message);
+    }
+    if (tr_message_is(message, &tr_execution_adopted_schema)) {
+        return handle_adopted(context, state, message);
+    }
+    if (tr_message_is(message, &tr_forget_rows_schema)) {
+        return handle_forget(context, state, message);
     }
     return tr_unexpected(context, message);
 }

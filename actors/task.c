@@ -8,6 +8,7 @@
  * first message writes no page and starts no timer.
  */
 #include "actors/task.h"
+#include "schemas/parcel.h"
 
 /* --------------------------------------------------------------- the steps */
 
@@ -229,6 +230,13 @@ static int on_other(struct tri_task *task)
     return tri_task_event(task, &event);
 }
 
+/* It came from another store, whose services have let it go: those here are asked again. */
+static int on_services_changed(struct tri_task *task)
+{
+    int error = tri_token_again(task);
+    return error != 0 ? error : tri_reservation_again(task);
+}
+
 struct reaction {
     const struct tr_schema *schema;
     int (*handle)(struct tri_task *task);
@@ -243,6 +251,7 @@ static const struct reaction reactions[] = {
     {&tr_resource_refused_schema, tri_on_refused},
     {&tr_cache_owner_schema, tri_on_cache_owner},
     {&tr_node_ended_schema, tri_on_inner_ended},
+    {&tr_services_changed_schema, on_services_changed},
 };
 
 static int react(struct tri_task *task)

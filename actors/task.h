@@ -221,6 +221,7 @@ struct tr_text tri_clean_text(struct tri_task *task, struct tr_text text, size_t
 
 TR_MUST_USE int tri_enter_token(struct tri_task *task);
 TR_MUST_USE int tri_token_release(struct tri_task *task);
+TR_MUST_USE int tri_token_again(struct tri_task *task);
 TR_MUST_USE int tri_on_granted(struct tri_task *task);
 TR_MUST_USE int tri_on_refused(struct tri_task *task);
 
@@ -271,6 +272,7 @@ TR_MUST_USE int tri_enter_reserve(struct tri_task *task);
 TR_MUST_USE int tri_on_cache_owner(struct tri_task *task);
 TR_MUST_USE int tri_enter_put(struct tri_task *task);
 TR_MUST_USE int tri_reservation_release(struct tri_task *task);
+TR_MUST_USE int tri_reservation_again(struct tri_task *task);
 TR_MUST_USE int tri_digest_again(struct tri_task *task);
 TR_MUST_USE int tri_digest_answered(struct tri_task *task, const struct tri_reply *reply);
 TR_MUST_USE int tri_lookup_answered(struct tri_task *task, const struct tri_reply *reply);

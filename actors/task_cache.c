@@ -178,18 +178,28 @@ int tri_lookup_answered(struct tri_task *task, const struct tri_reply *reply)
 
 /* ------------------------------------------------------------ reservation */
 
+static int ask_reservation(struct tri_task *task)
+{
+    int error = tri_task_note(task, false);
+    const struct tr_cache_reserve reserve = {.key = task->note.cache_key,
+                                             .owner = tri_task_identity(task)->generated_name};
+    return error != 0
+               ? error
+               : tr_tell(task->context, task->engine->catalog, &tr_cache_reserve_schema, &reserve);
+}
+
 int tri_enter_reserve(struct tri_task *task)
 {
     if (!task->settings->cache.is_serialized || tr_key_is_none(task->engine->catalog.key)) {
         return tri_task_go(task, TR_STEP_TOKEN);
     }
-    int error = tri_task_note(task, false);
-    const struct tr_cache_reserve reserve = {.key = task->note.cache_key,
-                                             .owner = tri_task_identity(task)->generated_name};
     task->state->has_reservation = true;
-    return error != 0
-               ? error
-               : tr_tell(task->context, task->engine->catalog, &tr_cache_reserve_schema, &reserve);
+    return ask_reservation(task);
+}
+
+int tri_reservation_again(struct tri_task *task)
+{
+    return task->state->has_reservation ? ask_reservation(task) : 0;
 }
 
 /* The owner, or (is_made) anybody who may find it made by now. */

@@ -88,11 +88,28 @@ static int apply(struct tri_task *task, const struct tri_resolver *resolver, str
 
 /* ------------------------------------------------------------------ fetch */
 
+/* A blob of our own is kept already. */
+static bool is_blob(const struct tri_task *task, struct tr_text uri)
+{
+    static const char blobs[] = "/blobs/";
+    struct tr_text store = tr_text_of(task->engine->store_folder);
+    return store.size > 0 && uri.size > store.size + sizeof blobs &&
+           memcmp(uri.data, store.data, store.size) == 0 &&
+           memcmp(uri.data + store.size, blobs, sizeof blobs - 1) == 0;
+}
+
+/* A blob of another store, from where this execution has come. */
+static bool is_foreign_blob(const struct tri_task *task, struct tr_text uri)
+{
+    static const char blobs[] = "/blobs/";
+    const char *found = uri.size == 0 ? NULL : memmem(uri.data, uri.size, blobs, sizeof blobs - 1);
+    return found != NULL && !is_blob(task, uri);
+}
+
 static bool is_elsewhere(struct tri_task *task, struct tr_text uri)
 {
-    (void)task;
     const char *colon = uri.size == 0 ? NULL : memmem(uri.data, uri.size, "://", 3);
-    return colon != NULL && !tri_is_local(uri);
+    return (colon != NULL && !tri_is_local(uri)) || is_foreign_blob(task, uri);
 }
 
 static int ask_fetch(struct tri_task *task, struct tr_text uri)
@@ -188,16 +205,6 @@ static bool was_input(struct tri_task *task, struct tr_text uri)
     }
     tr_buffer_fini(&rest);
     return search.is_found;
-}
-
-/* A blob of our own is kept already. */
-static bool is_blob(const struct tri_task *task, struct tr_text uri)
-{
-    static const char blobs[] = "/blobs/";
-    struct tr_text store = tr_text_of(task->engine->store_folder);
-    return store.size > 0 && uri.size > store.size + sizeof blobs &&
-           memcmp(uri.data, store.data, store.size) == 0 &&
-           memcmp(uri.data + store.size, blobs, sizeof blobs - 1) == 0;
 }
 
 static bool is_kept_here(struct tri_task *task, struct tr_text uri)

@@ -19,15 +19,8 @@ static bool needs_token(const struct tri_task *task)
             books_machine(task));
 }
 
-int tri_enter_token(struct tri_task *task)
+static int ask(struct tri_task *task)
 {
-    task->state->is_held = task->state->is_paused;
-    if (task->state->is_held) {
-        return 0;
-    }
-    if (!needs_token(task)) {
-        return tri_task_go(task, TR_STEP_FETCH);
-    }
     const struct tr_settings *settings = task->settings;
     bool is_booked = books_machine(task);
     const char *name = task->plugin->resource != NULL ? task->plugin->resource : "";
@@ -46,15 +39,31 @@ int tri_enter_token(struct tri_task *task)
         request.pool_slots = pool->at_once;
         request.pool_per_second = pool->per_second;
     }
+    return tr_tell(task->context, task->engine->resources, &tr_resource_request_schema, &request);
+}
+
+int tri_enter_token(struct tri_task *task)
+{
+    task->state->is_held = task->state->is_paused;
+    if (task->state->is_held) {
+        return 0;
+    }
+    if (!needs_token(task)) {
+        return tri_task_go(task, TR_STEP_FETCH);
+    }
     int error = tri_task_note(task, true);
-    task->note.resource = request.name;
+    task->note.resource = tr_text_of(task->plugin->resource != NULL ? task->plugin->resource : "");
     task->state->has_token = true;
     if (error == 0 && task->state->task_phase != TR_TASK_PHASE_WAITING_FOR_RESOURCES) {
         error = tri_task_attempt_phase(task, TR_TASK_PHASE_WAITING_FOR_RESOURCES);
     }
-    return error != 0 ? error
-                      : tr_tell(task->context, task->engine->resources, &tr_resource_request_schema,
-                                &request);
+    return error != 0 ? error : ask(task);
+}
+
+/* One that runs already is counted when there is room: what it holds was counted elsewhere. */
+int tri_token_again(struct tri_task *task)
+{
+    return task->state->has_token && needs_token(task) ? ask(task) : 0;
 }
 
 int tri_token_release(struct tri_task *task)

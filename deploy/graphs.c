@@ -4,8 +4,10 @@
 #include "deploy/graphs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,12 +41,60 @@ static int make_folder(const char *store)
     return mkdir(path, 0700) != 0 && errno != EEXIST ? TR_SYSTEM : 0;
 }
 
+/* The folder, held by a removal or against one; -1: there is none. */
+static int hold(const char *store, bool is_removal)
+{
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof path, "%s/graphs", store);
+    int fd = size < 0 || (size_t)size >= sizeof path
+                 ? -1
+                 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd >= 0 && flock(fd, is_removal ? LOCK_EX : LOCK_SH) != 0 && errno == EINTR) {
+    }
+    return fd;
+}
+
+/* Whether it is there; then its age begins anew, so that nobody removes it meanwhile. */
+static bool renew(const char *store, const char *path)
+{
+    int fd = hold(store, false);
+    bool is_there = fd >= 0 && utimensat(AT_FDCWD, path, NULL, 0) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_there;
+}
+
+static uint64_t changed_ms(const struct stat *status)
+{
+    return (uint64_t)status->st_ctim.tv_sec * 1000 + (uint64_t)status->st_ctim.tv_nsec / 1000000;
+}
+
+int tr_graphs_remove_old(const char *store, const char *name, uint64_t before_ms, uint64_t *bytes)
+{
+    struct stat status;
+    int error = 0;
+    int fd = hold(store, true);
+    *bytes = 0;
+    if (fd < 0) {
+        return TR_SYSTEM;
+    }
+    if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && changed_ms(&status) <= before_ms) {
+        error = unlinkat(fd, name, 0) == 0 ? 0 : TR_SYSTEM;
+        *bytes = error == 0 ? (uint64_t)status.st_size : 0;
+    }
+    int number = errno;
+    close(fd);
+    errno = number;
+    return error;
+}
+
 int tr_graphs_put(const char *store, const struct tr_graph *graph, bool is_synced)
 {
     char path[PATH_MAX];
     struct tr_buffer buffer;
     int error = path_of(store, graph->hash, path);
-    if (error != 0 || access(path, F_OK) == 0) {
+    if (error != 0 || renew(store, path)) {
         return error;
     }
     error = make_folder(store);

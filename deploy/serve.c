@@ -12,6 +12,7 @@
 #include "deploy/launch.h"
 #include "deploy/runnable.h"
 #include "deploy/serve_gates.h"
+#include "deploy/serve_forget.h"
 #include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
 #include "runtime/memory.h"
@@ -401,6 +402,19 @@ static int on_open_recording(struct tr_serve *serve, const struct tri_peer *peer
     return 0;
 }
 
+static int on_forget(struct tr_serve *serve, const struct tri_peer *peer,
+                     const struct tri_request *request)
+{
+    struct tr_forget forget;
+    struct tr_forgotten forgotten;
+    int error = tr_forget_unpack(request->body, request->version, &forget);
+    if (error == 0) {
+        tr_serve_forget(serve->live, forget.execution, &forgotten);
+        answer(serve, peer, &tr_forgotten_schema, &forgotten);
+    }
+    return error;
+}
+
 /* ------------------------------------------------------------------ all of them */
 
 /* What a request is answered by; an error is the last answer. */
@@ -422,6 +436,7 @@ static const struct {
     {&tr_list_metrics_schema, on_list_metrics},
     {&tr_open_tap_schema, on_open_tap},
     {&tr_open_recording_schema, on_open_recording},
+    {&tr_forget_schema, on_forget},
 };
 
 static void act(struct tr_serve *serve, const struct tri_peer *peer,

@@ -11,18 +11,19 @@
 #include "schemas/base.h"
 
 /* P(NAME, number, Flyte's number, word, is an end) */
-#define TR_EXECUTION_PHASES(P)               \
-    P(UNDEFINED, 0, 0, "undefined", false)   \
-    P(QUEUED, 1, 1, "queued", false)         \
-    P(RUNNING, 2, 2, "running", false)       \
-    P(SUCCEEDING, 3, 3, "succeeding", false) \
-    P(SUCCEEDED, 4, 4, "succeeded", true)    \
-    P(FAILING, 5, 5, "failing", false)       \
-    P(FAILED, 6, 6, "failed", true)          \
-    P(ABORTED, 7, 7, "aborted", true)        \
-    P(TIMED_OUT, 8, 8, "timed out", true)    \
-    P(ABORTING, 9, 9, "aborting", false)     \
-    P(TIMING_OUT, 10, 5, "timing out", false)
+#define TR_EXECUTION_PHASES(P)                \
+    P(UNDEFINED, 0, 0, "undefined", false)    \
+    P(QUEUED, 1, 1, "queued", false)          \
+    P(RUNNING, 2, 2, "running", false)        \
+    P(SUCCEEDING, 3, 3, "succeeding", false)  \
+    P(SUCCEEDED, 4, 4, "succeeded", true)     \
+    P(FAILING, 5, 5, "failing", false)        \
+    P(FAILED, 6, 6, "failed", true)           \
+    P(ABORTED, 7, 7, "aborted", true)         \
+    P(TIMED_OUT, 8, 8, "timed out", true)     \
+    P(ABORTING, 9, 9, "aborting", false)      \
+    P(TIMING_OUT, 10, 5, "timing out", false) \
+    P(EXPORTED, 11, 7, "exported", true)
 
 #define TR_NODE_PHASES(P)                                 \
     P(NOT_YET_STARTED, 0, 0, "not yet started", false)    \

@@ -16,6 +16,7 @@
  *     list_metrics     [metric_row] answered
  *     open_tap         [tap_row] answered
  *     open_recording   [recording_row] answered
+ *     forget           forgotten (schemas/retention.h)
  */
 #ifndef TR_SCHEMAS_REQUEST_H
 #define TR_SCHEMAS_REQUEST_H

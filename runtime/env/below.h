@@ -46,6 +46,9 @@ TR_MUST_USE int tri_below_write_all(int fd, struct tr_bytes bytes);
 /* Removes what is there: a file, a link, or a folder with all in it. */
 TR_MUST_USE int tri_below_remove(int folder, struct tr_text name);
 
+/* The bytes of a file, or of all files in a folder, as far as they can be seen. */
+uint64_t tri_below_bytes(int folder, const char *name);
+
 /* Removes all that is in a folder. */
 TR_MUST_USE int tri_below_empty(int folder);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -126,6 +127,25 @@ void tri_blobs_close(struct tri_blobs *blobs)
     tr_free(blobs);
 }
 
+/* ---- Ages. ---------------------------------------------------------------------------------- */
+
+void tri_blob_hold(const struct tri_blobs *blobs, bool is_sweep)
+{
+    while (flock(blobs->folder, is_sweep ? LOCK_EX : LOCK_SH) != 0 && errno == EINTR) {
+    }
+}
+
+void tri_blob_let_go(const struct tri_blobs *blobs)
+{
+    (void)flock(blobs->folder, LOCK_UN);
+}
+
+/* Its age counts from now on; one that is not there is found missing by who looks next. */
+static void renew(int folder, const char *name)
+{
+    (void)utimensat(folder, name, NULL, 0);
+}
+
 /* ---- Names. --------------------------------------------------------------------------------- */
 
 void tri_blob_new_name(struct tri_blobs *blobs, char name[32])
@@ -205,8 +225,15 @@ int tri_blob_settle(struct tri_blobs *blobs, int folder, const char *name, struc
     int size = snprintf(blob->uri, sizeof blob->uri, "%s/%s", blobs->path, place);
     TR_ASSERT(size > 0 && (size_t)size < sizeof blob->uri); /* its folder's name leaves room */
     bool is_there = false;
-    if (!put_in_place(blobs, folder, name, place, is_kept, &is_there)) {
-        return tri_blob_explain(blobs, tri_below_error(), blob->uri);
+    tri_blob_hold(blobs, false);
+    bool is_placed = put_in_place(blobs, folder, name, place, is_kept, &is_there);
+    int error = is_placed ? 0 : tri_below_error();
+    if (is_there) {
+        renew(blobs->folder, place);
+    }
+    tri_blob_let_go(blobs);
+    if (error != 0) {
+        return tri_blob_explain(blobs, error, blob->uri);
     }
     if (is_there && !is_kept) {
         (void)!tri_below_remove(folder, tr_text_of(name));
@@ -246,7 +273,29 @@ static bool decode(struct tr_text encoded, char *path)
     return strlen(path) == at;
 }
 
-int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_KEEPER_PATH_BYTES_MAX])
+/*
+ * A path that was one of another store's blobs is the blob of this name here, if there is one: the
+ * digest says that it is the same. So what has moved between stores finds its files.
+ */
+static void take_home(const struct tri_blobs *blobs, char path[TR_KEEPER_PATH_BYTES_MAX])
+{
+    static const char folder[] = "/" TRI_BLOBS_FOLDER "/";
+    char home[TR_KEEPER_PATH_BYTES_MAX];
+    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
+    const char *slash = strrchr(path, '/');
+    size_t before = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    bool is_foreign = before >= sizeof folder - 1 &&
+                      memcmp(path + before - (sizeof folder - 1), folder, sizeof folder - 1) == 0 &&
+                      !is_blob(blobs, path, digest);
+    int size = is_foreign ? snprintf(home, sizeof home, "%s/%s", blobs->path, slash + 1) : -1;
+    if (size > 0 && (size_t)size < sizeof home && is_blob(blobs, home, digest) &&
+        access(home, F_OK) == 0) {
+        memcpy(path, home, (size_t)size + 1);
+    }
+}
+
+static int find_path(struct tri_blobs *blobs, struct tr_text uri,
+                     char path[TR_KEEPER_PATH_BYTES_MAX])
 {
     char shown[256];
     snprintf(shown, sizeof shown, "%.*s", (int)(uri.size < 250 ? uri.size : 250), uri.data);
@@ -273,15 +322,31 @@ int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_KEEP
     return 0;
 }
 
+int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_KEEPER_PATH_BYTES_MAX])
+{
+    int error = find_path(blobs, uri, path);
+    if (error == 0) {
+        take_home(blobs, path);
+    }
+    return error;
+}
+
 /* ---- What is asked for. --------------------------------------------------------------------- */
 
-/* Fills in what a look at the file tells. */
+/* Fills in what a look at the file tells. Whoever looks at a blob will soon name it. */
 static int look(struct tri_blobs *blobs, const char *path, struct tri_blob *blob)
 {
     struct stat status;
+    blob->has_digest = is_blob(blobs, path, blob->digest);
+    tri_blob_hold(blobs, false);
+    if (blob->has_digest) {
+        renew(AT_FDCWD, path);
+    }
     errno = 0;
-    if (stat(path, &status) != 0) {
-        return tri_blob_explain(blobs, tri_below_error(), path);
+    int error = stat(path, &status) != 0 ? tri_below_error() : 0;
+    tri_blob_let_go(blobs);
+    if (error != 0) {
+        return tri_blob_explain(blobs, error, path);
     }
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
         return tri_blob_refuse(blobs, TR_INVALID, path, "it is neither a file nor a folder");
@@ -289,7 +354,6 @@ static int look(struct tri_blobs *blobs, const char *path, struct tri_blob *blob
     snprintf(blob->uri, sizeof blob->uri, "%s", path);
     blob->is_directory = S_ISDIR(status.st_mode);
     blob->size = blob->is_directory ? 0 : (uint64_t)status.st_size;
-    blob->has_digest = is_blob(blobs, path, blob->digest);
     return 0;
 }
 

@@ -96,11 +96,27 @@ TR_MUST_USE int tri_blob_adopt(struct tri_blobs *blobs, const char *name, struct
 void tri_blob_give_up(struct tri_blobs *blobs, const char *name);
 
 /*
- * Removes blobs, and values that were never finished, which are older than `age_ms` and which
- * `is_used` does not know by their URI. `removed` counts them.
+ * What a sweep removes: what nobody uses and is older than a time. A blob is as old as the last
+ * time that it was stored or asked for here, so that one which is named only by a commit that is
+ * still to come stays.
  */
-TR_MUST_USE int tri_blob_sweep(struct tri_blobs *blobs, uint64_t age_ms, void *self,
-                               bool (*is_used)(void *self, const char *uri), uint64_t *removed);
+struct tri_blob_sweep {
+    uint64_t before_ms;        /* of blobs, milliseconds since 1970 */
+    uint64_t pieces_before_ms; /* of values that were never finished, by their last piece */
+    bool is_dry;               /* counts only */
+    void *self;
+    bool (*is_used)(void *self, const char *uri);
+};
+
+/* How many things went, and the bytes in them. */
+struct tri_swept {
+    uint64_t count;
+    uint64_t bytes;
+};
+
+/* Sweeps, beside an engine too. What was removed before an error is counted all the same. */
+TR_MUST_USE int tri_blob_sweep(struct tri_blobs *blobs, const struct tri_blob_sweep *sweep,
+                               struct tri_swept *swept);
 
 /* Reads a document below the store's folder behind what is in `bytes`. TR_NOT_FOUND. */
 TR_MUST_USE int tri_document_get(struct tri_blobs *blobs, struct tr_text path,

@@ -40,6 +40,13 @@ TR_MUST_USE int tri_blob_explain(struct tri_blobs *blobs, int error, const char 
 TR_MUST_USE int tri_blob_refuse(struct tri_blobs *blobs, int error, const char *what,
                                 const char *words);
 
+/*
+ * Holds the blobs against a sweep that removes one (false), or against those who store and ask
+ * (true), in all processes. Short things only.
+ */
+void tri_blob_hold(const struct tri_blobs *blobs, bool is_sweep);
+void tri_blob_let_go(const struct tri_blobs *blobs);
+
 /* A name in blobs/.new/ that nobody has. */
 void tri_blob_new_name(struct tri_blobs *blobs, char name[32]);
 

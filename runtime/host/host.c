@@ -86,7 +86,13 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     return error != 0 ? error : register_behaviours(shared, options);
 }
 
-/* The group numbers that were ever given, by worker. */
+/* Bits of the place where a store begins to count its groups, of the 44 that there are. */
+#define GROUP_PLACE_BITS 42
+
+/*
+ * The group numbers that were ever given, by worker. A new store begins anywhere, so that what is
+ * taken to another one keeps its number there.
+ */
 static int load_next_groups(struct tr_host *host)
 {
     for (uint32_t i = 0; i < host->shared.worker_count; i++) {
@@ -96,7 +102,9 @@ static int load_next_groups(struct tr_host *host)
                                         sizeof next_group, &size);
         if (error == 0 && size == sizeof next_group) {
             host->workers[i].next_group = next_group;
-        } else if (error != TR_NOT_FOUND) {
+        } else if (error == TR_NOT_FOUND) {
+            host->workers[i].next_group = tri_entropy(host->env) >> (64 - GROUP_PLACE_BITS);
+        } else {
             return error != 0 ? error : TR_STORE_DAMAGED;
         }
     }

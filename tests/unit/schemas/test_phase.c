@@ -17,12 +17,12 @@ struct way {
 
 static const struct way executions[] = {
     {"undefined", {"queued", "running"}},
-    {"queued", {"running", "failing", "aborting", "timing out"}},
-    {"running", {"succeeding", "failing", "aborting", "timing out"}},
-    {"succeeding", {"succeeded", "failing", "aborting", "timing out"}},
-    {"failing", {"failed", "aborting"}},
-    {"timing out", {"timed out", "aborting"}},
-    {"aborting", {"aborted"}},
+    {"queued", {"running", "failing", "aborting", "timing out", "exported"}},
+    {"running", {"succeeding", "failing", "aborting", "timing out", "exported"}},
+    {"succeeding", {"succeeded", "failing", "aborting", "timing out", "exported"}},
+    {"failing", {"failed", "aborting", "exported"}},
+    {"timing out", {"timed out", "aborting", "exported"}},
+    {"aborting", {"aborted", "exported"}},
     {NULL, {NULL}},
 };
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/env/clock.h"
 #include "schemas/error.h"
 #include "tests/support/test.h"
 
@@ -410,25 +411,75 @@ static bool is_second(void *self, const char *uri)
     return strcmp(uri, self) == 0;
 }
 
+static int sweep(struct world *world, uint64_t before_ms, bool is_dry, char *used,
+                 struct tri_swept *swept)
+{
+    struct tri_blob_sweep sweep = {.before_ms = before_ms,
+                                   .pieces_before_ms = before_ms,
+                                   .is_dry = is_dry,
+                                   .self = used,
+                                   .is_used = is_second};
+    return tri_blob_sweep(world->blobs, &sweep, swept);
+}
+
 static void unnamed_blobs_are_swept(void **state)
 {
     struct world *world = *state;
     struct tri_blob first;
     struct tri_blob second;
     struct tri_blob unused;
-    uint64_t removed;
+    struct tri_swept swept;
     write_file(path_of(world, "x"), "x");
     make_folder(world, "folder");
     assert_int_equal(put(world, "folder", &first), 0);
     assert_int_equal(put(world, "x", &second), 0);
     assert_int_equal(put_piece(world, 0, "never finished", false, &unused), 0);
-    assert_int_equal(tri_blob_sweep(world->blobs, 3600000, second.uri, is_second, &removed), 0);
-    assert_int_equal(removed, 0);
-    assert_int_equal(tri_blob_sweep(world->blobs, 0, second.uri, is_second, &removed), 0);
-    assert_int_equal(removed, 2);
+    uint64_t now_ms = tri_wall_ms() + 1;
+    assert_int_equal(sweep(world, now_ms - 3600000, false, second.uri, &swept), 0);
+    assert_int_equal(swept.count, 0);
+    assert_int_equal(sweep(world, now_ms, true, second.uri, &swept), 0);
+    assert_int_equal(swept.count, 2);
+    assert_int_equal(access(first.uri, R_OK), 0);
+    uint64_t bytes = swept.bytes;
+    assert_true(bytes >= strlen("never finished"));
+    assert_int_equal(sweep(world, now_ms, false, second.uri, &swept), 0);
+    assert_int_equal(swept.count, 2);
+    assert_int_equal(swept.bytes, bytes);
+    assert_int_equal(count_entries(world, "blobs/.new"), 0);
     assert_int_equal(access(second.uri, R_OK), 0);
     assert_int_not_equal(access(first.uri, R_OK), 0);
     assert_int_equal(put_piece(world, 14, "!", true, &unused), TR_INVALID);
+}
+
+/* Each way to ask for a blob, or to store it again, makes it young. */
+static void whoever_asks_for_a_blob_keeps_it(void **state)
+{
+    struct world *world = *state;
+    struct tri_blob blob;
+    struct tri_blob again;
+    struct tri_swept swept;
+    char nobody[] = "";
+    static int (*const asks[])(struct tri_blobs *, struct tr_text,
+                               struct tri_blob *) = {tri_blob_fetch, tri_blob_digest};
+    write_file(path_of(world, "x"), "x");
+    assert_int_equal(put(world, "x", &blob), 0);
+    for (size_t i = 0; i < TR_COUNT_OF(asks) + 2; i++) {
+        uint64_t before_ms = tri_wall_ms();
+        while (tri_wall_ms() <= before_ms + 20) { /* the clock of files is a coarse one */
+        }
+        if (i < TR_COUNT_OF(asks)) {
+            assert_int_equal(asks[i](world->blobs, tr_text_of(blob.uri), &again), 0);
+        } else if (i == TR_COUNT_OF(asks)) {
+            assert_int_equal(put(world, "x", &again), 0);
+        } else {
+            assert_int_equal(
+                tri_blob_put(world->blobs, tr_text_of(blob.uri), tr_text_of(""), &again), 0);
+        }
+        assert_int_equal(sweep(world, before_ms, false, nobody, &swept), 0);
+        assert_int_equal(swept.count, 0);
+    }
+    assert_int_equal(sweep(world, tri_wall_ms() + 1, false, nobody, &swept), 0);
+    assert_int_equal(swept.count, 1);
 }
 
 /* ---- Documents. ----------------------------------------------------------------------------- */
@@ -488,6 +539,7 @@ int main(void)
         TEST(a_full_disk_is_told),
         TEST(a_long_copy_is_given_up),
         TEST(unnamed_blobs_are_swept),
+        TEST(whoever_asks_for_a_blob_keeps_it),
         TEST(documents_are_whole),
         TEST(hostile_documents_are_refused),
 #undef TEST

@@ -1,0 +1,164 @@
+/*
+ * Talking to a keeper without an engine: each key is stopped, its end waited for and forgotten.
+ */
+#include "deploy/outside.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "actors/graph/arena.h"
+#include "deploy/clock.h"
+#include "runtime/env/keeper_client.h"
+
+/* How long all of it may take. */
+#define OUTSIDE_MS 30000
+#define LOOK_MS 100
+
+struct outside {
+    struct tri_keeper_client *client;
+    struct tr_arena arena;
+    struct tri_vector keys; /* struct tr_text; an empty one is done with */
+    uint32_t left;
+    int error;
+    char *explain;
+};
+
+static int take_attempt(void *self, const void *value)
+{
+    struct outside *outside = self;
+    const struct tr_attempt *row = value;
+    if (row->ended_ms != 0 || row->generated_name.size == 0) {
+        return 0;
+    }
+    struct tr_text *key = tri_vector_add(&outside->arena, &outside->keys, sizeof *key);
+    if (key == NULL) {
+        return outside->arena.error;
+    }
+    *key = tr_arena_text(&outside->arena, row->generated_name);
+    return outside->arena.error;
+}
+
+static int find_keys(struct outside *outside, struct tr_reader *reader,
+                     const struct tr_packed_executions *executions)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < executions->count; i++) {
+        struct tr_reader_filter filters[] = {
+            tr_filter_number("execution", TR_FILTER_EQUAL, executions->numbers[i]),
+            tr_filter_number("ended_ms", TR_FILTER_EQUAL, 0),
+        };
+        struct tr_reader_query query = {
+            .record = &tr_attempt_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
+        error = tr_reader_rows(reader, &query, take_attempt, outside);
+    }
+    outside->left = outside->keys.count;
+    return error;
+}
+
+/* Says to all keys that are left that they end now. */
+static int stop_all(struct outside *outside)
+{
+    const struct tr_text *keys = outside->keys.items;
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < outside->keys.count; i++) {
+        struct tr_process_stop stop = {.key = keys[i]};
+        if (keys[i].size > 0) {
+            error = tri_keeper_client_send(outside->client, &tr_process_stop_schema, &stop);
+        }
+    }
+    tri_keeper_client_flush(outside->client);
+    return error;
+}
+
+/* Nothing runs under this key any more. */
+static int note_end(struct outside *outside, struct tr_text key, bool is_known)
+{
+    struct tr_text *keys = outside->keys.items;
+    struct tr_process_forget forget = {.key = key};
+    for (uint32_t i = 0; i < outside->keys.count; i++) {
+        if (keys[i].size > 0 && tr_text_equal(keys[i], key)) {
+            keys[i].size = 0;
+            outside->left--;
+            int error = is_known ? tri_keeper_client_send(outside->client,
+                                                          &tr_process_forget_schema, &forget)
+                                 : 0;
+            tri_keeper_client_flush(outside->client);
+            return error;
+        }
+    }
+    return 0;
+}
+
+static int take_packet(struct outside *outside, const struct tri_packet *packet)
+{
+    struct tr_process_ended ended;
+    struct tr_process_state state;
+    if (packet->type == tr_process_ended_schema.id &&
+        tr_process_ended_unpack(packet->body, packet->version, &ended) == 0) {
+        return note_end(outside, ended.key, true);
+    }
+    if (packet->type == tr_process_state_schema.id &&
+        tr_process_state_unpack(packet->body, packet->version, &state) == 0 &&
+        state.phase != TR_PROCESS_STARTING && state.phase != TR_PROCESS_RUNNING) {
+        return note_end(outside, state.key, state.phase == TR_PROCESS_ENDED);
+    }
+    return 0;
+}
+
+static int take_event(struct outside *outside, const struct tri_keeper_event *event)
+{
+    if (event->kind == TRI_KEEPER_UP) {
+        return stop_all(outside);
+    }
+    if (event->kind == TRI_KEEPER_DOWN) {
+        snprintf(outside->explain, TRI_STORE_EXPLAIN_BYTES,
+                 "the keeper of its processes cannot be reached: %.300s",
+                 event->words != NULL ? event->words : tr_error_text(event->error));
+        return event->error != 0 ? event->error : TR_NO_CONNECTION;
+    }
+    return take_packet(outside, &event->packet);
+}
+
+static int talk(struct outside *outside)
+{
+    uint64_t end_ms = tr_clock_ms() + OUTSIDE_MS;
+    int error = 0;
+    tri_keeper_client_connect(outside->client);
+    while (error == 0 && outside->left > 0) {
+        struct tri_keeper_event event;
+        struct pollfd ready = {.fd = tri_keeper_client_fd(outside->client), .events = POLLIN};
+        (void)poll(&ready, 1, LOOK_MS);
+        int next;
+        while (error == 0 && (next = tri_keeper_client_next(outside->client, &event)) == 0) {
+            error = take_event(outside, &event);
+        }
+        error = error == 0 && tr_clock_ms() > end_ms ? TR_TIMEOUT : error;
+    }
+    return error;
+}
+
+int tr_outside_end(const char *folder, struct tr_reader *reader,
+                   const struct tr_packed_executions *executions, char *explain)
+{
+    static const char *const command[] = {"troupe", "keeper", NULL};
+    char log[PATH_MAX];
+    struct outside outside = {.explain = explain};
+    struct tri_keeper_client_options options = {.store_folder = folder, .command = command};
+    tr_arena_init(&outside.arena);
+    int error = find_keys(&outside, reader, executions);
+    snprintf(log, sizeof log, "%s/keeper.log", folder);
+    if (error == 0 && outside.left > 0 && access(log, F_OK) == 0) {
+        error = tri_keeper_client_new(&options, &outside.client);
+        error = error != 0 ? error : talk(&outside);
+        tri_keeper_client_free(outside.client);
+    }
+    if (error != 0 && explain[0] == '\0') {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "what runs for it cannot be ended: %s",
+                 tr_error_text(error));
+    }
+    tr_arena_fini(&outside.arena);
+    return error;
+}

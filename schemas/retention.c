@@ -1,0 +1,6 @@
+/*
+ * The definitions of schemas/retention.h.
+ */
+#include "schemas/retention.h"
+
+TR_RETENTION_SCHEMAS(TR_SCHEMA_DEFINE)

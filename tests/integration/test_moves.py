@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""`troupe export` and `troupe import`: what has ended, from one store to another, whole or not."""
+
+import os
+import pathlib
+import unittest
+
+from program import ProgramTest
+
+MAKE = """
+troupe: 1
+tasks:
+  make:
+    inputs: {n: int}
+    outputs: {f: file, d: directory, l: "[int]", n: int}
+    run: [sh, -c, 'echo content >a.txt; mkdir -p d/e/empty; echo x >d/e/x; cp /bin/true d/t;
+      echo "{\\"f\\": \\"a.txt\\", \\"d\\": \\"d\\", \\"l\\": [$(seq -s, 1 90000)], \\"n\\": 1}" \
+      >"$TROUPE_OUTPUTS"']
+  bad: {inputs: {n: int}, run: [sh, -c, 'exit 3']}
+workflows:
+  main:
+    nodes:
+      make: {task: make, with: {n: 1}}
+      all: {map: make, with: {n: [1, 2, 3]}}
+    outputs: {f: $make.f, d: $make.d, l: $make.l, all: $all.f}
+  fails:
+    nodes: {bad: {task: bad, with: {n: 1}}}
+"""
+
+
+class MovesTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("flow.yaml", MAKE)
+        self.other = self.folder / "other"
+        self.other.mkdir()
+        self.troupe("run", "flow.yaml", "main", "--name", "it", "-q")
+
+    def there(self, *words, status=0):
+        return self.troupe(*words, "--store", self.other, status=status)
+
+    def document_there(self, *words):
+        return self.document(*words, "--store", self.other)
+
+    def export(self, *words):
+        return pathlib.Path(self.troupe("export", *words)[0].strip())
+
+    def test_what_has_ended_is_the_same_elsewhere(self):
+        path = self.export("it")
+        self.assertEqual(path, self.folder / "it.troupe")
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(self.there("import", path)[0], "it\n")
+        here, there = self.document("get", "it"), self.document_there("get", "it")
+        for name in ("f", "d"):
+            moved = pathlib.Path(there["outputs"].pop(name))
+            kept = pathlib.Path(here["outputs"].pop(name))
+            self.assertEqual(moved.name, kept.name)
+            self.assertEqual(moved.parent, self.other / "blobs")
+        all_here, all_there = here["outputs"].pop("all"), there["outputs"].pop("all")
+        self.assertEqual([os.path.basename(name) for name in all_here],
+                         [os.path.basename(name) for name in all_there])
+        self.assertEqual([pathlib.Path(name).read_text() for name in all_there], ["content\n"] * 3)
+        self.assertTrue((moved / "e/empty").is_dir())
+        self.assertTrue(os.access(moved / "t", os.X_OK))
+        self.assertEqual(here, there)
+        self.assertEqual(len(there["outputs"]["l"]), 90000)
+        # It stays where it was, goes on from there as any other, and what it names is kept.
+        self.there("prune", "--unnamed-older-than", "0s", "--yes")
+        self.assertEqual(self.document_there("get", "it")["phase"], "succeeded")
+        self.assertTrue(moved.is_dir())
+        self.there("run", "flow.yaml", "main", "--name", "more", "-q")
+        self.assertEqual(len(self.document_there("list")), 2)
+        self.there("explain", "it")
+        self.there("get", "it/all[1]")
+
+    def test_both_ways_and_beside_others(self):
+        self.there("run", "flow.yaml", "fails", "--name", "bad", "-q", status=1)
+        path = self.troupe("export", "bad", "--store", self.other)[0].strip()
+        self.troupe("import", path)
+        row = self.document("get", "bad")
+        self.assertEqual((row["phase"], row["error"]["code"]),
+                         ("failed", self.document_there("get", "bad")["error"]["code"]))
+        numbers = {self.document("get", name)["number"] for name in ("it", "bad")}
+        self.assertEqual(len(numbers), 2)
+
+    def test_what_is_there_is_not_replaced(self):
+        path = self.export("it", "--file", "x.troupe")
+        _, stderr = self.troupe("import", path, status=2)
+        self.assertIn("the store has an execution of its name already: default/development/it "
+                      "(succeeded); `troupe prune` forgets it", stderr)
+        self.troupe("prune", "it", "--unnamed-older-than", "0s", "--yes")
+        self.assertEqual(self.document("list"), [])
+        self.troupe("import", path)
+        self.assertEqual(len(self.document("get", "it")["outputs"]["l"]), 90000)
+        _, stderr = self.troupe("export", "it", "--file", "x.troupe", status=2)
+        self.assertIn("x.troupe is there already; remove it, or name another with --file", stderr)
+
+    def test_damage_is_refused_whole(self):
+        path = self.export("it")
+        whole = path.read_bytes()
+        step = max(1, len(whole) // 40)
+        for at in range(0, len(whole), step):
+            bad = bytearray(whole)
+            bad[at] ^= 0x41
+            path.write_bytes(bad)
+            _, stderr = self.there("import", path, status=2)
+            self.assertIn("it.troupe: it ", stderr)
+            path.write_bytes(whole[:at])
+            _, stderr = self.there("import", path, status=2)
+            self.assertIn("it.troupe: it ", stderr)
+        path.write_bytes(whole + b"x")
+        self.there("import", path, status=2)
+        path.write_bytes(bytes(8) + whole[8:])
+        _, stderr = self.there("import", path, status=2)
+        self.assertIn("the export was not finished; say it again where it was begun", stderr)
+        path.write_text("troupe: 1\n")
+        _, stderr = self.there("import", path, status=2)
+        self.assertIn("it is no export of an execution", stderr)
+        self.assertEqual(sorted(self.other.iterdir()), [])
+        path.write_bytes(whole)
+        self.there("import", path)
+
+    def test_mistakes(self):
+        _, stderr = self.troupe("export", "nobody", status=2)
+        self.assertIn("there is no execution 'nobody'", stderr)
+        _, stderr = self.troupe("import", "nothing.troupe", status=2)
+        self.assertIn("nothing.troupe: there is no such file", stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""`troupe prune` as people use it, beside an engine and without one: what is needed stays."""
+
+import json
+import pathlib
+import unittest
+
+from program import ProgramTest
+from test_signals import WAITING
+
+CACHED = """
+troupe: 1
+tasks:
+  make:
+    outputs: {f: file, l: "[int]"}
+    cache: {version: v1}
+    run: [sh, -c, 'echo once >>"$TROUPE_FOLDER/made"; echo content >a.txt;
+      echo "{\\"f\\": \\"a.txt\\", \\"l\\": [$(seq -s, 1 90000)]}" >"$TROUPE_OUTPUTS"']
+  bad: {run: [sh, -c, 'exit 3']}
+workflows:
+  main:
+    nodes: {make: {task: make}}
+    outputs: {f: $make.f, l: $make.l}
+  fails:
+    nodes: {make: {task: make}, bad: {task: bad, after: [make]}}
+"""
+
+# A task with inputs that no message carries, which it reads when it is told to.
+LARGE = """
+troupe: 1
+tasks:
+  wait:
+    inputs: {l: "[int]"}
+    outputs: {n: int}
+    run: [sh, -c, 'echo >"$TROUPE_FOLDER/begun";
+      while [ ! -e "$TROUPE_FOLDER/go" ]; do sleep 0.02; done;
+      echo "{\\"n\\": $(wc -c <"$TROUPE_INPUTS")}" >"$TROUPE_OUTPUTS"']
+workflows:
+  main:
+    inputs: {l: "[int]"}
+    nodes: {wait: {task: wait, with: {l: $l}}}
+    outputs: {n: $wait.n}
+"""
+
+# Nothing is spared for being young.
+NOW = ["--unnamed-older-than", "0s", "--yes"]
+
+
+class PruneTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("flow.yaml", CACHED)
+
+    def blobs(self):
+        return sorted(path.name for path in (self.store / "blobs").glob("[!.]*"))
+
+    def test_what_is_named_stays_and_goes_with_the_last_name(self):
+        self.troupe("run", "flow.yaml", "main", "--name", "one", "-q")
+        self.troupe("run", "flow.yaml", "main", "--name", "two", "-q")
+        outputs = self.document("get", "one")["outputs"]
+        self.assertEqual(len(outputs["l"]), 90000)
+        self.assertEqual(len(self.blobs()), 2)
+        document = self.document("prune", *NOW)
+        self.assertEqual(document["blobs"], {"count": 0, "bytes": 0})
+        self.assertEqual(self.document("get", "one")["outputs"], outputs)
+        # The cache goes on to know it when both are forgotten.
+        document = self.document("prune", "one", "two", *NOW)
+        self.assertEqual(document["executions"]["count"], 2)
+        self.assertEqual(document["blobs"]["count"], 0)
+        self.assertEqual(self.document("list"), [])
+        self.troupe("run", "flow.yaml", "main", "--name", "one", "-q")
+        self.assertEqual((self.folder / "made").read_text(), "once\n")
+        self.assertEqual(self.document("get", "one")["outputs"], outputs)
+        self.assertEqual(pathlib.Path(outputs["f"]).read_text(), "content\n")
+        document = self.document("prune", "one", "--cache-older-than", "0s", *NOW)
+        self.assertEqual(document["cache"]["count"], 1)
+        # What was in the cache until now may have been taken from it just now.
+        document = self.document("prune", *NOW)
+        self.assertEqual(self.blobs(), [])
+        self.assertEqual(list((self.store / "graphs").iterdir()), [])
+
+    def test_folders_of_failures(self):
+        self.troupe("run", "flow.yaml", "fails", "--name", "it", "-q", status=1)
+        folder = pathlib.Path(self.document("get", "it/bad")["attempts"][0]["folder"])
+        self.assertTrue(folder.is_dir())
+        self.troupe("prune", "--attempts-older-than", "1h", *NOW)
+        self.assertTrue(folder.is_dir())
+        document = self.document("prune", "--attempts-older-than", "0s", *NOW)
+        self.assertGreater(document["attempts"]["count"], 0)
+        self.assertFalse(folder.exists())
+        self.assertEqual(self.document("get", "it")["phase"], "failed")
+
+    def test_by_age_and_phase(self):
+        self.troupe("run", "flow.yaml", "fails", "--name", "bad", "-q", status=1)
+        self.troupe("run", "flow.yaml", "main", "--name", "good", "-q")
+        self.troupe("prune", "--older-than", "30d", *NOW)
+        self.assertEqual(len(self.document("list")), 2)
+        stdout, _ = self.troupe("prune", "--phase", "succeeded", "--dry-run")
+        self.assertIn("would remove 1 executions", stdout)
+        self.assertEqual(len(self.document("list")), 2)
+        self.troupe("prune", "--phase", "succeeded", *NOW)
+        self.assertEqual([row["execution"] for row in self.document("list")], ["bad"])
+        self.troupe("prune", "--older-than", "0s", *NOW)
+        self.assertEqual(self.document("list"), [])
+
+    def test_beside_an_engine_what_runs_is_unharmed(self):
+        self.troupe("run", "flow.yaml", "main", "--name", "over", "-q")
+        self.write("large.yaml", LARGE)
+        self.write("in.json", json.dumps({"l": list(range(100000))}))
+        engine = self.start("run", "large.yaml", "--inputs", "in.json", "--name", "it")
+        self.await_file("begun")
+        for _ in range(3):
+            self.troupe("prune", "--older-than", "0s", "--cache-older-than", "0s", *NOW)
+        self.assertEqual([row["execution"] for row in self.document("list")], ["it"])
+        _, stderr = self.troupe("prune", "it", "--yes", status=2)
+        self.assertIn("it has not ended (running); only what has ended can be forgotten", stderr)
+        self.write("go", "")
+        status, stdout, stderr = engine.end()
+        self.assertEqual(status, 0, stderr)
+        self.assertGreater(int(stdout.removeprefix("n: ")), 500000)
+        self.troupe("prune", "--older-than", "0s", *NOW)
+        self.assertEqual(self.blobs(), [])
+
+    def test_an_unfinished_execution_goes_on_after_a_prune_without_an_engine(self):
+        self.write("wait.yaml", WAITING)
+        self.troupe("run", "flow.yaml", "main", "--name", "over", "-q")
+        engine = self.start("run", "wait.yaml", "--name", "it")
+        self.await_file("pid")
+        engine.process.kill()
+        engine.end()
+        self.troupe("prune", "--older-than", "0s", *NOW)
+        self.assertEqual([row["execution"] for row in self.document("list")], ["it"])
+        self.write("go", "")
+        self.assertEqual(self.troupe("resume", "it", "-q")[0], "n: 2\n")
+        self.assertEqual((self.folder / "firsts").read_text(), "once\n")
+
+    def test_mistakes(self):
+        _, stderr = self.troupe("prune", "--yes", status=2)
+        self.assertIn("there is no store", stderr)
+        self.troupe("run", "flow.yaml", "main", "--name", "it", "-q")
+        for words, said in (
+                (["--older-than", "soon"], "--older-than: 'soon' is no time; write a span such as"),
+                (["--phase", "running"], "--phase: running is no end; only what has ended"),
+                (["--phase", "odd"], "odd"),
+                (["nobody", "--yes"], "there is no execution 'nobody'"),
+                ([], "nobody can be asked here; --yes removes, --dry-run only counts")):
+            _, stderr = self.troupe("prune", *words, status=2)
+            self.assertIn(said, stderr)
+        self.assertEqual(self.troupe("prune", "--dry-run")[0],
+                         "there is nothing to be removed\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
