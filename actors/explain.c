@@ -92,6 +92,10 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
     if (error != 0) {
         return error;
     }
+    if (state->is_held) {
+        tr_buffer_add_string(text, "it is paused, and begins when the execution goes on");
+        return text->error;
+    }
     switch ((enum tr_task_step)state->step) {
     case TR_STEP_BACKOFF:
         explain_backoff(state, &note, now_ms, text);
@@ -103,12 +107,7 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
         explain_abort(state, &note, text);
         break;
     case TR_STEP_TOKEN:
-        if (state->is_held) {
-            tr_buffer_add_string(text,
-                                 "it is paused; an attempt begins when the execution goes on");
-        } else {
-            explain_token(&note, text);
-        }
+        explain_token(&note, text);
         break;
     default:
         tr_buffer_print(text, "it %s", tr_task_step_words(state->step));
