@@ -89,7 +89,8 @@ class GatesTest(WaitingTest):
                               "late": {"task": "same", "with": {"a": "$ok.n"}}},
                              on_failure={"task": "note", "with": {"w": "$err.code"}})
         shown = self.document("get", "it/ok")
-        self.assertEqual(shown["inputs"], {"n": 4})
+        self.assertEqual((shown["kind"], shown["target"], shown["inputs"]),
+                         ("approve", "ship", {"n": 4}))
         self.troupe("reject", "it", "ship", "-m", "too soon")
         error = self.outcome(running, status=1)["error"]
         self.assertEqual((error["code"], error["node"]), ("ReceivedRejectSignal", "ok"))
