@@ -143,7 +143,7 @@ static int record_execution(struct tri_flow *flow, uint8_t from, uint8_t to, str
         .cause = flow->start.cause,
         .recovery = flow->start.recovery,
         .failed_element = TR_ELEMENT_NONE,
-        .is_paused = flow->state->is_paused,
+        .is_paused = flow->state->is_paused && to == TR_EXECUTION_RUNNING,
     };
     if (is_failed) {
         row.code = failure->code;

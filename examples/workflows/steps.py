@@ -114,6 +114,10 @@ def say(text, version):
     return {"version": version}
 
 
+def day_of(day, title):
+    return {"text": f"{title} report of {day[:10]}"}
+
+
 def fail(code, message, recoverable=True):
     with open(os.environ["TROUPE_ERROR"], "w") as file:
         json.dump({"code": code, "message": message, "recoverable": recoverable}, file)
