@@ -296,7 +296,7 @@ static int end_step(struct tri_task *task)
     case TR_STEP_GRAPH:
         return 0; /* the answer comes, and brings a graph that has to be let go of */
     case TR_STEP_INNER:
-        return tri_inner_abort(task);
+        return task->state->is_held ? tri_task_end_aborted(task) : tri_inner_abort(task);
     default:
         return tri_task_end_aborted(task);
     }

@@ -347,9 +347,7 @@ static int begin_launch(struct tri_flow *flow, uint32_t node)
     return begin_child(flow, node, &tr_launch_behaviour);
 }
 
-/*
- * Each kind's beginning; the start has ended from the first. A new kind is a function and its row.
- */
+/* Each kind's beginning; the start has ended from the first. A new kind is a function and a row. */
 static int (*const beginnings[])(struct tri_flow *flow, uint32_t node) = {
     [TR_NODE_END] = begin_end,           [TR_NODE_TASK] = begin_task,
     [TR_NODE_WORKFLOW] = begin_workflow, [TR_NODE_LAUNCH] = begin_launch,

@@ -3,6 +3,7 @@
  */
 #include "deploy/commands.h"
 
+/* clang-format off */
 const struct tr_command *const tr_commands[] = {
     &tr_command_run,
     &tr_command_submit,
@@ -22,6 +23,12 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_reject,
     &tr_command_recover,
     &tr_command_rerun,
+    &tr_command_pause,
+    &tr_command_serve,
+    &tr_command_submit,
+    &tr_command_export,
+    &tr_command_import,
+    &tr_command_prune,
     &tr_command_actors,
     &tr_command_tap,
     &tr_command_metrics,
@@ -34,3 +41,4 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_keeper,
     NULL,
 };
+/* clang-format on */
