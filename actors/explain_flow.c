@@ -30,6 +30,8 @@ static void explain_room(const struct tr_array_state *state, const struct tr_nod
         tr_buffer_print(text, "their turn: parallelism lets %u run at once", node->parallelism);
     } else if (state->is_going_on) {
         tr_buffer_add_string(text, "their birth, which goes on");
+    } else if (node->target_kind == TR_TARGET_PLAN) {
+        tr_buffer_print(text, "room: a map launches %u at once (TR_ARRAY_WINDOW)", TR_ARRAY_WINDOW);
     } else {
         tr_buffer_add_string(text, "room: those that are not handed outside yet come first");
     }
