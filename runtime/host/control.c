@@ -53,9 +53,9 @@ static int say(struct tr_host *host, uint32_t place, const struct tr_envelope *w
     return error;
 }
 
-/* What a worker itself is told, with the next flush. */
-static int tell_worker_soon(struct tr_host *host, uint32_t worker, const struct tr_schema *schema,
-                            const void *body)
+/* What a worker itself is told, with the next flush: waiting for an answer is one. */
+static int tell_worker(struct tr_host *host, uint32_t worker, const struct tr_schema *schema,
+                       const void *body)
 {
     struct tr_envelope envelope = {
         .kind = TR_KIND_CONTROL,
@@ -63,14 +63,6 @@ static int tell_worker_soon(struct tr_host *host, uint32_t worker, const struct 
         .to_serial = TR_SERVICE_WORKERS + worker,
     };
     return tri_voice_say(&host->voice, worker, &envelope, schema, body);
-}
-
-static int tell_worker(struct tr_host *host, uint32_t worker, const struct tr_schema *schema,
-                       const void *body)
-{
-    int error = tell_worker_soon(host, worker, schema, body);
-    tri_voice_flush(&host->voice);
-    return error;
 }
 
 /* What an actor, or the runtime in its name, is told. */
@@ -261,7 +253,7 @@ static int wish_birth(struct tr_host *host, uint32_t worker, const struct tr_hos
         .is_watched = wanted->options.is_watched,
         .state = {.data = state, .size = tr_writer_size(&writer)},
     };
-    return tell_worker_soon(host, worker, &tr_birth_schema, &birth);
+    return tell_worker(host, worker, &tr_birth_schema, &birth);
 }
 
 /* Who is watched ends with a DOWN that may have come already. */
@@ -282,7 +274,6 @@ int tr_host_spawn_all(struct tr_host *host, const struct tr_host_birth *births, 
     for (; error == 0 && awaited.count < count; awaited.count += error == 0) {
         error = wish_birth(host, worker, &births[awaited.count]);
     }
-    tri_voice_flush(&host->voice);
     int failed = await_wishes(host, &awaited);
     for (size_t i = 0; failed == 0 && i < awaited.count; i++) {
         error = error != 0 ? error : answers[i].reason;
@@ -528,6 +519,7 @@ int tr_host_wake(struct tr_host *host, uint64_t group)
     for (uint32_t i = 0; error == 0 && i < host->shared.worker_count; i++) {
         error = tell_worker(host, i, &tr_wake_schema, &wake);
     }
+    tri_voice_flush(&host->voice);
     return error;
 }
 
