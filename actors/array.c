@@ -9,12 +9,34 @@
  * nothing of what its children do.
  *
  * Read on in array.h, then array_source.c (inputs), array_window.c (children), array_block.c (what
- * is kept of them), array_gather.c (outputs), array_errors.c, array_history.c.
+ * is kept of them), array_recover.c (what an earlier execution gave), array_gather.c (outputs),
+ * array_errors.c, array_history.c.
  */
 #include "actors/array.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+/* What is mapped; a launch plan's inputs are those of its workflow that it does not fix. */
+static int find_target(struct tri_array *array)
+{
+    const struct tr_graph *graph = array->graph;
+    uint32_t target = array->node->target;
+    switch (array->node->target_kind) {
+    case TR_TARGET_TASK:
+        array->target = graph->tasks[target].interface;
+        return 0;
+    case TR_TARGET_WORKFLOW:
+        array->target = graph->workflows[target].interface;
+        return 0;
+    case TR_TARGET_PLAN:
+        array->target = graph->workflows[graph->plans[target].workflow].interface;
+        array->target.inputs = graph->plans[target].inputs;
+        return 0;
+    default:
+        return TR_INVALID;
+    }
+}
 
 /* Finds what the state names; TR_NOT_FOUND when the shelf has no such graph. */
 static int look_up(struct tri_array *array, uint64_t graph, uint32_t workflow, uint32_t node)
@@ -29,20 +51,7 @@ static int look_up(struct tri_array *array, uint64_t graph, uint32_t workflow, u
     if (array->node->kind != TR_NODE_MAP) {
         return TR_INVALID;
     }
-    switch (array->node->target_kind) {
-    case TR_TARGET_TASK:
-        array->target = &array->graph->tasks[array->node->target].interface;
-        return 0;
-    case TR_TARGET_WORKFLOW:
-        array->target = &array->graph->workflows[array->node->target].interface;
-        return 0;
-    case TR_TARGET_PLAN:
-        array->target =
-            &array->graph->workflows[array->graph->plans[array->node->target].workflow].interface;
-        return 0;
-    default:
-        return TR_INVALID;
-    }
+    return find_target(array);
 }
 
 int tri_array_go_on(struct tri_array *array)
@@ -146,7 +155,7 @@ int tri_array_end_in(struct tri_array *array, uint8_t phase)
         return error;
     }
     if (state->live == 0) {
-        return end_now(array);
+        return tri_array_has_to_keep(array) ? tri_array_keep_some(array) : end_now(array);
     }
     return state->abort_next < state->next ? tri_array_go_on(array) : 0;
 }
@@ -213,6 +222,7 @@ static void take_over(struct tri_array *array, const struct tr_node_start *start
         .number = start->number,
         .cache_mode = start->cache_mode,
         .step = TRI_ARRAY_OPENING,
+        .is_recovering = start->recovery.size > 0,
         .begun_ms = tr_now_ms(array->context),
     };
 }
@@ -238,9 +248,6 @@ static int announce(struct tri_array *array, const struct tr_node_start *start)
 /* What is wrong with it before anything begins, if something is. */
 static int refuse(struct tri_array *array, bool has_inputs)
 {
-    if (array->node->target_kind == TR_TARGET_PLAN) {
-        return tri_array_fail(array, "NotImplementedYet", "a map over a launch plan");
-    }
     if (array->node->outputs.count > TR_ARRAY_OUTPUTS_MAX) {
         return tri_array_fail(array, "BadSpecification",
                               "the map has %u outputs, more than %u (TR_ARRAY_OUTPUTS_MAX)",
@@ -293,6 +300,36 @@ static int on_abort(struct tri_array *array, const struct tr_message *message)
     return tri_array_end_in(array, phase);
 }
 
+/* Elements begin again where they may; those that live hear of it in their turn. */
+static int on_pause(struct tri_array *array, const struct tr_message *message)
+{
+    struct tr_node_pause word;
+    struct tr_array_state *state = array->state;
+    bool is_from_parent = tr_key_equal(message->from.key, tr_parent(array->context).key);
+    int error = tr_message_read(message, node_pause, &word);
+    if (error != 0 || !is_from_parent) {
+        return error != 0 ? error : tr_unexpected(array->context, message);
+    }
+    if (state->is_paused == word.is_paused) {
+        return 0;
+    }
+    state->is_paused = word.is_paused;
+    state->is_pausing = state->step == TRI_ARRAY_RUNNING;
+    state->pause_next = 0;
+    return state->is_pausing ? tri_array_go_on(array) : 0;
+}
+
+/* Births, and news of a pause to those that live. */
+static int run_on(struct tri_array *array)
+{
+    int error = array->state->is_pausing ? tri_array_pause_some(array) : 0;
+    if (error != 0) {
+        return error;
+    }
+    return array->state->next < array->state->count ? tri_array_spawn(array)
+                                                    : tri_array_weigh(array);
+}
+
 static int on_next(struct tri_array *array)
 {
     array->state->is_going_on = false;
@@ -300,9 +337,10 @@ static int on_next(struct tri_array *array)
     case TRI_ARRAY_OPENING:
         return open_sources(array);
     case TRI_ARRAY_RUNNING:
-        return tri_array_spawn(array);
+        return run_on(array);
     case TRI_ARRAY_ENDING:
-        return tri_array_abort_some(array);
+        return array->state->live > 0 ? tri_array_abort_some(array)
+                                      : tri_array_end_in(array, array->state->ending);
     default:
         return 0;
     }
@@ -354,6 +392,9 @@ static int dispatch(struct tri_array *array, const struct tr_message *message)
     }
     if (tr_message_is(message, &tr_node_abort_schema)) {
         return on_abort(array, message);
+    }
+    if (tr_message_is(message, &tr_node_pause_schema)) {
+        return on_pause(array, message);
     }
     if (tr_message_is(message, &tr_timer_schema)) {
         return on_timer(array, message);

@@ -90,8 +90,8 @@ struct tri_array {
     const struct tr_graph *graph;
     const struct tr_workflow *workflow;
     const struct tr_node *node;
-    const struct tr_interface *target; /* of what is mapped */
-    struct tr_text cause;              /* of the changes of phase in this handler */
+    struct tr_interface target; /* of what is mapped */
+    struct tr_text cause;       /* of the changes of phase in this handler */
 };
 
 /* ------------------------------------------------------------ array.c: its life */
@@ -152,6 +152,12 @@ TR_MUST_USE int tri_element_set(struct tri_array *array, uint32_t element,
                                 const struct tri_element *to, struct tr_bytes value);
 
 /* `count` elements of one block from `first` on are born, with these children. */
+/* An element that is not born has ended as recovered, and this is what it gave. */
+TR_MUST_USE int tri_element_keep(struct tri_array *array, uint32_t element, struct tr_bytes value);
+
+/* Whether the next element has ended so. */
+TR_MUST_USE int tri_element_is_kept(struct tri_array *array, uint32_t element, bool *is_kept);
+
 TR_MUST_USE int tri_elements_born(struct tri_array *array, uint32_t first, uint32_t count,
                                   const uint64_t *serials);
 
@@ -209,9 +215,28 @@ TR_MUST_USE int tri_array_spawn(struct tri_array *array);
 /* Tells a chunk of the live children to end, and asks to go on. */
 TR_MUST_USE int tri_array_abort_some(struct tri_array *array);
 
+/* Tells a chunk of them that it is paused, or that it goes on again, and asks to go on. */
+TR_MUST_USE int tri_array_pause_some(struct tri_array *array);
+
 /* What children say; a message that is not theirs to send is a dead letter. */
 TR_MUST_USE int tri_array_on_news(struct tri_array *array, const struct tr_message *message);
 TR_MUST_USE int tri_array_on_ended(struct tri_array *array, const struct tr_message *message);
+
+/* What the array has come to: its end, or more births. */
+TR_MUST_USE int tri_array_weigh(struct tri_array *array);
+
+/* ------------------------------------- array_recover.c: elements over executions */
+
+/* Whether it has to be known first which of the next elements are kept; asks about them. */
+bool tri_array_has_to_ask(const struct tri_array *array);
+TR_MUST_USE int tri_array_ask(struct tri_array *array);
+
+/* The answer: those that are kept have ended. */
+TR_MUST_USE int tri_array_recovered(struct tri_array *array, const struct tr_message *message);
+
+/* Whether what elements gave has to be written before its end; writes some, and asks to go on. */
+bool tri_array_has_to_keep(const struct tri_array *array);
+TR_MUST_USE int tri_array_keep_some(struct tri_array *array);
 
 /* -------------------------------------------------- array_errors.c: failures, grouped */
 

@@ -164,6 +164,27 @@ int tri_element_set(struct tri_array *array, uint32_t element, const struct tri_
     return is_over ? tr_page_drop(array->context, block_page(array, element) + 1) : 0;
 }
 
+int tri_element_keep(struct tri_array *array, uint32_t element, struct tr_bytes value)
+{
+    const struct tri_element kept = {.phase = TR_NODE_PHASE_RECOVERED};
+    struct block *block;
+    int error = block_edit(array, element, 0, &block);
+    return error != 0 ? error : tri_element_set(array, element, &kept, value);
+}
+
+int tri_element_is_kept(struct tri_array *array, uint32_t element, bool *is_kept)
+{
+    struct tr_bytes bytes;
+    int error = tr_page_get(array->context, block_page(array, element), &bytes);
+    *is_kept = false;
+    if (error == 0 && bytes.size >= sizeof(struct block)) {
+        const struct block *block = (const struct block *)(const void *)bytes.data;
+        *is_kept =
+            (block->elements[element % TRI_ARRAY_BLOCK] & PHASE_BITS) == TR_NODE_PHASE_RECOVERED;
+    }
+    return error;
+}
+
 int tri_elements_born(struct tri_array *array, uint32_t first, uint32_t count,
                       const uint64_t *serials)
 {

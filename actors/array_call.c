@@ -1,11 +1,13 @@
 /*
- * The one call that an array has under way: a piece of a list to be read or written.
+ * The one call that an array has under way: a piece of a list to be read or written, or a question
+ * about an earlier execution.
  *
- * Reading and writing a piece again does no harm, so after a crash (TR_NO_CONNECTION) or a timeout
+ * Saying any of them again does no harm, so after a crash (TR_NO_CONNECTION) or a timeout
  * it is simply said again, a few times with growing waits.
  */
 #include "actors/array.h"
 #include "schemas/files.h"
+#include "schemas/recovery.h"
 
 int tri_array_call(struct tri_array *array, const struct tr_schema *schema, const void *body)
 {
@@ -40,6 +42,9 @@ int tri_array_on_answer(struct tri_array *array, const struct tr_message *messag
         tr_message_read(message, blob_bytes, &piece) == 0) {
         return take_piece(array, &piece);
     }
+    if (tr_message_is(message, &tr_recovered_elements_schema)) {
+        return tri_array_recovered(array, message);
+    }
     if (tr_message_is(message, &tr_blob_stored_schema) &&
         array->state->step == TRI_ARRAY_GATHERING &&
         tr_message_read(message, blob_stored, &stored) == 0) {
@@ -69,6 +74,13 @@ int tri_array_on_call_failed(struct tri_array *array, int reason, struct tr_text
         uint64_t wait_ms = (uint64_t)TR_ARRAY_CALL_WAIT_MS << (state->call_tries - 1);
         return tr_timer_start(array->context, TRI_ARRAY_TIMER_CALL, wait_ms);
     }
+    if (tri_array_has_to_ask(array) && state->step == TRI_ARRAY_RUNNING) {
+        return tri_array_fail(array, "RecoveryError",
+                              "what its elements gave in the earlier execution cannot be read: "
+                              "%s%s%.*s",
+                              tr_error_text(reason), words.size > 0 ? ": " : "", (int)words.size,
+                              words.data);
+    }
     const char *what = state->step == TRI_ARRAY_GATHERING ? "stored" : "read";
     return tri_array_fail(array, "StorageError", "a list could not be %s: %s%s%.*s", what,
                           tr_error_text(reason), words.size > 0 ? ": " : "", (int)words.size,
@@ -85,8 +97,9 @@ int tri_array_call_again(struct tri_array *array)
     switch (state->step) {
     case TRI_ARRAY_GATHERING:
         return tri_array_gather(array);
-    case TRI_ARRAY_OPENING:
     case TRI_ARRAY_RUNNING:
+        return tri_array_has_to_ask(array) ? tri_array_ask(array) : tri_source_call(array);
+    case TRI_ARRAY_OPENING:
         return tri_source_call(array);
     default:
         return 0;

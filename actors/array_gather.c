@@ -41,7 +41,7 @@ static void set_types(const struct tri_array *array, struct piece *piece)
     TR_ASSERT(list->kind == TR_TYPE_LIST);
     piece->to = list->parts[0];
     piece->from =
-        output == array->node->errors_output ? NULL : array->target->outputs.items[output].type;
+        output == array->node->errors_output ? NULL : array->target.outputs.items[output].type;
 }
 
 /* ---------------------------------------------------------------------- one element */

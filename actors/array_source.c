@@ -39,7 +39,7 @@ static const struct tr_binding *binding_of(const struct tri_array *array, uint32
 
 static struct tr_text name_of(const struct tri_array *array, uint32_t input)
 {
-    return array->target->inputs.items[input].name;
+    return array->target.inputs.items[input].name;
 }
 
 static int edit_sources(struct tri_array *array, struct source **sources)
@@ -97,7 +97,7 @@ static int read_whole(struct tri_array *array, struct tr_bytes inputs, struct tr
     struct tr_cursor cursor;
     struct tr_offloaded where;
     uint32_t count = tr_slots_begin(inputs, &cursor);
-    if (count != array->node->input_count || count > array->target->inputs.count) {
+    if (count != array->node->input_count || count > array->target.inputs.count) {
         return TR_MALFORMED;
     }
     tr_buffer_array(whole, count);

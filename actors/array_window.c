@@ -8,6 +8,16 @@
  */
 #include "actors/array.h"
 
+/*
+ * Children that the window counts: those whose work was not handed outside. What is launched is
+ * still here, and more than a task: all of those count.
+ */
+static uint32_t held(const struct tri_array *array)
+{
+    bool launches = array->node->target_kind == TR_TARGET_PLAN;
+    return array->state->live - (launches ? 0 : array->state->outside);
+}
+
 bool tri_array_has_room(const struct tri_array *array)
 {
     const struct tr_array_state *state = array->state;
@@ -16,8 +26,9 @@ bool tri_array_has_room(const struct tri_array *array)
         window = TR_ARRAY_WINDOW_BYTES / state->start_bytes;
     }
     uint32_t parallelism = array->node->parallelism;
-    return state->step == TRI_ARRAY_RUNNING && state->next < state->count && state->call == 0 &&
-           state->live - state->outside < window && (parallelism == 0 || state->live < parallelism);
+    return state->step == TRI_ARRAY_RUNNING && !state->is_paused && state->next < state->count &&
+           state->call == 0 && held(array) < window &&
+           (parallelism == 0 || state->live < parallelism);
 }
 
 /* ------------------------------------------------------------------------ births */
@@ -25,6 +36,7 @@ bool tri_array_has_room(const struct tri_array *array)
 static const struct tr_behaviour *child_behaviour(const struct tri_array *array)
 {
     return array->node->target_kind == TR_TARGET_WORKFLOW ? &tr_workflow_behaviour
+           : array->node->target_kind == TR_TARGET_PLAN   ? &tr_launch_behaviour
                                                           : &tr_task_behaviour;
 }
 
@@ -58,19 +70,48 @@ static int refuse_inputs(struct tri_array *array, size_t size)
                           array->state->next, size, (unsigned)TR_ARRAY_START_BYTES_MAX);
 }
 
+/* Passes over elements that have ended before they were born, of one block. */
+static int pass_kept(struct tri_array *array, struct tri_feed *feed, bool *is_there)
+{
+    struct tr_array_state *state = array->state;
+    bool is_kept = state->is_recovering;
+    int error = 0;
+    *is_there = true;
+    while (error == 0 && is_kept && *is_there && state->next < state->known) {
+        error = tri_element_is_kept(array, state->next, &is_kept);
+        if (error == 0 && is_kept) {
+            error = tri_feed_next(array, feed, is_there);
+            state->next += error == 0 && *is_there ? 1 : 0;
+        }
+    }
+    return error;
+}
+
+/* Whether the next element is to be born: it is known that it is not kept. */
+static bool may_be_born(struct tri_array *array)
+{
+    bool is_kept = false;
+    int error =
+        array->state->is_recovering ? tri_element_is_kept(array, array->state->next, &is_kept) : 0;
+    return error == 0 && !is_kept && !tri_array_has_to_ask(array);
+}
+
 /* As many as there is room for, of one block, no more than a chunk. */
 static int spawn_chunk(struct tri_array *array, struct tri_feed *feed)
 {
     struct tr_array_state *state = array->state;
     uint64_t serials[TR_ARRAY_CHUNK];
+    bool is_there = true;
+    int error = pass_kept(array, feed, &is_there);
+    if (error != 0 || !is_there) {
+        return error;
+    }
     uint32_t first = state->next;
     uint32_t left = TRI_ARRAY_BLOCK - first % TRI_ARRAY_BLOCK;
     uint32_t count_max = left < TR_ARRAY_CHUNK ? left : TR_ARRAY_CHUNK;
     uint64_t bytes = 0;
-    int error = 0;
-    bool is_there = true;
     while (error == 0 && state->next - first < count_max && bytes < TR_ARRAY_CHUNK_BYTES &&
-           tri_array_has_room(array)) {
+           tri_array_has_room(array) && may_be_born(array)) {
         error = tri_feed_next(array, feed, &is_there);
         if (error != 0 || !is_there) {
             break;
@@ -94,10 +135,13 @@ int tri_array_spawn(struct tri_array *array)
     if (!tri_array_has_room(array)) {
         return 0;
     }
+    if (tri_array_has_to_ask(array)) {
+        return tri_array_ask(array);
+    }
     int error = tri_feed_init(array, &feed);
     error = error != 0 ? error : spawn_chunk(array, &feed);
     tri_feed_fini(&feed);
-    return error == 0 && tri_array_has_room(array) ? tri_array_go_on(array) : error;
+    return error != 0 || array->state->step != TRI_ARRAY_RUNNING ? error : tri_array_weigh(array);
 }
 
 /* ------------------------------------------------------------------ what they say */
@@ -157,7 +201,7 @@ static bool is_complete(const struct tri_array *array, struct tr_bytes outputs)
         (void)tr_read_any(&cursor);
     }
     return cursor.error == 0 && tr_cursor_left(&cursor) == 0 &&
-           count == array->target->outputs.count;
+           count == array->target.outputs.count;
 }
 
 /* An end that is none of those that an array asks for is a failure, in words. */
@@ -209,7 +253,7 @@ static int settle(struct tri_array *array, const struct tr_node_ended *ended,
     state->retrying -= from->phase == TR_NODE_PHASE_RETRYABLE_FAILURE ? 1 : 0;
     if (ended->phase == TR_NODE_PHASE_SUCCEEDED || ended->phase == TR_NODE_PHASE_RECOVERED) {
         state->succeeded++;
-        bool is_empty = array->target->outputs.count == 0;
+        bool is_empty = array->target.outputs.count == 0;
         return tri_element_set(array, (uint32_t)ended->element, &to,
                                is_empty ? (struct tr_bytes){0} : ended->outputs);
     }
@@ -220,8 +264,7 @@ static int settle(struct tri_array *array, const struct tr_node_ended *ended,
     return error != 0 ? error : keep_error(array, ended, &to);
 }
 
-/* What an end means for the whole. */
-static int weigh(struct tri_array *array)
+int tri_array_weigh(struct tri_array *array)
 {
     struct tr_array_state *state = array->state;
     if (state->step == TRI_ARRAY_RUNNING && state->count - state->failed < state->needed) {
@@ -231,7 +274,7 @@ static int weigh(struct tri_array *array)
         return state->live == 0 ? tri_array_end_in(array, state->ending) : 0;
     }
     if (state->live == 0 && state->next == state->count) {
-        return tri_array_gather(array);
+        return tri_array_has_to_keep(array) ? tri_array_keep_some(array) : tri_array_gather(array);
     }
     return tri_array_has_room(array) ? tri_array_go_on(array) : 0;
 }
@@ -263,7 +306,7 @@ int tri_array_on_ended(struct tri_array *array, const struct tr_message *message
     error = error != 0 ? error
                        : tri_history_element_changed(array, number, &element, ended.phase, attempt,
                                                      phases, ended.code, ended.message);
-    return error != 0 ? error : weigh(array);
+    return error != 0 ? error : tri_array_weigh(array);
 }
 
 /* ---------------------------------------------------------------------- to the end */
@@ -292,22 +335,44 @@ static int abort_one(struct tri_array *array, uint64_t serial)
     return tr_tell(array->context, child, &tr_node_abort_schema, &word);
 }
 
-int tri_array_abort_some(struct tri_array *array)
+/* Tells a chunk of the live children something; they are walked through from `*next` on. */
+static int tell_some(struct tri_array *array, uint32_t *next,
+                     int (*tell)(struct tri_array *array, uint64_t serial))
 {
-    struct tr_array_state *state = array->state;
     uint32_t told = 0;
-    uint32_t last = state->abort_next + TRI_ARRAY_BLOCK;
-    while (state->abort_next < state->next && state->abort_next < last && told < TR_ARRAY_CHUNK) {
+    uint32_t last = *next + TRI_ARRAY_BLOCK;
+    while (*next < array->state->next && *next < last && told < TR_ARRAY_CHUNK) {
         struct tri_element element;
-        int error = tri_element_get(array, state->abort_next, &element);
+        int error = tri_element_get(array, *next, &element);
         if (error == 0 && element.is_live) {
-            error = abort_one(array, element.serial);
+            error = tell(array, element.serial);
             told++;
         }
         if (error != 0) {
             return error;
         }
-        state->abort_next++;
+        ++*next;
     }
-    return state->abort_next < state->next ? tri_array_go_on(array) : 0;
+    return *next < array->state->next ? tri_array_go_on(array) : 0;
+}
+
+int tri_array_abort_some(struct tri_array *array)
+{
+    return tell_some(array, &array->state->abort_next, abort_one);
+}
+
+static int pause_one(struct tri_array *array, uint64_t serial)
+{
+    struct tr_ref child = tr_self(array->context);
+    child.key.serial = serial;
+    child.incarnation = 1;
+    struct tr_node_pause word = {.is_paused = array->state->is_paused};
+    return tr_tell(array->context, child, &tr_node_pause_schema, &word);
+}
+
+int tri_array_pause_some(struct tri_array *array)
+{
+    int error = tell_some(array, &array->state->pause_next, pause_one);
+    array->state->is_pausing = array->state->pause_next < array->state->next;
+    return error;
 }

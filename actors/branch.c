@@ -188,8 +188,9 @@ static int finish_arms(struct tri_flow *flow, uint32_t node)
         return 0; /* those behind the branch are told next */
     }
     uint32_t arm = row->arm - 1;
+    bool is_again = (row->recovery & TRI_RECOVERY_AGAIN) != 0;
     error = tri_settle_pop(flow);
-    return error != 0 ? error : tri_node_told(flow, arm, false);
+    return error != 0 ? error : tri_node_told(flow, arm, false, is_again);
 }
 
 int tri_branch_skip_arms(struct tri_flow *flow, uint32_t node, bool *is_done)

@@ -18,6 +18,11 @@ static bool serves(const struct tr_plugin *plugin, struct tr_text task_type)
 const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct tr_text task_type)
 {
     const struct tr_plugin *standard = NULL;
+    for (size_t i = 0; i < engine->task_type_count; i++) {
+        if (tr_text_equal(engine->task_types[i].name, task_type)) {
+            return engine->task_types[i].plugin;
+        }
+    }
     for (size_t i = 0; i < engine->plugin_count; i++) {
         if (serves(engine->plugins[i], task_type)) {
             return engine->plugins[i];

@@ -9,14 +9,23 @@
 #include "runtime/troupe.h"
 #include "schemas/flow.h"
 
+/* Which plugin runs tasks of a type, where people have decided that. */
+struct tr_task_type {
+    struct tr_text name;
+    const struct tr_plugin *plugin;
+};
+
 struct tr_engine {
     struct tr_shelf shelf;
     const struct tr_plugin *const *plugins; /* all there are */
     size_t plugin_count;
+    const struct tr_task_type *task_types; /* looked at before what plugins say of themselves */
+    size_t task_type_count;
     struct tr_ref resources;  /* the resource manager; serial 0: none, every request is granted */
     struct tr_ref catalog;    /* the catalog; serial 0: no work is serialized */
     const char *store_folder; /* absolute; NULL: no store, no files */
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
+    bool fires_schedules;     /* else they rest */
 };
 
 /* The engine that a handler runs in. */
@@ -25,7 +34,8 @@ static inline struct tr_engine *tr_engine_of(const struct tr_context *context)
     return tr_program(context);
 }
 
-/* The plugin for a task type, else the default one, else NULL. */
+/* The plugin for a task type: the one decided on, else one that serves it, else the default one,
+ * else NULL. */
 const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct tr_text task_type);
 
 /* The plugin of an id, or NULL: for states that name theirs. */
@@ -39,5 +49,8 @@ extern const struct tr_behaviour tr_array_behaviour;     /* 103: array.c */
 extern const struct tr_behaviour tr_resources_behaviour; /* 104: resources.c */
 extern const struct tr_behaviour tr_catalog_behaviour;   /* 105: catalog.c */
 extern const struct tr_behaviour tr_signals_behaviour;   /* 106: signals.c */
+extern const struct tr_behaviour tr_launch_behaviour;    /* 107: launch.c */
+extern const struct tr_behaviour tr_schedules_behaviour; /* 108: schedules.c */
+extern const struct tr_behaviour tr_schedule_behaviour;  /* 109: schedule.c */
 
 #endif

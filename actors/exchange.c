@@ -1,7 +1,8 @@
 /*
  * Plans of documents, and carrying them out.
  *
- * A plan of inputs is [[name, type, slot], ...]; one of outputs is [folder, [[name, type], ...]].
+ * A plan of inputs is [[name, type, slot], ...]; one of outputs is [folder, [[name, type], ...],
+ * is_dynamic].
  * The JSON object of outputs is walked by hand, from value to value, which the JSON reader parses
  * one by one; a list's elements are such values, too.
  */
@@ -52,15 +53,21 @@ int tr_exchange_plan_inputs(const struct tr_variables *inputs, struct tr_bytes s
 }
 
 int tr_exchange_plan_outputs(const struct tr_variables *outputs, struct tr_text folder,
-                             struct tr_buffer *plan)
+                             bool is_dynamic, struct tr_buffer *plan)
 {
-    tr_buffer_array(plan, 2);
+    tr_buffer_array(plan, 3);
     tr_buffer_text_value(plan, folder);
     tr_buffer_array(plan, outputs->count);
     for (uint32_t i = 0; i < outputs->count; i++) {
         plan_variable(&outputs->items[i], 2, plan);
     }
+    tr_buffer_bool(plan, is_dynamic);
     return plan->error;
+}
+
+bool tr_exchange_is_decision(struct tr_text key)
+{
+    return tr_text_equal(key, tr_text_of("nodes")) || tr_text_equal(key, tr_text_of("troupe"));
 }
 
 /* A variable of a plan, its type in the memory of `types`. */
@@ -165,6 +172,8 @@ struct reading {
     struct tr_buffer values;
     struct found *found;
     uint32_t count;
+    bool is_dynamic;
+    bool is_decision;
     struct tr_exchange_problem *problem;
 };
 
@@ -341,6 +350,8 @@ static struct found *take_name(struct reading *reading, int *error)
         bool is_it = tr_text_equal(reading->found[i].planned.name, text);
         found = is_it ? &reading->found[i] : NULL;
     }
+    reading->is_decision =
+        *error == 0 && found == NULL && reading->is_dynamic && tr_exchange_is_decision(text);
     tr_buffer_cut(&reading->values, before);
     return found;
 }
@@ -349,6 +360,9 @@ static int take_member(struct reading *reading)
 {
     int error = 0;
     struct found *found = take_name(reading, &error);
+    if (reading->is_decision) {
+        return 0;
+    }
     if (error == 0 && !take_letter(reading, ':')) {
         error = refuse_syntax(reading, "a : has to stand behind a name");
     }
@@ -373,6 +387,9 @@ static int take_object(struct reading *reading)
         }
         is_first = false;
         error = take_member(reading);
+        if (reading->is_decision) {
+            return 0;
+        }
     }
     (void)take_letter(reading, '}');
     if (error == 0 && next_letter(reading) != '\0') {
@@ -388,7 +405,7 @@ static int open_plan(struct reading *reading, struct tr_bytes plan)
     uint32_t parts = tr_read_array(&cursor);
     reading->folder = tr_read_text(&cursor);
     reading->count = tr_read_array(&cursor);
-    if (cursor.error != 0 || parts != 2) {
+    if (cursor.error != 0 || parts != 3) {
         return TR_MALFORMED;
     }
     reading->found = tr_arena_array(&reading->arena, reading->count, sizeof *reading->found);
@@ -396,7 +413,8 @@ static int open_plan(struct reading *reading, struct tr_bytes plan)
     for (uint32_t i = 0; error == 0 && i < reading->count; i++) {
         error = read_planned(&cursor, 2, &reading->types, &reading->found[i].planned);
     }
-    return error;
+    reading->is_dynamic = error == 0 && tr_read_bool(&cursor);
+    return error != 0 ? error : cursor.error != 0 ? TR_MALFORMED : 0;
 }
 
 /* What was not in the document is none, where it can be. */
@@ -441,7 +459,7 @@ static int add_slots(struct reading *reading, struct tr_buffer *slots)
 }
 
 int tr_exchange_read(struct tr_bytes plan, struct tr_text json, struct tr_buffer *slots,
-                     struct tr_exchange_problem *problem)
+                     bool *is_decision, struct tr_exchange_problem *problem)
 {
     struct reading reading = {.left = json, .problem = problem};
     tr_arena_init(&reading.arena);
@@ -449,7 +467,12 @@ int tr_exchange_read(struct tr_bytes plan, struct tr_text json, struct tr_buffer
     tr_buffer_init(&reading.values, TR_VALUES_BYTES_MAX);
     int error = open_plan(&reading, plan);
     error = error != 0 ? error : take_object(&reading);
-    error = error != 0 ? error : add_slots(&reading, slots);
+    if (error == 0 && !reading.is_decision) {
+        error = add_slots(&reading, slots);
+    }
+    if (error == 0) {
+        *is_decision = reading.is_decision;
+    }
     tr_buffer_fini(&reading.values);
     tr_arena_fini(&reading.arena);
     return error;

@@ -16,9 +16,18 @@
 TR_MUST_USE int tr_exchange_plan_inputs(const struct tr_variables *inputs, struct tr_bytes slots,
                                         struct tr_buffer *plan);
 
-/* Appends the plan of reading these outputs; relative paths in them count from `folder`. */
+/*
+ * Appends the plan of reading these outputs; relative paths in them count from `folder`. Of a
+ * dynamic task the document may decide a graph instead.
+ */
 TR_MUST_USE int tr_exchange_plan_outputs(const struct tr_variables *outputs, struct tr_text folder,
-                                         struct tr_buffer *plan);
+                                         bool is_dynamic, struct tr_buffer *plan);
+
+/*
+ * Whether a key of a dynamic task's document, which is none of its outputs, says that the document
+ * decides a graph.
+ */
+bool tr_exchange_is_decision(struct tr_text key);
 
 /* How a document is written. */
 struct tr_exchange_writer {
@@ -41,9 +50,10 @@ struct tr_exchange_problem {
 
 /*
  * Reads a document into slots, all of them inline: of a list one element is taken apart at a time.
- * TR_INVALID: `problem` says why; TR_MALFORMED (no plan), TR_LIMIT, TR_MEMORY.
+ * With `is_decision` it decides a graph, and `slots` are nothing. TR_INVALID: `problem` says why;
+ * TR_MALFORMED (no plan), TR_LIMIT, TR_MEMORY.
  */
 TR_MUST_USE int tr_exchange_read(struct tr_bytes plan, struct tr_text json, struct tr_buffer *slots,
-                                 struct tr_exchange_problem *problem);
+                                 bool *is_decision, struct tr_exchange_problem *problem);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define NOTE_PAGE 2
 
-static void print_time(uint64_t at_ms, uint64_t now_ms, struct tr_buffer *text)
+void tri_explain_time(uint64_t at_ms, uint64_t now_ms, struct tr_buffer *text)
 {
     struct tr_moment moment = {.seconds = (int64_t)(at_ms / 1000),
                                .nanoseconds = (uint32_t)(at_ms % 1000) * 1000000};
@@ -40,7 +40,7 @@ static void explain_backoff(const struct tr_task_state *state, const struct tr_t
                             uint64_t now_ms, struct tr_buffer *text)
 {
     tr_buffer_print(text, "attempt %u waits until ", state->attempt);
-    print_time(state->until_ms, now_ms, text);
+    tri_explain_time(state->until_ms, now_ms, text);
     tr_buffer_print(text, "; the one before failed with %.*s: %.*s", TRI_TEXT(note->code),
                     TRI_SHOWN(note->message));
 }
@@ -119,8 +119,19 @@ static struct tr_text place_name(const struct tri_place_row *place)
     return (struct tr_text){.data = place->name, .size = size};
 }
 
+/* Whether an execution sleeps in the engine of this start. */
+static bool sleeps(struct tr_rows *rows, uint32_t start, uint64_t execution)
+{
+    struct tr_rows_key key = tr_rows_key_numbers(TRI_ROW_SLEEPER, execution, 0);
+    uint32_t number;
+    const void *row;
+    return tr_rows_find(rows, &key, &number) == 0 && tr_rows_get(rows, number, &row) == 0 &&
+           ((const struct tri_sleeper_row *)row)->start == start;
+}
+
 /* Who holds tokens of a place: some of them by name. Looks at each row. */
-static void name_holders(struct tr_rows *rows, uint32_t place, struct tr_buffer *text)
+static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
+                         struct tr_buffer *text)
 {
     uint32_t named = 0;
     uint32_t more = 0;
@@ -140,7 +151,10 @@ static void name_holders(struct tr_rows *rows, uint32_t place, struct tr_buffer 
         }
         size_t size = request->identity_size < sizeof request->identity ? request->identity_size
                                                                         : sizeof request->identity;
-        tr_buffer_print(text, "%s%.*s", named++ == 0 ? ": " : ", ", (int)size, request->identity);
+        tr_buffer_print(text, "%s%.*s%s", named++ == 0 ? ": " : ", ", (int)size, request->identity,
+                        sleeps(rows, start, request->execution)
+                            ? " (asleep: `troupe resume` goes on with it)"
+                            : "");
     }
     if (more > 0) {
         tr_buffer_print(text, " and %u more", more);
@@ -148,7 +162,7 @@ static void name_holders(struct tr_rows *rows, uint32_t place, struct tr_buffer 
 }
 
 /* A place's bound, if it has one: how much of it is in use, and by whom. */
-static void explain_place(struct tr_rows *rows, uint32_t number, const char *what,
+static void explain_place(struct tr_rows *rows, uint32_t start, uint32_t number, const char *what,
                           struct tr_buffer *text)
 {
     const void *row;
@@ -160,7 +174,7 @@ static void explain_place(struct tr_rows *rows, uint32_t number, const char *wha
     if (place->slots != 0) {
         tr_buffer_print(text, "; %u of %u slots of %s'%.*s' are in use", place->used, place->slots,
                         what, TRI_TEXT(name));
-        name_holders(rows, number, text);
+        name_holders(rows, start, number, text);
     }
     if (place->per_second > 0) {
         tr_buffer_print(text, "; %s'%.*s' begins at most %g a second", what, TRI_TEXT(name),
@@ -186,12 +200,14 @@ static void explain_machine(struct tr_rows *rows, uint32_t number, const struct 
         return;
     }
     const struct tri_place_row *machine = row;
-    explain_amount("thousandths of a CPU", wanted->cpu_millis, machine->booked.cpu_millis,
+    explain_amount("thousandths of a CPU", wanted->cpu_millis,
+                   machine->booked.cpu_millis - machine->asleep.cpu_millis,
                    machine->amounts.cpu_millis, 1, text);
-    explain_amount("MiB of memory", wanted->memory_bytes, machine->booked.memory_bytes,
+    explain_amount("MiB of memory", wanted->memory_bytes,
+                   machine->booked.memory_bytes - machine->asleep.memory_bytes,
                    machine->amounts.memory_bytes, 1U << 20, text);
-    explain_amount("GPUs", wanted->gpu_count, machine->booked.gpu_count, machine->amounts.gpu_count,
-                   1, text);
+    explain_amount("GPUs", wanted->gpu_count, machine->booked.gpu_count - machine->asleep.gpu_count,
+                   machine->amounts.gpu_count, 1, text);
 }
 
 int tr_explain_request(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
@@ -210,10 +226,10 @@ int tr_explain_request(const struct tr_resources_state *state, const struct tr_e
     const struct tri_request_row *request = row;
     tr_buffer_add_string(text, request->queue == 0 ? "it has its token since "
                                                    : "it waits for its token since ");
-    print_time(request->since_ms, now_ms, text);
+    tri_explain_time(request->since_ms, now_ms, text);
     if (request->queue != 0) {
-        explain_place(&rows, request->place, "", text);
-        explain_place(&rows, request->pool, "the pool ", text);
+        explain_place(&rows, state->start, request->place, "", text);
+        explain_place(&rows, state->start, request->pool, "the pool ", text);
         explain_machine(&rows, state->machine, &request->amounts, text);
         tr_buffer_print(text, "; %llu wait in all, and executions take turns",
                         (unsigned long long)state->waiting);

@@ -8,7 +8,8 @@
  *     tr_explain_cache     who makes what it waits for
  *     tr_explain_array     how many elements are where, and what keeps others from beginning
  *     tr_explain_workflow  what it does at the moment
- *     tr_explain_nodes     what each of its nodes waits for that has not begun
+ *     tr_explain_launch    which execution it waits for
+ *     tr_explain_nodes     what each of its nodes waits for that has not begun, or is a gate
  *
  * Texts end without a line feed; several sentences are divided by "; ".
  */
@@ -18,6 +19,7 @@
 #include "actors/graph/graph.h"
 #include "actors/rows.h"
 #include "schemas/state_array.h"
+#include "schemas/state_launch.h"
 #include "schemas/state_service.h"
 #include "schemas/state_task.h"
 #include "schemas/state_workflow.h"
@@ -55,15 +57,31 @@ TR_MUST_USE int tr_explain_array(const struct tr_array_state *state, const struc
 TR_MUST_USE int tr_explain_workflow(const struct tr_workflow_state *state,
                                     const struct tr_graph *graph, struct tr_buffer *text);
 
+TR_MUST_USE int tr_explain_launch(const struct tr_launch_state *state,
+                                  const struct tr_explain_pages *pages,
+                                  const struct tr_graph *graph, struct tr_buffer *text);
+
+/* A workflow whose nodes are looked at. `execution` is its name, for the commands that are named. */
+struct tr_explain_scene {
+    const struct tr_workflow_state *state;
+    const struct tr_explain_pages *pages;
+    const struct tr_graph *graph;
+    struct tr_text execution;
+    uint64_t now_ms;
+};
+
 /*
- * Calls `show` for each node of a workflow that has not begun and waits for one that goes on now;
- * the text lives as long as the call. `behind` counts those that wait for others of them. What
- * `show` returns other than 0 ends it. Other errors as above.
+ * Calls `show` for each node of a workflow that is a gate or a sleep and waits, and for each that
+ * has not begun and waits for one that goes on now; the text lives as long as the call. `behind`
+ * counts those that wait for others of them. What `show` returns other than 0 ends it. Other errors
+ * as above.
  */
-TR_MUST_USE int tr_explain_nodes(const struct tr_workflow_state *state,
-                                 const struct tr_explain_pages *pages, const struct tr_graph *graph,
+TR_MUST_USE int tr_explain_nodes(const struct tr_explain_scene *scene,
                                  int (*show)(void *self, const struct tr_node *node,
                                              struct tr_text text),
                                  void *self, uint32_t *behind);
+
+/* Appends a time, and how far it is away when it is still to come. */
+void tri_explain_time(uint64_t at_ms, uint64_t now_ms, struct tr_buffer *text);
 
 #endif

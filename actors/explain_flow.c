@@ -1,11 +1,13 @@
 /*
- * Words for what arrays and workflows wait for. As in explain.c, bytes are trusted no further than
- * the graph reaches.
+ * Words for what arrays, workflows and launch nodes wait for. As in explain.c, bytes are trusted no
+ * further than the graph reaches.
  */
 #include <string.h>
 
 #include "actors/array.h"
 #include "actors/explain.h"
+#include "actors/graph/report.h"
+#include "actors/launch.h"
 #include "actors/workflow.h"
 
 /* ------------------------------------------------------------------- array */
@@ -93,14 +95,19 @@ int tr_explain_workflow(const struct tr_workflow_state *state, const struct tr_g
     switch ((enum tri_stage)state->stage) {
     case TRI_STAGE_GRAPH:
         tr_buffer_print(text, "%u of its nodes run", state->running);
-        if (state->ready_first != 0 && is_full(state, workflow)) {
+        if (state->waiting > 0) {
+            tr_buffer_print(text, ", %u wait for answers or time", state->waiting);
+        }
+        if (state->is_paused) {
+            tr_buffer_add_string(text, "; it is paused, and no other begins");
+        } else if (state->ready_first != 0 && is_full(state, workflow)) {
             tr_buffer_print(text, "; others wait, since max_parallelism lets %u run at once",
                             workflow->max_parallelism);
         }
         break;
     case TRI_STAGE_DRAIN:
-        tr_buffer_print(text, "it waits for the end of %u nodes; then it is %s", state->running,
-                        tr_execution_phase_word(state->outcome));
+        tr_buffer_print(text, "it waits for the end of %u nodes; then it is %s",
+                        state->running + state->waiting, tr_execution_phase_word(state->outcome));
         break;
     case TRI_STAGE_ON_FAILURE:
         tr_buffer_print(text, "on_failure runs; then it is %s",
@@ -114,12 +121,34 @@ int tr_explain_workflow(const struct tr_workflow_state *state, const struct tr_g
     return text->error;
 }
 
+/* ------------------------------------------------------------------ launch */
+
+int tr_explain_launch(const struct tr_launch_state *state, const struct tr_explain_pages *pages,
+                      const struct tr_graph *graph, struct tr_buffer *text)
+{
+    struct tr_bytes page;
+    struct tr_node_start start;
+    char name[TR_LAUNCH_NAME_BYTES];
+    if (state->workflow >= graph->workflow_count ||
+        state->node >= graph->workflows[state->workflow].node_count) {
+        return TR_MALFORMED;
+    }
+    int error = pages->page(pages->self, 0, &page);
+    error = error != 0 ? error : tr_node_start_unpack(page, state->start_version, &start);
+    if (error != 0) {
+        return error;
+    }
+    const struct tr_node *node = &graph->workflows[state->workflow].nodes[state->node];
+    tr_launch_name(tr_launch_target(graph, node), &start, name);
+    tr_buffer_print(text, "it %s %s", tr_launch_step_words(state->step), name);
+    return text->error;
+}
+
 /* ------------------------------------------------------------------- nodes */
 
 /* A look at a workflow's table; the page that was read last is kept. */
 struct look {
-    const struct tr_workflow_state *state;
-    const struct tr_explain_pages *pages;
+    const struct tr_explain_scene *scene;
     const struct tr_workflow *workflow;
     uint32_t page;
     bool has_page;
@@ -132,7 +161,7 @@ static int row_of(struct look *look, uint32_t node, struct tri_row *row)
     size_t offset = node % TRI_ROWS_PER_PAGE * sizeof *row;
     *row = (struct tri_row){0};
     if (!look->has_page || look->page != page) {
-        int error = look->pages->page(look->pages->self, page, &look->bytes);
+        int error = look->scene->pages->page(look->scene->pages->self, page, &look->bytes);
         if (error != 0) {
             return error;
         }
@@ -196,36 +225,91 @@ static int explain_node(struct look *look, const struct tr_node *node, const str
         return error;
     }
     *goes_on = true;
-    if (is_full(look->state, look->workflow)) {
-        tr_buffer_print(text, "it waits for max_parallelism: %u of %u nodes run",
-                        look->state->running, look->workflow->max_parallelism);
+    const struct tr_workflow_state *state = look->scene->state;
+    if (state->is_paused) {
+        tr_buffer_print(text, "it is paused; `troupe resume %.*s` goes on",
+                        TRI_TEXT(look->scene->execution));
+    } else if (is_full(state, look->workflow)) {
+        tr_buffer_print(text, "it waits for max_parallelism: %u of %u nodes run", state->running,
+                        look->workflow->max_parallelism);
     } else {
         tr_buffer_add_string(text, "it is about to begin");
     }
     return 0;
 }
 
-int tr_explain_nodes(const struct tr_workflow_state *state, const struct tr_explain_pages *pages,
-                     const struct tr_graph *graph,
+static uint64_t after(uint64_t begun_ms, int64_t nanoseconds)
+{
+    return begun_ms + ((uint64_t)nanoseconds + 999999) / 1000000;
+}
+
+/* What a gate or a sleep waits for, and until when. */
+static void explain_waiter(const struct look *look, const struct tr_node *node, uint64_t begun_ms,
+                           struct tr_buffer *text)
+{
+    const struct tr_explain_scene *scene = look->scene;
+    struct tr_text execution = scene->execution;
+    struct tr_text id = node->signal_id;
+    if (node->kind == TR_NODE_SLEEP) {
+        tr_buffer_add_string(text, "it sleeps until ");
+        tri_explain_time(after(begun_ms, node->sleep_ns), scene->now_ms, text);
+    } else if (node->kind == TR_NODE_APPROVE) {
+        tr_buffer_print(text, "it waits for people: `troupe approve %.*s %.*s`, or reject",
+                        TRI_TEXT(execution), TRI_TEXT(id));
+    } else {
+        tr_buffer_print(text, "it waits for a value: `troupe signal %.*s %.*s VALUE`, of type ",
+                        TRI_TEXT(execution), TRI_TEXT(id));
+        tr_type_print(node->outputs.items[0].type, text);
+    }
+    if (node->deadline_ns > 0) {
+        tr_buffer_add_string(text, "; its deadline is ");
+        tri_explain_time(after(begun_ms, node->deadline_ns), scene->now_ms, text);
+    }
+}
+
+/* The graph's nodes in their order, and behind them, where the stage is theirs, the others. */
+static bool is_of_stage(const struct look *look, uint32_t i, uint32_t *at)
+{
+    const struct tr_workflow *workflow = look->workflow;
+    bool is_ordered = i < workflow->order_count;
+    bool is_graph = look->scene->state->stage == TRI_STAGE_GRAPH;
+    *at = is_ordered ? workflow->order[i] : i - workflow->order_count;
+    bool is_role = workflow->nodes[*at].role == TR_ROLE_GRAPH;
+    return is_role == is_ordered && is_role == is_graph;
+}
+
+int tr_explain_nodes(const struct tr_explain_scene *scene,
                      int (*show)(void *self, const struct tr_node *node, struct tr_text text),
                      void *self, uint32_t *behind)
 {
-    struct look look = {.state = state, .pages = pages, .workflow = workflow_of(state, graph)};
+    struct look look = {.scene = scene, .workflow = workflow_of(scene->state, scene->graph)};
     struct tr_buffer text;
     int error = look.workflow == NULL ? TR_MALFORMED : 0;
+    uint32_t count = error != 0 ? 0 : look.workflow->order_count + look.workflow->node_count;
     *behind = 0;
     tr_buffer_init(&text, 0);
-    for (uint32_t i = 0; error == 0 && i < look.workflow->order_count; i++) {
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        uint32_t at;
         struct tri_row row;
         bool goes_on = false;
-        const struct tr_node *node = &look.workflow->nodes[look.workflow->order[i]];
-        error = row_of(&look, look.workflow->order[i], &row);
-        if (error != 0 || !has_not_begun(&row) || node->kind == TR_NODE_START ||
-            node->kind == TR_NODE_END || node->role != TR_ROLE_GRAPH) {
+        if (!is_of_stage(&look, i, &at)) {
+            continue;
+        }
+        const struct tr_node *node = &look.workflow->nodes[at];
+        error = row_of(&look, at, &row);
+        bool waits = tri_is_waiter(node) && row.phase == TR_NODE_PHASE_RUNNING;
+        bool is_work = node->kind != TR_NODE_START && node->kind != TR_NODE_END;
+        bool is_to_come = has_not_begun(&row) && is_work && node->role == TR_ROLE_GRAPH;
+        if (error != 0 || (!waits && !is_to_come)) {
             continue;
         }
         tr_buffer_cut(&text, 0);
-        error = explain_node(&look, node, &row, &text, &goes_on);
+        if (waits) {
+            goes_on = true;
+            explain_waiter(&look, node, row.child, &text);
+        } else {
+            error = explain_node(&look, node, &row, &text, &goes_on);
+        }
         if (error == 0 && goes_on) {
             error = text.error != 0 ? text.error : show(self, node, tr_buffer_text(&text));
         } else {

@@ -269,7 +269,7 @@ static int decide(struct tri_flow *flow, uint32_t node, const struct tr_signal_g
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     bool verdict = true;
     bool is_approval = compiled->kind == TR_NODE_APPROVE;
-    const struct tr_type *type = is_approval ? &verdict_type : compiled->outputs.items[0].type;
+    const struct tr_type *type = is_approval ? &verdict_type : compiled->signal_type;
     bool is_fine = is_approval ? read_verdict(given->value, &verdict)
                                : tr_literal_check(type, given->value) == 0;
     if (!is_fine) {

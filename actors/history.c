@@ -15,12 +15,9 @@
 /* Of memory for entries, so that one of them always fits: its longest texts are cut by it. */
 #define ENTRIES_BYTES_MIN 1024
 
-int tr_history_phase(struct tr_context *context, const struct tr_phase_change *change,
-                     uint64_t *changes)
+static int record_change(struct tr_context *context, const struct tr_phase_change *change,
+                         uint64_t *changes)
 {
-    if (!tr_phase_may_follow((enum tr_subject)change->subject, change->from, change->to)) {
-        return TR_INVALID;
-    }
     bool is_attempt = change->subject == TR_SUBJECT_TASK;
     struct tr_phase row = {
         .execution = change->execution,
@@ -41,6 +38,14 @@ int tr_history_phase(struct tr_context *context, const struct tr_phase_change *c
         ++*changes;
     }
     return error;
+}
+
+int tr_history_phase(struct tr_context *context, const struct tr_phase_change *change,
+                     uint64_t *changes)
+{
+    bool may_follow =
+        tr_phase_may_follow((enum tr_subject)change->subject, change->from, change->to);
+    return may_follow ? record_change(context, change, changes) : TR_INVALID;
 }
 
 /* Three times of whatever has phases. */
@@ -85,6 +90,17 @@ int tr_history_execution(struct tr_context *context, struct tr_execution *row, u
     note_times(context, times, row->phase == TR_EXECUTION_RUNNING,
                tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase));
     return tr_record(context, &tr_execution_schema, row);
+}
+
+int tr_history_pause(struct tr_context *context, const struct tr_execution *row,
+                     struct tr_text cause, uint64_t *changes)
+{
+    struct tr_phase_change stays = {.execution = row->execution,
+                                    .subject = TR_SUBJECT_EXECUTION,
+                                    .to = row->phase,
+                                    .cause = cause};
+    int error = record_change(context, &stays, changes);
+    return error != 0 ? error : tr_record(context, &tr_execution_schema, row);
 }
 
 int tr_history_node(struct tr_context *context, struct tr_node_status *row, uint8_t from,
@@ -155,6 +171,7 @@ int tr_history_forget(struct tr_context *context, uint64_t execution)
         struct tr_attempt attempt;
         struct tr_element_block element_block;
         struct tr_progress progress;
+        struct tr_element_output element_output;
     } row;
     int error = 0;
     for (size_t i = 0; error == 0 && i < tr_history_schema_count; i++) {

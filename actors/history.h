@@ -48,6 +48,13 @@ TR_MUST_USE int tr_history_node(struct tr_context *context, struct tr_node_statu
 TR_MUST_USE int tr_history_attempt(struct tr_context *context, struct tr_attempt *row, uint8_t from,
                                    struct tr_text cause, uint64_t *changes);
 
+/*
+ * Writes how an execution stands where its phase stays, and a row with the cause: it was paused, or
+ * goes on.
+ */
+TR_MUST_USE int tr_history_pause(struct tr_context *context, const struct tr_execution *row,
+                                 struct tr_text cause, uint64_t *changes);
+
 /* Writes what an execution (an empty path) or a node got or gave. */
 TR_MUST_USE int tr_history_value(struct tr_context *context, uint64_t execution,
                                  struct tr_text path, enum tr_value_side side,

@@ -21,10 +21,11 @@
 /* The two indexes take the pages in turn. */
 #define INDEX_COUNT 2
 
-/* What is known of an execution. */
+/* What is known of an execution. It lies in pages as it is; older ones end before `launching`. */
 struct known {
     struct tr_ref execution;
     uint64_t graph;
+    uint64_t launching; /* serial of the launch node that waits for its end; 0: none */
 };
 
 /* A launch on its way: what stands in its way is told, not failed. */
@@ -75,6 +76,14 @@ static struct tr_bytes bytes_of(struct tr_text text)
 static struct tr_bytes graph_key(const uint64_t *number)
 {
     return (struct tr_bytes){.data = (const uint8_t *)number, .size = sizeof *number};
+}
+
+static struct known known_of(struct tr_bytes value)
+{
+    struct known known;
+    memset(&known, 0, sizeof known);
+    memcpy(&known, value.data, value.size < sizeof known ? value.size : sizeof known);
+    return known;
 }
 
 /* ------------------------------------------------------------ graphs in use */
@@ -199,12 +208,14 @@ static bool check_fixed(struct launch *launch)
     return true;
 }
 
-/* Whether no execution of this name lives. An engine's error is in `error`. */
+/*
+ * Whether no execution of this name lives. An engine's error is in `error`. A launch node that asks
+ * twice has asked once.
+ */
 static bool check_new(struct launch *launch, int *error)
 {
     struct tr_index names = names_of(launch->state);
     struct tr_bytes value;
-    struct known known;
     if (!is_name(launch->request.name)) {
         return refuse(launch, TR_INVALID, "the name cannot be a part of an address");
     }
@@ -213,9 +224,13 @@ static bool check_new(struct launch *launch, int *error)
         *error = 0;
         return true;
     }
+    uint64_t launching = launch->request.launching.key.serial;
     if (*error == 0) {
-        memcpy(&known, value.data, sizeof known);
+        struct known known = known_of(value);
         launch->answer.execution = known.execution;
+        if (launching != 0 && known.launching == launching) {
+            return false;
+        }
     }
     return refuse(launch, TR_EXISTS, "an execution of this name is running");
 }
@@ -250,6 +265,7 @@ static int tell_start(struct launch *launch)
         .launching_node = request->node,
         .launching_element = request->element,
         .recovery = request->recovery,
+        .depth = request->depth,
     };
     int error = name.error;
     if (error == 0) {
@@ -268,6 +284,7 @@ static int keep_name(struct launch *launch)
     memset(&known, 0, sizeof known); /* padding reaches the disk */
     known.execution = launch->answer.execution;
     known.graph = launch->number;
+    known.launching = launch->request.launching.key.serial;
     struct tr_bytes value = {.data = (const uint8_t *)&known, .size = sizeof known};
     int error = tr_index_put(launch->context, &names, bytes_of(launch->request.name), value);
     keep_names(launch->state, &names);
@@ -305,6 +322,19 @@ static int begin(struct launch *launch)
     return error;
 }
 
+/*
+ * Whoever asked is answered. A launch node's root has told, not asked: the node hears from the new
+ * root when it has begun, and from here when it is refused, or lives already.
+ */
+static int answer(struct launch *launch, const struct tr_message *message, bool is_begun)
+{
+    struct tr_ref launching = launch->request.launching;
+    if (tr_key_is_none(launching.key)) {
+        return tr_reply(launch->context, message, &tr_launched_schema, &launch->answer);
+    }
+    return is_begun ? 0 : tr_tell(launch->context, launching, &tr_launched_schema, &launch->answer);
+}
+
 static int handle_launch(struct tr_context *context, struct tr_launcher_state *state,
                          const struct tr_message *message)
 {
@@ -318,7 +348,7 @@ static int handle_launch(struct tr_context *context, struct tr_launcher_state *s
     if (error == 0 && is_fine) {
         error = begin(&launch);
     }
-    return error != 0 ? error : tr_reply(context, message, &tr_launched_schema, &launch.answer);
+    return error != 0 ? error : answer(&launch, message, is_fine && launch.answer.error == 0);
 }
 
 /* ------------------------------------------------------------------- endings */
@@ -345,14 +375,14 @@ static int handle_ended(struct tr_context *context, struct tr_launcher_state *st
     struct tr_execution_ended ended;
     struct tr_index names = names_of(state);
     struct tr_bytes value;
-    struct known known;
+    struct known known = {0};
     int error = tr_message_read(message, execution_ended, &ended);
     if (error != 0) {
         return error;
     }
     error = tr_index_find(context, &names, bytes_of(ended.name), &value);
     if (error == 0) {
-        memcpy(&known, value.data, sizeof known);
+        known = known_of(value);
     }
     if (error == TR_NOT_FOUND ||
         (error == 0 && !tr_key_equal(known.execution.key, message->from.key))) {

@@ -141,7 +141,8 @@ static enum hindrance hindrance_of(const struct tri_resources *resources,
     }
     for (size_t i = 0; i < TR_COUNT_OF(amounts); i++) {
         uint64_t there = amount_of(&places->machine->amounts, &amounts[i]);
-        uint64_t used = amount_of(&places->machine->booked, &amounts[i]);
+        uint64_t used = amount_of(&places->machine->booked, &amounts[i]) -
+                        amount_of(&places->machine->asleep, &amounts[i]);
         uint64_t wanted = amount_of(&request->amounts, &amounts[i]);
         if (there != 0 && wanted > 0 && used + wanted > there) {
             return MACHINE;
@@ -222,6 +223,10 @@ static int try_lane(struct tri_resources *resources, uint32_t number, bool *did)
     uint32_t first;
     int error = tri_lane_edit(resources, number, &lane);
     error = error != 0 ? error : tri_lane_first(resources, lane, &first);
+    if (error == TR_NOT_FOUND) {
+        *did = false;
+        return 0;
+    }
     error = error != 0 ? error : tri_request_edit(resources, first, &request);
     error = error != 0 ? error : open_places(resources, request, &places);
     if (error != 0) {
@@ -298,6 +303,23 @@ static int go_on(struct tri_resources *resources)
     return error;
 }
 
+/* Looks for what sleepers have, a portion of it, then goes on. */
+static int sweep(struct tri_resources *resources)
+{
+    struct tr_resources_state *state = resources->state;
+    bool is_over;
+    int error = tri_asleep_sweep(resources, &is_over);
+    if (error != 0 || is_over) {
+        return error != 0 ? error : go_on(resources);
+    }
+    if (state->is_going_on) {
+        return 0;
+    }
+    state->is_going_on = true;
+    return tr_tell(resources->context, tr_self(resources->context), &tr_service_more_schema,
+                   &(struct tr_service_more){0});
+}
+
 /* --------------------------------------------------------------- messages */
 
 /* Forgets a request, whether it waits or holds a token. */
@@ -313,6 +335,9 @@ static int forget(struct tri_resources *resources, uint32_t number, struct tri_r
         if (error == 0) {
             book(&places, request, -1);
             resources->state->held--;
+            error = tri_asleep_forget(resources, places.machine, request);
+        }
+        if (error == 0) {
             error = tr_watch_end(&resources->watch, number, &request->watched, is_down);
         }
     }
@@ -401,10 +426,11 @@ static int admit(struct tri_resources *resources, const struct tr_resource_reque
     if (is_alone && hindrance_of(resources, request, &places) == FREE) {
         return grant(resources, number, request, &places);
     }
-    /* Behind others it has no turn yet; the first of its lane may have one now. */
+    /* Behind others it has no turn yet, unless they sleep; the first of its lane may have one. */
     bool is_first;
     error = tri_lane_add(resources, number, request, &is_first);
-    return error != 0 || !is_first ? error : go_on(resources);
+    bool is_behind = !is_first && resources->state->sleepers == 0;
+    return error != 0 || is_behind ? error : go_on(resources);
 }
 
 static int on_request(struct tri_resources *resources, const struct tr_message *message)
@@ -481,7 +507,19 @@ static int on_more(struct tri_resources *resources, const struct tr_message *mes
 {
     (void)message;
     resources->state->is_going_on = false;
-    return go_on(resources);
+    return sweep(resources);
+}
+
+static int on_asleep(struct tri_resources *resources, const struct tr_message *message)
+{
+    int error = tri_asleep_on_list(resources, message);
+    return error != 0 || resources->state->sweep == 0 ? error : sweep(resources);
+}
+
+static int on_awake(struct tri_resources *resources, const struct tr_message *message)
+{
+    int error = tri_asleep_on_awake(resources, message);
+    return error != 0 ? error : go_on(resources);
 }
 
 static int on_timer(struct tri_resources *resources, const struct tr_message *message)
@@ -498,6 +536,8 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     } reactions[] = {{&tr_resource_request_schema, on_request},
                      {&tr_resource_release_schema, on_release},
                      {&tr_resource_quota_schema, on_quota},
+                     {&tr_resource_asleep_schema, on_asleep},
+                     {&tr_resource_awake_schema, on_awake},
                      {&tr_service_more_schema, on_more},
                      {&tr_timer_schema, on_timer},
                      {&tr_down_schema, on_down}};

@@ -9,6 +9,10 @@
  * request fits, so that no large request starves beside small ones.
  *
  *     place <- lane <- queue of an execution <- request
+ *
+ * Executions may sleep: nothing is given to them, and what they have booked of the machine does not
+ * count until they wake, since nobody must wait for what nobody goes on with. Slots of namespaces
+ * and pools stay theirs: their work outside may go on.
  */
 #ifndef TR_ACTORS_RESOURCES_H
 #define TR_ACTORS_RESOURCES_H
@@ -20,12 +24,16 @@
 /* Names of places and identities of requests are kept up to so many bytes. */
 #define TR_RESOURCE_NAME_BYTES_MAX 64
 
+/* A row of the table. */
+#define TRI_RESOURCE_ROW_BYTES 240
+
 enum tri_resource_row {
     TRI_ROW_PLACE = 1,
     TRI_ROW_POOL,
     TRI_ROW_LANE,
     TRI_ROW_QUEUE,
-    TRI_ROW_REQUEST
+    TRI_ROW_REQUEST,
+    TRI_ROW_SLEEPER
 };
 
 struct tri_amounts {
@@ -45,6 +53,7 @@ struct tri_place_row {
     uint64_t next_us; /* of a pool with a rate: when the next may begin, on the wall clock */
     uint32_t name_size;
     char name[TR_RESOURCE_NAME_BYTES_MAX];
+    struct tri_amounts asleep; /* of what is booked: by executions that sleep */
 };
 
 struct tri_lane_row {
@@ -82,6 +91,15 @@ struct tri_request_row {
     uint32_t previous;
     uint32_t identity_size;
     char identity[TR_RESOURCE_NAME_BYTES_MAX];
+    uint32_t asleep_start; /* the start for which its amounts were counted as asleep; 0: none */
+};
+
+/* An execution that sleeps, as long as `start` is the state's. */
+struct tri_sleeper_row {
+    struct tr_rows_head head;
+    uint64_t execution;
+    uint32_t start;
+    struct tri_amounts amounts; /* that it has booked, as far as they were counted */
 };
 
 union tri_resource_any {
@@ -89,7 +107,11 @@ union tri_resource_any {
     struct tri_lane_row lane;
     struct tri_queue_row queue;
     struct tri_request_row request;
+    struct tri_sleeper_row sleeper;
 };
+
+/* Rows lie on disks: they may grow into what is free, and the table's rows may not. */
+_Static_assert(sizeof(union tri_resource_any) == TRI_RESOURCE_ROW_BYTES, "rows keep their size");
 
 /* One handling. */
 struct tri_resources {
@@ -120,11 +142,28 @@ TR_MUST_USE int tri_lane_add(struct tri_resources *resources, uint32_t number,
 TR_MUST_USE int tri_lane_remove(struct tri_resources *resources, uint32_t number,
                                 struct tri_request_row *request);
 
-/* The request whose turn it is in a lane. */
-TR_MUST_USE int tri_lane_first(struct tri_resources *resources, const struct tri_lane_row *lane,
+/* The request whose turn it is in a lane; TR_NOT_FOUND: all that wait there sleep. */
+TR_MUST_USE int tri_lane_first(struct tri_resources *resources, struct tri_lane_row *lane,
                                uint32_t *number);
 
 /* The lane's next execution has its turn. */
 TR_MUST_USE int tri_lane_turn(struct tri_resources *resources, struct tri_lane_row *lane);
+
+/* resources_asleep.c: who sleeps. */
+
+/* Whether an execution sleeps. */
+TR_MUST_USE int tri_asleep_has(struct tri_resources *resources, uint64_t execution, bool *has);
+
+/* A granted request is forgotten, and with it what was counted as asleep. */
+TR_MUST_USE int tri_asleep_forget(struct tri_resources *resources, struct tri_place_row *machine,
+                                  const struct tri_request_row *request);
+
+TR_MUST_USE int tri_asleep_on_list(struct tri_resources *resources,
+                                   const struct tr_message *message);
+TR_MUST_USE int tri_asleep_on_awake(struct tri_resources *resources,
+                                    const struct tr_message *message);
+
+/* Looks at some more rows; `is_over`: at all of them. */
+TR_MUST_USE int tri_asleep_sweep(struct tri_resources *resources, bool *is_over);
 
 #endif

@@ -258,15 +258,26 @@ int tri_lane_remove(struct tri_resources *resources, uint32_t number,
     return error;
 }
 
-int tri_lane_first(struct tri_resources *resources, const struct tri_lane_row *lane,
-                   uint32_t *number)
+/* Passes over executions that sleep: their turn comes when they wake. */
+int tri_lane_first(struct tri_resources *resources, struct tri_lane_row *lane, uint32_t *number)
 {
-    const void *queue;
-    int error = tr_rows_get(&resources->rows, lane->queue, &queue);
-    if (error == 0) {
-        *number = ((const struct tri_queue_row *)queue)->first;
+    uint32_t queues = lane->queues;
+    for (uint32_t i = 0; i < queues; i++) {
+        const void *row;
+        bool is_asleep = false;
+        int error = tr_rows_get(&resources->rows, lane->queue, &row);
+        const struct tri_queue_row *queue = row;
+        error = error != 0 ? error : tri_asleep_has(resources, queue->execution, &is_asleep);
+        if (error != 0) {
+            return error;
+        }
+        if (!is_asleep) {
+            *number = queue->first;
+            return 0;
+        }
+        lane->queue = queue->next;
     }
-    return error;
+    return TR_NOT_FOUND;
 }
 
 int tri_lane_turn(struct tri_resources *resources, struct tri_lane_row *lane)

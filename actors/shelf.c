@@ -56,7 +56,7 @@ static struct tri_shelf_place *find_free(struct tr_shelf *shelf, uint64_t number
 /* Takes the graph away where nobody holds it; the caller frees it. */
 static struct tr_graph *take_unheld(struct tri_shelf_place *place)
 {
-    bool is_held = place->program_holds > 0 || place->is_launchers;
+    bool is_held = place->program_holds > 0 || place->is_launchers || place->is_schedules;
     return is_held ? NULL : atomic_exchange(&place->graph, NULL);
 }
 
@@ -137,17 +137,37 @@ void tr_shelf_hold(struct tr_shelf *shelf, uint64_t number)
     end_turn(shelf);
 }
 
-void tr_shelf_release(struct tr_shelf *shelf, uint64_t number)
+void tr_shelf_register(struct tr_shelf *shelf, uint64_t number)
+{
+    take_turn(shelf);
+    struct tri_shelf_place *place = find_place(shelf, number);
+    TR_ASSERT(place != NULL && atomic_load(&place->graph) != NULL);
+    place->is_schedules = true;
+    end_turn(shelf);
+}
+
+/* Ends the launcher's hold, or that of the schedules. */
+static void release(struct tr_shelf *shelf, uint64_t number, bool is_schedules)
 {
     struct tr_graph *last = NULL;
     take_turn(shelf);
     struct tri_shelf_place *place = find_place(shelf, number);
     if (place != NULL) {
-        place->is_launchers = false;
+        *(is_schedules ? &place->is_schedules : &place->is_launchers) = false;
         last = take_unheld(place);
     }
     end_turn(shelf);
     tr_graph_free(last);
+}
+
+void tr_shelf_release(struct tr_shelf *shelf, uint64_t number)
+{
+    release(shelf, number, false);
+}
+
+void tr_shelf_unregister(struct tr_shelf *shelf, uint64_t number)
+{
+    release(shelf, number, true);
 }
 
 const struct tr_graph *tr_shelf_find(struct tr_shelf *shelf, uint64_t number)

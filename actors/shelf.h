@@ -3,10 +3,10 @@
  * changes may be shared).
  *
  * A graph's number is the first eight bytes of its hash. It stays as long as somebody holds it: the
- * program, while it hands it to a launcher, and for each task that runs a graph it has decided; and
- * the one launcher of its project and domain, while an execution of it lives. Any thread may call
- * these; a reader needs no lock, because it is an actor of an execution for which somebody holds
- * the graph.
+ * program, while it hands it to a launcher, and for each task that runs a graph it has decided; the
+ * one launcher of its project and domain, while an execution of it lives; and the schedules, while
+ * one of its plans is registered. Any thread may call these; a reader needs no lock, because it is
+ * an actor of an execution for which somebody holds the graph.
  */
 #ifndef TR_ACTORS_SHELF_H
 #define TR_ACTORS_SHELF_H
@@ -22,8 +22,9 @@
 struct tri_shelf_place {
     atomic_uint_fast64_t number;
     _Atomic(struct tr_graph *) graph;
-    uint32_t program_holds; /* these two: whoever has the turn */
+    uint32_t program_holds; /* these three: whoever has the turn */
     bool is_launchers;
+    bool is_schedules;
 };
 
 struct tr_shelf {
@@ -53,6 +54,10 @@ void tr_shelf_drop(struct tr_shelf *shelf, uint64_t number);
 /* The launcher's hold: saying it twice is saying it once, so a handler may run again. */
 void tr_shelf_hold(struct tr_shelf *shelf, uint64_t number);
 void tr_shelf_release(struct tr_shelf *shelf, uint64_t number);
+
+/* The schedules' hold, in the same way. */
+void tr_shelf_register(struct tr_shelf *shelf, uint64_t number);
+void tr_shelf_unregister(struct tr_shelf *shelf, uint64_t number);
 
 /* The graph, or NULL. It stays while the caller's execution lives. */
 const struct tr_graph *tr_shelf_find(struct tr_shelf *shelf, uint64_t number);

@@ -32,6 +32,8 @@ static int (*const enter[TR_STEP_COUNT])(struct tri_task *task) = {
     [TR_STEP_BACKOFF] = never,
     [TR_STEP_ABORT] = tri_enter_abort,
     [TR_STEP_END] = tri_enter_end,
+    [TR_STEP_GRAPH] = tri_enter_graph,
+    [TR_STEP_INNER] = tri_enter_inner,
 };
 
 int tri_task_go(struct tri_task *task, enum tr_task_step step)
@@ -82,6 +84,21 @@ static int on_abort(struct tri_task *task)
     struct tr_node_abort abort;
     int error = tr_message_read(task->message, node_abort, &abort);
     return error != 0 ? error : tri_task_abort(task, abort.phase, abort.is_hard, abort.cause);
+}
+
+/* No attempt begins, or they begin again: one that was held back does at once. */
+static int on_pause(struct tri_task *task)
+{
+    struct tr_node_pause pause;
+    struct tr_task_state *state = task->state;
+    int error = tr_message_read(task->message, node_pause, &pause);
+    if (error != 0 || !tr_key_equal(task->message->from.key, tr_parent(task->context).key)) {
+        return error != 0 ? error : tr_unexpected(task->context, task->message);
+    }
+    bool goes_on = state->is_held && !pause.is_paused;
+    state->is_paused = pause.is_paused;
+    state->is_held = state->is_held && !goes_on;
+    return goes_on ? tri_task_go(task, TR_STEP_TOKEN) : 0;
 }
 
 static struct tr_text expired(struct tri_task *task, const char *what, int64_t nanoseconds)
@@ -229,10 +246,12 @@ static const struct reaction reactions[] = {
     {&tr_timer_schema, on_timer},
     {&tr_ask_failed_schema, on_failed},
     {&tr_node_abort_schema, on_abort},
+    {&tr_node_pause_schema, on_pause},
     {&tr_resource_granted_schema, tri_on_granted},
     {&tr_resource_refused_schema, tri_on_refused},
     {&tr_cache_owner_schema, tri_on_cache_owner},
     {&tr_services_changed_schema, on_services_changed},
+    {&tr_node_ended_schema, tri_on_inner_ended},
 };
 
 static int react(struct tri_task *task)

@@ -44,6 +44,8 @@ struct tri_task_failure {
     uint32_t exit_status;
     struct tr_text code;
     struct tr_text message;
+    struct tr_text failed; /* the path of a node below whose failure it is; empty: the task's own */
+    uint64_t failed_element;
 };
 
 enum tri_note_use { TRI_NOTE_UNREAD, TRI_NOTE_READ, TRI_NOTE_CHANGED };
@@ -68,6 +70,7 @@ struct tri_task {
     struct tr_bytes packed_state;
     bool has_packed_state;
     bool has_outputs;
+    bool is_decision;                /* they are the document of a graph: task_dynamic.c */
     struct tr_bytes outputs;         /* slots */
     struct tri_task_failure refusal; /* why outputs were refused; no code: they were not */
     struct tr_task_note note;
@@ -164,7 +167,8 @@ TR_MUST_USE int tri_plugin_state_pack(struct tri_task *task);
 const struct tr_task_template *tri_task_template(struct tri_task *task);
 const struct tr_task_identity *tri_task_identity(struct tri_task *task);
 
-/* STORE/attempts/EXECUTION/NAME, and STORE/checkpoints/EXECUTION/PATH[ELEMENT]. */
+/* STORE/attempts/EXECUTION/NAME, and STORE/checkpoints/EXECUTION/PATH[ELEMENT], of a dynamic
+ * task PATH@. */
 struct tr_text tri_attempt_folder(struct tri_task *task);
 struct tr_text tri_checkpoint_folder(struct tri_task *task);
 
@@ -202,6 +206,10 @@ TR_MUST_USE int tri_task_fail_as_noted(struct tri_task *task);
 /* node_abort, or the node's deadline: in whichever step. */
 TR_MUST_USE int tri_task_abort(struct tri_task *task, uint8_t phase, bool is_hard,
                                struct tr_text cause);
+
+/* Ends with a failure that is not tried again. */
+TR_MUST_USE int tri_task_end_failed(struct tri_task *task, uint8_t phase,
+                                    const struct tri_task_failure *failure);
 
 /* Ends as `state->ending` says; nothing runs any more. */
 TR_MUST_USE int tri_task_end_aborted(struct tri_task *task);
@@ -251,8 +259,9 @@ struct tri_reply {
     const struct tr_task_event *event;
 };
 
-/* The outputs of an attempt that has succeeded, kept over messages. */
+/* The outputs of an attempt that has succeeded, kept over messages; and for a finalize later. */
 TR_MUST_USE int tri_outputs_keep(struct tri_task *task);
+TR_MUST_USE int tri_outputs_keep_for_later(struct tri_task *task);
 TR_MUST_USE int tri_outputs_load(struct tri_task *task);
 
 /* ------------------------------------------------- task_cache.c: the cache */
@@ -268,6 +277,34 @@ TR_MUST_USE int tri_digest_again(struct tri_task *task);
 TR_MUST_USE int tri_digest_answered(struct tri_task *task, const struct tri_reply *reply);
 TR_MUST_USE int tri_lookup_answered(struct tri_task *task, const struct tri_reply *reply);
 TR_MUST_USE int tri_put_answered(struct tri_task *task, const struct tri_reply *reply);
+
+/* -------------------------------------- task_dynamic.c: a graph instead of outputs */
+
+/* Whether the task may decide a graph. */
+static inline bool tri_is_dynamic(const struct tri_task *task)
+{
+    return task->node->kind == TR_NODE_DYNAMIC;
+}
+
+/*
+ * Whether outputs are none, but a document that decides a graph: bytes that are the document, or a
+ * text that says where in the blob store it lies.
+ */
+bool tri_decision_is(struct tr_bytes outputs);
+
+TR_MUST_USE int tri_enter_graph(struct tri_task *task);
+TR_MUST_USE int tri_graph_again(struct tri_task *task);
+TR_MUST_USE int tri_graph_answered(struct tri_task *task, const struct tri_reply *reply);
+TR_MUST_USE int tri_enter_inner(struct tri_task *task);
+TR_MUST_USE int tri_on_inner_ended(struct tri_task *task);
+
+/* Says to the workflow inside what was said to the task: an abort. */
+TR_MUST_USE int tri_inner_tell(struct tri_task *task, const struct tr_schema *schema,
+                               const void *body);
+TR_MUST_USE int tri_inner_abort(struct tri_task *task);
+
+/* Lets go of the graph, if there is one. */
+TR_MUST_USE int tri_graph_release(struct tri_task *task);
 
 /* ------------------------------------------------ task_outputs.c: what it gave */
 

@@ -95,7 +95,8 @@ static int api_outputs(struct tr_task_context *side, struct tr_bytes slots)
 {
     struct tri_task *task = behind(side);
     struct tr_text problem;
-    int error = tri_outputs_check(task, slots, &problem);
+    task->is_decision = tri_is_dynamic(task) && tri_decision_is(slots);
+    int error = task->is_decision ? 0 : tri_outputs_check(task, slots, &problem);
     if (error == 0) {
         task->outputs = tr_arena_bytes(&task->arena, slots);
         task->has_outputs = true;
@@ -251,7 +252,8 @@ static int api_outputs_plan(struct tr_task_context *side, struct tr_text folder,
     struct tri_task *task = behind(side);
     struct tr_buffer plan;
     tr_buffer_init(&plan, TR_MESSAGE_BYTES_MAX);
-    int error = tr_exchange_plan_outputs(&task->task->interface.outputs, folder, &plan);
+    int error = tr_exchange_plan_outputs(&task->task->interface.outputs, folder,
+                                         tri_is_dynamic(task), &plan);
     return keep_plan(task, &plan, error, out);
 }
 

@@ -75,8 +75,9 @@ static int say_end(struct tri_task *task, uint8_t phase, const struct tri_task_f
         ended.failure = failure->kind;
         ended.code = failure->code;
         ended.message = failure->message;
-        ended.failed = start->path;
-        ended.failed_element = start->element;
+        bool is_below = failure->failed.size > 0;
+        ended.failed = is_below ? failure->failed : start->path;
+        ended.failed_element = is_below ? failure->failed_element : start->element;
         cause = failure->message;
     }
     int error = tri_task_node_end(task, phase, failure, cause);
@@ -84,6 +85,7 @@ static int say_end(struct tri_task *task, uint8_t phase, const struct tri_task_f
     ended.phases = task->state->phases;
     error = error != 0 ? error : tri_reservation_release(task);
     error = error != 0 ? error : tri_token_release(task);
+    error = error != 0 ? error : tri_graph_release(task);
     if (error == 0) {
         uint32_t hint = tr_key_equal(task->message->from.key, tr_parent(task->context).key)
                             ? task->message->from_hint
@@ -99,6 +101,12 @@ static int say_end(struct tri_task *task, uint8_t phase, const struct tri_task_f
 int tri_enter_end(struct tri_task *task)
 {
     return say_end(task, TR_NODE_PHASE_SUCCEEDED, NULL);
+}
+
+int tri_task_end_failed(struct tri_task *task, uint8_t phase,
+                        const struct tri_task_failure *failure)
+{
+    return say_end(task, phase, failure);
 }
 
 int tri_task_settle(struct tri_task *task)
@@ -275,6 +283,10 @@ static int end_step(struct tri_task *task)
     case TR_STEP_OFFLOAD:
         error = tri_task_finalize(task, TR_TASK_PHASE_ABORTED);
         return error != 0 ? error : tri_task_end_aborted(task);
+    case TR_STEP_GRAPH:
+        return 0; /* the answer comes, and brings a graph that has to be let go of */
+    case TR_STEP_INNER:
+        return tri_inner_abort(task);
     default:
         return tri_task_end_aborted(task);
     }
@@ -288,7 +300,9 @@ static int note_ending(struct tri_task *task, uint8_t phase, struct tr_text caus
     state->ending = phase;
     int error = tri_task_note(task, true);
     task->note.cause = tri_clean_text(task, cause, TR_TASK_REASON_BYTES_MAX);
-    if (error != 0 || state->step != TR_STEP_RUN) {
+    bool lasts =
+        state->step == TR_STEP_RUN || state->step == TR_STEP_GRAPH || state->step == TR_STEP_INNER;
+    if (error != 0 || !lasts) {
         return error;
     }
     return tri_task_node_phase(task, is_time ? TR_NODE_PHASE_TIMING_OUT : TR_NODE_PHASE_ABORTING,

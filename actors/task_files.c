@@ -247,7 +247,7 @@ static int keep_next(struct tri_task *task)
 }
 
 /* The plugin is asked to finalize later, maybe after a crash: its state is kept until then. */
-static int keep_for_later(struct tri_task *task)
+int tri_outputs_keep_for_later(struct tri_task *task)
 {
     int error = tri_outputs_keep(task);
     if (error == 0 && task->plugin_state != NULL && !task->has_packed_state) {
@@ -261,7 +261,7 @@ int tri_enter_keep(struct tri_task *task)
     if (!task->plugin->is_local || !tri_may_hold_paths(&task->task->interface.outputs)) {
         return tri_task_go(task, TR_STEP_OFFLOAD);
     }
-    int error = keep_for_later(task);
+    int error = tri_outputs_keep_for_later(task);
     return error != 0 ? error : keep_next(task);
 }
 
@@ -346,7 +346,7 @@ int tri_enter_offload(struct tri_task *task)
     if (task->outputs.size <= TR_INLINE_BYTES_MAX || !find_large(task, &slot)) {
         return settle(task);
     }
-    int error = keep_for_later(task);
+    int error = tri_outputs_keep_for_later(task);
     return error != 0 ? error : write_piece(task, slot);
 }
 
@@ -441,6 +441,8 @@ static int say_again(struct tri_task *task)
         return find_large(task, &slot) ? write_piece(task, slot) : TR_INVALID;
     case TR_STEP_PUT:
         return tri_enter_put(task);
+    case TR_STEP_GRAPH:
+        return tri_graph_again(task);
     default:
         return 0;
     }
@@ -451,6 +453,7 @@ static int (*const answered[TR_STEP_COUNT])(struct tri_task *task,
     [TR_STEP_DIGEST] = tri_digest_answered, [TR_STEP_LOOKUP] = tri_lookup_answered,
     [TR_STEP_FETCH] = fetch_answered,       [TR_STEP_KEEP] = keep_answered,
     [TR_STEP_OFFLOAD] = offload_answered,   [TR_STEP_PUT] = tri_put_answered,
+    [TR_STEP_GRAPH] = tri_graph_answered,
 };
 
 int tri_task_answered(struct tri_task *task, const struct tr_task_event *event)

@@ -20,10 +20,12 @@ static int write_node(struct tri_task *task, uint8_t from, const struct tri_task
                       struct tr_text cause)
 {
     struct tr_task_state *state = task->state;
+    const struct tr_graph *decided =
+        state->graph == 0 ? NULL : tr_shelf_find(&task->engine->shelf, state->graph);
     struct tr_node_status row = {
         .execution = task->start.number,
         .path = task->start.path,
-        .kind = TRI_LITERAL_TEXT("task"),
+        .kind = tri_is_dynamic(task) ? TRI_LITERAL_TEXT("dynamic") : TRI_LITERAL_TEXT("task"),
         .target = task->task->name,
         .name = task->node->name,
         .phase = state->node_phase,
@@ -36,6 +38,9 @@ static int write_node(struct tri_task *task, uint8_t from, const struct tri_task
         row.failure = failure->kind;
         row.code = failure->code;
         row.message = failure->message;
+    }
+    if (decided != NULL) {
+        row.graph = (struct tr_bytes){.data = decided->hash, .size = TR_GRAPH_HASH_BYTES};
     }
     int error = tr_history_node(task->context, &row, from, cause, &state->changes);
     state->started_ms = row.started_ms;

@@ -2,6 +2,7 @@
  * Values at a plugin's border: inputs as JSON, and outputs checked by the interface, whichever way
  * they are given. Whoever gave something wrong is told the output's name and what it should be.
  */
+#include "actors/exchange.h"
 #include "actors/graph/json.h"
 #include "actors/task.h"
 #include "actors/value.h"
@@ -135,6 +136,35 @@ static int read_outputs(struct tri_task *task, struct tr_literal_reader *reader,
     return error;
 }
 
+/* Whether a document of a dynamic task decides a graph: by a key that is none of its outputs. */
+static bool decides(const struct tri_task *task, const struct tr_tree *object)
+{
+    const struct tr_variables *outputs = &task->task->interface.outputs;
+    for (uint32_t i = 0; i < object->count; i++) {
+        struct tr_text key = object->pairs[i].key->text;
+        if (tr_exchange_is_decision(key) && tr_variables_find(outputs, key) == TR_GRAPH_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The document itself, to be compiled; a larger one comes by its place in the blob store. */
+static int pack_decision(struct tri_task *task, struct tr_text json, struct tr_buffer *packed,
+                         struct tr_text *problem)
+{
+    if (json.size > TR_TASK_INLINE_BYTES_MAX) {
+        return refuse(task, "OutputSizeExceeded",
+                      tr_arena_print(&task->arena,
+                                     "the document has %zu bytes, and one that decides a graph may "
+                                     "have TR_TASK_INLINE_BYTES_MAX, %u, unless it is in a file",
+                                     json.size, TR_TASK_INLINE_BYTES_MAX),
+                      problem);
+    }
+    tr_buffer_bytes_value(packed, (struct tr_bytes){(const uint8_t *)json.data, json.size});
+    return packed->error;
+}
+
 int tri_outputs_from_json(struct tri_task *task, struct tr_text json, struct tr_text folder,
                           struct tr_bytes *slots, struct tr_text *problem)
 {
@@ -156,7 +186,11 @@ int tri_outputs_from_json(struct tri_task *task, struct tr_text json, struct tr_
     } else if (object->kind != TR_TREE_MAP) {
         error = refuse(task, "OutputsNotFound",
                        TRI_LITERAL_TEXT("the outputs have to be one JSON object"), problem);
+    } else if (tri_is_dynamic(task) && decides(task, object)) {
+        task->is_decision = true;
+        error = pack_decision(task, json, &buffer, problem);
     } else {
+        task->is_decision = false;
         error = read_outputs(task, &reader, object, &buffer, problem);
     }
     if (error == 0 && buffer.size > TR_TASK_OUTPUTS_BYTES_MAX) {

@@ -128,7 +128,7 @@ static int take_success(struct tri_task *task)
         return error != 0 ? error : tri_task_fail(task, &failure);
     }
     task->has_outputs = true;
-    return error != 0 ? error : tri_task_go(task, TR_STEP_KEEP);
+    return error != 0 ? error : tri_task_go(task, task->is_decision ? TR_STEP_GRAPH : TR_STEP_KEEP);
 }
 
 static int take(struct tri_task *task, const struct tr_transition *transition)

@@ -38,8 +38,10 @@ struct tr_text tri_checkpoint_folder(struct tri_task *task)
     if (identity->element != TR_ELEMENT_NONE) {
         snprintf(element, sizeof element, "[%llu]", (unsigned long long)identity->element);
     }
-    return tr_arena_print(&task->arena, "%.*s/checkpoints/%.*s/%.*s%s", TRI_TEXT(store_of(task)),
-                          TRI_TEXT(identity->execution), TRI_TEXT(identity->path), element);
+    /* Below a dynamic node lie others, and its folder is removed before they have ended. */
+    const char *own = tri_is_dynamic(task) ? "@" : "";
+    return tr_arena_print(&task->arena, "%.*s/checkpoints/%.*s/%.*s%s%s", TRI_TEXT(store_of(task)),
+                          TRI_TEXT(identity->execution), TRI_TEXT(identity->path), element, own);
 }
 
 /* ---------------------------------------------------------------- templates */

@@ -1,6 +1,7 @@
 /*
  * Resources: an attempt of a plugin that has a quota, of a task in a pool, or of one that books a
- * part of this machine, waits here for its token. What nobody bounds begins at once.
+ * part of this machine, waits here for its token. What nobody bounds begins at once. While the
+ * task is paused, attempts are held back here, and none of them keeps a token from others.
  */
 #include "actors/task.h"
 
@@ -43,13 +44,19 @@ static int ask(struct tri_task *task)
 
 int tri_enter_token(struct tri_task *task)
 {
+    task->state->is_held = task->state->is_paused;
+    if (task->state->is_held) {
+        return 0;
+    }
     if (!needs_token(task)) {
         return tri_task_go(task, TR_STEP_FETCH);
     }
     int error = tri_task_note(task, true);
     task->note.resource = tr_text_of(task->plugin->resource != NULL ? task->plugin->resource : "");
     task->state->has_token = true;
-    error = error != 0 ? error : tri_task_attempt_phase(task, TR_TASK_PHASE_WAITING_FOR_RESOURCES);
+    if (error == 0 && task->state->task_phase != TR_TASK_PHASE_WAITING_FOR_RESOURCES) {
+        error = tri_task_attempt_phase(task, TR_TASK_PHASE_WAITING_FOR_RESOURCES);
+    }
     return error != 0 ? error : ask(task);
 }
 
@@ -81,8 +88,12 @@ int tri_on_granted(struct tri_task *task)
 {
     struct tr_resource_granted granted;
     int error = tr_message_read(task->message, resource_granted, &granted);
-    if (error != 0 || !is_mine(task, granted.identity)) {
+    if (error != 0 || !is_mine(task, granted.identity) || task->state->is_held) {
         return error;
+    }
+    if (task->state->is_paused) {
+        task->state->is_held = true;
+        return tri_token_release(task);
     }
     return tri_task_go(task, TR_STEP_FETCH);
 }

@@ -50,6 +50,7 @@ static int settle(struct tri_flow *flow)
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tri_row row;
     bool is_done = true;
+    bool is_anew = false;
     int error = tri_row_get(flow, node, &row);
     if (error == 0 && (row.flags & TRI_ROW_HAS_ARMS) != 0) {
         error = tri_branch_skip_arms(flow, node, &is_done);
@@ -60,23 +61,27 @@ static int settle(struct tri_flow *flow)
     }
     bool gives = row.phase == TR_NODE_PHASE_SUCCEEDED || row.phase == TR_NODE_PHASE_RECOVERED ||
                  (row.flags & TRI_ROW_GIVES_NONE) != 0;
+    error = tri_recovery_is_anew(flow, node, &is_anew);
     while (error == 0 && flow->steps_left > 0 &&
            flow->state->settle_at < compiled->downstream_count) {
         uint32_t at = compiled->downstream_first + flow->state->settle_at++;
         uint32_t to = flow->workflow->downstream[at];
         flow->steps_left--;
-        error = flow->workflow->nodes[to].parent == node ? 0 : tri_node_told(flow, to, !gives);
+        error =
+            flow->workflow->nodes[to].parent == node ? 0 : tri_node_told(flow, to, !gives, is_anew);
     }
     bool is_over = error == 0 && flow->state->settle_at == compiled->downstream_count;
     return is_over ? tri_settle_pop(flow) : error;
 }
 
-/* Whether a node that is ready may begin: the width bounds the graph's nodes. */
+/* Whether a node that is ready may begin: width and pauses are the graph's nodes'. */
 static bool may_begin(const struct tri_flow *flow)
 {
     uint32_t width = flow->workflow->max_parallelism;
-    bool is_bounded = flow->state->stage == TRI_STAGE_GRAPH && width > 0;
-    return flow->state->ready_first != 0 && (!is_bounded || flow->state->running < width);
+    if (flow->state->ready_first == 0 || flow->state->stage != TRI_STAGE_GRAPH) {
+        return flow->state->ready_first != 0;
+    }
+    return !flow->state->is_paused && (width == 0 || flow->state->running < width);
 }
 
 static int begin_one(struct tri_flow *flow)
@@ -101,15 +106,20 @@ static int work(struct tri_flow *flow, bool *is_idle, bool *has_ended)
 {
     struct tr_workflow_state *state = flow->state;
     bool goes_on = true;
+    bool is_asked = false;
     if (state->settle_first != 0) {
         return settle(flow);
     }
     if (state->is_aborting) {
         return tri_abort_children(flow);
     }
+    if (state->is_pausing) {
+        return tri_pause_children(flow);
+    }
     if (state->ready_first != 0) {
-        *is_idle = !may_begin(flow);
-        return *is_idle ? 0 : begin_one(flow);
+        int error = tri_recovery_ask(flow, &is_asked);
+        *is_idle = is_asked || !may_begin(flow);
+        return error != 0 || *is_idle ? error : begin_one(flow);
     }
     int error = tri_stage_next(flow, &goes_on, has_ended);
     *is_idle = !goes_on || *has_ended;
@@ -139,8 +149,12 @@ static int go_on(struct tri_flow *flow)
         struct tr_workflow_next next = {.stage = flow->state->stage};
         return tr_tell(flow->context, tr_self(flow->context), &tr_workflow_next_schema, &next);
     }
-    /* Whoever is idle waits for a child, a gate or a sleep, or has told itself that there is more. */
-    TR_ASSERT(flow->state->running + flow->state->waiting > 0 || flow->state->is_going_on);
+    /*
+     * Whoever is idle waits for a child, a gate, a sleep, an answer or the end of a pause, or has
+     * told itself to go on.
+     */
+    TR_ASSERT(flow->state->running + flow->state->waiting > 0 || flow->state->is_going_on ||
+              flow->state->recovery_call != 0 || flow->state->is_paused);
     return 0;
 }
 
@@ -158,7 +172,7 @@ static int find_place(const struct tr_engine *engine, const struct tr_node_start
     if (start->workflow >= graph->workflow_count) {
         return TR_INVALID;
     }
-    if (start->node == TR_GRAPH_NONE) {
+    if (start->node == TR_GRAPH_NONE || start->is_dynamic) {
         *workflow = start->workflow;
         return 0;
     }
@@ -207,7 +221,7 @@ static int record_start(struct tri_flow *flow, const struct tr_node_start *start
         error = tri_phase_set(flow, TR_EXECUTION_QUEUED, start->cause);
     }
     error = error != 0 ? error : tri_phase_set(flow, TR_EXECUTION_RUNNING, tr_text_of(""));
-    if (error == 0 && !tri_is_element(flow) && start->inputs.size > 0) {
+    if (error == 0 && tri_has_history(flow) && start->inputs.size > 0) {
         error = tr_history_value(flow->context, start->number, start->path, TR_VALUE_INPUTS,
                                  start->inputs);
     }
@@ -230,14 +244,17 @@ static int start_workflow(struct tr_context *context, struct tr_workflow_state *
     state->graph = start.graph;
     state->node = start.node;
     state->element = start.element;
+    state->is_dynamic = start.is_dynamic;
     state->begun_ms = tr_now_ms(context);
     state->outcome = TR_EXECUTION_SUCCEEDED;
+    state->is_recovering = start.recovery.size > 0;
     error = flow_init(&flow, context, state);
     if (error != 0) {
         return error;
     }
     error = keep_start(&flow, &start);
     error = error != 0 ? error : record_start(&flow, &start);
+    error = error != 0 ? error : tri_tell_launched(&flow, &start);
     error = error != 0 ? error : start_timer(&flow, TRI_TIMER_TIMEOUT, flow.workflow->timeout_ns);
     error = error != 0 ? error : start_timer(&flow, TRI_TIMER_DEADLINE, deadline_ns);
     error = error != 0 ? error : go_on(&flow);
@@ -269,6 +286,10 @@ static int handle_timer(struct tri_flow *flow, const struct tr_message *message)
     int error = tr_message_read(message, timer, &timer);
     if (error != 0) {
         return error;
+    }
+    if (timer.id == TRI_TIMER_RECOVERY) {
+        tri_recovery_again(flow);
+        return 0;
     }
     if (timer.id < TRI_TIMER_NODES) {
         return tri_workflow_timed_out(flow, timer.id == TRI_TIMER_DEADLINE);
@@ -304,14 +325,23 @@ static int dispatch(struct tri_flow *flow, const struct tr_message *message)
     if (tr_message_is(message, &tr_node_news_schema)) {
         return handle_news(flow, message);
     }
+    if (tr_message_is(message, &tr_launch_schema)) {
+        return tri_pass_launch(flow, message);
+    }
     if (tr_message_is(message, &tr_node_abort_schema)) {
         return handle_abort(flow, message);
+    }
+    if (tr_message_is(message, &tr_node_pause_schema)) {
+        return tri_workflow_pause(flow, message);
     }
     if (tr_message_is(message, &tr_timer_schema)) {
         return handle_timer(flow, message);
     }
     if (tr_message_is(message, &tr_signal_given_schema)) {
         return tri_gate_given(flow, message);
+    }
+    if (tr_message_is(message, &tr_ask_failed_schema) || message->kind == TR_KIND_REPLY) {
+        return tri_recovery_heard(flow, message);
     }
     return tri_signals_hand_on(flow, message);
 }

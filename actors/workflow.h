@@ -1,16 +1,18 @@
 /*
  * The inside of the workflow actor: the node table, and what its files do for each other.
  *
- * Only actors/workflow*.c, branch.c and gate.c include this. A `tri_flow` is what one handler knows: it is
- * made at its beginning and gone at its end; what lasts is in the state and its pages.
+ * Only actors/workflow*.c, branch.c and gate.c include this. A `tri_flow` is what one handler
+ * knows: it is made at its beginning and gone at its end; what lasts is in the state and its pages.
  *
  *     workflow.c         messages in, and the loop that does a handler's share of the work
  *     workflow_table.c   the node table and the queues through it; values of nodes
  *     workflow_node.c    a node begins, by its kind; a node ends
  *     workflow_end.c     failures, aborts, bounds of time, and the way to the workflow's own end
- *     workflow_tell.c    what history and the parent hear
+ *     workflow_tell.c    what history, the parent and whoever launched it hear
  *     branch.c           which arm is taken, and what becomes of the others
+ *     workflow_pause.c   no node begins, and children hear of it
  *     gate.c             gates and sleeps; what the root hands on for them
+ *     workflow_recover.c what an earlier execution gave, and need not be done again
  */
 #ifndef TR_ACTORS_WORKFLOW_H
 #define TR_ACTORS_WORKFLOW_H
@@ -34,9 +36,12 @@
 #define TRI_CODE_TEXT_MAX 256
 #define TRI_MESSAGE_TEXT_MAX 16384
 
-/* Timers of a workflow; behind them, by node, the deadlines of those without an actor, and sleeps. */
+/*
+ * Timers of a workflow; behind them, by node, the deadlines of those without an actor, and sleeps.
+ */
 #define TRI_TIMER_TIMEOUT 1
 #define TRI_TIMER_DEADLINE 2
+#define TRI_TIMER_RECOVERY 3
 #define TRI_TIMER_NODES 16
 #define TRI_TIMER_SLEEPS (1ULL << 32)
 
@@ -59,15 +64,23 @@ enum tri_row_flag {
     TRI_ROW_SETTLES = 1 << 6,    /* goes there when it leaves the queue of those to be started */
 };
 
+/* What a row says in an execution with a recovery. */
+enum tri_row_recovery {
+    TRI_RECOVERY_AGAIN = 1 << 0,  /* something before it has run anew: so will it */
+    TRI_RECOVERY_KNOWN = 1 << 1,  /* it was asked about, and will run */
+    TRI_RECOVERY_INSIDE = 1 << 2, /* what is inside it may be kept */
+};
+
 /* A node. Zeros are one that has not begun; pages that nobody has touched need not be there. */
 struct tri_row {
     uint8_t phase; /* enum tr_node_phase */
     uint8_t flags;
-    uint16_t spare;
+    uint8_t recovery; /* enum tri_row_recovery */
+    uint8_t spare;
     uint32_t told;    /* upstreams that have told it of their end */
     uint32_t next;    /* + 1: behind it in the queue it is in */
     uint32_t arm;     /* + 1: of a branch, the node of the arm that is taken */
-    uint64_t outputs; /* the place of its outputs, 0: none */
+    uint64_t outputs; /* the place of its outputs, 0: none; before: of inputs that were edited */
     uint64_t child;   /* serial of the child; without one, when it began, in milliseconds */
 };
 
@@ -110,6 +123,12 @@ static inline bool tri_is_root(const struct tri_flow *flow)
 static inline bool tri_is_element(const struct tri_flow *flow)
 {
     return flow->state->element != TR_ELEMENT_NONE;
+}
+
+/* Whether it records itself: an element's history is its array's, a decided graph's its task's. */
+static inline bool tri_has_history(const struct tri_flow *flow)
+{
+    return !tri_is_element(flow) && !flow->state->is_dynamic;
 }
 
 /* Whether a node waits as a row of the table, for an answer or for time (gate.c). */
@@ -175,8 +194,8 @@ TR_MUST_USE int tri_output_find(void *self, uint32_t node, uint32_t output, stru
 /* Begins a node whose turn it is. */
 TR_MUST_USE int tri_node_begin(struct tri_flow *flow, uint32_t node);
 
-/* An upstream has ended; `skips`: without giving anything. */
-TR_MUST_USE int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips);
+/* An upstream has ended; `skips`: without giving anything; `is_anew`: not as it did before. */
+TR_MUST_USE int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips, bool is_anew);
 
 /* A node has ended: with outputs at a place, without having run, or with a failure. */
 TR_MUST_USE int tri_node_succeeded(struct tri_flow *flow, uint32_t node, uint8_t phase,
@@ -192,6 +211,13 @@ TR_MUST_USE int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_
 /* A node has given `ended->outputs`, those of its target: they become those of the node. */
 TR_MUST_USE int tri_keep_outputs(struct tri_flow *flow, uint32_t node,
                                  const struct tr_node_ended *ended);
+
+/*
+ * A node gives what it gave in an earlier execution, and has ended. `is_kept` false: that is not
+ * what it has to give, and it has to run.
+ */
+TR_MUST_USE int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs,
+                              bool *is_kept);
 
 /* A child has said its last word. */
 TR_MUST_USE int tri_child_ended(struct tri_flow *flow, const struct tr_message *message);
@@ -236,6 +262,27 @@ TR_MUST_USE int tri_gate_leave(struct tri_flow *flow, uint32_t node);
 /* Hands on what gates, people and the signals say to the root; else it is a dead letter. */
 TR_MUST_USE int tri_signals_hand_on(struct tri_flow *flow, const struct tr_message *message);
 
+/* ---------------------------------------------------- workflow_recover.c */
+
+/* Whether a node that has ended gives something else than in the earlier execution. */
+TR_MUST_USE int tri_recovery_is_anew(struct tri_flow *flow, uint32_t node, bool *is_anew);
+
+/* Asks about the first of those to be started, and others behind it, if that has to be. */
+TR_MUST_USE int tri_recovery_ask(struct tri_flow *flow, bool *is_asked);
+
+/* An answer, or that there is none; the time has come to ask again. */
+TR_MUST_USE int tri_recovery_heard(struct tri_flow *flow, const struct tr_message *message);
+void tri_recovery_again(struct tri_flow *flow);
+
+/* Nobody needs the answer any more. */
+TR_MUST_USE int tri_recovery_give_up(struct tri_flow *flow);
+
+/* Puts edited inputs in the place of those that a node was bound to. */
+TR_MUST_USE int tri_recovery_edit(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs);
+
+/* What the child of a node is told of the recovery: nothing where it runs anew as a whole. */
+TR_MUST_USE int tri_recovery_inside(struct tri_flow *flow, uint32_t node, struct tr_text *recovery);
+
 /* -------------------------------------------------------- workflow_end.c */
 
 /* A node that nobody stands in for has failed: so has the workflow, as its policy says. */
@@ -251,6 +298,14 @@ TR_MUST_USE int tri_workflow_timed_out(struct tri_flow *flow, bool is_deadline);
 /* Goes on aborting children. */
 TR_MUST_USE int tri_abort_children(struct tri_flow *flow);
 
+/*
+ * Goes on with a walk through the rows of nodes that run, from `*at` on: `tell` gets each of them.
+ * `*goes_on` is false when it is through.
+ */
+TR_MUST_USE int tri_rows_walk(struct tri_flow *flow, uint32_t *at, bool *goes_on,
+                              int (*tell)(struct tri_flow *flow, uint32_t node,
+                                          const struct tri_row *row));
+
 /* Goes to the next stage where this is over; `is_over` says so, `has_ended` that it was last. */
 TR_MUST_USE int tri_stage_next(struct tri_flow *flow, bool *is_over, bool *has_ended);
 
@@ -258,10 +313,24 @@ TR_MUST_USE int tri_stage_next(struct tri_flow *flow, bool *is_over, bool *has_e
 TR_MUST_USE int tri_handler_ended(struct tri_flow *flow, uint32_t node,
                                   const struct tri_failure *failure);
 
+/* ------------------------------------------------------ workflow_pause.c */
+
+/* The parent, or `troupe pause`, lets no node of the graph begin, or lets them begin again. */
+TR_MUST_USE int tri_workflow_pause(struct tri_flow *flow, const struct tr_message *message);
+
+/* Goes on telling children of it. */
+TR_MUST_USE int tri_pause_children(struct tri_flow *flow);
+
+/* Nodes of the graph are behind it: cleaning up is not held back. */
+void tri_pause_lift(struct tri_flow *flow);
+
 /* ------------------------------------------------------- workflow_tell.c */
 
 /* The workflow goes to another phase (enum tr_execution_phase): checked and recorded. */
 TR_MUST_USE int tri_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_text cause);
+
+/* The execution was paused, or goes on, in the phase that it has. */
+TR_MUST_USE int tri_pause_record(struct tri_flow *flow, struct tr_text cause);
 
 /* A node that has no actor of its own goes to another phase. `failure` may be NULL. */
 TR_MUST_USE int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t to,
@@ -281,10 +350,17 @@ TR_MUST_USE int tri_tell_at_work(struct tri_flow *flow);
 TR_MUST_USE int tri_failure_get(struct tri_flow *flow, struct tr_buffer *buffer,
                                 struct tr_node_ended *failure, bool *is_there);
 
+/* Tells the launch node that has launched this execution, if one has, that it has begun. */
+TR_MUST_USE int tri_tell_launched(struct tri_flow *flow, const struct tr_node_start *start);
+
+/* Hands what a launch node below wants to the launcher: of the root. */
+TR_MUST_USE int tri_pass_launch(struct tri_flow *flow, const struct tr_message *message);
+
 /* Says the last word and stops. */
 TR_MUST_USE int tri_workflow_say_end(struct tri_flow *flow);
 
-/* Appends the path of a node of this workflow. */
+/* Appends the path of this workflow, with its element; and of a node of it. */
+void tri_own_path_add(const struct tri_flow *flow, struct tr_buffer *buffer);
 void tri_path_add(const struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer);
 
 #endif

@@ -52,9 +52,11 @@ static int stop_timers(struct tri_flow *flow)
 static int drain(struct tri_flow *flow, uint8_t child_phase)
 {
     drop_queues(flow);
+    tri_pause_lift(flow);
     flow->state->stage = TRI_STAGE_DRAIN;
     abort_from_here(flow, child_phase);
-    return stop_timers(flow);
+    int error = tri_recovery_give_up(flow);
+    return error != 0 ? error : stop_timers(flow);
 }
 
 /* ---------------------------------------------------------------- failures */
@@ -215,39 +217,47 @@ static int abort_child(struct tri_flow *flow, uint64_t serial)
 }
 
 /* Looks at one row; pages that were never touched are passed over as a whole. */
-static int abort_row(struct tri_flow *flow, uint32_t node)
+static int walk_row(struct tri_flow *flow, uint32_t *at,
+                    int (*tell)(struct tri_flow *flow, uint32_t node, const struct tri_row *row))
 {
-    struct tr_workflow_state *state = flow->state;
     struct tr_bytes page;
     struct tri_row row;
+    uint32_t node = *at;
     int error = tr_page_get(flow->context, node / TRI_ROWS_PER_PAGE, &page);
     flow->looks_left--;
     if (error == 0 && page.size == 0) {
-        state->abort_at = (node / TRI_ROWS_PER_PAGE + 1) * TRI_ROWS_PER_PAGE;
+        *at = (node / TRI_ROWS_PER_PAGE + 1) * TRI_ROWS_PER_PAGE;
         return 0;
     }
     error = error != 0 ? error : tri_row_get(flow, node, &row);
-    state->abort_at = node + 1;
-    if (error != 0 || row.phase != TR_NODE_PHASE_RUNNING) {
-        return error;
+    *at = node + 1;
+    return error != 0 || row.phase != TR_NODE_PHASE_RUNNING ? error : tell(flow, node, &row);
+}
+
+int tri_rows_walk(struct tri_flow *flow, uint32_t *at, bool *goes_on,
+                  int (*tell)(struct tri_flow *flow, uint32_t node, const struct tri_row *row))
+{
+    int error = 0;
+    while (error == 0 && flow->starts_left > 0 && flow->looks_left > 0 &&
+           *at < flow->workflow->node_count) {
+        error = walk_row(flow, at, tell);
     }
+    *goes_on = *at < flow->workflow->node_count;
+    return error;
+}
+
+static int abort_node(struct tri_flow *flow, uint32_t node, const struct tri_row *row)
+{
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     return compiled->kind == TR_NODE_BRANCH ? tri_branch_abort(flow, node)
            : tri_is_waiter(compiled)
-               ? tri_gate_end(flow, node, state->abort_phase, abort_cause(flow))
-               : abort_child(flow, row.child);
+               ? tri_gate_end(flow, node, flow->state->abort_phase, abort_cause(flow))
+               : abort_child(flow, row->child);
 }
 
 int tri_abort_children(struct tri_flow *flow)
 {
-    struct tr_workflow_state *state = flow->state;
-    int error = 0;
-    while (error == 0 && flow->starts_left > 0 && flow->looks_left > 0 &&
-           state->abort_at < flow->workflow->node_count) {
-        error = abort_row(flow, state->abort_at);
-    }
-    state->is_aborting = state->abort_at < flow->workflow->node_count;
-    return error;
+    return tri_rows_walk(flow, &flow->state->abort_at, &flow->state->is_aborting, abort_node);
 }
 
 /* ------------------------------------------------------------------ stages */
@@ -273,6 +283,7 @@ static int go_to(struct tri_flow *flow, enum tri_stage stage, bool *has_ended)
 /* All nodes have ended: with success, or with what finish_runnable has waited for. */
 static int leave_graph(struct tri_flow *flow, bool *has_ended)
 {
+    tri_pause_lift(flow);
     if (flow->state->outcome == TR_EXECUTION_SUCCEEDED) {
         int error = tri_phase_set(flow, TR_EXECUTION_SUCCEEDING, tr_text_of(""));
         return error != 0 ? error : go_to(flow, TRI_STAGE_FINALLY, has_ended);

@@ -5,6 +5,7 @@
  * failure of an arm is its branch's, and any other one is the workflow's.
  */
 #include "actors/bind.h"
+#include "actors/history.h"
 #include "actors/workflow.h"
 #include "schemas/utf8.h"
 
@@ -224,6 +225,7 @@ int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inpu
         error = tr_bind_inputs(&binder, compiled, inputs);
     }
     tr_buffer_fini(&err);
+    error = error != 0 ? error : tri_recovery_edit(flow, node, inputs);
     if (error == TR_INVALID) {
         struct tri_failure failure = failure_of(binder.code, binder.message);
         return tri_node_failed(flow, node, &failure);
@@ -262,8 +264,10 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
     const struct tr_node_start *start = &flow->start;
     struct tr_spawn_options options = {.name = flow->workflow->nodes[node].id};
     struct tr_ref child;
+    struct tr_text recovery;
     struct tri_row *row;
-    int error = tr_spawn(flow->context, behaviour, &options, &child);
+    int error = tri_recovery_inside(flow, node, &recovery);
+    error = error != 0 ? error : tr_spawn(flow->context, behaviour, &options, &child);
     if (error == 0) {
         struct tr_node_start message = {
             .graph = flow->state->graph,
@@ -275,7 +279,7 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
             .path = path,
             .cache_mode = start->cache_mode,
             .inputs = inputs,
-            .recovery = start->recovery,
+            .recovery = recovery,
         };
         error = tr_tell_hinted(flow->context, child, tr_spawned_hint(flow->context),
                                &tr_node_start_schema, &message);
@@ -335,32 +339,28 @@ static int begin_workflow(struct tri_flow *flow, uint32_t node)
     return begin_child(flow, node, &tr_workflow_behaviour);
 }
 
-/* Kinds that this version of the engine cannot run yet; whoever launches refuses them before. */
-static int begin_later(struct tri_flow *flow, uint32_t node)
+static int begin_launch(struct tri_flow *flow, uint32_t node)
 {
-    struct tri_failure failure = failure_of(
-        "NotImplementedYet", tr_text_of("this version cannot run nodes of this kind yet"));
-    return tri_node_failed(flow, node, &failure);
+    return begin_child(flow, node, &tr_launch_behaviour);
 }
 
-/* Each kind's beginning. A new kind is a function and its row here. */
+/* Each kind's beginning; the start has ended from the first. A new kind is a function and its row. */
 static int (*const beginnings[])(struct tri_flow *flow, uint32_t node) = {
-    [TR_NODE_START] = begin_later,      [TR_NODE_END] = begin_end,
-    [TR_NODE_TASK] = begin_task,        [TR_NODE_WORKFLOW] = begin_workflow,
-    [TR_NODE_LAUNCH] = begin_later,     [TR_NODE_DYNAMIC] = begin_later,
-    [TR_NODE_MAP] = begin_map,          [TR_NODE_BRANCH] = tri_branch_begin,
-    [TR_NODE_APPROVE] = tri_gate_begin, [TR_NODE_SIGNAL] = tri_gate_begin,
-    [TR_NODE_SLEEP] = tri_sleep_begin,
+    [TR_NODE_END] = begin_end,           [TR_NODE_TASK] = begin_task,
+    [TR_NODE_WORKFLOW] = begin_workflow, [TR_NODE_LAUNCH] = begin_launch,
+    [TR_NODE_DYNAMIC] = begin_task,      [TR_NODE_MAP] = begin_map,
+    [TR_NODE_BRANCH] = tri_branch_begin, [TR_NODE_APPROVE] = tri_gate_begin,
+    [TR_NODE_SIGNAL] = tri_gate_begin,   [TR_NODE_SLEEP] = tri_sleep_begin,
 };
 
 int tri_node_begin(struct tri_flow *flow, uint32_t node)
 {
     uint8_t kind = flow->workflow->nodes[node].kind;
-    TR_ASSERT(kind < TR_COUNT_OF(beginnings));
+    TR_ASSERT(kind < TR_COUNT_OF(beginnings) && beginnings[kind] != NULL);
     return beginnings[kind](flow, node);
 }
 
-int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips)
+int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips, bool is_anew)
 {
     struct tri_row *row;
     int error = tri_row_edit(flow, node, &row);
@@ -369,6 +369,7 @@ int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips)
     }
     row->told++;
     row->flags |= skips ? TRI_ROW_SKIPS : 0;
+    row->recovery |= is_anew ? TRI_RECOVERY_AGAIN : 0;
     if (row->told < flow->workflow->nodes[node].upstream_count) {
         return 0;
     }
@@ -378,10 +379,7 @@ int tri_node_told(struct tri_flow *flow, uint32_t node, bool skips)
 
 /* ---------------------------------------------------------- ends of children */
 
-/*
- * The type in which a node's target gives an output; a node that is optional adds none to it. An
- * optional signal may be answered with none.
- */
+/* The type in which a node's target gives an output; a node that is optional adds none to it. */
 static const struct tr_type *given_type(const struct tri_flow *flow, const struct tr_node *node,
                                         uint32_t output)
 {
@@ -389,14 +387,16 @@ static const struct tr_type *given_type(const struct tri_flow *flow, const struc
     if (node->kind == TR_NODE_TASK) {
         return flow->graph->tasks[node->target].interface.outputs.items[output].type;
     }
-    if (node->kind == TR_NODE_WORKFLOW) {
-        return flow->graph->workflows[node->target].interface.outputs.items[output].type;
+    if (node->kind == TR_NODE_WORKFLOW || node->kind == TR_NODE_LAUNCH) {
+        bool is_plan = node->target_kind == TR_TARGET_PLAN;
+        uint32_t workflow = is_plan ? flow->graph->plans[node->target].workflow : node->target;
+        return flow->graph->workflows[workflow].interface.outputs.items[output].type;
     }
     if (node->kind == TR_NODE_APPROVE) {
         return flow->workflow->bindings[node->input_first + output].type;
     }
-    if (node->kind != TR_NODE_MAP) {
-        return type;
+    if (node->kind == TR_NODE_SIGNAL) {
+        return node->signal_type;
     }
     for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
         if (type->parts[i]->kind == TR_TYPE_LIST) {
@@ -464,11 +464,57 @@ int tri_keep_outputs(struct tri_flow *flow, uint32_t node, const struct tr_node_
     return error;
 }
 
-static int take_success(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
+/* Whether a list has a slot for each output of a node. */
+static bool is_complete(const struct tri_flow *flow, uint32_t node, struct tr_bytes outputs)
 {
     struct tr_cursor cursor;
-    uint32_t count = tr_slots_begin(ended->outputs, &cursor);
-    if (cursor.error != 0 || count != flow->workflow->nodes[node].outputs.count) {
+    uint32_t count = tr_slots_begin(outputs, &cursor);
+    return cursor.error == 0 && count == flow->workflow->nodes[node].outputs.count;
+}
+
+/* What a node got and gave, for one whose actor does not say so. */
+static int record_values(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
+                         struct tr_bytes outputs)
+{
+    struct tr_buffer path;
+    tr_buffer_init(&path, 0);
+    tri_path_add(flow, node, &path);
+    int error = path.error;
+    if (error == 0 && inputs.size > 0) {
+        error = tr_history_value(flow->context, flow->start.number, tr_buffer_text(&path),
+                                 TR_VALUE_INPUTS, inputs);
+    }
+    if (error == 0 && outputs.size > 0) {
+        error = tr_history_value(flow->context, flow->start.number, tr_buffer_text(&path),
+                                 TR_VALUE_OUTPUTS, outputs);
+    }
+    tr_buffer_fini(&path);
+    return error;
+}
+
+int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs, bool *is_kept)
+{
+    struct tr_node_ended ended = {.phase = TR_NODE_PHASE_RECOVERED, .outputs = outputs};
+    struct tr_buffer inputs;
+    bool is_bound = false;
+    *is_kept = is_complete(flow, node, outputs);
+    if (!*is_kept) {
+        return 0;
+    }
+    tr_buffer_init(&inputs, 0);
+    int error = tri_start(flow);
+    error = error != 0 ? error : tri_bind_inputs(flow, node, &inputs, &is_bound);
+    if (error == 0 && is_bound) {
+        error = record_values(flow, node, tr_buffer_bytes(&inputs), outputs);
+        error = error != 0 ? error : tri_keep_outputs(flow, node, &ended);
+    }
+    tr_buffer_fini(&inputs);
+    return error;
+}
+
+static int take_success(struct tri_flow *flow, uint32_t node, const struct tr_node_ended *ended)
+{
+    if (!is_complete(flow, node, ended->outputs)) {
         return refuse(flow, node, "OutputsNotFoundError",
                       "it succeeded without giving all of its declared outputs");
     }

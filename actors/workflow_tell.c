@@ -1,13 +1,15 @@
 /*
- * What a workflow tells: history of its own phases and of the nodes that have no actor, and the
- * last word to its parent.
+ * What a workflow tells: history of its own phases and of the nodes that have no actor, the last
+ * word to its parent, and what is said about launches.
  *
  * The root's phases are an execution's; those of an inline workflow are its node's, in the same
- * words. An element of a map leaves its node's history to the array.
+ * words. An element of a map leaves its node's history to the array, and what a task has decided
+ * leaves it to that task.
  */
 #include <stdio.h>
 
 #include "actors/history.h"
+#include "actors/launch.h"
 #include "actors/workflow.h"
 
 /* Each phase of an execution, as its node has it. */
@@ -35,14 +37,18 @@ static const char *const kind_words[] = {
 
 /* ------------------------------------------------------------------- words */
 
-void tri_path_add(const struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer)
+void tri_own_path_add(const struct tri_flow *flow, struct tr_buffer *buffer)
 {
-    struct tr_text own = flow->start.path;
-    tr_buffer_add_text(buffer, own);
+    tr_buffer_add_text(buffer, flow->start.path);
     if (tri_is_element(flow)) {
         tr_buffer_print(buffer, "[%llu]", (unsigned long long)flow->state->element);
     }
-    if (own.size > 0 || tri_is_element(flow)) {
+}
+
+void tri_path_add(const struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer)
+{
+    tri_own_path_add(flow, buffer);
+    if (flow->start.path.size > 0 || tri_is_element(flow)) {
         tr_buffer_add_string(buffer, "/");
     }
     tr_buffer_add_text(buffer, flow->workflow->nodes[node].id);
@@ -134,13 +140,18 @@ static int record_execution(struct tri_flow *flow, uint8_t from, uint8_t to, str
         .graph = {.data = flow->graph->hash, .size = TR_GRAPH_HASH_BYTES},
         .parent = flow->start.parent,
         .cause = flow->start.cause,
+        .recovery = flow->start.recovery,
         .failed_element = TR_ELEMENT_NONE,
+        .is_paused = flow->state->is_paused,
     };
     if (is_failed) {
         row.code = failure->code;
         row.message = failure->message;
         row.failed = failure->failed;
         row.failed_element = failure->failed_element;
+    }
+    if (from == to) {
+        return tr_history_pause(flow->context, &row, cause, &flow->state->recorded);
     }
     return tr_history_execution(flow->context, &row, from, cause, &flow->state->recorded);
 }
@@ -200,7 +211,12 @@ int tri_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_text cause)
     TR_ASSERT(tr_phase_may_follow(TR_SUBJECT_NODE, node_phases[from], node_phases[phase]));
     state->phase = phase;
     state->phases |= 1U << node_phases[phase];
-    return tri_is_element(flow) ? 0 : record(flow, from, phase, cause);
+    return tri_has_history(flow) ? record(flow, from, phase, cause) : 0;
+}
+
+int tri_pause_record(struct tri_flow *flow, struct tr_text cause)
+{
+    return record(flow, flow->state->phase, flow->state->phase, cause);
 }
 
 /* -------------------------------------------------- nodes without an actor */
@@ -290,7 +306,9 @@ static int tell_launcher(struct tri_flow *flow)
     return tr_tell(flow->context, tr_parent(flow->context), &tr_execution_ended_schema, &ended);
 }
 
-static int tell_parent(struct tri_flow *flow, struct tr_bytes outputs)
+/* The last word, about what `node` and `element` are to whoever waits for it. */
+static int tell_end(struct tri_flow *flow, struct tr_ref to, uint32_t node, uint64_t element,
+                    struct tr_bytes outputs)
 {
     struct tr_buffer under;
     struct tr_buffer words;
@@ -302,17 +320,33 @@ static int tell_parent(struct tri_flow *flow, struct tr_bytes outputs)
         bool is_failed = flow->state->outcome != TR_EXECUTION_SUCCEEDED;
         struct tr_node_ended plain = {.failed_element = TR_ELEMENT_NONE};
         ended = is_failed ? ended : plain;
-        ended.node = flow->state->node;
-        ended.element = flow->state->element;
+        ended.node = node;
+        ended.element = element;
         ended.phase = node_phases[flow->state->phase];
         ended.phases = flow->state->phases;
         ended.attempts = 1;
         ended.outputs = outputs;
-        error = tr_tell(flow->context, tr_parent(flow->context), &tr_node_ended_schema, &ended);
+        error = tr_tell(flow->context, to, &tr_node_ended_schema, &ended);
     }
     tr_buffer_fini(&words);
     tr_buffer_fini(&under);
     return error;
+}
+
+/* The root's: to the launcher, and to the launch node that waits for it, if there is one. */
+static int tell_those_above(struct tri_flow *flow, struct tr_bytes outputs)
+{
+    const struct tr_node_start *start = &flow->start;
+    if (!tri_is_root(flow)) {
+        return tell_end(flow, tr_parent(flow->context), flow->state->node, flow->state->element,
+                        outputs);
+    }
+    int error = tell_launcher(flow);
+    if (error != 0 || tr_key_is_none(start->launching.key)) {
+        return error;
+    }
+    return tell_end(flow, start->launching, start->launching_node, start->launching_element,
+                    outputs);
 }
 
 int tri_workflow_say_end(struct tri_flow *flow)
@@ -322,14 +356,48 @@ int tri_workflow_say_end(struct tri_flow *flow)
     int error = tri_start(flow);
     error = error != 0 ? error : tri_phase_set(flow, flow->state->outcome, tr_text_of(""));
     error = error != 0 ? error : take_outputs(flow, &outputs);
-    if (error == 0 && outputs.size > 0 && !tri_is_element(flow)) {
+    if (error == 0 && outputs.size > 0 && tri_has_history(flow)) {
         error = tr_history_value(flow->context, flow->start.number, flow->start.path,
                                  TR_VALUE_OUTPUTS, tr_buffer_bytes(&outputs));
     }
     if (error == 0) {
-        error =
-            tri_is_root(flow) ? tell_launcher(flow) : tell_parent(flow, tr_buffer_bytes(&outputs));
+        error = tell_those_above(flow, tr_buffer_bytes(&outputs));
     }
     tr_buffer_fini(&outputs);
     return error != 0 ? error : tr_stop(flow->context);
+}
+
+/* ---------------------------------------------------------------- launches */
+
+int tri_tell_launched(struct tri_flow *flow, const struct tr_node_start *start)
+{
+    if (!tri_is_root(flow) || tr_key_is_none(start->launching.key)) {
+        return 0;
+    }
+    struct tr_launched launched = {.execution = tr_self(flow->context)};
+    return tr_tell(flow->context, start->launching, &tr_launched_schema, &launched);
+}
+
+int tri_pass_launch(struct tri_flow *flow, const struct tr_message *message)
+{
+    struct tr_launch launch;
+    int error = tr_message_read(message, launch, &launch);
+    bool is_from_below = message->from.key.group == tr_self(flow->context).key.group &&
+                         tr_key_equal(launch.launching.key, message->from.key);
+    if (error != 0 || !tri_is_root(flow) || !is_from_below) {
+        return error != 0 ? error : tr_unexpected(flow->context, message);
+    }
+    error = tri_start(flow);
+    if (error == 0 && flow->start.depth >= TR_LAUNCH_DEPTH_MAX) {
+        struct tr_launched refused = {
+            .error = TR_LIMIT,
+            .message = tr_text_of("executions launch each other more than TR_LAUNCH_DEPTH_MAX (32) "
+                                  "deep"),
+        };
+        return tr_tell(flow->context, launch.launching, &tr_launched_schema, &refused);
+    }
+    launch.depth = flow->start.depth + 1;
+    return error != 0
+               ? error
+               : tr_tell(flow->context, tr_parent(flow->context), &tr_launch_schema, &launch);
 }

@@ -23,7 +23,7 @@ static enum tr_exit_status find(const struct tr_invocation *invocation, const ch
     error = tr_execution_find(reader, word, problem, copy);
     tr_reader_close(reader);
     if (error == TR_NOT_FOUND || error == TR_INVALID) {
-        return tr_command_mistake(invocation->command, "%s", problem);
+        return tr_command_refused(invocation->command, "%s", problem);
     }
     return error == 0 ? TR_EXIT_DONE
                       : tr_command_failed(invocation->command, "the history cannot be read: %s",

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/shelf.h"
 #include "deploy/graphs.h"
 #include "runtime/memory.h"
 #include "schemas/error.h"
@@ -110,7 +111,7 @@ static int add_waiting(struct tr_account *account, struct tr_text path, const st
     node->row = (struct tr_node_status){
         .path = path,
         .kind = tr_text_of(tr_stop_kind(stop)),
-        .target = tr_stop_target(account->graph, stop),
+        .target = tr_stop_target(stop),
         .name = stop->workflow->nodes[stop->node].name,
         .phase = TR_NODE_PHASE_NOT_YET_STARTED,
     };
@@ -118,12 +119,14 @@ static int add_waiting(struct tr_account *account, struct tr_text path, const st
 }
 
 /* Adds those nodes of a workflow below `prefix` that the first `known` nodes do not have. */
-static int add_rest(struct tr_account *account, uint32_t known, const struct tr_workflow *workflow,
+static int add_rest(struct tr_account *account, uint32_t known, struct tr_inside inside,
                     struct tr_text prefix)
 {
+    const struct tr_workflow *workflow = inside.workflow;
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < workflow->order_count; i++) {
-        struct tr_stop stop = {.workflow = workflow, .node = workflow->order[i], .rank = i};
+        struct tr_stop stop = {
+            .graph = inside.graph, .workflow = workflow, .node = workflow->order[i], .rank = i};
         const struct tr_node *node = &workflow->nodes[stop.node];
         if (node->kind == TR_NODE_START || node->kind == TR_NODE_END ||
             node->role != TR_ROLE_GRAPH) {
@@ -138,6 +141,18 @@ static int add_rest(struct tr_account *account, uint32_t known, const struct tr_
     return error;
 }
 
+/* Adds what a row's node runs once and no row tells of; what a map runs, nobody can say. */
+static int add_inside(struct tr_account *account, uint32_t known, struct tr_text path,
+                      const struct tr_stop *stop)
+{
+    struct tr_inside inside;
+    if (stop->workflow->nodes[stop->node].kind == TR_NODE_MAP) {
+        return 0;
+    }
+    int error = tr_route_inside(&account->route, path, stop, &inside);
+    return error != 0 || inside.workflow == NULL ? error : add_rest(account, known, inside, path);
+}
+
 /* Finds each row's node in the graph, and what the graph has beside them. */
 static int match_graph(struct tr_account *account)
 {
@@ -145,20 +160,17 @@ static int match_graph(struct tr_account *account)
     if (account->graph == NULL) {
         return 0;
     }
-    int error =
-        add_rest(account, known, &account->graph->workflows[account->route.root], tr_text_of(""));
+    struct tr_inside all = {account->graph, &account->graph->workflows[account->route.root]};
+    int error = add_rest(account, known, all, tr_text_of(""));
     for (uint32_t i = 0; error == 0 && i < known; i++) {
         struct tr_stop stop;
-        int found = tr_route_find(&account->route, account->nodes[i].row.path, &stop);
-        if (found == 0) {
+        struct tr_text path = account->nodes[i].row.path;
+        error = tr_route_find(&account->route, path, &stop);
+        if (error == 0) {
             account->nodes[i].stop = stop;
-            const struct tr_workflow *inside = tr_stop_inside(account->graph, &stop);
-            bool is_one = stop.workflow->nodes[stop.node].kind == TR_NODE_WORKFLOW;
-            error = inside != NULL && is_one
-                        ? add_rest(account, known, inside, account->nodes[i].row.path)
-                        : 0;
+            error = add_inside(account, known, path, &stop);
         } else {
-            error = found == TR_NOT_FOUND ? 0 : found;
+            error = error == TR_NOT_FOUND ? 0 : error;
         }
     }
     return error;
@@ -342,11 +354,15 @@ static int make_tree(struct tr_account *account)
 
 /* --------------------------------------------------------------------------- its life */
 
-int tr_account_open(const char *folder, const struct tr_execution *execution,
-                    struct tr_account *account)
+int tr_account_open(struct tr_reader *reader, const char *folder,
+                    const struct tr_execution *execution, struct tr_account *account)
 {
     *account = (struct tr_account){.graph = NULL};
     tr_arena_init(&account->arena);
+    int error = tr_decided_read(reader, folder, execution->execution, &account->decided);
+    if (error != 0) {
+        return error;
+    }
     account->graph_error = tr_graphs_get(folder, execution->graph, &account->graph);
     if (account->graph_error == 0) {
         account->graph_error = tr_route_init(&account->route, account->graph, execution->workflow);
@@ -354,29 +370,37 @@ int tr_account_open(const char *folder, const struct tr_execution *execution,
             tr_graph_free(account->graph);
             account->graph = NULL;
         }
+        account->route.decided = &account->decided;
     }
     return account->graph_error == TR_MEMORY ? TR_MEMORY : 0;
 }
 
-int tr_account_read(struct tr_reader *reader, const char *folder,
-                    const struct tr_execution *execution, struct tr_account *out)
+const struct tr_graph *tr_account_graph(struct tr_account *account, uint64_t number)
 {
-    struct tr_account account;
-    int error = tr_account_open(folder, execution, &account);
-    error = error != 0 ? error : read_rows(&account, reader, execution->execution);
-    error = error != 0 ? error : match_graph(&account);
-    error = error != 0 ? error : make_tree(&account);
-    if (error != 0) {
-        tr_account_fini(&account);
-        return error;
+    const struct tr_graph *graph = account->graph;
+    if (graph != NULL && tr_graph_number(graph->hash) == number) {
+        return graph;
     }
-    *out = account;
-    return 0;
+    return tr_decided_numbered(&account->decided, number, &graph) == 0 ? graph : NULL;
+}
+
+int tr_account_read(struct tr_reader *reader, const char *folder,
+                    const struct tr_execution *execution, struct tr_account *account)
+{
+    int error = tr_account_open(reader, folder, execution, account);
+    error = error != 0 ? error : read_rows(account, reader, execution->execution);
+    error = error != 0 ? error : match_graph(account);
+    error = error != 0 ? error : make_tree(account);
+    if (error != 0) {
+        tr_account_fini(account);
+    }
+    return error;
 }
 
 void tr_account_fini(struct tr_account *account)
 {
     tr_route_fini(&account->route);
+    tr_decided_fini(&account->decided);
     tr_graph_free(account->graph);
     tr_free(account->nodes);
     tr_arena_fini(&account->arena);

@@ -25,7 +25,8 @@ struct tr_account_node {
 
 struct tr_account {
     struct tr_graph *graph; /* NULL: it cannot be read, as `graph_error` says */
-    struct tr_route route;  /* into it */
+    struct tr_route route;  /* into it, and into those that dynamic nodes have decided */
+    struct tr_decided decided;
     int graph_error;
     struct tr_account_node *nodes; /* each behind its parent */
     uint32_t count;
@@ -43,9 +44,12 @@ TR_MUST_USE int tr_account_read(struct tr_reader *reader, const char *folder,
                                 const struct tr_execution *execution, struct tr_account *account);
 void tr_account_fini(struct tr_account *account);
 
-/* Opens only the graph and the way into it: an account without nodes. TR_MEMORY. */
-TR_MUST_USE int tr_account_open(const char *folder, const struct tr_execution *execution,
-                                struct tr_account *account);
+/* Opens only the graph and the way into it: an account without nodes. Errors as above. */
+TR_MUST_USE int tr_account_open(struct tr_reader *reader, const char *folder,
+                                const struct tr_execution *execution, struct tr_account *account);
+
+/* The graph of a number, the execution's or one that a node has decided; NULL: it is not known. */
+const struct tr_graph *tr_account_graph(struct tr_account *account, uint64_t number);
 
 /* Whether an element's or an inner workflow's node lies, however deep, in an array. */
 bool tr_account_is_in_element(const struct tr_account *account, uint32_t node);

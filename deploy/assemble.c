@@ -11,122 +11,29 @@
 #include <unistd.h>
 
 #include "deploy/background.h"
+#include "deploy/clock.h"
 #include "deploy/exchange.h"
 #include "deploy/executions.h"
 #include "deploy/graphs.h"
+#include "deploy/needs.h"
+#include "deploy/schemas.h"
 #include "deploy/signals.h"
 #include "plugins/registry.h"
 #include "runtime/host/host.h"
 #include "runtime/memory.h"
 #include "schemas/history.h"
 #include "schemas/history_views.h"
+#include "schemas/schedule.h"
 
 const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
-    &tr_launcher_behaviour, &tr_workflow_behaviour,  &tr_task_behaviour,
-    &tr_array_behaviour,    &tr_resources_behaviour, &tr_catalog_behaviour,
+    &tr_launcher_behaviour,  &tr_workflow_behaviour, &tr_task_behaviour,    &tr_array_behaviour,
+    &tr_resources_behaviour, &tr_catalog_behaviour,  &tr_signals_behaviour, &tr_launch_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour,
 };
 
 static const char *const keeper_command[] = {"troupe", "keeper", NULL};
 
-/* ------------------------------------------- what an earlier engine left unfinished */
-
-/* A graph that somebody needs, and the launcher that has to hold it. */
-struct needed {
-    uint64_t graph;
-    char launcher[2 * 64];
-};
-
-struct needs {
-    struct tr_live *live;
-    struct needed *needed;
-    size_t count;
-    size_t capacity;
-    char *explain;
-};
-
-static bool is_known(const struct needs *needs, const struct needed *wanted)
-{
-    for (size_t i = 0; i < needs->count; i++) {
-        if (needs->needed[i].graph == wanted->graph &&
-            strcmp(needs->needed[i].launcher, wanted->launcher) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int add_need(struct needs *needs, const struct needed *wanted)
-{
-    if (needs->count == needs->capacity) {
-        size_t capacity = 2 * needs->capacity + 16;
-        struct needed *grown = tr_realloc(needs->needed, capacity * sizeof *grown);
-        if (grown == NULL) {
-            return TR_MEMORY;
-        }
-        needs->needed = grown;
-        needs->capacity = capacity;
-    }
-    needs->needed[needs->count++] = *wanted;
-    return 0;
-}
-
-/* Puts the graph of an unfinished execution on the shelf, once for each launcher. */
-static int need_graph(void *self, const void *value)
-{
-    struct needs *needs = self;
-    const struct tr_execution *row = value;
-    struct needed wanted = {0};
-    int error = tr_sleepers_add(&needs->live->sleepers, row, needs->live->lets_sleep);
-    if (error != 0) {
-        return error;
-    }
-    if (row->graph.size == TR_GRAPH_HASH_BYTES) {
-        wanted.graph = tr_graph_number(row->graph.data);
-    }
-    snprintf(wanted.launcher, sizeof wanted.launcher, "%.*s/%.*s", (int)row->project.size,
-             row->project.data, (int)row->domain.size, row->domain.data);
-    if (is_known(needs, &wanted)) {
-        return 0;
-    }
-    struct tr_graph *graph = NULL;
-    uint64_t number;
-    error = tr_graphs_get(needs->live->folder, row->graph, &graph);
-    if (error == 0) {
-        error = tr_shelf_put(&needs->live->engine->shelf, graph, &number);
-    }
-    if (error != 0) {
-        snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES,
-                 "the definition of the execution %.*s cannot be read from %.200s/graphs: %s",
-                 (int)row->name.size, row->name.data, needs->live->folder, tr_error_text(error));
-        return error;
-    }
-    return add_need(needs, &wanted);
-}
-
-/* Reads which graphs live executions need; a store that is new has none. */
-static int read_needs(struct needs *needs)
-{
-    struct tr_reader *reader;
-    int error = tr_live_read(needs->live, needs->explain, &reader);
-    if (error != 0) {
-        return error;
-    }
-    struct tr_reader_filter filters[TR_EXECUTION_PHASE_COUNT];
-    size_t count = 0;
-    for (unsigned phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
-        if (tr_phase_is_end(TR_SUBJECT_EXECUTION, (uint8_t)phase)) {
-            filters[count++] = tr_filter_number("phase", TR_FILTER_NOT_EQUAL, phase);
-        }
-    }
-    struct tr_reader_query query = {
-        .record = &tr_execution_schema, .filters = filters, .filter_count = count};
-    error = tr_reader_rows(reader, &query, need_graph, needs);
-    if (error != 0 && needs->explain[0] == '\0') {
-        snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
-    }
-    tr_live_read_end(needs->live);
-    return error;
-}
+/* ------------------------------------------------------------------------ the host */
 
 /* Those that sleep are loaded and not run. */
 static int put_to_sleep(struct tr_live *live)
@@ -148,26 +55,6 @@ static int put_to_sleep(struct tr_live *live)
     return error;
 }
 
-/* The launchers take the graphs over. */
-static int hand_over_graphs(struct needs *needs)
-{
-    int error = 0;
-    for (size_t i = 0; error == 0 && i < needs->count; i++) {
-        struct tr_ref launcher;
-        const char *name = needs->needed[i].launcher;
-        error = tr_host_find(needs->live->host, tr_text_of(name), &launcher);
-        if (error == 0) {
-            struct tr_graph_hold hold = {.graph = needs->needed[i].graph};
-            error = tr_host_ask(needs->live->host, launcher, &tr_graph_hold_schema, &hold, 0, NULL,
-                                NULL);
-        }
-        tr_shelf_drop(&needs->live->engine->shelf, needs->needed[i].graph);
-    }
-    return error;
-}
-
-/* ------------------------------------------------------------------------ the host */
-
 static int make_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
     struct tr_host_options host = {
@@ -175,8 +62,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .folder = live->folder,
         .behaviours = tr_live_behaviours,
         .behaviour_count = TR_LIVE_BEHAVIOURS,
-        .records = tr_history_schemas,
-        .record_count = tr_history_schema_count,
+        .records = tr_program_records,
+        .record_count = tr_program_record_count,
         .views = &tr_history_views,
         .has_files = true,
         .exchange = &tr_live_exchange,
@@ -210,6 +97,9 @@ static int find_services(struct tr_live *live)
     if (error == 0 || error == TR_NOT_FOUND) {
         error = tr_host_find(live->host, tr_text_of(CATALOG_NAME), &live->engine->catalog);
     }
+    if (error == 0 || error == TR_NOT_FOUND) {
+        error = tr_host_find(live->host, tr_text_of(TR_SCHEDULES_NAME), &live->schedules);
+    }
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
@@ -223,6 +113,47 @@ static int tell_machine(struct tr_live *live)
         .memory_bytes = pages < 1 ? 0 : (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE),
     };
     return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
+}
+
+/* How many slots each namespace has by the settings; one that they do not name has no bound. */
+static int tell_quotas(struct tr_live *live)
+{
+    int error = 0;
+    const struct tr_settings_file *settings = live->settings;
+    for (uint32_t i = 0; settings != NULL && error == 0 && i < settings->quotas.count; i++) {
+        const struct tr_settings_quota *quotas = settings->quotas.items;
+        struct tr_resource_quota quota = {.name = quotas[i].name, .slots = quotas[i].slots};
+        error =
+            tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &quota);
+    }
+    return error;
+}
+
+/* Executions that one message names. */
+#define ASLEEP_AT_ONCE 512
+
+/* Who sleeps must not keep others from what it has booked. Without unfinished ones nobody has. */
+static int tell_sleepers(struct tr_live *live)
+{
+    const struct tr_sleepers *sleepers = &live->sleepers;
+    uint64_t numbers[ASLEEP_AT_ONCE];
+    struct tr_resource_asleep list = {.executions = {.data = (const uint8_t *)numbers},
+                                      .is_first = true};
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < sleepers->count; i++) {
+        if (sleepers->items[i].is_asleep) {
+            numbers[list.executions.size / sizeof *numbers] = sleepers->items[i].execution;
+            list.executions.size += sizeof *numbers;
+        }
+        list.is_last = i + 1 == sleepers->count;
+        if (list.is_last || list.executions.size == sizeof numbers) {
+            error = tr_host_tell(live->host, live->engine->resources, &tr_resource_asleep_schema,
+                                 &list);
+            list.executions.size = 0;
+            list.is_first = false;
+        }
+    }
+    return error;
 }
 
 /*
@@ -242,19 +173,32 @@ static int bear_services(struct tr_live *live)
     if (error == 0) {
         error = bear_missing(live, CATALOG_NAME, &tr_catalog_behaviour, &engine->catalog);
     }
-    return error != 0 ? error : tell_machine(live);
+    error = error != 0 ? error : tell_machine(live);
+    error = error != 0 ? error : tell_quotas(live);
+    return error != 0 ? error : tell_sleepers(live);
+}
+
+/* Schedules go by the clock on the wall, which may be set, and goes on in a suspended machine. */
+static int begin_schedules(struct tr_live *live)
+{
+    if (!live->engine->fires_schedules) {
+        return 0;
+    }
+    live->clock = tr_clock_watch();
+    int error = live->clock < 0 ? TR_SYSTEM : 0;
+    return error != 0 ? error : tr_live_wake_schedules(live);
 }
 
 /* Loads, takes over what is unfinished, and lets it run. */
 static int run_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
-    struct needs needs = {.live = live, .explain = explain};
+    struct tr_needs needs = {.live = live, .explain = explain};
     int error = make_host(live, options, explain);
     if (error == 0) {
         error = find_services(live);
     }
     if (error == 0) {
-        error = read_needs(&needs);
+        error = tr_needs_read(&needs);
     }
     if (error == 0) {
         error = put_to_sleep(live);
@@ -266,9 +210,12 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
         error = bear_services(live);
     }
     if (error == 0) {
-        error = hand_over_graphs(&needs);
+        error = tr_needs_hand_over(&needs);
     }
-    tr_free(needs.needed);
+    if (error == 0) {
+        error = begin_schedules(live);
+    }
+    tr_needs_fini(&needs);
     return error;
 }
 
@@ -293,6 +240,9 @@ static int open_doors(struct tr_live *live, char *explain)
         return TR_SYSTEM;
     }
     error = watch(live->events, live->signals);
+    if (error == 0 && live->clock >= 0) {
+        error = watch(live->events, live->clock);
+    }
     return error != 0 ? error : watch(live->events, tri_endpoint_descriptor(live->door));
 }
 
@@ -305,8 +255,13 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     }
     live->engine->plugins = tr_plugins;
     live->engine->plugin_count = tr_plugin_count;
+    if (live->settings != NULL) {
+        live->engine->task_types = live->settings->task_types.items;
+        live->engine->task_type_count = live->settings->task_types.count;
+    }
     live->engine->store_folder = live->folder;
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
+    live->engine->fires_schedules = options->fires_schedules;
     error = run_host(live, options, explain);
     return error != 0 ? error : open_doors(live, explain);
 }
@@ -320,9 +275,11 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     }
     live->signals = -1;
     live->events = -1;
+    live->clock = -1;
     live->durability = options->durability;
     live->command = options->command;
     live->lets_sleep = options->lets_sleep;
+    live->settings = options->settings;
     tr_sleepers_init(&live->sleepers);
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
     int error = open_all(live, options, explain);
@@ -349,6 +306,9 @@ static void close_all(struct tr_live *live)
     }
     if (live->events >= 0) {
         close(live->events);
+    }
+    if (live->clock >= 0) {
+        close(live->clock);
     }
     if (live->signals >= 0) {
         tr_signals_close(live->signals);
@@ -391,7 +351,11 @@ struct waking {
 static void wake_one(void *self, uint64_t execution)
 {
     struct waking *waking = self;
-    int error = tr_host_wake(waking->live->host, execution);
+    struct tr_live *live = waking->live;
+    struct tr_resource_awake awake = {.execution = execution};
+    int error =
+        tr_host_tell(live->host, live->engine->resources, &tr_resource_awake_schema, &awake);
+    error = error != 0 ? error : tr_host_wake(live->host, execution);
     waking->error = waking->error != 0 ? waking->error : error;
 }
 
@@ -446,9 +410,31 @@ void tr_live_read_end(struct tr_live *live)
     tr_reader_let_go(live->reader);
 }
 
+int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules)
+{
+    int error = bear_missing(live, TR_SCHEDULES_NAME, &tr_schedules_behaviour, &live->schedules);
+    if (error == 0) {
+        *schedules = live->schedules;
+    }
+    return error;
+}
+
+int tr_live_wake_schedules(struct tr_live *live)
+{
+    struct tr_schedule_wake wake = {.from = 0};
+    if (tr_key_is_none(live->schedules.key)) {
+        return 0;
+    }
+    return tr_host_tell(live->host, live->schedules, &tr_schedule_wake_schema, &wake);
+}
+
 int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)
 {
-    return tr_host_rest(live->host, live->events, timeout_ms);
+    int error = tr_host_rest(live->host, live->events, timeout_ms);
+    if (error == 0 && live->clock >= 0 && tr_clock_was_set(live->clock)) {
+        error = tr_live_wake_schedules(live);
+    }
+    return error;
 }
 
 uint64_t tr_live_now_ms(const struct tr_live *live)

@@ -2,9 +2,9 @@
  * A live engine in this process: the host with all behaviours and plugins, the actors that serve
  * all executions, the door for other commands, and the signals of the process.
  *
- * What an earlier engine left unfinished goes on as soon as it is open, or sleeps until it is woken.
- * One thread, that of the command; it waits in tr_live_rest and looks at everything when that
- * returns.
+ * What an earlier engine left unfinished goes on as soon as it is open, or sleeps until it is
+ * woken. One thread, that of the command; it waits in tr_live_rest and looks at everything when
+ * that returns.
  */
 #ifndef TR_DEPLOY_ASSEMBLE_H
 #define TR_DEPLOY_ASSEMBLE_H
@@ -14,12 +14,13 @@
 #include "actors/engine.h"
 #include "deploy/command.h"
 #include "deploy/detached.h"
+#include "deploy/settings.h"
 #include "deploy/sleepers.h"
 #include "runtime/journal/reader.h"
 #include "runtime/link/endpoint.h"
 
 /* The behaviours of all actors of the engine. */
-#define TR_LIVE_BEHAVIOURS 6
+#define TR_LIVE_BEHAVIOURS 10
 extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
 
 /* Retries of failures that are not the task's fault (Flyte's default). */
@@ -28,9 +29,11 @@ extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
 struct tr_live_options {
     const char *folder; /* of the store, absolute */
     enum tr_durability durability;
-    uint32_t jobs;       /* processes at once; 0: one per core */
-    const char *command; /* what others are told this engine came with */
-    bool lets_sleep;     /* what is unfinished sleeps, but for executions that are being aborted */
+    uint32_t jobs;        /* processes at once; 0: one per core */
+    const char *command;  /* what others are told this engine came with */
+    bool lets_sleep;      /* what is unfinished sleeps, but for executions that are being aborted */
+    bool fires_schedules; /* else they rest */
+    const struct tr_settings_file *settings; /* NULL: none; they outlive the engine */
 };
 
 /* A launcher that is known. */
@@ -45,6 +48,7 @@ struct tr_live {
     struct tri_endpoint *door;
     enum tr_durability durability;
     const char *command;
+    const struct tr_settings_file *settings; /* NULL: none */
     char folder[PATH_MAX];
     struct tr_reader *reader;    /* tr_live_read; NULL: none yet */
     int signals;                 /* deploy/signals.h */
@@ -55,6 +59,8 @@ struct tr_live {
     bool hands_over; /* at its end, what is detached */
     struct tr_live_launcher *launchers;
     size_t launcher_count;
+    struct tr_ref schedules;
+    int clock; /* readable when the clock was set, or stood still in a suspended machine; -1 */
 };
 
 /*
@@ -77,6 +83,13 @@ TR_MUST_USE int tr_live_wake(struct tr_live *live, uint64_t execution);
 /* The launcher of a project and a domain, which is born when there is none. */
 TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
                                  struct tr_text domain, struct tr_ref *launcher);
+
+/* The actor that knows all schedules, which is born when there is none. */
+#define TR_SCHEDULES_NAME "sys/schedules"
+TR_MUST_USE int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules);
+
+/* Lets schedules look at the clock: when an engine that fires them begins, and when it was set. */
+TR_MUST_USE int tr_live_wake_schedules(struct tr_live *live);
 
 /* Waits for a signal, a request, an end or the time; why the host cannot go on. */
 TR_MUST_USE int tr_live_rest(struct tr_live *live, uint32_t timeout_ms);

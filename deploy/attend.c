@@ -69,11 +69,12 @@ static void note(struct attending *attending, const char *text)
 }
 
 /* Goes without waiting for anything: that is what a service is told, and no other's success. */
-static void leave(struct attending *attending, const char *text)
+static void leave(struct attending *attending)
 {
     if (!attending->is_over) {
         bool is_service = attending->purpose == STAYING;
-        note(attending, text);
+        note(attending, is_service ? "leaving; what is unfinished goes on with the next engine"
+                                   : "leaving; what is unfinished goes on with `troupe resume`");
         attending->status = is_service ? TR_EXIT_DONE : TR_EXIT_ENGINE;
     }
     attending->is_leaving = true;
@@ -84,7 +85,7 @@ static void interrupt(struct attending *attending)
 {
     bool is_hard = attending->interrupts++ > 0;
     if (attending->execution == 0 || attending->is_over) {
-        leave(attending, "leaving; what is unfinished goes on with `troupe resume`");
+        leave(attending);
         return;
     }
     if (is_hard) {
@@ -108,9 +109,7 @@ static void look_at_signals(struct attending *attending)
             interrupt(attending);
             continue;
         }
-        leave(attending, attending->purpose == STAYING
-                             ? "leaving; what is unfinished goes on with the next engine"
-                             : "leaving; what is unfinished goes on with `troupe resume`");
+        leave(attending);
     }
     if (attending->leave_ms != 0 && tr_clock_ms() >= attending->leave_ms && !attending->is_over) {
         attending->is_leaving = true;

@@ -9,9 +9,10 @@
 #include "deploy/chronicle.h"
 
 /*
- * Wakes an execution and turns the engine of this process until it has ended, and until nobody else
- * follows anything in it. Ctrl-C aborts the execution, a second one kills its tasks and leaves; SIGTERM and
- * SIGHUP leave at once, and what is unfinished goes on with the next engine. Prints the result.
+ * Wakes an execution and turns the engine of this process until it has ended, and until nobody
+ * else follows anything in it. Ctrl-C aborts the execution, a second one kills its tasks and
+ * leaves; SIGTERM and SIGHUP leave at once, and what is unfinished goes on with the next engine.
+ * Prints the result.
  */
 enum tr_exit_status tr_attend(const struct tr_invocation *invocation, struct tr_live *live,
                               uint64_t execution);

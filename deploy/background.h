@@ -7,8 +7,8 @@
 #include "schemas/base.h"
 
 /*
- * Starts `troupe resume --until-idle` on a store, for these executions, in a session of its own; what
- * it says goes to engine.log there. Returns when it is a process. TR_SYSTEM, TR_MEMORY.
+ * Starts `troupe resume --until-idle` on a store, for these executions, in a session of its own;
+ * what it says goes to engine.log there. Returns when it is a process. TR_SYSTEM, TR_MEMORY.
  */
 TR_MUST_USE int tr_background_resume(const char *store, const char *const *names, size_t count);
 

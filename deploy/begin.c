@@ -21,7 +21,7 @@ static enum tr_exit_status judge(const struct tr_beginning *beginning, int error
     const char *message =
         beginning->outcome.message[0] != '\0' ? beginning->outcome.message : tr_error_text(error);
     if (error == TR_EXISTS || error == TR_INVALID) {
-        return tr_command_mistake(beginning->prepared->invocation->command, "%s", message);
+        return tr_command_refused(beginning->prepared->invocation->command, "%s", message);
     }
     return tr_command_failed(beginning->prepared->invocation->command, "%s", message);
 }
@@ -33,7 +33,7 @@ static enum tr_exit_status offload(struct tr_beginning *beginning)
     int error = tr_offload(beginning->folder, beginning->prepared->graph,
                            &beginning->prepared->inputs, explain);
     if (error == TR_LIMIT) {
-        return tr_command_mistake(beginning->prepared->invocation->command, "%s", explain);
+        return tr_command_refused(beginning->prepared->invocation->command, "%s", explain);
     }
     return error == 0 ? TR_EXIT_DONE
                       : tr_command_failed(beginning->prepared->invocation->command, "%s", explain);

@@ -25,7 +25,7 @@ enum tr_exit_status tr_browse_open(const struct tr_invocation *invocation, struc
     }
     int error = tr_history_open(browse->place.folder, explain, &browse->reader);
     if (error == TR_NOT_FOUND) {
-        return tr_command_mistake(invocation->command,
+        return tr_command_refused(invocation->command,
                                   "nothing was run in the store %s yet; `troupe run` begins, "
                                   "--store names another one",
                                   browse->place.folder);
@@ -77,7 +77,7 @@ enum tr_exit_status tr_browse_find(const struct tr_browse *browse, const char *w
         }
     }
     if (error == TR_NOT_FOUND || error == TR_INVALID) {
-        return tr_command_mistake(browse->invocation->command, "%s", problem);
+        return tr_command_refused(browse->invocation->command, "%s", problem);
     }
     if (error != 0) {
         return tr_browse_failed(browse, error);

@@ -289,10 +289,10 @@ static int begin(struct tr_chronicle *chronicle)
     return error;
 }
 
-/* The descriptor wakes the engine once, until it was looked at again. */
-static int arm(struct tr_chronicle *chronicle, int operation)
+/* Whether what is written wakes the engine: not while it waits until it may look. */
+static int arm(struct tr_chronicle *chronicle, int operation, bool wakes)
 {
-    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT};
+    struct epoll_event event = {.events = wakes ? EPOLLIN : 0};
     return epoll_ctl(chronicle->live->events, operation, chronicle->changes, &event) != 0
                ? TR_SYSTEM
                : 0;
@@ -309,7 +309,7 @@ int tr_chronicle_new(const struct tr_invocation *invocation, struct tr_live *liv
     chronicle->live = live;
     chronicle->changes = -1;
     int error = tr_changes_open(live->folder, &chronicle->changes);
-    error = error != 0 ? error : arm(chronicle, EPOLL_CTL_ADD);
+    error = error != 0 ? error : arm(chronicle, EPOLL_CTL_ADD, true);
     error = error != 0 ? error : begin(chronicle);
     if (error != 0) {
         tr_chronicle_free(chronicle);
@@ -331,21 +331,28 @@ void tr_chronicle_free(struct tr_chronicle *chronicle)
     tr_free(chronicle);
 }
 
-void tr_chronicle_step(struct tr_chronicle *chronicle)
+/* Whether something was written; from then on until the look nothing more of that is heard. */
+static bool is_due(struct tr_chronicle *chronicle)
 {
     struct pollfd one = {.fd = chronicle->changes, .events = POLLIN};
+    if (!chronicle->is_due && poll(&one, 1, 0) > 0) {
+        chronicle->is_due = true;
+        /* At worst it wakes more often than it has to. */
+        (void)!arm(chronicle, EPOLL_CTL_MOD, false);
+    }
+    return chronicle->is_due;
+}
+
+void tr_chronicle_step(struct tr_chronicle *chronicle)
+{
     uint64_t now_ms = tr_clock_ms();
-    chronicle->is_due = chronicle->is_due || poll(&one, 1, 0) > 0;
-    if (!chronicle->is_due || now_ms < chronicle->next_ms) {
+    if (!is_due(chronicle) || now_ms < chronicle->next_ms) {
         return;
     }
     tr_changes_take(chronicle->changes);
-    chronicle->is_due = look(chronicle) != 0;
+    chronicle->is_due = look(chronicle) != 0 || arm(chronicle, EPOLL_CTL_MOD, true) != 0;
     uint64_t took_ms = tr_clock_ms() - now_ms;
     chronicle->next_ms = now_ms + TR_CHRONICLE_MS + TR_CHRONICLE_PARTS * took_ms;
-    if (arm(chronicle, EPOLL_CTL_MOD) != 0) {
-        chronicle->is_due = true; /* it is looked at anyway, by the clock */
-    }
 }
 
 uint32_t tr_chronicle_timeout_ms(const struct tr_chronicle *chronicle)

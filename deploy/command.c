@@ -78,6 +78,15 @@ enum tr_exit_status tr_command_mistake(const struct tr_command *command, const c
     return TR_EXIT_USAGE;
 }
 
+enum tr_exit_status tr_command_refused(const struct tr_command *command, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    say(command, format, values);
+    va_end(values);
+    return TR_EXIT_USAGE;
+}
+
 enum tr_exit_status tr_command_failed(const struct tr_command *command, const char *format, ...)
 {
     va_list values;

@@ -82,6 +82,13 @@ void tr_command_help_print(const struct tr_command *command);
 TR_PRINTF(2, 3)
 enum tr_exit_status tr_command_mistake(const struct tr_command *command, const char *format, ...);
 
+/*
+ * Says on stderr what is in the way of a command that was called rightly, such as a name that
+ * nobody has or a file that is not there; gives TR_EXIT_USAGE.
+ */
+TR_PRINTF(2, 3)
+enum tr_exit_status tr_command_refused(const struct tr_command *command, const char *format, ...);
+
 /* Says on stderr what went wrong in the engine or around it; gives TR_EXIT_ENGINE. */
 TR_PRINTF(2, 3)
 enum tr_exit_status tr_command_failed(const struct tr_command *command, const char *format, ...);

@@ -8,6 +8,8 @@
 
 extern const struct tr_command tr_command_abort;
 extern const struct tr_command tr_command_actors;
+extern const struct tr_command tr_command_approve;
+extern const struct tr_command tr_command_apply;
 extern const struct tr_command tr_command_check;
 extern const struct tr_command tr_command_completion;
 extern const struct tr_command tr_command_explain;
@@ -19,9 +21,11 @@ extern const struct tr_command tr_command_metrics;
 extern const struct tr_command tr_command_export;
 extern const struct tr_command tr_command_import;
 extern const struct tr_command tr_command_prune;
+extern const struct tr_command tr_command_reject;
 extern const struct tr_command tr_command_resume;
 extern const struct tr_command tr_command_run;
 extern const struct tr_command tr_command_serve;
+extern const struct tr_command tr_command_signal;
 extern const struct tr_command tr_command_submit;
 extern const struct tr_command tr_command_tap;
 extern const struct tr_command tr_command_version;

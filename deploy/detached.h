@@ -1,6 +1,7 @@
 /*
- * Executions that were handed to an engine and that nobody follows (`--detach`, `submit`). An engine
- * that leaves since its own work is done starts one in the background that goes on with them.
+ * Executions that were handed to an engine and that nobody follows (`--detach`, `submit`). An
+ * engine that leaves since its own work is done starts one in the background that goes on with
+ * them.
  */
 #ifndef TR_DEPLOY_DETACHED_H
 #define TR_DEPLOY_DETACHED_H

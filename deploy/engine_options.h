@@ -15,8 +15,10 @@
         0, "durability", "LEVEL", "what survives (else full)", "full|process", 0, false \
     }
 
-/* Reads them for the engine of a store; what is wrong is said on stderr. */
+/* Reads them for a store's engine, which the settings outlive; what is wrong is said on stderr. */
 enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocation,
-                                           const char *folder, struct tr_live_options *options);
+                                           const char *folder,
+                                           const struct tr_settings_file *settings,
+                                           struct tr_live_options *options);
 
 #endif

@@ -159,17 +159,22 @@ static int open_outputs(struct tr_text path, const char *folder, struct tr_bytes
     return error;
 }
 
-/* Reads the document and puts what is large into the blob store. */
+/* Reads the document and puts what is large into the blob store: one that decides a graph whole. */
 static int take_outputs(struct tr_bytes plan, const char *folder, struct tr_text json,
                         struct tr_buffer *slots, char *code, char *explain)
 {
     struct tr_exchange_problem problem;
-    int error = tr_exchange_read(plan, json, slots, &problem);
+    bool is_decision = false;
+    int error = tr_exchange_read(plan, json, slots, &is_decision, &problem);
     if (error == TR_INVALID) {
         snprintf(code, TR_EXCHANGE_CODE_BYTES, "%s", problem.code);
         snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s", problem.words);
         tr_buffer_cut(slots, 0);
         return 0;
+    }
+    if (error == 0 && is_decision) {
+        struct tr_bytes document = {.data = (const uint8_t *)json.data, .size = json.size};
+        return tr_offload_document(folder, document, slots, explain);
     }
     error = error != 0 ? error : tr_offload_slots(folder, slots, explain);
     if (error == TR_LIMIT) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/schemas.h"
 #include "runtime/memory.h"
 
 /* How many of those that might be meant a message names. */
@@ -14,7 +15,7 @@
 int tr_history_open(const char *folder, char *explain, struct tr_reader **reader)
 {
     struct tr_reader_options options = {
-        .folder = folder, .records = tr_history_schemas, .record_count = tr_history_schema_count};
+        .folder = folder, .records = tr_program_records, .record_count = tr_program_record_count};
     return tr_reader_open(&options, explain, reader);
 }
 
@@ -35,7 +36,8 @@ static struct tr_text keep(char **at, struct tr_text text)
 #define TEXTS(T) \
     T(project)   \
     T(domain)    \
-    T(name) T(workflow) T(plan) T(parent) T(cause) T(code) T(message) T(failed) T(settings)
+    T(name)      \
+    T(workflow) T(plan) T(parent) T(cause) T(code) T(message) T(failed) T(settings) T(recovery)
 
 /* Takes the first row, or replaces what there was: the last one stays. */
 static int take(void *self, const void *value)

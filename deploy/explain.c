@@ -4,6 +4,7 @@
 #include "deploy/explain.h"
 
 #include "deploy/account.h"
+#include "deploy/asleep.h"
 #include "deploy/browse.h"
 #include "deploy/commands.h"
 #include "schemas/error.h"
@@ -13,8 +14,8 @@ static bool is_known(const struct tr_browse *browse, const struct tr_found *foun
 {
     struct tr_account account;
     struct tr_stop stop;
-    if (found->target.path.size == 0 ||
-        tr_account_open(browse->place.folder, &found->execution.row, &account) != 0) {
+    if (found->target.path.size == 0 || tr_account_open(browse->reader, browse->place.folder,
+                                                        &found->execution.row, &account) != 0) {
         return true;
     }
     bool is_found = account.graph == NULL ||
@@ -24,7 +25,8 @@ static bool is_known(const struct tr_browse *browse, const struct tr_found *foun
 }
 
 static enum tr_exit_status explain_found(const struct tr_browse *browse,
-                                         const struct tr_found *found, bool is_live)
+                                         const struct tr_found *found,
+                                         const struct tr_asleep *asleep)
 {
     const struct tr_invocation *invocation = browse->invocation;
     const struct tr_execution *row = &found->execution.row;
@@ -32,13 +34,14 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
                                          .folder = browse->place.folder,
                                          .execution = row,
                                          .target = &found->target,
-                                         .is_live = is_live,
+                                         .is_live = asleep->is_live,
+                                         .is_asleep = tr_asleep_has(asleep, row),
                                          .now_ms = browse->now_ms,
                                          .output = invocation->output,
                                          .is_verbose = invocation->is_verbose,
                                          .stream = stdout};
     if (!is_known(browse, found)) {
-        return tr_command_mistake(invocation->command,
+        return tr_command_refused(invocation->command,
                                   "%.*s has no node '%.*s'; `troupe get %.*s` shows all",
                                   (int)row->name.size, row->name.data, (int)found->target.path.size,
                                   found->target.path.data, (int)row->name.size, row->name.data);
@@ -56,14 +59,16 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         return status;
     }
     /* Asked before anything is read: an engine may leave when it has nothing more to do. */
-    bool is_live = tr_browse_is_live(&browse);
+    struct tr_asleep asleep;
+    tr_asleep_read(browse.place.folder, tr_browse_is_live(&browse), &asleep);
     int error = tr_reader_refresh(browse.reader);
     status = error == 0 ? tr_browse_find(&browse, invocation->arguments.words[0], &found)
                         : tr_browse_failed(&browse, error);
     if (status == TR_EXIT_DONE) {
-        status = explain_found(&browse, &found, is_live);
+        status = explain_found(&browse, &found, &asleep);
         tr_found_fini(&found);
     }
+    tr_asleep_fini(&asleep);
     tr_browse_close(&browse);
     return status;
 }

@@ -23,7 +23,8 @@ struct tr_explain_request {
     const char *folder; /* of the store */
     const struct tr_execution *execution;
     const struct tr_target *target; /* what is meant of it */
-    bool is_live;                   /* an engine has the store */
+    bool is_live;                   /* an engine has the store, */
+    bool is_asleep;                 /* which lets it sleep */
     uint64_t now_ms;
     enum tr_output output;
     bool is_verbose;

@@ -25,7 +25,7 @@ struct explaining {
     const struct tr_explain_request *request;
     struct tr_document document;
     bool has_document;
-    const struct tr_graph *graph;
+    struct tr_account *account; /* for graphs alone */
     struct tr_waiting waiting;
     struct tr_text path;     /* of the workflow whose nodes are being shown */
     uint64_t element;        /* and its own, if it is one */
@@ -112,10 +112,31 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
     return error;
 }
 
+/* Others have to say something to it: its root, the launcher, or what it has launched. */
+static int explain_launch(struct explaining *explaining, const struct tr_waiter *waiter,
+                          const struct tr_graph *graph, struct tr_buffer *text, bool *has_event)
+{
+    struct tr_waiting_pages own = tr_waiting_pages(&explaining->waiting, waiter->key);
+    struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
+    *has_event = true;
+    return tr_explain_launch(waiter->state, &pages, graph, text);
+}
+
+/* The graph in which an array, a launch or a workflow runs; NULL: it cannot be read. */
+static const struct tr_graph *graph_of(struct explaining *explaining,
+                                       const struct tr_waiter *waiter)
+{
+    uint64_t number = waiter->behaviour == tr_array_behaviour.id
+                          ? ((const struct tr_array_state *)waiter->state)->graph
+                      : waiter->behaviour == tr_launch_behaviour.id
+                          ? ((const struct tr_launch_state *)waiter->state)->graph
+                          : ((const struct tr_workflow_state *)waiter->state)->graph;
+    return tr_account_graph(explaining->account, number);
+}
+
 static int explain_behaviour(struct explaining *explaining, const struct tr_waiter *waiter,
                              struct tr_buffer *text, bool *has_event)
 {
-    const struct tr_graph *graph = explaining->graph;
     if (waiter->state == NULL) {
         tr_buffer_add_string(text, "its state cannot be read by this program");
         return 0;
@@ -123,13 +144,24 @@ static int explain_behaviour(struct explaining *explaining, const struct tr_wait
     if (waiter->behaviour == tr_task_behaviour.id) {
         return explain_task(explaining, waiter, text, has_event);
     }
+    if (waiter->behaviour == tr_signals_behaviour.id) {
+        tr_buffer_add_string(text, "it keeps what people answer, for the gates");
+        return 0;
+    }
+    const struct tr_graph *graph = graph_of(explaining, waiter);
     if (graph == NULL) {
         tr_buffer_add_string(text, "its definition cannot be read");
         return 0;
     }
-    return waiter->behaviour == tr_array_behaviour.id
-               ? tr_explain_array(waiter->state, graph, text)
-               : tr_explain_workflow(waiter->state, graph, text);
+    if (waiter->behaviour == tr_launch_behaviour.id) {
+        return explain_launch(explaining, waiter, graph, text, has_event);
+    }
+    if (waiter->behaviour == tr_array_behaviour.id) {
+        return tr_explain_array(waiter->state, graph, text);
+    }
+    const struct tr_workflow_state *state = waiter->state;
+    *has_event |= state->waiting > 0; /* people, or a timer that is counted already */
+    return tr_explain_workflow(state, graph, text);
 }
 
 /* What is wrong with an actor itself. */
@@ -247,14 +279,22 @@ static int show_nodes(struct explaining *explaining, const struct tr_waiter *wai
     struct tr_waiting_pages own = tr_waiting_pages(&explaining->waiting, waiter->key);
     struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
     uint32_t behind = 0;
-    if (waiter->behaviour != tr_workflow_behaviour.id || state == NULL ||
-        explaining->graph == NULL || state->stage != TRI_STAGE_GRAPH) {
+    if (waiter->behaviour != tr_workflow_behaviour.id || state == NULL) {
         return 0;
     }
+    const struct tr_graph *graph = graph_of(explaining, waiter);
+    if (graph == NULL) {
+        return 0;
+    }
+    struct tr_explain_scene scene = {.state = state,
+                                     .pages = &pages,
+                                     .graph = graph,
+                                     .execution = explaining->request->execution->name,
+                                     .now_ms = explaining->request->now_ms};
     explaining->path = waiter->path;
     explaining->element = waiter->element;
     explaining->shown = 0;
-    int error = tr_explain_nodes(state, &pages, explaining->graph, show_node, explaining, &behind);
+    int error = tr_explain_nodes(&scene, show_node, explaining, &behind);
     if (error == 0 && behind > 0 && is_meant(explaining, waiter->path, waiter->element)) {
         char words[64];
         int size = snprintf(words, sizeof words, "%u more %s behind these", behind,
@@ -263,6 +303,13 @@ static int show_nodes(struct explaining *explaining, const struct tr_waiter *wai
                    (struct tr_text){.data = words, .size = (size_t)size}, false);
     }
     return error;
+}
+
+/* The signals wait for people for as long as the execution lives: that is worth no line. */
+static bool is_quiet(const struct tr_waiter *waiter)
+{
+    return waiter->behaviour == tr_signals_behaviour.id && !waiter->is_quarantined &&
+           !waiter->is_backing_off;
 }
 
 static int show_waiting(struct explaining *explaining)
@@ -279,7 +326,7 @@ static int show_waiting(struct explaining *explaining)
             waiter->parent != TR_WAITING_NONE && explaining->hides[waiter->parent];
         bool is_hidden = is_below_hidden || is_one_of_many(explaining, waiter);
         explaining->hides[i] = is_hidden;
-        bool is_wanted = is_meant(explaining, waiter->path, waiter->element);
+        bool is_wanted = is_meant(explaining, waiter->path, waiter->element) && !is_quiet(waiter);
         explaining->hidden += is_wanted && is_hidden && !is_below_hidden ? 1 : 0;
         if (!is_hidden && is_wanted) {
             error = show_actor(explaining, waiter);
@@ -385,6 +432,9 @@ static void print_head(const struct explaining *explaining)
     if (!has_ended(row) && !request->is_live) {
         fprintf(request->stream, "  no engine runs on %s: nothing goes on until `troupe resume`\n",
                 request->folder);
+    } else if (request->is_asleep) {
+        fprintf(request->stream, "  it is asleep: `troupe resume %.*s` goes on with it\n",
+                (int)row->name.size, row->name.data);
     }
 }
 
@@ -411,6 +461,7 @@ static int write_document(struct explaining *explaining)
     tr_document_text(document, "phase",
                      tr_text_of(tr_execution_phase_word(request->execution->phase)));
     tr_document_bool(document, "is_live", request->is_live);
+    tr_document_bool(document, "is_asleep", request->is_asleep);
     tr_document_begin_list(document, "waiting");
     int error = show_waiting(explaining);
     tr_document_end(document);
@@ -425,14 +476,14 @@ static int write_document(struct explaining *explaining)
 
 int tr_explain_write(const struct tr_explain_request *request)
 {
-    struct tr_account account; /* for the graph alone */
+    struct tr_account account;
     struct explaining explaining = {
         .request = request,
         .has_document = request->output == TR_OUTPUT_JSON || request->output == TR_OUTPUT_YAML,
     };
-    int error = tr_account_open(request->folder, request->execution, &account);
+    int error = tr_account_open(request->reader, request->folder, request->execution, &account);
     if (error == 0) {
-        explaining.graph = account.graph;
+        explaining.account = &account;
         error =
             tr_waiting_read(request->reader, request->execution->execution, &explaining.waiting);
     }

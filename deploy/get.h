@@ -6,6 +6,7 @@
 #define TR_DEPLOY_GET_H
 
 #include "deploy/account.h"
+#include "deploy/asleep.h"
 #include "deploy/document.h"
 #include "deploy/elements.h"
 #include "deploy/target.h"
@@ -19,6 +20,7 @@ struct tr_get {
     struct tr_reader *reader;
     const char *folder; /* of the store */
     const struct tr_execution *execution;
+    const struct tr_asleep *asleep; /* NULL: none is */
     uint64_t now_ms;
     enum tr_output output;
     bool is_verbose;

@@ -119,8 +119,8 @@ static int print_nodes(const struct tr_get *get, const struct tr_account *accoun
 static void print_head(const struct tr_get *get, const struct tr_account *account)
 {
     const struct tr_execution *row = get->execution;
-    fprintf(get->stream, "%.*s  %s\n", (int)row->name.size, row->name.data,
-            tr_execution_phase_word(row->phase));
+    fprintf(get->stream, "%.*s  %s%s\n", (int)row->name.size, row->name.data,
+            tr_execution_phase_word(row->phase), tr_asleep_has(get->asleep, row) ? ", asleep" : "");
     tri_get_line(get, "workflow", row->workflow);
     if (row->plan.size > 0) {
         tri_get_line(get, "plan", row->plan);
@@ -228,6 +228,7 @@ static int write_document(const struct tr_get *get, const struct tr_account *acc
         error = write_node(get, &account->nodes[i], &document);
     }
     tr_document_end(&document);
+    tr_document_bool(&document, "is_asleep", tr_asleep_has(get->asleep, get->execution));
     tr_document_end(&document);
     tr_document_fini(&document);
     return error;

@@ -4,6 +4,7 @@
  */
 #include "deploy/get_report.h"
 
+#include "actors/launch.h"
 #include "schemas/error.h"
 
 /* ------------------------------------------------------------------------- reading */
@@ -134,6 +135,24 @@ static int take_entry(void *self, const struct tr_element_entry *entry)
     return arena->error;
 }
 
+/* Of an element that has launched an execution, the address of that one. */
+static struct tr_text launched_address(struct tr_get_report *report)
+{
+    const struct tr_execution *execution = report->get->execution;
+    const struct tr_node *node = &report->stop.workflow->nodes[report->stop.node];
+    struct tr_text whole =
+        tr_arena_print(&report->arena, "%.*s/%.*s/%.*s", TRI_TEXT(execution->project),
+                       TRI_TEXT(execution->domain), TRI_TEXT(execution->name));
+    struct tr_node_start start = {.execution = whole,
+                                  .number = execution->execution,
+                                  .path = report->target->path,
+                                  .element = report->target->element};
+    char name[TR_LAUNCH_NAME_BYTES];
+    tr_launch_name(tr_launch_target(report->account.graph, node), &start, name);
+    return tr_arena_print(&report->arena, "/%.*s/%.*s/%s", TRI_TEXT(execution->project),
+                          TRI_TEXT(execution->domain), name);
+}
+
 /* An element's own row, made from what it went through. */
 static int read_element(struct tr_get_report *report)
 {
@@ -157,7 +176,12 @@ static int read_element(struct tr_get_report *report)
         report->row.message = change->message;
         report->row.ended_ms = tr_phase_is_end(TR_SUBJECT_NODE, change->phase) ? change->at_ms : 0;
     }
-    return error;
+    bool is_launch = report->stop.workflow != NULL &&
+                     report->stop.workflow->nodes[report->stop.node].target_kind == TR_TARGET_PLAN;
+    if (is_launch && report->row.started_ms != 0) {
+        report->row.target = launched_address(report);
+    }
+    return error != 0 ? error : report->arena.error;
 }
 
 static int read_values(struct tr_get_report *report, enum tr_value_side side,
@@ -193,13 +217,14 @@ static void describe(struct tr_get_report *report)
         report->row.name = report->stop.workflow->nodes[report->stop.node].name;
     }
     if (report->stop.workflow != NULL && report->row.target.size == 0) {
-        report->row.target = tr_stop_target(report->account.graph, &report->stop);
+        report->row.target = tr_stop_target(&report->stop);
     }
 }
 
 static int read_report(struct tr_get_report *report)
 {
-    int error = tr_account_open(report->get->folder, report->get->execution, &report->account);
+    int error = tr_account_open(report->get->reader, report->get->folder, report->get->execution,
+                                &report->account);
     if (error == 0 && report->account.graph != NULL) {
         error = tr_route_find(&report->account.route, report->target->path, &report->stop);
         error = error == TR_NOT_FOUND ? 0 : error;

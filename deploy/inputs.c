@@ -426,3 +426,20 @@ int tr_inputs_read(const struct tr_inputs_request *request, struct tr_report *re
     tr_arena_fini(&inputs.arena);
     return error;
 }
+
+int tr_input_read_word(const struct tr_variable *variable, const char *word,
+                       struct tr_report *report, struct tr_buffer *value)
+{
+    struct tr_variables one = {.items = variable, .count = 1};
+    struct given_input given = {.is_given = true};
+    struct inputs inputs = {.report = report, .variables = &one, .given = &given};
+    tr_arena_init(&inputs.arena);
+    tr_buffer_init(&inputs.values, 0);
+    read_value(&inputs, 0, place_of(&inputs, variable->name), word);
+    tr_buffer_add(value, inputs.values.data + given.begin, given.size);
+    int error = error_of(&inputs, value);
+    tr_report_finish(report);
+    tr_buffer_fini(&inputs.values);
+    tr_arena_fini(&inputs.arena);
+    return error;
+}

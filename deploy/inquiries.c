@@ -5,7 +5,12 @@
 #include "deploy/inquiries.h"
 
 #include "actors/engine.h"
+#include "deploy/decide.h"
+#include "deploy/recall.h"
+#include "deploy/schedule_look.h"
 #include "schemas/inquiry.h"
+#include "schemas/recovery.h"
+#include "schemas/schedule.h"
 
 /* An actor does not need the graph that it has asked for any more. */
 static int drop_graph(const struct tr_inquiry *inquiry, char *explain)
@@ -26,7 +31,11 @@ static const struct {
     const struct tr_schema *schema;
     int (*answer)(const struct tr_inquiry *inquiry, char *explain);
 } rows[] = {
+    {&tr_graph_make_schema, tr_decide_graph},
     {&tr_graph_drop_schema, drop_graph},
+    {&tr_schedule_look_schema, tr_schedule_look_answer},
+    {&tr_recover_nodes_schema, tr_recall_nodes},
+    {&tr_recover_elements_schema, tr_recall_elements},
 };
 
 int tr_inquiry_take(const struct tr_inquiry *inquiry, char *explain)

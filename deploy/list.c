@@ -97,7 +97,9 @@ static void write_cells(struct list *list, const struct tr_execution *row)
     tr_buffer_init(&words, 0);
     tr_table_text(&list->table, row->name);
     tr_table_text(&list->table, row->workflow);
-    tr_table_text(&list->table, tr_text_of(tr_execution_phase_word(row->phase)));
+    tr_asleep_phase_print(list->request->asleep, row, &words);
+    tr_table_text(&list->table, tr_buffer_text(&words));
+    tr_buffer_cut(&words, 0);
     tr_age_print(now_ms < row->created_ms ? 0 : now_ms - row->created_ms, &words);
     tr_table_text(&list->table, tr_buffer_text(&words));
     tr_buffer_cut(&words, 0);
@@ -119,6 +121,7 @@ static void write_map(struct list *list, const struct tr_execution *row)
     tr_document_text(document, "domain", row->domain);
     tr_document_text(document, "workflow", row->workflow);
     tr_document_text(document, "plan", row->plan);
+    tr_document_text(document, "parent", row->parent);
     tr_document_text(document, "phase", tr_text_of(tr_execution_phase_word(row->phase)));
     tr_document_time(document, "created_at", row->created_ms);
     tr_document_time(document, "started_at", row->started_ms);
@@ -129,6 +132,7 @@ static void write_map(struct list *list, const struct tr_execution *row)
                                                    .has_node = true,
                                                    .node = row->failed,
                                                    .element = row->failed_element});
+    tr_document_bool(document, "is_asleep", tr_asleep_has(list->request->asleep, row));
     tr_document_end(document);
 }
 
@@ -281,7 +285,12 @@ static enum tr_exit_status list_executions(const struct tr_browse *browse)
     if (status != TR_EXIT_DONE) {
         return status;
     }
-    int error = tr_list_write(browse->reader, &request, stdout, &more);
+    struct tr_asleep asleep;
+    tr_asleep_read(browse->place.folder, tr_browse_is_live(browse), &asleep);
+    request.asleep = &asleep;
+    int error = tr_reader_refresh(browse->reader);
+    error = error != 0 ? error : tr_list_write(browse->reader, &request, stdout, &more);
+    tr_asleep_fini(&asleep);
     if (error != 0) {
         return tr_browse_failed(browse, error);
     }

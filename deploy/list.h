@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "deploy/asleep.h"
 #include "deploy/command.h"
 #include "deploy/executions.h"
 
@@ -16,10 +17,11 @@
 struct tr_list_request {
     const char *project;
     const char *domain;
-    const char *workflow; /* a name, or a glob */
-    uint32_t phases;      /* bits of enum tr_execution_phase; 0: all */
-    uint64_t since_ms;    /* created then or later */
-    uint64_t limit;       /* 0: all */
+    const char *workflow;           /* a name, or a glob */
+    uint32_t phases;                /* bits of enum tr_execution_phase; 0: all */
+    uint64_t since_ms;              /* created then or later */
+    uint64_t limit;                 /* 0: all */
+    const struct tr_asleep *asleep; /* NULL: none is */
     uint64_t now_ms;
     enum tr_output output;
 };

@@ -187,7 +187,8 @@ static bool is_known(const struct logs *logs)
     struct tr_account account;
     struct tr_stop stop;
     if (logs->target->path.size == 0 || logs->files.count > 0 ||
-        tr_account_open(logs->browse->place.folder, logs->execution, &account) != 0) {
+        tr_account_open(logs->browse->reader, logs->browse->place.folder, logs->execution,
+                        &account) != 0) {
         return true;
     }
     bool is_found = account.graph == NULL ||
@@ -220,7 +221,7 @@ static enum tr_exit_status show(struct logs *logs)
 {
     int error = read_attempts(logs);
     if (error == 0 && !is_known(logs)) {
-        return tr_command_mistake(
+        return tr_command_refused(
             logs->browse->invocation->command, "%s has no node '%.*s'; `troupe get %s` shows all",
             logs->name, (int)logs->target->path.size, logs->target->path.data, logs->name);
     }

@@ -205,3 +205,21 @@ int tr_offload_slots(const char *store_folder, struct tr_buffer *slots, char *ex
     explain[0] = '\0';
     return finish(&offload, take_inputs(&offload, slots));
 }
+
+int tr_offload_document(const char *store_folder, struct tr_bytes document, struct tr_buffer *uri,
+                        char *explain)
+{
+    struct offload offload = {.folder = store_folder, .explain = explain};
+    struct tri_blob blob;
+    explain[0] = '\0';
+    int error = open_blobs(&offload);
+    if (error == 0) {
+        error = tri_blob_write(offload.blobs, tr_text_of("document"), 0, document, true, &blob);
+        error = error == 0 ? 0 : failed(&offload, error, tri_blobs_words(offload.blobs));
+    }
+    if (error == 0) {
+        tr_buffer_text_value(uri, tr_text_of(blob.uri));
+        error = uri->error;
+    }
+    return finish(&offload, error);
+}

@@ -25,4 +25,11 @@ TR_MUST_USE int tr_offload(const char *store_folder, struct tr_graph *graph,
 /* The same for a list of slots alone. */
 TR_MUST_USE int tr_offload_slots(const char *store_folder, struct tr_buffer *slots, char *explain);
 
+/*
+ * Puts a whole document into the blobs and appends the text that says where it lies, packed. Errors
+ * as above.
+ */
+TR_MUST_USE int tr_offload_document(const char *store_folder, struct tr_bytes document,
+                                    struct tr_buffer *uri, char *explain);
+
 #endif

@@ -13,6 +13,7 @@
 #include "deploy/launch.h"
 #include "deploy/problems.h"
 #include "deploy/runnable.h"
+#include "deploy/store.h"
 #include "plugins/registry.h"
 #include "runtime/memory.h"
 
@@ -20,10 +21,12 @@ void tr_prepared_init(struct tr_prepared *prepared, const struct tr_invocation *
 {
     *prepared = (struct tr_prepared){.invocation = invocation, .plan = TR_GRAPH_NONE};
     tr_buffer_init(&prepared->inputs, 0);
+    tr_arena_init(&prepared->settings.arena);
 }
 
 void tr_prepared_fini(struct tr_prepared *prepared)
 {
+    tr_settings_fini(&prepared->settings);
     tr_buffer_fini(&prepared->inputs);
     tr_graph_free(prepared->graph);
     prepared->graph = NULL;
@@ -73,7 +76,7 @@ static enum tr_exit_status no_workflow(const struct tr_prepared *prepared, const
     struct tr_buffer names;
     tr_buffer_init(&names, 0);
     print_names(prepared->graph, &names);
-    enum tr_exit_status status = tr_command_mistake(
+    enum tr_exit_status status = tr_command_refused(
         prepared->invocation->command, "%s; %s has %.*s", problem,
         prepared->invocation->arguments.words[0], names.size > 0 ? (int)names.size : 2,
         names.size > 0 ? (const char *)names.data : "no");
@@ -112,9 +115,15 @@ static enum tr_exit_status check_runnable(struct tr_prepared *prepared)
     struct tr_report report;
     enum tr_exit_status status = TR_EXIT_DONE;
     tr_report_init(&report);
-    int error =
-        tr_graph_check_runnable(prepared->graph, prepared->workflow, tr_plugins, tr_plugin_count,
-                                prepared->invocation->arguments.words[0], &report);
+    const struct tri_vector *types = &prepared->settings.task_types;
+    const struct tr_engine engine = {
+        .plugins = tr_plugins,
+        .plugin_count = tr_plugin_count,
+        .task_types = types->items,
+        .task_type_count = types->count,
+    };
+    int error = tr_graph_check_runnable(prepared->graph, prepared->workflow, &engine,
+                                        prepared->invocation->arguments.words[0], &report);
     if (error != 0) {
         status = tell(prepared, &report, error);
     }
@@ -166,7 +175,12 @@ static enum tr_exit_status check_name(const struct tr_prepared *prepared)
 
 enum tr_exit_status tr_prepare(struct tr_prepared *prepared)
 {
+    char folder[PATH_MAX];
     enum tr_exit_status status = check_name(prepared);
+    if (status == TR_EXIT_DONE) {
+        tr_store_look(prepared->invocation, folder);
+        status = tr_settings_load(prepared->invocation, folder, &prepared->settings);
+    }
     if (status == TR_EXIT_DONE) {
         status = compile(prepared);
     }

@@ -7,7 +7,7 @@
 
 #include "actors/graph/buffer.h"
 #include "actors/graph/graph.h"
-#include "deploy/command.h"
+#include "deploy/settings.h"
 
 /* What is to be run. */
 struct tr_prepared {
@@ -16,6 +16,7 @@ struct tr_prepared {
     uint32_t workflow;
     uint32_t plan; /* or TR_GRAPH_NONE */
     struct tr_buffer inputs;
+    struct tr_settings_file settings; /* of the store, or of the user where there is none yet */
 };
 
 /* The options that say what is to be run, for a command's table. */

@@ -99,7 +99,7 @@ static enum tr_exit_status conclude(const struct tr_invocation *invocation, cons
         return tr_command_failed(invocation->command, "%s", tr_error_text(error));
     }
     if (answered.error == TR_NOT_FOUND) {
-        return tr_command_mistake(invocation->command,
+        return tr_command_refused(invocation->command,
                                   "there is no actor %s, or it is just moving; "
                                   "`troupe actors` shows all",
                                   address);
@@ -159,7 +159,7 @@ enum tr_exit_status tr_record_file(const struct tr_invocation *invocation, const
     }
     FILE *file = status == TR_EXIT_DONE ? open_file(path) : NULL;
     if (status == TR_EXIT_DONE && file == NULL) {
-        status = tr_command_mistake(invocation->command, "%s cannot be written: %s", path,
+        status = tr_command_refused(invocation->command, "%s cannot be written: %s", path,
                                     strerror(errno));
     }
     if (status == TR_EXIT_DONE) {

@@ -145,13 +145,13 @@ static enum tr_exit_status refuse(const struct replay *replay, int error)
     const char *words = error == TR_TRUNCATED ? "it is cut off in the middle of an entry"
                         : error == TR_MALFORMED || error == TR_LIMIT ? damaged
                                                                      : tr_error_text(error);
-    return tr_command_mistake(replay->invocation->command, "%s, byte %zu: %s", replay->path,
+    return tr_command_refused(replay->invocation->command, "%s, byte %zu: %s", replay->path,
                               replay->reader.at, words);
 }
 
 static enum tr_exit_status refuse_blanked(const struct replay *replay, const char *what)
 {
-    return tr_command_mistake(replay->invocation->command,
+    return tr_command_refused(replay->invocation->command,
                               "%s was made without --with-secrets: %s is blanked, so it cannot be "
                               "replayed any further",
                               replay->path, what);
@@ -179,7 +179,7 @@ static enum tr_exit_status read_head(struct replay *replay, const char *address)
         return refuse(replay, error);
     }
     if (address != NULL && !tr_text_equal(replay->head.address, tr_text_of(address))) {
-        return tr_command_mistake(replay->invocation->command, "%s is a recording of %.*s",
+        return tr_command_refused(replay->invocation->command, "%s is a recording of %.*s",
                                   replay->path, (int)replay->head.address.size,
                                   replay->head.address.data);
     }
@@ -340,12 +340,12 @@ enum tr_exit_status tr_replay(const struct tr_invocation *invocation, const char
             tr_file_read(path, TR_RECORDING_BYTES_MAX + TR_RECORDING_BODY_BYTES_MAX, &data, &size);
     }
     if (error != 0) {
-        status = tr_command_mistake(invocation->command, "%s cannot be read: %s", path,
+        status = tr_command_refused(invocation->command, "%s cannot be read: %s", path,
                                     error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
     }
     struct tr_bytes bytes = {.data = (const uint8_t *)data, .size = size};
     if (status == TR_EXIT_DONE && tr_recording_begin(bytes, &replay->reader) != 0) {
-        status = tr_command_mistake(invocation->command, "%s is no recording", path);
+        status = tr_command_refused(invocation->command, "%s is no recording", path);
     }
     if (status == TR_EXIT_DONE) {
         status = run(replay, address);

@@ -1,6 +1,6 @@
 /*
- * `troupe resume [EXEC...]`: wakes what an engine left unfinished, in the engine there is, or in one
- * that this command becomes.
+ * `troupe resume [EXEC...]`: wakes what an engine left unfinished, in the engine there is, or in
+ * one that this command becomes.
  */
 #include <stdio.h>
 
@@ -32,7 +32,7 @@ static enum tr_exit_status find_one(struct resume *resume, struct tr_reader *rea
     struct tr_execution_copy copy = {.texts = NULL};
     int error = tr_execution_find(reader, word, problem, &copy);
     if (error == TR_NOT_FOUND || error == TR_INVALID) {
-        return tr_command_mistake(command, "%s", problem);
+        return tr_command_refused(command, "%s", problem);
     }
     if (error != 0) {
         return tr_command_failed(command, "the history cannot be read: %s", tr_error_text(error));
@@ -57,7 +57,7 @@ static enum tr_exit_status find_all(struct resume *resume)
     }
     int error = tr_history_open(resume->store.folder, explain, &reader);
     if (error == TR_NOT_FOUND) {
-        return tr_command_mistake(command,
+        return tr_command_refused(command,
                                   "nothing was run in the store %s yet; `troupe run` begins, "
                                   "--store names another one",
                                   resume->store.folder);
@@ -140,9 +140,14 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     };
     struct tr_reached reached = {.live = NULL};
     struct tr_live_options options;
+    struct tr_settings_file settings;
     enum tr_exit_status status = tr_store_find(invocation, false, &resume.store);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    status = tr_settings_load(invocation, resume.store.folder, &settings);
     if (status == TR_EXIT_DONE) {
-        status = tr_engine_options_read(invocation, resume.store.folder, &options);
+        status = tr_engine_options_read(invocation, resume.store.folder, &settings, &options);
     }
     if (status == TR_EXIT_DONE) {
         status = find_all(&resume);
@@ -155,6 +160,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = resume_reached(&resume, &reached);
         tr_reached_close(&reached);
     }
+    tr_settings_fini(&settings);
     tr_free(resume.executions);
     return status;
 }

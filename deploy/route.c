@@ -1,5 +1,6 @@
 /*
- * Finding nodes by their paths: one sorted table of names for each workflow on the way.
+ * Finding nodes by their paths: one sorted table of names for each workflow on the way, in the
+ * graph of the execution and in those that dynamic nodes have decided.
  */
 #include "deploy/route.h"
 
@@ -14,6 +15,13 @@ struct tri_route_names {
     uint32_t *ranks; /* TR_GRAPH_NONE: it is not in the order, as on_failure */
 };
 
+/* A graph that a path has led into, and the names of its workflows. */
+struct tri_route_graph {
+    struct tri_route_graph *next;
+    const struct tr_graph *graph;
+    struct tri_route_names **names; /* of each workflow */
+};
+
 int tr_route_init(struct tr_route *route, const struct tr_graph *graph, struct tr_text workflow)
 {
     *route = (struct tr_route){.graph = graph, .root = tr_graph_find_workflow(graph, workflow)};
@@ -21,18 +29,12 @@ int tr_route_init(struct tr_route *route, const struct tr_graph *graph, struct t
         return TR_NOT_FOUND;
     }
     tr_arena_init(&route->arena);
-    route->names =
-        tr_arena_array(&route->arena, graph->workflow_count, sizeof(struct tri_route_names *));
-    if (route->names == NULL) {
-        tr_arena_fini(&route->arena);
-        return TR_MEMORY;
-    }
     return 0;
 }
 
 void tr_route_fini(struct tr_route *route)
 {
-    if (route->names != NULL) {
+    if (route->graph != NULL) {
         tr_arena_fini(&route->arena);
     }
     *route = (struct tr_route){.graph = NULL};
@@ -52,13 +54,33 @@ static int by_name(const void *a, const void *b, void *self)
                    workflow->nodes[*(const uint32_t *)b].id);
 }
 
-/* The names of a workflow; NULL without memory. */
-static const struct tri_route_names *names_of(struct tr_route *route,
-                                              const struct tr_workflow *workflow)
+/* What is known of a graph; NULL without memory. */
+static struct tri_route_graph *graph_of(struct tr_route *route, const struct tr_graph *graph)
 {
-    struct tri_route_names **place = &route->names[workflow - route->graph->workflows];
-    if (*place != NULL) {
-        return *place;
+    for (struct tri_route_graph *known = route->graphs; known != NULL; known = known->next) {
+        if (known->graph == graph) {
+            return known;
+        }
+    }
+    struct tri_route_graph *known = tr_arena_alloc(&route->arena, sizeof *known);
+    struct tri_route_names **names =
+        tr_arena_array(&route->arena, graph->workflow_count, sizeof *names);
+    if (known == NULL || names == NULL) {
+        return NULL;
+    }
+    *known = (struct tri_route_graph){.next = route->graphs, .graph = graph, .names = names};
+    return route->graphs = known;
+}
+
+/* The names of a workflow; NULL without memory. */
+static const struct tri_route_names *names_of(struct tr_route *route, struct tr_inside inside)
+{
+    const struct tr_workflow *workflow = inside.workflow;
+    struct tri_route_graph *graph = graph_of(route, inside.graph);
+    struct tri_route_names **place =
+        graph == NULL ? NULL : &graph->names[workflow - inside.graph->workflows];
+    if (place == NULL || *place != NULL) {
+        return place == NULL ? NULL : *place;
     }
     struct tri_route_names *names = tr_arena_alloc(&route->arena, sizeof *names);
     uint32_t *sorted = tr_arena_array(&route->arena, workflow->node_count, sizeof *sorted);
@@ -80,10 +102,11 @@ static const struct tri_route_names *names_of(struct tr_route *route,
 }
 
 /* The node of a name in a workflow. */
-static int find_node(struct tr_route *route, const struct tr_workflow *workflow,
-                     struct tr_text name, struct tr_stop *stop)
+static int find_node(struct tr_route *route, struct tr_inside inside, struct tr_text name,
+                     struct tr_stop *stop)
 {
-    const struct tri_route_names *names = names_of(route, workflow);
+    const struct tr_workflow *workflow = inside.workflow;
+    const struct tri_route_names *names = names_of(route, inside);
     uint32_t low = 0;
     uint32_t high = workflow->node_count;
     if (names == NULL) {
@@ -94,8 +117,10 @@ static int find_node(struct tr_route *route, const struct tr_workflow *workflow,
         uint32_t node = names->by_name[middle];
         int order = compare(name, workflow->nodes[node].id);
         if (order == 0) {
-            *stop =
-                (struct tr_stop){.workflow = workflow, .node = node, .rank = names->ranks[node]};
+            *stop = (struct tr_stop){.graph = inside.graph,
+                                     .workflow = workflow,
+                                     .node = node,
+                                     .rank = names->ranks[node]};
             return 0;
         }
         low = order > 0 ? middle + 1 : low;
@@ -120,23 +145,39 @@ static struct tr_text take_name(struct tr_text *path)
     return name;
 }
 
-const struct tr_workflow *tr_stop_inside(const struct tr_graph *graph, const struct tr_stop *stop)
+int tr_route_inside(struct tr_route *route, struct tr_text path, const struct tr_stop *stop,
+                    struct tr_inside *inside)
 {
     const struct tr_node *node = &stop->workflow->nodes[stop->node];
     bool runs_inside = node->kind == TR_NODE_WORKFLOW || node->kind == TR_NODE_MAP;
-    return runs_inside && node->target_kind == TR_TARGET_WORKFLOW ? &graph->workflows[node->target]
-                                                                  : NULL;
+    *inside = (struct tr_inside){.graph = NULL};
+    if (runs_inside && node->target_kind == TR_TARGET_WORKFLOW) {
+        inside->graph = stop->graph;
+        inside->workflow = &stop->graph->workflows[node->target];
+    }
+    if (node->kind != TR_NODE_DYNAMIC || route->decided == NULL) {
+        return 0;
+    }
+    int error = tr_decided_at(route->decided, path, &inside->graph);
+    if (error == 0) {
+        inside->workflow = &inside->graph->workflows[inside->graph->main_workflow];
+    }
+    return error == TR_NOT_FOUND ? 0 : error;
 }
 
 int tr_route_find(struct tr_route *route, struct tr_text path, struct tr_stop *out)
 {
     struct tr_stop stop = {.workflow = NULL};
-    const struct tr_workflow *workflow = &route->graph->workflows[route->root];
+    struct tr_inside inside = {route->graph, &route->graph->workflows[route->root]};
+    struct tr_text rest = path;
     int error = path.size == 0 || path.data[path.size - 1] == '/' ? TR_NOT_FOUND : 0;
-    while (error == 0 && path.size > 0) {
-        error =
-            workflow == NULL ? TR_NOT_FOUND : find_node(route, workflow, take_name(&path), &stop);
-        workflow = error == 0 ? tr_stop_inside(route->graph, &stop) : NULL;
+    while (error == 0 && rest.size > 0) {
+        error = inside.workflow == NULL ? TR_NOT_FOUND
+                                        : find_node(route, inside, take_name(&rest), &stop);
+        /* The path so far, without the slash behind it: that of the node in the history. */
+        size_t size = path.size - rest.size - (rest.size > 0 ? 1 : 0);
+        struct tr_text so_far = {.data = path.data, .size = size};
+        error = error != 0 ? error : tr_route_inside(route, so_far, &stop, &inside);
     }
     if (error == 0) {
         *out = stop;
@@ -156,8 +197,9 @@ const char *tr_stop_kind(const struct tr_stop *stop)
     return kind < TR_COUNT_OF(words) ? words[kind] : "?";
 }
 
-struct tr_text tr_stop_target(const struct tr_graph *graph, const struct tr_stop *stop)
+struct tr_text tr_stop_target(const struct tr_stop *stop)
 {
+    const struct tr_graph *graph = stop->graph;
     const struct tr_node *node = &stop->workflow->nodes[stop->node];
     switch ((enum tr_target_kind)node->target_kind) {
     case TR_TARGET_TASK:

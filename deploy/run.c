@@ -58,7 +58,7 @@ static enum tr_exit_status begin_and_follow(struct tr_prepared *prepared)
     struct tr_live_options options;
     enum tr_exit_status status = tr_store_find(invocation, true, &store);
     if (status == TR_EXIT_DONE) {
-        status = tr_engine_options_read(invocation, store.folder, &options);
+        status = tr_engine_options_read(invocation, store.folder, &prepared->settings, &options);
     }
     if (status == TR_EXIT_DONE) {
         options.lets_sleep = true;

@@ -9,18 +9,12 @@
 
 struct walk {
     const struct tr_graph *graph;
-    struct tr_engine engine; /* its table of plugins only */
+    const struct tr_engine *engine; /* its tables of plugins only */
     struct tr_report *report;
     struct tri_place place;
     bool *is_seen;     /* workflows, then tasks */
     uint32_t *waiting; /* workflows to look at */
     uint32_t waiting_count;
-};
-
-/* What this program has no actor for yet, in words. */
-static const char *const missing_kinds[] = {
-    [TR_NODE_LAUNCH] = "launch", [TR_NODE_DYNAMIC] = "dynamic", [TR_NODE_APPROVE] = "approve",
-    [TR_NODE_SIGNAL] = "signal", [TR_NODE_SLEEP] = "sleep",
 };
 
 static void reach_workflow(struct walk *walk, uint32_t workflow)
@@ -59,8 +53,12 @@ static struct tr_task_template template_of(const struct tr_task *task,
 /* The names of all task types that there are plugins for. */
 static void print_types(const struct walk *walk, struct tr_buffer *buffer)
 {
-    for (size_t i = 0; i < walk->engine.plugin_count; i++) {
-        const char *const *type = walk->engine.plugins[i]->task_types;
+    for (size_t i = 0; i < walk->engine->task_type_count; i++) {
+        tr_buffer_print(buffer, "%s%.*s", buffer->size > 0 ? ", " : "",
+                        TRI_SHOWN(walk->engine->task_types[i].name));
+    }
+    for (size_t i = 0; i < walk->engine->plugin_count; i++) {
+        const char *const *type = walk->engine->plugins[i]->task_types;
         for (; *type != NULL; type++) {
             tr_buffer_print(buffer, "%s%s", buffer->size > 0 ? ", " : "", *type);
         }
@@ -71,7 +69,7 @@ static void check_task(struct walk *walk, const struct tr_task *task,
                        const struct tr_settings *settings)
 {
     char problem[512] = "";
-    const struct tr_plugin *plugin = tr_engine_plugin(&walk->engine, task->type);
+    const struct tr_plugin *plugin = tr_engine_plugin(walk->engine, task->type);
     if (plugin == NULL) {
         struct tr_buffer types;
         tr_buffer_init(&types, 0);
@@ -98,16 +96,10 @@ static void check_task(struct walk *walk, const struct tr_task *task,
 static void check_node(struct walk *walk, const struct tr_node *node)
 {
     const struct tr_graph *graph = walk->graph;
-    const char *missing =
-        node->kind < TR_COUNT_OF(missing_kinds) ? missing_kinds[node->kind] : NULL;
-    if (missing != NULL || (node->kind == TR_NODE_MAP && node->target_kind == TR_TARGET_PLAN)) {
-        tri_report_add(walk->report, walk->place, NULL,
-                       "this version of troupe cannot run %s nodes yet\nuse another kind of node",
-                       missing != NULL ? missing : "launch plans in map");
-        return;
-    }
     if (node->target_kind == TR_TARGET_WORKFLOW) {
         reach_workflow(walk, node->target);
+    } else if (node->target_kind == TR_TARGET_PLAN) {
+        reach_workflow(walk, graph->plans[node->target].workflow);
     } else if (node->target_kind == TR_TARGET_TASK) {
         const struct tr_task *task = &graph->tasks[node->target];
         bool *is_seen = &walk->is_seen[graph->workflow_count + node->target];
@@ -134,12 +126,12 @@ static void check_workflow(struct walk *walk, const struct tr_workflow *workflow
 }
 
 int tr_graph_check_runnable(const struct tr_graph *graph, uint32_t workflow,
-                            const struct tr_plugin *const *plugins, size_t plugin_count,
-                            const char *file, struct tr_report *report)
+                            const struct tr_engine *engine, const char *file,
+                            struct tr_report *report)
 {
     struct walk walk = {
         .graph = graph,
-        .engine = {.plugins = plugins, .plugin_count = plugin_count},
+        .engine = engine,
         .report = report,
         .place = {.source = tri_report_source(report, tr_text_of(file))},
         .is_seen = tr_alloc_zero(graph->workflow_count + graph->task_count, sizeof(bool)),

@@ -10,10 +10,10 @@
 
 /*
  * Looks at everything that a workflow can reach. What is in the way is in the report, all of it:
- * TR_INVALID. `file` is what messages name. TR_MEMORY.
+ * TR_INVALID. Of the engine its tables of plugins count; `file` is what messages name. TR_MEMORY.
  */
 TR_MUST_USE int tr_graph_check_runnable(const struct tr_graph *graph, uint32_t workflow,
-                                        const struct tr_plugin *const *plugins, size_t plugin_count,
-                                        const char *file, struct tr_report *report);
+                                        const struct tr_engine *engine, const char *file,
+                                        struct tr_report *report);
 
 #endif

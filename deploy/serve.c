@@ -7,8 +7,12 @@
 #include <unistd.h>
 
 #include "actors/graph/pack.h"
+#include "actors/graph/report.h"
+#include "deploy/apply_plans.h"
 #include "deploy/launch.h"
 #include "deploy/serve_forget.h"
+#include "deploy/runnable.h"
+#include "deploy/serve_gates.h"
 #include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
 #include "runtime/memory.h"
@@ -19,6 +23,9 @@
 
 /* Numbers of executions in one row of an answer. */
 #define ASLEEP_IN_A_ROW 4096
+
+/* What is said of a definition that cannot be run; a launch's message is not longer. */
+#define PROBLEMS_BYTES_MAX 400
 
 /* Somebody who waits for an end. */
 struct follower {
@@ -79,6 +86,32 @@ static int on_hello(struct tr_serve *serve, const struct tri_peer *peer,
     return 0;
 }
 
+/* Whoever handed it over may know kinds of tasks that this engine does not; says which. */
+static bool is_runnable(struct tr_serve *serve, const struct tri_peer *peer,
+                        const struct tr_order *order)
+{
+    struct tr_report report;
+    struct tr_buffer words;
+    tr_report_init(&report);
+    tr_buffer_init(&words, 0);
+    int error = tr_graph_check_runnable(order->graph, order->workflow, serve->live->engine,
+                                        "the definition", &report);
+    for (uint32_t i = 0; i < report.count && words.size < PROBLEMS_BYTES_MAX; i++) {
+        tr_buffer_add_string(&words, i == 0 ? "this engine cannot run it: " : "; ");
+        tr_problem_print(&report.problems[i], &words);
+    }
+    if (error != 0) {
+        struct tr_submitted submitted = {
+            .error = error,
+            .message = words.size > 0 ? tr_buffer_text(&words) : tr_text_of(tr_error_text(error)),
+        };
+        answer(serve, peer, &tr_submitted_schema, &submitted);
+    }
+    tr_buffer_fini(&words);
+    tr_report_fini(&report);
+    return error == 0;
+}
+
 static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
                      const struct tri_request *request)
 {
@@ -99,6 +132,10 @@ static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
     order.cache_mode = submit.cache_mode;
     order.cause = submit.cause;
     error = tr_order_check(&order);
+    if (error == 0 && !is_runnable(serve, peer, &order)) {
+        tr_graph_free(order.graph);
+        return 0; /* it was told why */
+    }
     if (error != 0) {
         tr_graph_free(order.graph);
         return error;
@@ -170,9 +207,13 @@ static int on_list_asleep(struct tr_serve *serve, const struct tri_peer *peer,
                           const struct tri_request *request)
 {
     const struct tr_sleepers *sleepers = &serve->live->sleepers;
+    struct tr_list_asleep list;
     uint64_t numbers[ASLEEP_IN_A_ROW];
     size_t count = 0;
-    (void)request;
+    int error = tr_list_asleep_unpack(request->body, request->version, &list);
+    if (error != 0) {
+        return error;
+    }
     for (uint32_t i = 0; i < sleepers->count; i++) {
         if (sleepers->items[i].is_asleep) {
             numbers[count++] = sleepers->items[i].execution;
@@ -206,11 +247,63 @@ static int on_stop(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
-/* To whom actors are shown. */
+static int on_answer(struct tr_serve *serve, const struct tri_peer *peer,
+                     const struct tri_request *request)
+{
+    struct tr_send_answer given;
+    struct tr_answer_sent sent;
+    char words[TR_SERVE_WORDS_BYTES];
+    int error = tr_send_answer_unpack(request->body, request->version, &given);
+    if (error == 0) {
+        tr_serve_answer(serve->live, &given, words, &sent);
+        answer(serve, peer, &tr_answer_sent_schema, &sent);
+    }
+    return error;
+}
+
+static int on_pause(struct tr_serve *serve, const struct tri_peer *peer,
+                    const struct tri_request *request)
+{
+    struct tr_pause_execution pause;
+    int error = tr_pause_execution_unpack(request->body, request->version, &pause);
+    error = error != 0 ? error : tr_serve_pause(serve->live, &pause);
+    if (error == 0) {
+        finish(serve, peer, 0, "");
+    }
+    return error;
+}
+
+/* To whom rows are shown. */
 struct showing {
     struct tr_serve *serve;
     const struct tri_peer *peer;
 };
+
+static void show_plan(void *self, struct tr_text plan, uint8_t change)
+{
+    const struct showing *showing = self;
+    struct tr_plan_applied row = {.plan = plan, .change = change};
+    answer(showing->serve, showing->peer, &tr_plan_applied_schema, &row);
+}
+
+static int on_apply_plans(struct tr_serve *serve, const struct tri_peer *peer,
+                          const struct tri_request *request)
+{
+    struct tr_apply_plans apply;
+    struct showing showing = {serve, peer};
+    struct tr_graph *graph = NULL;
+    char explain[TR_APPLY_EXPLAIN_BYTES];
+    int error = tr_apply_plans_unpack(request->body, request->version, &apply);
+    if (error == 0) {
+        error = tr_graph_unpack(apply.graph, &graph);
+    }
+    if (error == 0) {
+        error = tr_live_apply(serve->live, graph, apply.deletes, show_plan, &showing, explain);
+        finish(serve, peer, error, explain);
+        error = 0;
+    }
+    return error;
+}
 
 static void show_actor(void *self, const struct tr_actor_seen *actor)
 {
@@ -334,6 +427,9 @@ static const struct {
     {&tr_submit_schema, on_submit},
     {&tr_follow_schema, on_follow},
     {&tr_stop_execution_schema, on_stop},
+    {&tr_send_answer_schema, on_answer},
+    {&tr_pause_execution_schema, on_pause},
+    {&tr_apply_plans_schema, on_apply_plans},
     {&tr_wake_execution_schema, on_wake},
     {&tr_list_asleep_schema, on_list_asleep},
     {&tr_list_actors_schema, on_list_actors},

@@ -77,6 +77,30 @@ static int address_to_sleeper(const void *address, const void *sleeper)
                          ((const struct tr_sleeper *)sleeper)->address);
 }
 
+/* Whether somebody is awake who has launched it, directly or not: it is waited for. */
+static bool is_waited_for(const struct tr_sleepers *sleepers, uint32_t at)
+{
+    /* No longer than a chain can be: addresses that go in a circle are nobody's. */
+    for (uint32_t i = 0; i < sleepers->count; i++) {
+        at = sleepers->items[at].launched_by;
+        if (at == TR_SLEEPER_NONE || !sleepers->items[at].is_asleep) {
+            return at != TR_SLEEPER_NONE;
+        }
+    }
+    return false;
+}
+
+/* Those that are waited for, such as by one whose abort goes on to them, do not sleep either. */
+static void wake_waited_for(struct tr_sleepers *sleepers)
+{
+    for (uint32_t i = 0; i < sleepers->count; i++) {
+        if (sleepers->items[i].is_asleep && is_waited_for(sleepers, i)) {
+            sleepers->items[i].is_asleep = false;
+            sleepers->asleep--;
+        }
+    }
+}
+
 void tr_sleepers_order(struct tr_sleepers *sleepers)
 {
     if (sleepers->count == 0) {
@@ -92,6 +116,7 @@ void tr_sleepers_order(struct tr_sleepers *sleepers)
         sleeper->launched_by =
             launcher == NULL ? TR_SLEEPER_NONE : (uint32_t)(launcher - sleepers->items);
     }
+    wake_waited_for(sleepers);
 }
 
 /* -------------------------------------------------------------------------------- waking */

@@ -2,8 +2,8 @@
  * Executions that an earlier engine left unfinished, and which of them sleep in this one: an engine
  * that came with `run` goes on with its own work only, and the rest waits for `resume` or `serve`.
  *
- * An execution that is being aborted never sleeps: an abort is finished by the next engine. One that
- * was launched by another wakes with it, since that one waits for it.
+ * An execution that is being aborted never sleeps: an abort is finished by the next engine. One
+ * that was launched by another wakes with it, since that one waits for it.
  */
 #ifndef TR_DEPLOY_SLEEPERS_H
 #define TR_DEPLOY_SLEEPERS_H
@@ -38,7 +38,10 @@ void tr_sleepers_fini(struct tr_sleepers *sleepers);
 TR_MUST_USE int tr_sleepers_add(struct tr_sleepers *sleepers, const struct tr_execution *row,
                                 bool sleeps);
 
-/* Puts them in order and finds who launched whom; after the last one was added. */
+/*
+ * Puts them in order and finds who launched whom; after the last one was added. Who was launched by
+ * one that does not sleep does not sleep either.
+ */
 void tr_sleepers_order(struct tr_sleepers *sleepers);
 
 /* Whether an execution sleeps; one that is not here does not. */

@@ -19,6 +19,10 @@ static void note_begin(struct tr_chronicle *chronicle, const struct tr_live *liv
     snprintf(text, sizeof text, "troupe %s serves %s, process %ld", TR_PROGRAM_VERSION,
              live->folder, (long)getpid());
     tr_chronicle_note(chronicle, false, text);
+    if (live->settings->path[0] != '\0') {
+        snprintf(text, sizeof text, "settings are those of %s", live->settings->path);
+        tr_chronicle_note(chronicle, false, text);
+    }
     if (count > 0) {
         snprintf(text, sizeof text, "%u unfinished execution%s on", count,
                  count == 1 ? " goes" : "s go");
@@ -46,11 +50,17 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
     struct tr_store_place store;
     struct tr_live_options options;
+    struct tr_settings_file settings;
     struct tr_live *live;
     enum tr_exit_status status = tr_store_find(invocation, true, &store);
-    if (status == TR_EXIT_DONE) {
-        status = tr_engine_options_read(invocation, store.folder, &options);
+    if (status != TR_EXIT_DONE) {
+        return status;
     }
+    status = tr_settings_load(invocation, store.folder, &settings);
+    if (status == TR_EXIT_DONE) {
+        status = tr_engine_options_read(invocation, store.folder, &settings, &options);
+    }
+    options.fires_schedules = true;
     if (status == TR_EXIT_DONE) {
         status = tr_become(invocation, &options, &live);
     }
@@ -58,6 +68,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
         status = serve(invocation, live);
         tr_live_close(live);
     }
+    tr_settings_fini(&settings);
     return status;
 }
 

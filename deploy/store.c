@@ -63,14 +63,27 @@ static enum tr_exit_status take_named(const struct tr_invocation *invocation, bo
     if (stat(place->folder, &status) == 0) {
         return S_ISDIR(status.st_mode)
                    ? TR_EXIT_DONE
-                   : tr_command_mistake(invocation->command, "%s: %s is no folder", by,
+                   : tr_command_refused(invocation->command, "%s: %s is no folder", by,
                                         place->folder);
     }
     if (errno != ENOENT || !makes) {
-        return tr_command_mistake(invocation->command, "%s: there is no store %s: %s", by,
+        return tr_command_refused(invocation->command, "%s: there is no store %s: %s", by,
                                   place->folder, strerror(errno));
     }
     return make(invocation, place);
+}
+
+void tr_store_look(const struct tr_invocation *invocation, char folder[PATH_MAX])
+{
+    char here[PATH_MAX];
+    const char *named = tr_arguments_value(&invocation->arguments, "store");
+    named = named != NULL ? named : getenv("TROUPE_STORE");
+    bool is_found = named != NULL && named[0] != '\0'
+                        ? tr_file_absolute(named, folder) == 0 && is_folder(folder)
+                        : getcwd(here, sizeof here) != NULL && find_upwards(here, folder);
+    if (!is_found) {
+        folder[0] = '\0';
+    }
 }
 
 enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool makes,
@@ -94,7 +107,7 @@ enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool m
         return TR_EXIT_DONE;
     }
     if (!makes) {
-        return tr_command_mistake(invocation->command,
+        return tr_command_refused(invocation->command,
                                   "there is no store here or above (%s); `troupe run` makes one, "
                                   "--store names one",
                                   TR_STORE_FOLDER_NAME);

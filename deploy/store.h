@@ -25,4 +25,10 @@ struct tr_store_place {
 enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool makes,
                                   struct tr_store_place *place);
 
+/*
+ * The folder that tr_store_find would find, "" where there is none yet; nothing is said and nothing
+ * made.
+ */
+void tr_store_look(const struct tr_invocation *invocation, char folder[PATH_MAX]);
+
 #endif

@@ -43,12 +43,12 @@ static int read_row(const struct tr_values_request *request, struct tr_values *v
  * What a node gives of itself: around it an optional node gives that or none, but what is recorded
  * is its own.
  */
-static const struct tr_type *own_type(const struct tr_graph *graph, const struct tr_stop *stop,
-                                      uint32_t output)
+static const struct tr_type *own_type(const struct tr_stop *stop, uint32_t output)
 {
+    const struct tr_graph *graph = stop->graph;
     const struct tr_node *node = &stop->workflow->nodes[stop->node];
     const struct tr_type *type = node->outputs.items[output].type;
-    if (node->kind == TR_NODE_TASK) {
+    if (node->kind == TR_NODE_TASK || node->kind == TR_NODE_DYNAMIC) {
         return graph->tasks[node->target].interface.outputs.items[output].type;
     }
     if (node->kind == TR_NODE_WORKFLOW) {
@@ -81,7 +81,7 @@ static bool describe(const struct tr_values_request *request, uint32_t at, struc
                                                                               : &interface->outputs;
     if (at < variables->count) {
         *value = (struct tr_value){.name = variables->items[at].name,
-                                   .type = stop != NULL ? own_type(request->graph, stop, at)
+                                   .type = stop != NULL ? own_type(stop, at)
                                                         : variables->items[at].type};
     }
     return at < variables->count;

@@ -18,7 +18,8 @@ static const struct tr_schema *schema_of(uint16_t behaviour)
 {
     static const struct tr_behaviour *const known[] = {
         &tr_workflow_behaviour,  &tr_task_behaviour,    &tr_array_behaviour,
-        &tr_resources_behaviour, &tr_catalog_behaviour,
+        &tr_resources_behaviour, &tr_catalog_behaviour, &tr_signals_behaviour,
+        &tr_launch_behaviour,
     };
     for (size_t i = 0; i < TR_COUNT_OF(known); i++) {
         if (known[i]->id == behaviour) {
@@ -115,6 +116,14 @@ static void find_parents(struct tr_waiting *waiting)
     }
 }
 
+/* Whether an actor runs what a dynamic task has decided, which is the task's own node. */
+static bool is_decided(const struct tr_waiting *waiting, const struct tr_waiter *waiter)
+{
+    const struct tr_waiter *items = waiting->vector.items;
+    return waiter->parent != TR_WAITING_NONE &&
+           items[waiter->parent].behaviour == tr_task_behaviour.id;
+}
+
 /* A node's path, from the names above it. The root has none. */
 static struct tr_text path_of(struct tr_waiting *waiting, uint32_t at)
 {
@@ -128,6 +137,9 @@ static struct tr_text path_of(struct tr_waiting *waiting, uint32_t at)
     tr_buffer_init(&path, 0);
     for (uint32_t i = depth; i > 0; i--) {
         const struct tr_waiter *waiter = &items[above[i - 1]];
+        if (is_decided(waiting, waiter)) {
+            continue;
+        }
         if (waiter->element == TR_ELEMENT_NONE) {
             tr_buffer_add_string(&path, path.size > 0 ? "/" : "");
             tr_buffer_add_text(&path, waiter->name);
@@ -155,7 +167,11 @@ static int by_address(const void *a, const void *b)
     /* An array stands before its elements. */
     uint64_t first = one->element + 1;
     uint64_t second = other->element + 1;
-    return order != 0 ? order : (first > second) - (first < second);
+    order = order != 0 ? order : (first > second) - (first < second);
+    /* So does a dynamic task before what it has decided: it was born before. */
+    return order != 0
+               ? order
+               : (one->key.serial > other->key.serial) - (one->key.serial < other->key.serial);
 }
 
 /* Sorts by address; parents are named by their new positions. */

@@ -330,7 +330,7 @@ struct tr_host_options {
     /* argv of the keeper of processes, ended by NULL; NULL: TR_SERVICE_PROCESSES is not there */
     const char *const *keeper_command;
     uint32_t jobs;             /* processes that run at once; 0: one per core */
-    uint32_t unclaimed_ms;     /* ends of processes nobody asks for are kept so long; 0: a minute */
+    uint32_t unclaimed_ms;     /* keeps ends of processes nobody asks for; 0: ten minutes */
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
     void *program;             /* what tr_program gives to handlers; it outlives the host */
@@ -402,9 +402,10 @@ TR_MUST_USE int tr_host_rest(struct tr_host *host, int descriptor, uint64_t time
 TR_MUST_USE int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor);
 
 /*
- * Lets groups sleep that a host has loaded, before its start: their actors are not run. What is sent
- * to them and what their timers say waits in their mailboxes, and nothing of it is lost; they cannot
- * be moved (TR_BUSY), and end with their parents as ever. TR_CLOSED after the start; TR_MEMORY.
+ * Lets groups sleep that a host has loaded, before its start: their actors are not run. What is
+ * sent to them and what their timers say waits in their mailboxes, and nothing of it is lost; they
+ * cannot be moved (TR_BUSY), and end with their parents as ever. TR_CLOSED after the start;
+ * TR_MEMORY.
  */
 TR_MUST_USE int tr_host_sleep(struct tr_host *host, const uint64_t *groups, size_t count);
 

@@ -198,7 +198,7 @@ TR_FIELD_KINDS(TRI_KIND_TYPE)
     TRI_ARRAY_STRUCT(capacity) name;
 #define TRI_SIZE_FIELD(kind, name, since, marks) +TRI_BYTES_##kind + TRI_CONTENT_##kind(value->name)
 #define TRI_SIZE_ARRAY(kind, name, capacity, since, marks) \
-    +TR_BLOB_HEADER_BYTES_MAX + value->name.size
+    +TR_BLOB_HEADER_BYTES_MAX + (size_t)value->name.size
 #define TRI_PACK_FIELD(kind, name, since, marks) tr_write_##kind(writer, value->name);
 #define TRI_PACK_ARRAY(kind, name, capacity, since, marks) \
     tri_write_array_##kind(writer, value->name.data, (capacity), value->name.size);

@@ -11,6 +11,16 @@
  *                                          <-  node_ended
  *                     <-  execution_ended
  *
+ * The node of a launch is such a child, too; what it begins is an execution of its own:
+ *
+ *     launch node         root workflow        launcher             the launched root
+ *     launch          ->
+ *                         launch           ->
+ *                                              node_start       ->
+ *                     <--------------------------------------------  launched
+ *     node_abort      -------------------------------------------->  (where the node is aborted)
+ *                     <--------------------------------------------  node_ended
+ *
  * A child says node_ended exactly once, in the handler in which it stops. A parent never stops a
  * child: it says node_abort and waits for the end, so that nothing is left running outside.
  *
@@ -55,8 +65,10 @@ enum tr_failure_kind {
  * slot for each input of the workflow. Answered (as an ASK) by `launched`.
  *
  * From a launch node it is told, through its root, and `launching` is that node's actor (serial 0:
- * none): `launched` goes there, and at the end the execution's last word, node_ended for `node` and
- * `element`. `recovery` is what node_start says.
+ * none): `launched` goes there, from the new root when it has begun, else from the launcher; and at
+ * the end the execution's last word, node_ended for `node` and `element`. The root that hands it on
+ * sets `depth`, how many executions launched each other before this one. `recovery` is what
+ * node_start says.
  */
 #define TR_LAUNCH_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)            \
@@ -70,7 +82,8 @@ enum tr_failure_kind {
     FIELD(ref, launching, 2, 0)        \
     FIELD(u32, node, 2, 0)             \
     FIELD(u64, element, 2, 0)          \
-    FIELD(text, recovery, 2, 0)
+    FIELD(text, recovery, 2, 0)        \
+    FIELD(u32, depth, 3, 0)
 
 /* `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. */
 #define TR_LAUNCHED_FIELDS(FIELD, ARRAY) \
@@ -89,7 +102,7 @@ enum tr_failure_kind {
  * node in whose place it runs; for the root `node` is UINT32_MAX. `path` is the address below the
  * execution, "squares" or "w/inner", without the element of its own, which is `element`.
  * `execution` is "PROJECT/DOMAIN/NAME", `number` the number of its group. `plan` (its
- * name), `parent`, `cause` and `launching` are those of `launch`, for the root alone:
+ * name), `parent`, `cause`, `launching` and `depth` are those of `launch`, for the root alone:
  * its last word goes to `launching`, too, about `launching_node` and `launching_element`.
  *
  * With `is_dynamic` the graph is one that a task has decided: `workflow` is the one that runs here,
@@ -113,7 +126,8 @@ enum tr_failure_kind {
     FIELD(u32, launching_node, 2, 0)       \
     FIELD(u64, launching_element, 2, 0)    \
     FIELD(bool, is_dynamic, 2, 0)          \
-    FIELD(text, recovery, 2, 0)
+    FIELD(text, recovery, 2, 0)            \
+    FIELD(u32, depth, 3, 0)
 
 /*
  * A child's last message. `phase` is an end of a node (enum tr_node_phase); `outputs` has a slot
@@ -236,6 +250,19 @@ enum tr_failure_kind {
     FIELD(f64, pool_per_second, 1, 0)
 
 /*
+ * Which executions sleep from the engine's start on: what they have booked of the machine counts
+ * nothing, and what they wait for is not given. Their numbers lie behind each other, eight bytes
+ * each; the first message forgets what an earlier engine said, the last one completes the list.
+ */
+#define TR_RESOURCE_ASLEEP_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, executions, 1, 0)              \
+    FIELD(bool, is_first, 1, 0)                 \
+    FIELD(bool, is_last, 1, 0)
+
+/* One of them has woken: what it has counts again. */
+#define TR_RESOURCE_AWAKE_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+
+/*
  * Sets what there is of a namespace from now on: slots, 0 for no bound. The name "" is the machine,
  * with its amounts. Told by the program at its start, and kept.
  */
@@ -288,10 +315,10 @@ enum tr_failure_kind {
     FIELD(u64, executions, 1, 0)
 
 #define TR_FLOW_SCHEMAS(S)                                                           \
-    S(launch, 400, TR_MESSAGE, 2, TR_DURABLE, TR_LAUNCH_FIELDS)                      \
+    S(launch, 400, TR_MESSAGE, 3, TR_DURABLE, TR_LAUNCH_FIELDS)                      \
     S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                 \
     S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)   \
-    S(node_start, 403, TR_MESSAGE, 2, TR_DURABLE, TR_NODE_START_FIELDS)              \
+    S(node_start, 403, TR_MESSAGE, 3, TR_DURABLE, TR_NODE_START_FIELDS)              \
     S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)             \
     S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                \
     S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)             \
@@ -303,6 +330,8 @@ enum tr_failure_kind {
     S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS) \
     S(resource_release, 413, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_RELEASE_FIELDS) \
     S(resource_quota, 417, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_QUOTA_FIELDS)      \
+    S(resource_asleep, 471, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_ASLEEP_FIELDS)    \
+    S(resource_awake, 472, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_AWAKE_FIELDS)      \
     S(service_more, 418, TR_MESSAGE, 1, TR_DURABLE, TR_SERVICE_MORE_FIELDS)          \
     S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)        \
     S(cache_owner, 415, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_OWNER_FIELDS)           \

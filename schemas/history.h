@@ -13,6 +13,7 @@
  *     attempt        one row for each attempt of a task: where it ran and what became of it
  *     element_block  changes of phase of an array's elements, up to 256 in a row
  *     progress       one row for each array: how many elements are where
+ *     element_output what elements gave whose array has not wholly succeeded, up to 256 in a row
  *
  * Paths are addresses below the execution: "squares", "w/inner", "sq[3]/inner"; the execution's own
  * is empty. Times are milliseconds since 1970, 0 for what has not happened. Phases are numbers of
@@ -43,6 +44,8 @@ enum tr_value_side {
  * the compiled graph. `parent` is the address of the node that launched it, `cause` what people
  * read ("schedule nightly"). `failed` is the path of the node whose failure ended it,
  * `failed_element` its element. `settings` is a JSON object of what else it was started with.
+ * `recovery` names the plan by which it took results over from an earlier one (a blob's URI).
+ * While it `is_paused` nothing new begins in it.
  */
 #define TR_EXECUTION_FIELDS(FIELD, ARRAY) \
     FIELD(u64, execution, 1, TR_ROW_KEY)  \
@@ -62,7 +65,9 @@ enum tr_value_side {
     FIELD(text, message, 1, 0)            \
     FIELD(text, failed, 1, 0)             \
     FIELD(u64, failed_element, 1, 0)      \
-    FIELD(text, settings, 1, 0)
+    FIELD(text, settings, 1, 0)           \
+    FIELD(text, recovery, 2, 0)           \
+    FIELD(bool, is_paused, 3, 0)
 
 /*
  * `actor` wrote it, `number` counts what it wrote. `subject` (enum tr_subject) says whose phase it
@@ -85,6 +90,7 @@ enum tr_value_side {
 /*
  * `kind` is the word of the language ("task", "map", "launch"), `target` the name of what it runs,
  * of a launch the address of the execution once there is one. `attempts` counts those begun.
+ * `graph` is the SHA-256 of the graph that a dynamic task has decided, where the nodes below lie.
  */
 #define TR_NODE_STATUS_FIELDS(FIELD, ARRAY) \
     FIELD(u64, execution, 1, TR_ROW_KEY)    \
@@ -100,7 +106,8 @@ enum tr_value_side {
     FIELD(u8, cache_status, 1, 0)           \
     FIELD(u8, failure, 1, 0)                \
     FIELD(text, code, 1, 0)                 \
-    FIELD(text, message, 1, 0)
+    FIELD(text, message, 1, 0)              \
+    FIELD(bytes, graph, 2, 0)
 
 /* `slots` are packed as messages carry them: one for each variable, in the interface's order. */
 #define TR_NODE_VALUE_FIELDS(FIELD, ARRAY) \
@@ -161,14 +168,26 @@ enum tr_value_side {
     FIELD(u64, retrying, 1, 0)           \
     FIELD(u64, at_ms, 1, 0)
 
+/*
+ * `outputs` is a list of [element, slots], in the order of the elements, `first` being the first of
+ * them; no row goes beyond a multiple of 256 elements. Of arrays that wholly succeeded the lists in
+ * node_value say the same.
+ */
+#define TR_ELEMENT_OUTPUT_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, TR_ROW_KEY)       \
+    FIELD(text, path, 1, TR_ROW_KEY)           \
+    FIELD(u64, first, 1, TR_ROW_KEY)           \
+    FIELD(any, outputs, 1, TR_REDACTED)
+
 #define TR_HISTORY_SCHEMAS(S)                                     \
-    S(execution, 1, TR_RECORD, 1, 0, TR_EXECUTION_FIELDS)         \
+    S(execution, 1, TR_RECORD, 3, 0, TR_EXECUTION_FIELDS)         \
     S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                 \
-    S(node_status, 3, TR_RECORD, 1, 0, TR_NODE_STATUS_FIELDS)     \
+    S(node_status, 3, TR_RECORD, 2, 0, TR_NODE_STATUS_FIELDS)     \
     S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)       \
     S(attempt, 5, TR_RECORD, 1, 0, TR_ATTEMPT_FIELDS)             \
     S(element_block, 6, TR_RECORD, 1, 0, TR_ELEMENT_BLOCK_FIELDS) \
-    S(progress, 7, TR_RECORD, 1, 0, TR_PROGRESS_FIELDS)
+    S(progress, 7, TR_RECORD, 1, 0, TR_PROGRESS_FIELDS)           \
+    S(element_output, 8, TR_RECORD, 1, 0, TR_ELEMENT_OUTPUT_FIELDS)
 
 TR_HISTORY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

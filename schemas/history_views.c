@@ -20,28 +20,30 @@ static const struct tr_words failures = {failure_word, TR_FAILURE_SYSTEM + 1};
 static const struct tr_words cache_statuses = {tr_cache_status_word,
                                                TR_CACHE_STATUS_OVERWRITTEN + 1};
 
-#define EXECUTIONS(C)                                                                      \
-    C(execution, "the number of the execution", FIELD, "execution", NULL)                  \
-    C(name, "its name", FIELD, "name", NULL)                                               \
-    C(project, "its project", FIELD, "project", NULL)                                      \
-    C(domain, "its domain", FIELD, "domain", NULL)                                         \
-    C(workflow, "the workflow that runs", FIELD, "workflow", NULL)                         \
-    C(plan, "the launch plan it was started by, or empty", FIELD, "plan", NULL)            \
-    C(phase, "the phase it is in", WORD, "phase", &execution_phases)                       \
-    C(created_at, "when it was accepted", TIME, "created_ms", NULL)                        \
-    C(started_at, "when it began to run", TIME, "started_ms", NULL)                        \
-    C(ended_at, "when it ended", TIME, "ended_ms", NULL)                                   \
-    C(created_ms, "the same in milliseconds since 1970", FIELD, "created_ms", NULL)        \
-    C(started_ms, "0 before that", FIELD, "started_ms", NULL)                              \
-    C(ended_ms, "0 before that", FIELD, "ended_ms", NULL)                                  \
-    C(code, "of a failure: its code", FIELD, "code", NULL)                                 \
-    C(message, "of a failure: its message", FIELD, "message", NULL)                        \
-    C(failed, "of a failure: the path of the node", FIELD, "failed", NULL)                 \
-    C(failed_element, "the element, where that was one", ELEMENT, "failed_element", NULL)  \
-    C(parent, "the address of the node that launched it, or empty", FIELD, "parent", NULL) \
-    C(cause, "why it was started", FIELD, "cause", NULL)                                   \
-    C(graph, "the SHA-256 of its compiled graph", HEX, "graph", NULL)                      \
-    C(settings, "what else it was started with, as JSON", FIELD, "settings", NULL)
+#define EXECUTIONS(C)                                                                        \
+    C(execution, "the number of the execution", FIELD, "execution", NULL)                    \
+    C(name, "its name", FIELD, "name", NULL)                                                 \
+    C(project, "its project", FIELD, "project", NULL)                                        \
+    C(domain, "its domain", FIELD, "domain", NULL)                                           \
+    C(workflow, "the workflow that runs", FIELD, "workflow", NULL)                           \
+    C(plan, "the launch plan it was started by, or empty", FIELD, "plan", NULL)              \
+    C(phase, "the phase it is in", WORD, "phase", &execution_phases)                         \
+    C(created_at, "when it was accepted", TIME, "created_ms", NULL)                          \
+    C(started_at, "when it began to run", TIME, "started_ms", NULL)                          \
+    C(ended_at, "when it ended", TIME, "ended_ms", NULL)                                     \
+    C(created_ms, "the same in milliseconds since 1970", FIELD, "created_ms", NULL)          \
+    C(started_ms, "0 before that", FIELD, "started_ms", NULL)                                \
+    C(ended_ms, "0 before that", FIELD, "ended_ms", NULL)                                    \
+    C(code, "of a failure: its code", FIELD, "code", NULL)                                   \
+    C(message, "of a failure: its message", FIELD, "message", NULL)                          \
+    C(failed, "of a failure: the path of the node", FIELD, "failed", NULL)                   \
+    C(failed_element, "the element, where that was one", ELEMENT, "failed_element", NULL)    \
+    C(parent, "the address of the node that launched it, or empty", FIELD, "parent", NULL)   \
+    C(cause, "why it was started", FIELD, "cause", NULL)                                     \
+    C(graph, "the SHA-256 of its compiled graph", HEX, "graph", NULL)                        \
+    C(settings, "what else it was started with, as JSON", FIELD, "settings", NULL)           \
+    C(recovery, "the plan by which it took results over, or empty", FIELD, "recovery", NULL) \
+    C(is_paused, "1 while nothing new begins in it", FIELD, "is_paused", NULL)
 
 #define NODES(C)                                                                    \
     C(execution, "the number of the execution", FIELD, "execution", NULL)           \

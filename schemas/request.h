@@ -9,6 +9,9 @@
  *     wake_execution   answered
  *     list_asleep      [asleep_row] answered
  *     stop_execution   answered
+ *     pause_execution  answered
+ *     send_answer      answer_sent
+ *     apply_plans      [plan_applied] answered
  *     list_actors      [actor_row] answered
  *     list_metrics     [metric_row] answered
  *     open_tap         [tap_row] answered
@@ -73,6 +76,38 @@
     FIELD(text, cause, 1, 0)                   \
     FIELD(bool, is_hard, 1, 0)
 
+/* Lets nothing new begin in an execution, or lets it go on; acknowledged when it is kept. */
+#define TR_PAUSE_EXECUTION_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)                 \
+    FIELD(bool, is_paused, 1, 0)                \
+    FIELD(text, cause, 1, 0)
+
+/*
+ * Answers the gates of an execution: all of an id, or the one at `path`. `value` is a packed
+ * literal, of an approval a bool; `by` says who it is from. `gates` have been waiting for it.
+ */
+#define TR_SEND_ANSWER_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)             \
+    FIELD(text, id, 1, 0)                   \
+    FIELD(text, path, 1, 0)                 \
+    FIELD(any, value, 1, TR_REDACTED)       \
+    FIELD(text, by, 1, 0)                   \
+    FIELD(text, message, 1, 0)
+#define TR_ANSWER_SENT_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)                 \
+    FIELD(text, message, 1, 0)              \
+    FIELD(u64, gates, 1, 0)
+/*
+ * Registers the launch plans of a packed graph that have a schedule; with `deletes` those of its
+ * project and domain that are not in it are forgotten. `change` is an enum tr_schedule_change.
+ */
+#define TR_APPLY_PLANS_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, graph, 1, 0)               \
+    FIELD(bool, deletes, 1, 0)
+#define TR_PLAN_APPLIED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, plan, 1, 0)                  \
+    FIELD(u8, change, 1, 0)
+
 /* Lets an execution go on that is asleep, with all that it has launched; 0: all there are. */
 #define TR_WAKE_EXECUTION_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
 
@@ -120,25 +155,30 @@
     FIELD(bytes, bytes, 1, TR_REDACTED)
 
 /* Ids 500 to 549 belong to requests. */
-#define TR_REQUEST_SCHEMAS(S)                                                \
-    S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)             \
-    S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                   \
-    S(welcome, 502, TR_MESSAGE, 1, TR_HINT, TR_WELCOME_FIELDS)               \
-    S(submit, 503, TR_MESSAGE, 2, TR_HINT, TR_SUBMIT_FIELDS)                 \
-    S(submitted, 504, TR_MESSAGE, 1, TR_HINT, TR_SUBMITTED_FIELDS)           \
-    S(follow, 505, TR_MESSAGE, 2, TR_HINT, TR_FOLLOW_FIELDS)                 \
-    S(following, 506, TR_MESSAGE, 1, TR_HINT, TR_FOLLOWING_FIELDS)           \
-    S(stop_execution, 507, TR_MESSAGE, 1, TR_HINT, TR_STOP_EXECUTION_FIELDS) \
-    S(list_actors, 510, TR_MESSAGE, 1, TR_HINT, TR_LIST_ACTORS_FIELDS)       \
-    S(actor_row, 511, TR_MESSAGE, 1, TR_HINT, TR_ACTOR_ROW_FIELDS)           \
-    S(list_metrics, 512, TR_MESSAGE, 1, TR_HINT, TR_LIST_METRICS_FIELDS)     \
-    S(metric_row, 513, TR_MESSAGE, 1, TR_HINT, TR_METRIC_ROW_FIELDS)         \
-    S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)             \
-    S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)               \
-    S(open_recording, 516, TR_MESSAGE, 1, TR_HINT, TR_OPEN_RECORDING_FIELDS) \
-    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)   \
-    S(wake_execution, 538, TR_MESSAGE, 1, TR_HINT, TR_WAKE_EXECUTION_FIELDS) \
-    S(list_asleep, 539, TR_MESSAGE, 1, TR_HINT, TR_LIST_ASLEEP_FIELDS)       \
+#define TR_REQUEST_SCHEMAS(S)                                                  \
+    S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)               \
+    S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                     \
+    S(welcome, 502, TR_MESSAGE, 1, TR_HINT, TR_WELCOME_FIELDS)                 \
+    S(submit, 503, TR_MESSAGE, 2, TR_HINT, TR_SUBMIT_FIELDS)                   \
+    S(submitted, 504, TR_MESSAGE, 1, TR_HINT, TR_SUBMITTED_FIELDS)             \
+    S(follow, 505, TR_MESSAGE, 2, TR_HINT, TR_FOLLOW_FIELDS)                   \
+    S(following, 506, TR_MESSAGE, 1, TR_HINT, TR_FOLLOWING_FIELDS)             \
+    S(stop_execution, 507, TR_MESSAGE, 1, TR_HINT, TR_STOP_EXECUTION_FIELDS)   \
+    S(list_actors, 510, TR_MESSAGE, 1, TR_HINT, TR_LIST_ACTORS_FIELDS)         \
+    S(actor_row, 511, TR_MESSAGE, 1, TR_HINT, TR_ACTOR_ROW_FIELDS)             \
+    S(list_metrics, 512, TR_MESSAGE, 1, TR_HINT, TR_LIST_METRICS_FIELDS)       \
+    S(metric_row, 513, TR_MESSAGE, 1, TR_HINT, TR_METRIC_ROW_FIELDS)           \
+    S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)               \
+    S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)                 \
+    S(open_recording, 516, TR_MESSAGE, 1, TR_HINT, TR_OPEN_RECORDING_FIELDS)   \
+    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)     \
+    S(send_answer, 518, TR_MESSAGE, 1, TR_HINT, TR_SEND_ANSWER_FIELDS)         \
+    S(answer_sent, 519, TR_MESSAGE, 1, TR_HINT, TR_ANSWER_SENT_FIELDS)         \
+    S(pause_execution, 520, TR_MESSAGE, 1, TR_HINT, TR_PAUSE_EXECUTION_FIELDS) \
+    S(apply_plans, 525, TR_MESSAGE, 1, TR_HINT, TR_APPLY_PLANS_FIELDS)         \
+    S(plan_applied, 526, TR_MESSAGE, 1, TR_HINT, TR_PLAN_APPLIED_FIELDS)       \
+    S(wake_execution, 538, TR_MESSAGE, 1, TR_HINT, TR_WAKE_EXECUTION_FIELDS)   \
+    S(list_asleep, 539, TR_MESSAGE, 1, TR_HINT, TR_LIST_ASLEEP_FIELDS)         \
     S(asleep_row, 540, TR_MESSAGE, 1, TR_HINT, TR_ASLEEP_ROW_FIELDS)
 
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

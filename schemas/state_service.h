@@ -22,7 +22,8 @@
 
 /*
  * `machine` is the row of the machine, `lane` the one whose turn it is, `claimant` the one that
- * machine amounts are being saved for.
+ * machine amounts are being saved for. `sleepers` counts the rows of executions that sleep, `start`
+ * the engines that said which; `sweep` is the row whose turn it is to be looked at for them, or 0.
  */
 #define TR_RESOURCES_STATE_FIELDS(FIELD, ARRAY) \
     TRI_ROWS_FIELDS(FIELD)                      \
@@ -34,7 +35,10 @@
     FIELD(u64, waiting, 1, 0)                   \
     FIELD(u64, held, 1, 0)                      \
     FIELD(u64, granted, 1, 0)                   \
-    FIELD(u64, refused, 1, 0)
+    FIELD(u64, refused, 1, 0)                   \
+    FIELD(u32, sleepers, 2, 0)                  \
+    FIELD(u32, start, 2, 0)                     \
+    FIELD(u32, sweep, 2, 0)
 
 #define TR_CATALOG_STATE_FIELDS(FIELD, ARRAY) \
     TRI_ROWS_FIELDS(FIELD)                    \
@@ -43,7 +47,7 @@
     FIELD(u64, waiting, 1, 0)
 
 #define TR_STATE_SERVICE_SCHEMAS(S)                                    \
-    S(resources_state, 104, TR_STATE, 1, 0, TR_RESOURCES_STATE_FIELDS) \
+    S(resources_state, 104, TR_STATE, 2, 0, TR_RESOURCES_STATE_FIELDS) \
     S(catalog_state, 105, TR_STATE, 1, 0, TR_CATALOG_STATE_FIELDS)
 
 TR_STATE_SERVICE_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

@@ -4,7 +4,8 @@
  * page 0        its node_start, as it came; what does not fit goes on in the pages of its tail
  * page 1        the plugin's own state in its wrapper (task_plugin)
  * page 2        texts and keys (task_note)
- * pages 3 to 5  outputs on their way, URIs that were collected, inputs with fetched files
+ * pages 3 to 5  outputs on their way (or a document that decides a graph), URIs that were
+ *               collected, inputs with fetched files
  *
  * Whoever reads a task's image from outside (`troupe explain`) reads it by these definitions.
  */
@@ -27,7 +28,9 @@
     S(PUT, 9, "puts its outputs into the cache")                   \
     S(BACKOFF, 10, "waits to be tried again")                      \
     S(ABORT, 11, "waits for the end of what runs outside")         \
-    S(END, 12, "has ended")
+    S(END, 12, "has ended")                                        \
+    S(GRAPH, 13, "has its graph compiled")                         \
+    S(INNER, 14, "runs the graph it has decided")
 
 enum tr_task_step {
 #define TRI_TASK_STEP(name, number, words) TR_STEP_##name = (number),
@@ -57,7 +60,9 @@ enum tr_task_intent {
  * `plugin_call` on. `cursor` and `offset` count within a step. `ending` is 0, or the phase of a
  * node that an abort ends with; `has_failed`: the attempt has failed with what the note says, and
  * that goes on when nothing runs any more. `has_lasted`: it went on beyond its
- * first message. `phases` are those that the node has been in.
+ * first message. `phases` are those that the node has been in. While it `is_paused` no attempt
+ * begins; one that would have begun `is_held` before its token. `graph` is the one that the task has
+ * decided, held on the shelf until its end, and `inner` the workflow that runs it.
  */
 #define TR_TASK_STATE_FIELDS(FIELD, ARRAY) \
     FIELD(u8, step, 1, 0)                  \
@@ -92,7 +97,11 @@ enum tr_task_intent {
     FIELD(u64, started_ms, 1, 0)           \
     FIELD(u64, attempt_created_ms, 1, 0)   \
     FIELD(u64, attempt_started_ms, 1, 0)   \
-    FIELD(u64, changes, 1, 0)
+    FIELD(u64, changes, 1, 0)              \
+    FIELD(bool, is_paused, 2, 0)           \
+    FIELD(bool, is_held, 2, 0)             \
+    FIELD(u64, graph, 3, 0)                \
+    FIELD(ref, inner, 3, 0)
 
 /* The plugin's state: whose it is, in which version, and a sum over its bytes (FNV-1a, 64 bits). */
 #define TR_TASK_PLUGIN_FIELDS(FIELD, ARRAY) \
@@ -122,7 +131,7 @@ enum tr_task_intent {
 
 /* Pages hold no bare structs; these two travel nowhere else. */
 #define TR_STATE_TASK_SCHEMAS(S)                                       \
-    S(task_state, 102, TR_STATE, 1, 0, TR_TASK_STATE_FIELDS)           \
+    S(task_state, 102, TR_STATE, 3, 0, TR_TASK_STATE_FIELDS)           \
     S(task_plugin, 420, TR_MESSAGE, 1, TR_HINT, TR_TASK_PLUGIN_FIELDS) \
     S(task_note, 421, TR_MESSAGE, 1, TR_HINT, TR_TASK_NOTE_FIELDS)
 

@@ -300,6 +300,7 @@ static void build_gate(struct tri_builder *builder, uint32_t node)
         count = 1;
         items[0].name = tr_text_of("value");
         items[0].type = builder->built[node].source->signal_type;
+        compiled->signal_type = items[0].type;
         builder->built[node].is_broken = builder->built[node].is_broken || items[0].type == NULL;
     }
     for (uint32_t i = 0; compiled->is_optional && i < count; i++) {

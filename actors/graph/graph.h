@@ -234,8 +234,9 @@ struct tr_node {
     uint32_t arm_first;
     uint32_t arm_count;
 
-    /* APPROVE, SIGNAL: what people answer; the type of a signal's value is its output's */
+    /* APPROVE, SIGNAL: what people answer; of a signal's value the type, without optional's none */
     struct tr_text signal_id;
+    const struct tr_type *signal_type;
 
     int64_t sleep_ns; /* SLEEP */
 };

@@ -276,7 +276,7 @@ static bool check_kind(struct check *check, uint32_t index)
     case TR_NODE_SLEEP:
         return true;
     case TR_NODE_SIGNAL:
-        return node->outputs.count == 1;
+        return node->outputs.count == 1 && node->signal_type != NULL;
     }
     return false;
 }

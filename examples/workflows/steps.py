@@ -25,6 +25,20 @@ def total(b):
     return {"sum": sum(b)}
 
 
+def halve(numbers):
+    if len(numbers) <= 2:
+        return {"sum": sum(numbers)}
+    middle = len(numbers) // 2
+    return {
+        "nodes": {
+            "left": {"dynamic": "halve", "with": {"numbers": numbers[:middle]}},
+            "right": {"dynamic": "halve", "with": {"numbers": numbers[middle:]}},
+            "both": {"task": "total", "with": {"b": ["$left.sum", "$right.sum"]}},
+        },
+        "outputs": {"sum": "$both.sum"},
+    }
+
+
 def discount(amount, percent):
     return {"amount": amount * (100 - percent) // 100}
 

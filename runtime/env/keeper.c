@@ -219,6 +219,7 @@ static void begin_to_leave(struct tri_keeper *keeper, const char *why)
 static void note_end(void *self, struct tri_child *child)
 {
     struct tri_keeper *keeper = self;
+    keeper->unclaimed_running -= tri_keeper_is_claimed(keeper, child) ? 0 : 1;
     tri_child_queue_put(&keeper->ended, child);
 }
 

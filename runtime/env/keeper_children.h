@@ -24,9 +24,10 @@ enum tri_child_stage {
     TRI_CHILD_KILLED /* SIGKILL was sent */
 };
 
-/* Read it, but change it by the functions below only; the first two are the user's own. */
+/* Read it, but change it by the functions below only; the first three are the user's own. */
 struct tri_child {
     void *asked_by;
+    uint32_t engine; /* the latest that asked for it, as the keeper counts them */
     struct tri_child *next_in_work;
     struct tri_key_entry *entry;
     uint32_t pid; /* 0 before it is launched, and if it could not be */

@@ -46,9 +46,12 @@ struct tri_keeper {
     uint64_t idle_since_ms;       /* 0: there is something to do */
     uint64_t watch_ms;            /* when to look at the folder again */
     size_t running_max;
-    bool has_stopped_ready; /* some of `ready` are to be skipped */
-    bool is_gathering;      /* ends and answers wait a moment for others */
-    uint64_t gather_ms;     /* until then */
+    uint32_t engine;          /* counts those that came */
+    uint64_t claim_ms;        /* until then this one may ask for what others started */
+    size_t unclaimed_running; /* children that run, and this one has not asked for */
+    bool has_stopped_ready;   /* some of `ready` are to be skipped */
+    bool is_gathering;        /* ends and answers wait a moment for others */
+    uint64_t gather_ms;       /* until then */
     bool is_leaving;
     uint64_t leave_ms; /* when it leaves although not all ends could be written down */
     uint32_t complaint_count;
@@ -81,6 +84,22 @@ void tri_keeper_drop(struct tri_keeper *keeper, struct tri_keeper_peer *client);
 
 /* Writes down what was asked and what ended, launches, writes that down, one sync for all. */
 void tri_keeper_work(struct tri_keeper *keeper);
+
+/*
+ * An engine came. What it does not ask for belongs to executions that sleep in it: it runs on and
+ * takes no place of others, but is not launched before it is asked for.
+ */
+void tri_keeper_engine_came(struct tri_keeper *keeper);
+
+/* The present engine asks for a child. */
+void tri_keeper_claim(struct tri_keeper *keeper, struct tri_child *child);
+
+/* Whether the present engine has asked for a child. */
+static inline bool tri_keeper_is_claimed(const struct tri_keeper *keeper,
+                                         const struct tri_child *child)
+{
+    return child->engine == keeper->engine;
+}
 
 /* Stops a child, wherever it is. */
 void tri_keeper_stop(struct tri_keeper *keeper, struct tri_child *child,

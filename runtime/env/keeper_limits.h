@@ -64,6 +64,10 @@
 /* How often it looks whether its folder still exists, and tries a full disk again. */
 #define TR_KEEPER_WATCH_MS 1000
 
+/* How long after its coming an engine may take to ask for what an earlier one has started; what it
+ * has not asked for by then takes no place of those that it starts. */
+#define TR_KEEPER_CLAIM_MS 2000
+
 /* While processes wait for their turn, and so nobody waits for an end to begin, what ends within so
  * much time is written down with one sync and told at once. */
 #define TR_KEEPER_GATHER_MS 3

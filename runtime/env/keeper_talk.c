@@ -125,13 +125,18 @@ static void do_turns(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     (void)client;
     bool is_bounded = turns->running_max > 0 && turns->running_max < TR_KEEPER_CHILDREN_MAX;
     keeper->running_max = is_bounded ? turns->running_max : TR_KEEPER_CHILDREN_MAX;
+    tri_keeper_engine_came(keeper);
 }
 
-/* Somebody else asks for a key that waits for its turn: its start is told to him, if nobody else is
- * there to hear of it. */
-static void adopt(struct tri_keeper_peer *client, const struct tri_key_entry *entry)
+/* Somebody else asks for a key: it is his from now on, and where it waits for its turn its start is
+ * told to him, if nobody else is there to hear of it. */
+static void adopt(struct tri_keeper *keeper, struct tri_keeper_peer *client,
+                  const struct tri_key_entry *entry)
 {
     struct tri_child *child = entry->phase == TR_PROCESS_STARTING ? entry->child : NULL;
+    if (entry->child != NULL && client->is_following) {
+        tri_keeper_claim(keeper, entry->child);
+    }
     if (child != NULL && child->asked_by == NULL && client->is_following) {
         child->asked_by = client;
     }
@@ -141,6 +146,7 @@ static void adopt(struct tri_keeper_peer *client, const struct tri_key_entry *en
 static void tell_known(struct tri_keeper *keeper, struct tri_keeper_peer *client,
                        const struct tri_key_entry *entry)
 {
+    adopt(keeper, client, entry);
     if (entry->phase == TR_PROCESS_RUNNING) {
         struct tr_process_started started = {.key = entry->key,
                                              .pid = entry->pid,
@@ -150,7 +156,6 @@ static void tell_known(struct tri_keeper *keeper, struct tri_keeper_peer *client
     } else if (entry->phase == TR_PROCESS_ENDED) {
         tri_keeper_tell(keeper, client, &tr_process_ended_schema, &entry->end);
     } else {
-        adopt(client, entry);
         tell_state(keeper, client, entry->key, entry);
     }
 }
@@ -182,6 +187,7 @@ static void do_start(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
         return;
     }
     child->asked_by = client;
+    child->engine = keeper->engine;
     tri_child_queue_put(&keeper->asked, child);
 }
 
@@ -190,7 +196,7 @@ static void do_query(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
     const struct tr_process_query *query = value;
     const struct tri_key_entry *entry = tri_key_table_find(&keeper->table, query->key);
     if (entry != NULL) {
-        adopt(client, entry);
+        adopt(keeper, client, entry);
     }
     tell_state(keeper, client, query->key, entry);
     if (entry != NULL && entry->phase == TR_PROCESS_ENDED) {

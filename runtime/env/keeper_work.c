@@ -173,19 +173,65 @@ static void skip_stopped(struct tri_keeper *keeper)
     }
 }
 
+void tri_keeper_engine_came(struct tri_keeper *keeper)
+{
+    keeper->engine++;
+    keeper->unclaimed_running = keeper->children.running;
+    keeper->claim_ms = tri_monotonic_ms() + TR_KEEPER_CLAIM_MS;
+}
+
+void tri_keeper_claim(struct tri_keeper *keeper, struct tri_child *child)
+{
+    if (!tri_keeper_is_claimed(keeper, child)) {
+        child->engine = keeper->engine;
+        keeper->unclaimed_running -= child->pid != 0 && !child->has_ended ? 1 : 0;
+    }
+}
+
+/* How many more may be launched. */
+static size_t free_places(const struct tri_keeper *keeper)
+{
+    bool is_settled = tri_monotonic_ms() >= keeper->claim_ms;
+    size_t running = keeper->children.running - (is_settled ? keeper->unclaimed_running : 0);
+    return running < keeper->running_max ? keeper->running_max - running : 0;
+}
+
+/* The first that was asked for by the present engine, or NULL; those before it go to `kept`. */
+static struct tri_child *take_claimed(struct tri_keeper *keeper, struct tri_child_queue *kept)
+{
+    struct tri_child *child = tri_child_queue_take(&keeper->ready);
+    while (child != NULL && !tri_keeper_is_claimed(keeper, child)) {
+        tri_child_queue_put(kept, child);
+        child = tri_child_queue_take(&keeper->ready);
+    }
+    return child;
+}
+
+/* Puts what was kept before the others again. */
+static void put_before(struct tri_child_queue *queue, const struct tri_child_queue *kept)
+{
+    if (kept->last != NULL) {
+        kept->last->next_in_work = queue->first;
+        queue->first = kept->first;
+        queue->last = queue->last != NULL ? queue->last : kept->last;
+    }
+}
+
 /* Takes those whose turn it is, and writes down that they may run from now on. */
 static int take_turns(struct tri_keeper *keeper, struct tri_child_queue *turn)
 {
     int error = 0;
-    size_t running = keeper->children.running;
-    while (keeper->ready.first != NULL && running < keeper->running_max && error == 0) {
-        struct tri_child *child = tri_child_queue_take(&keeper->ready);
+    struct tri_child_queue kept = {0};
+    struct tri_child *child;
+    size_t places = free_places(keeper);
+    while (places > 0 && error == 0 && (child = take_claimed(keeper, &kept)) != NULL) {
         struct tr_log_launching launching = {.key = child->entry->key};
         error = tri_keeper_file_put(&keeper->file, &tr_log_launching_schema, &launching,
                                     &child->entry->log_bytes);
         tri_child_queue_put(turn, child);
-        running++;
+        places--;
     }
+    put_before(&keeper->ready, &kept);
     int written = tri_keeper_file_commit(&keeper->file, TRI_COMMIT_WRITTEN);
     return error != 0 ? error : written;
 }
@@ -238,8 +284,7 @@ static void launch(struct tri_keeper *keeper, struct tri_child *child)
 static void launch_ready(struct tri_keeper *keeper)
 {
     skip_stopped(keeper);
-    bool has_turn = keeper->ready.first != NULL && keeper->retry_ms == 0 &&
-                    keeper->children.running < keeper->running_max;
+    bool has_turn = keeper->ready.first != NULL && keeper->retry_ms == 0 && free_places(keeper) > 0;
     if (!has_turn) {
         return;
     }
@@ -286,8 +331,8 @@ static bool is_pausing(struct tri_keeper *keeper)
 /* Whether all places are taken and others wait for them: then a moment more matters to nobody. */
 static bool may_gather(const struct tri_keeper *keeper)
 {
-    return keeper->ready.first != NULL && keeper->children.running >= keeper->running_max &&
-           !keeper->is_leaving && tri_monotonic_ms() < keeper->gather_ms;
+    return keeper->ready.first != NULL && free_places(keeper) == 0 && !keeper->is_leaving &&
+           tri_monotonic_ms() < keeper->gather_ms;
 }
 
 void tri_keeper_work(struct tri_keeper *keeper)

@@ -48,6 +48,8 @@ int tr_host_sleep(struct tr_host *host, const uint64_t *groups, size_t count)
         put_to_sleep(&host->workers[i], sorted, count);
     }
     tr_free(sorted);
+    /* Whoever sleeps asks for the ends of his processes when he wakes, however late that is. */
+    host->unclaimed_ms = UINT32_MAX;
     return 0;
 }
 

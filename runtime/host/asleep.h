@@ -1,6 +1,7 @@
 /*
- * Groups that sleep: loaded and whole, with mailboxes that fill and timers that fire into them, but
- * not run. tr_host_sleep marks their actors before the start; from then on the mark is the worker's.
+ * Groups that sleep: loaded and whole, with mailboxes that fill and timers that fire into them,
+ * but not run. tr_host_sleep marks their actors before the start; from then on the mark is the
+ * worker's.
  */
 #ifndef TR_RUNTIME_HOST_ASLEEP_H
 #define TR_RUNTIME_HOST_ASLEEP_H

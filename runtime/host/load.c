@@ -212,9 +212,24 @@ static bool is_inhabited(struct tr_host *host, uint64_t number)
     return false;
 }
 
-/* A group of which only the border is left has ended: nobody will be born in it. */
+static bool has_first(struct tr_host *host, uint64_t number)
+{
+    struct tr_key first = tr_group_root(number).key;
+    return tri_actor_find(home_of(host, first), first, 0) != NULL;
+}
+
+/*
+ * A group has ended whose first actor has, or of which only the border is left: nobody will be born
+ * in it. Who is left is an orphan, and the group goes with the last of them here.
+ */
 static void note_ended_groups(struct tr_host *host, struct tri_worker *worker)
 {
+    for (uint32_t i = 0; i <= worker->groups.mask; i++) {
+        struct tri_group *group = &worker->groups.groups[i];
+        if (group->number != 0 && group->actor_count > 0 && !has_first(host, group->number)) {
+            group->is_ended = true;
+        }
+    }
     for (uint32_t i = 0; worker->borders.count > 0 && i <= worker->borders.mask; i++) {
         struct tr_key border = worker->borders.entries[i].key;
         if (!tr_key_is_none(border) && !is_inhabited(host, border.group)) {

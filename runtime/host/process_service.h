@@ -22,7 +22,7 @@ struct tri_process_service;
  * How long an end that the keeper tells when it is reached, and that nobody asks for, is kept: it
  * is of an attempt that has settled, and what it told the keeper was lost in a crash.
  */
-#define TR_PROCESS_UNCLAIMED_MS 60000
+#define TR_PROCESS_UNCLAIMED_MS 600000
 
 /* What a process service needs to know. */
 struct tri_process_service_options {

@@ -1,7 +1,8 @@
 /*
  * A type in the first line, then any text as the document of a task's outputs, read as large ones
  * are, an element at a time: it is refused with words, or gives what the reader of small documents
- * makes of the same text. And any bytes as a plan of such a reading.
+ * makes of the same text, also where it may decide a graph. And any bytes as a plan of such a
+ * reading.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -12,11 +13,12 @@
 #include "actors/task.h"
 
 /* What the reader of small documents says. */
-static bool read_small(const struct tr_variables *outputs, struct tr_text json,
+static bool read_small(const struct tr_variables *outputs, bool is_dynamic, struct tr_text json,
                        struct tr_buffer *slots)
 {
+    const struct tr_node node = {.kind = is_dynamic ? TR_NODE_DYNAMIC : TR_NODE_TASK};
     struct tr_task declared = {.name = tr_text_of("task"), .interface.outputs = *outputs};
-    struct tri_task task = {.task = &declared};
+    struct tri_task task = {.node = &node, .task = &declared};
     struct tr_bytes found;
     struct tr_text problem = {0};
     tr_arena_init(&task.arena);
@@ -32,13 +34,15 @@ static void read_plan(struct tr_bytes plan, struct tr_text json, struct tr_buffe
                       int *error)
 {
     struct tr_exchange_problem problem = {.code = NULL};
-    *error = tr_exchange_read(plan, json, slots, &problem);
+    bool is_decision = false;
+    *error = tr_exchange_read(plan, json, slots, &is_decision, &problem);
+    TR_ASSERT(!is_decision || slots->size == 0);
     TR_ASSERT(*error != TR_INVALID || (problem.code != NULL && problem.words[0] != '\0'));
     TR_ASSERT(memchr(problem.words, '\0', sizeof problem.words) != NULL);
     TR_ASSERT(*error == 0 || *error == TR_INVALID || *error == TR_MALFORMED || *error == TR_LIMIT);
 }
 
-static void compare(const struct tr_variables *outputs, struct tr_text json)
+static void compare(const struct tr_variables *outputs, bool is_dynamic, struct tr_text json)
 {
     struct tr_buffer plan;
     struct tr_buffer large;
@@ -47,10 +51,11 @@ static void compare(const struct tr_variables *outputs, struct tr_text json)
     tr_buffer_init(&plan, 0);
     tr_buffer_init(&large, 0);
     tr_buffer_init(&small, 0);
-    TR_ASSERT(tr_exchange_plan_outputs(outputs, tr_text_of("/folder"), &plan) == 0);
+    TR_ASSERT(tr_exchange_plan_outputs(outputs, tr_text_of("/folder"), is_dynamic, &plan) == 0);
     read_plan(tr_buffer_bytes(&plan), json, &large, &error);
-    if (read_small(outputs, json, &small) && error == 0) {
-        TR_ASSERT(tr_literal_equal(tr_buffer_bytes(&large), tr_buffer_bytes(&small)));
+    if (read_small(outputs, is_dynamic, json, &small) && error == 0) {
+        TR_ASSERT(tri_decision_is(tr_buffer_bytes(&small)) ||
+                  tr_literal_equal(tr_buffer_bytes(&large), tr_buffer_bytes(&small)));
     }
     tr_buffer_fini(&small);
     tr_buffer_fini(&large);
@@ -88,7 +93,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct tr_variable items[] = {
             {.name = tr_text_of("x"), .type = type},
             {.name = tr_text_of("y"), .type = tr_type_optional(&types, number)}};
-        compare(&(struct tr_variables){.items = items, .count = TR_COUNT_OF(items)}, text);
+        const struct tr_variables variables = {.items = items, .count = TR_COUNT_OF(items)};
+        compare(&variables, false, text);
+        compare(&variables, true, text);
     }
     read_any_plan(text);
     tr_arena_fini(&arena);

@@ -131,6 +131,7 @@ class LiveTest(ProgramTest):
         self.assertIn("over has ended already: succeeded", stderr)
         _, stderr = self.troupe("abort", "nobody", status=2)
         self.assertIn("there is no execution 'nobody'", stderr)
+        self.assertNotIn("usage:", stderr)
         self.troupe("run", "echo.yaml", "-i", "n=1", "--name", "over-2", "-q")
         self.troupe("run", "echo.yaml", "-i", "n=1", "--name", "over-3", "-q")
         _, stderr = self.troupe("abort", "over-", status=2)

@@ -10,6 +10,7 @@
 
 #include "schemas/state_task.h"
 #include "tests/sim/engine.h"
+#include "tests/sim/engine_history.h"
 #include "tests/support/flow_value.h"
 
 #define MS 1000000ULL
@@ -227,7 +228,12 @@ static void start(struct sim_backend *backend, struct sim_host *host, struct job
 {
     struct sim_random *chance = &host->world->chance.outside;
     struct sim_stage *stage = backend->stage;
-    const struct sim_execution *execution = sim_execution_find(stage, told->execution);
+    char path[SIM_PATH_BYTES];
+    const struct sim_execution *execution =
+        sim_history_whose(stage->history, host->index, told->number, told->path, path);
+    if (execution == NULL) { /* where nothing is durable, work is quicker than history */
+        execution = sim_history_named(stage->history, host->index, told->execution);
+    }
     if (execution == NULL) {
         sim_fail("outside: a job of an execution that nobody launched");
         return;
@@ -243,8 +249,8 @@ static void start(struct sim_backend *backend, struct sim_host *host, struct job
     job->was_started = true;
     sim_engine_seen.jobs++;
     sim_engine_seen.jobs_again += told->attempt > 0 ? 1 : 0;
-    job->outcome =
-        sim_outcome(stage, execution, task, told->inputs, told->path, told->element, told->attempt);
+    job->outcome = sim_outcome(stage, execution, task, told->inputs, tr_text_of(path),
+                               told->element, told->attempt);
     job->end_ns = host->world->now_ns + draw_duration(chance, execution, job);
     if (job->outcome == SIM_JOB_DONE) {
         struct tr_buffer outputs;

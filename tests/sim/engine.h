@@ -98,6 +98,9 @@ struct sim_stage {
     struct sim_rates rates;
     uint32_t quota;                 /* slots of the plugin's namespace */
     bool has_timing;                /* its graphs have timeouts */
+    bool has_gates;                 /* and gates */
+    bool has_launches;              /* and launch plans */
+    bool has_pauses;                /* people pause executions */
     bool has_client[SIM_HOSTS_MAX]; /* it was born, and that is committed */
     struct sim_backend *backend;
     struct sim_documents *documents;
@@ -128,7 +131,10 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(jobs_again)            \
     S(jobs_cancelled)        \
     S(jobs_cancelled_before) \
-    S(cached)
+    S(cached)                \
+    S(gates)                 \
+    S(sleeps)                \
+    S(launched)
 
 struct sim_seen {
 #define SIM_SEEN_MEMBER(name) uint64_t name;
@@ -138,13 +144,16 @@ struct sim_seen {
 
 extern struct sim_seen sim_engine_seen;
 
-/* The execution that PROJECT/DOMAIN/NAME names, or NULL. */
-struct sim_execution *sim_execution_find(struct sim_stage *stage, struct tr_text address);
-
 /* What becomes of an attempt: enum sim_job_status. */
 uint8_t sim_outcome(const struct sim_stage *stage, const struct sim_execution *execution,
                     const struct tr_task *task, struct tr_bytes inputs, struct tr_text path,
                     uint64_t element, uint32_t attempt);
+
+/* What people answer to a gate of this name: whether they approve; a value of the type. */
+bool sim_approves(const struct sim_stage *stage, const struct sim_execution *execution,
+                  struct tr_text id);
+void sim_signal_value(const struct sim_stage *stage, const struct sim_execution *execution,
+                      struct tr_text id, const struct tr_type *type, struct tr_buffer *value);
 
 /* The resource manager has heard of its quota. */
 void sim_engine_note_quota(struct sim_host *host);

@@ -104,6 +104,14 @@ static void check_work(const struct sim_model *model, const struct sim_entry_of 
     tr_buffer_fini(&wanted);
 }
 
+/* The workflow that a node runs, inside or as an execution of its own. */
+static const struct tr_workflow *workflow_of(const struct tr_graph *graph,
+                                             const struct tr_node *node)
+{
+    bool is_plan = node->target_kind == TR_TARGET_PLAN;
+    return &graph->workflows[is_plan ? graph->plans[node->target].workflow : node->target];
+}
+
 /* The node that a path names, or NULL. */
 static const struct tr_node *find_node(const struct sim_model *model, struct tr_text path,
                                        const struct tr_workflow **workflow)
@@ -112,12 +120,12 @@ static const struct tr_node *find_node(const struct sim_model *model, struct tr_
     *workflow = &model->graph->workflows[model->graph->main_workflow];
     for (size_t begin = 0; begin < path.size;) {
         size_t end = begin;
-        while (end < path.size && path.data[end] != '/' && path.data[end] != '[') {
+        while (end < path.size && memchr("/[!", path.data[end], 3) == NULL) {
             end++;
         }
         struct tr_text id = {.data = path.data + begin, .size = end - begin};
         if (node != NULL) {
-            *workflow = &model->graph->workflows[node->target];
+            *workflow = workflow_of(model->graph, node);
         }
         node = NULL;
         for (uint32_t i = 0; i < (*workflow)->node_count; i++) {

@@ -6,12 +6,21 @@
 
 #include "tests/sim/engine.h"
 #include "tests/sim/players.h"
+#include "tests/support/flow_random.h"
+#include "tests/support/flow_value.h"
 
 SIM_CLIENT_SCHEMAS(TR_SCHEMA_DEFINE)
 
-/* Timers: the launch of an execution, and its abort. */
+/*
+ * Timers: the launch of an execution, its abort, its pause and the end of that, and each answer to
+ * its gates, said twice.
+ */
 #define TIMER_LAUNCH 100
 #define TIMER_ABORT 200
+#define TIMER_PAUSE 220
+#define TIMER_RESUME 240
+#define TIMER_ANSWER 300
+#define ANSWERS_EACH (2 * FLOW_RANDOM_GATES)
 
 /* What the client knows beside its bits. */
 struct table {
@@ -98,10 +107,57 @@ static int hear_launched(struct tr_context *context, struct tr_sim_client *state
     state->begun |= 1ULL << index;
     table->executions[index] = launched.execution;
     error = tr_monitor(context, launched.execution, &table->monitors[index]);
+    for (uint32_t i = 0; error == 0 && stage_now()->has_gates && i < ANSWERS_EACH; i++) {
+        error = tr_timer_start(context, TIMER_ANSWER + index * ANSWERS_EACH + i,
+                               tr_random(context) % 400);
+    }
+    if (error == 0 && stage_now()->has_pauses) {
+        error = tr_timer_start(context, TIMER_PAUSE + index, tr_random(context) % 300);
+    }
     if (error == 0 && execution->is_aborted) {
         error = tr_timer_start(context, TIMER_ABORT + index, execution->abort_after_ms);
     }
     return error;
+}
+
+/* Somebody answers a gate, whether it waits or not. */
+static int answer(struct tr_context *context, const struct table *table, uint32_t number)
+{
+    const struct sim_stage *stage = stage_now();
+    uint32_t index = number / ANSWERS_EACH;
+    const struct sim_execution *execution = &stage->executions[index];
+    const struct flow_random_gate *gate = &flow_random_gates[number % FLOW_RANDOM_GATES];
+    struct tr_type part = {.kind = TR_TYPE_INT};
+    const struct tr_type *parts[] = {&part};
+    struct tr_type type = {.kind = TR_TYPE_INT, .parts = parts, .count = 1};
+    struct tr_text id = tr_text_of(gate->id);
+    struct tr_buffer value;
+    tr_buffer_init(&value, 0);
+    if (gate->type == NULL) {
+        tr_buffer_bool(&value, sim_approves(stage, execution, id));
+    } else {
+        type.kind = gate->type[0] == '['   ? TR_TYPE_LIST
+                    : gate->type[0] == 's' ? TR_TYPE_STRING
+                                           : TR_TYPE_INT;
+        sim_signal_value(stage, execution, id, &type, &value);
+    }
+    struct tr_send_signal signal = {
+        .id = id, .value = tr_buffer_bytes(&value), .by = tr_text_of("simulated")};
+    int error = tr_ask(context, table->executions[index], &tr_send_signal_schema, &signal, 0, NULL);
+    tr_buffer_fini(&value);
+    return error;
+}
+
+/* Nothing more begins for a while. */
+static int pause(struct tr_context *context, const struct table *table, uint32_t index,
+                 bool is_paused)
+{
+    struct tr_node_pause wish = {.is_paused = is_paused, .cause = tr_text_of("simulated")};
+    int error = tr_ask(context, table->executions[index], &tr_node_pause_schema, &wish, 0, NULL);
+    if (error != 0 || !is_paused) {
+        return error;
+    }
+    return tr_timer_start(context, TIMER_RESUME + index, 1 + tr_random(context) % 300);
 }
 
 static int hear_timer(struct tr_context *context, struct tr_sim_client *state, struct table *table,
@@ -111,6 +167,15 @@ static int hear_timer(struct tr_context *context, struct tr_sim_client *state, s
     int error = tr_message_read(message, timer, &timer);
     if (error != 0 || timer.id < TIMER_ABORT) {
         return error != 0 ? error : ask(context, table, (uint32_t)(timer.id - TIMER_LAUNCH));
+    }
+    if (timer.id >= TIMER_ANSWER) {
+        return answer(context, table, (uint32_t)(timer.id - TIMER_ANSWER));
+    }
+    if (timer.id >= TIMER_RESUME) {
+        return pause(context, table, (uint32_t)(timer.id - TIMER_RESUME), false);
+    }
+    if (timer.id >= TIMER_PAUSE) {
+        return pause(context, table, (uint32_t)(timer.id - TIMER_PAUSE), true);
     }
     uint32_t index = (uint32_t)(timer.id - TIMER_ABORT);
     struct tr_node_abort abort = {
@@ -153,6 +218,10 @@ static int handle(struct tr_context *context, void *own, const struct tr_message
         error = hear_timer(context, state, &table, message);
     } else if (sim_is_signal(message, &tr_down_schema)) {
         error = hear_down(context, state, &table, message);
+    } else if (tr_message_is(message, &tr_signal_sent_schema) ||
+               tr_message_is(message, &tr_node_pause_schema) ||
+               sim_is_signal(message, &tr_ask_failed_schema)) {
+        return 0; /* the execution has ended before */
     } else {
         return sim_wrong(context, message, "not for a client");
     }

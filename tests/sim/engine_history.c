@@ -5,11 +5,23 @@
 #include "tests/sim/engine_history.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* An execution that another one has launched. */
+struct origin {
+    struct origin *next;
+    struct sim_execution *first; /* the one that launched it, or launched that one, ... */
+    uint64_t number;
+    char name[64];
+    char place[SIM_PATH_BYTES]; /* "n1[2]!" */
+    uint8_t phase;
+};
+
 struct sim_history {
     struct sim_stage *stage;
+    struct origin *origins;
     struct sim_entry_of **entries; /* a table by who it is */
     uint32_t capacity;
     uint32_t count;
@@ -32,6 +44,11 @@ void sim_history_free(struct sim_history *history)
             free(history->entries[i]->values[TR_VALUE_OUTPUTS].data);
             free(history->entries[i]);
         }
+    }
+    while (history->origins != NULL) {
+        struct origin *origin = history->origins;
+        history->origins = origin->next;
+        free(origin);
     }
     free(history->entries);
     free(history);
@@ -80,7 +97,7 @@ static void grow(struct sim_history *history)
 }
 
 /* The entry, made where it is missing. */
-static struct sim_entry_of *entry_of(struct sim_history *history, uint32_t host, uint64_t number,
+static struct sim_entry_of *entry_at(struct sim_history *history, uint32_t host, uint64_t number,
                                      struct tr_text path, uint64_t element)
 {
     if (history->count * 2 > history->capacity) {
@@ -128,6 +145,131 @@ uint64_t sim_history_row_count(const struct sim_history *history, uint32_t host)
     return count;
 }
 
+/* -------------------------------------------------------------------------- launched executions */
+
+static struct origin *find_origin(const struct sim_history *history, uint32_t host, uint64_t number)
+{
+    struct origin *origin = history->origins;
+    while (origin != NULL && (origin->number != number || origin->first->host != host)) {
+        origin = origin->next;
+    }
+    return origin;
+}
+
+struct sim_execution *sim_history_whose(const struct sim_history *history, uint32_t host,
+                                        uint64_t number, struct tr_text path,
+                                        char whole[SIM_PATH_BYTES])
+{
+    const struct origin *origin = find_origin(history, host, number);
+    struct sim_stage *stage = history->stage;
+    int size = snprintf(whole, SIM_PATH_BYTES, "%s%s%.*s", origin != NULL ? origin->place : "",
+                        origin != NULL && path.size > 0 ? "/" : "", (int)path.size, path.data);
+    TR_ASSERT(size < SIM_PATH_BYTES);
+    if (origin != NULL) {
+        return origin->first;
+    }
+    for (uint32_t i = 0; i < stage->execution_count; i++) {
+        if (stage->executions[i].host == host && stage->executions[i].number == number) {
+            return &stage->executions[i];
+        }
+    }
+    return NULL;
+}
+
+struct sim_execution *sim_history_named(const struct sim_history *history, uint32_t host,
+                                        struct tr_text address)
+{
+    for (uint32_t i = 0; i < history->stage->execution_count; i++) {
+        struct sim_execution *execution = &history->stage->executions[i];
+        struct tr_text name = tr_text_of(execution->name);
+        if (execution->host == host && address.size > name.size &&
+            address.data[address.size - name.size - 1] == '/' &&
+            memcmp(address.data + address.size - name.size, name.data, name.size) == 0) {
+            return execution;
+        }
+    }
+    return NULL;
+}
+
+static struct sim_entry_of *entry_of(struct sim_history *history, uint32_t host, uint64_t number,
+                                     struct tr_text path, uint64_t element)
+{
+    char whole[SIM_PATH_BYTES];
+    const struct sim_execution *whose = sim_history_whose(history, host, number, path, whole);
+    return entry_at(history, host, whose != NULL ? whose->number : number, tr_text_of(whole),
+                    element);
+}
+
+/* "/default/development/EXECUTION/PATH", the node that launched: fills in whose it is. */
+static bool read_parent(const struct sim_history *history, const struct sim_host *host,
+                        struct tr_text parent, struct origin *origin)
+{
+    static const char head[] = "/default/development/";
+    char name[64];
+    char path[SIM_PATH_BYTES];
+    char text[SIM_PATH_BYTES];
+    (void)snprintf(text, sizeof text, "%.*s", (int)parent.size, parent.data);
+    if (strncmp(text, head, sizeof head - 1) != 0 ||
+        sscanf(text + sizeof head - 1, "%63[^/]/%200s", name, path) != 2) {
+        return false;
+    }
+    const char *before = "";
+    for (const struct origin *other = history->origins; other != NULL; other = other->next) {
+        if (other->first->host == host->index && strcmp(other->name, name) == 0) {
+            origin->first = other->first;
+            before = other->place;
+        }
+    }
+    for (uint32_t i = 0; i < history->stage->execution_count; i++) {
+        struct sim_execution *execution = &history->stage->executions[i];
+        if (execution->host == host->index && strcmp(execution->name, name) == 0) {
+            origin->first = execution;
+        }
+    }
+    int size = snprintf(origin->place, sizeof origin->place, "%s%s%s!", before,
+                        before[0] != '\0' ? "/" : "", path);
+    return origin->first != NULL && size < SIM_PATH_BYTES;
+}
+
+/* How a launched execution stands, in the phases of nodes. */
+static uint8_t node_phase_of(uint8_t phase)
+{
+    return phase == TR_EXECUTION_SUCCEEDED   ? TR_NODE_PHASE_SUCCEEDED
+           : phase == TR_EXECUTION_FAILED    ? TR_NODE_PHASE_FAILED
+           : phase == TR_EXECUTION_ABORTED   ? TR_NODE_PHASE_ABORTED
+           : phase == TR_EXECUTION_TIMED_OUT ? TR_NODE_PHASE_TIMED_OUT
+                                             : TR_NODE_PHASE_RUNNING;
+}
+
+static void take_launched(struct sim_history *history, const struct sim_host *host,
+                          const struct tr_execution *row)
+{
+    struct origin *origin = find_origin(history, host->index, row->execution);
+    if (origin == NULL) {
+        origin = sim_must(calloc(1, sizeof *origin));
+        origin->next = history->origins;
+        origin->number = row->execution;
+        (void)snprintf(origin->name, sizeof origin->name, "%.*s", (int)row->name.size,
+                       row->name.data);
+        if (!read_parent(history, host, row->parent, origin)) {
+            sim_fail("history: %.*s is launched by %.*s, which is no node", (int)row->name.size,
+                     row->name.data, (int)row->parent.size, row->parent.data);
+            free(origin);
+            return;
+        }
+        history->origins = origin;
+        sim_engine_seen.launched++;
+    }
+    if (!tr_phase_may_follow(TR_SUBJECT_EXECUTION, origin->phase, row->phase)) {
+        sim_fail("history: execution %s is %s after it was %s", origin->name,
+                 tr_execution_phase_word(row->phase), tr_execution_phase_word(origin->phase));
+    }
+    origin->phase = row->phase;
+    struct sim_entry_of *entry =
+        entry_of(history, host->index, row->execution, tr_text_of(""), TR_ELEMENT_NONE);
+    entry->phase = node_phase_of(row->phase);
+}
+
 /* ----------------------------------------------------------------------------------------- rows */
 
 /* A row of a schema, unpacked; false ends the run. */
@@ -145,6 +287,13 @@ static void take_execution(struct sim_history *history, const struct sim_host *h
 {
     struct tr_execution row;
     if (!READ(execution, op, &row)) {
+        return;
+    }
+    if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row.phase)) {
+        sim_backend_check_ended(history->stage->backend, host->index, row.execution);
+    }
+    if (row.parent.size > 0) {
+        take_launched(history, host, &row);
         return;
     }
     struct sim_execution *execution = NULL;
@@ -168,9 +317,6 @@ static void take_execution(struct sim_history *history, const struct sim_host *h
     execution->failed_element = row.failed_element;
     sim_bytes_set(&execution->failed, row.failed.data, row.failed.size);
     sim_bytes_set(&execution->code, row.code.data, row.code.size);
-    if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row.phase)) {
-        sim_backend_check_ended(history->stage->backend, host->index, row.execution);
-    }
 }
 
 static void take_node(struct sim_history *history, const struct sim_host *host,
@@ -185,6 +331,9 @@ static void take_node(struct sim_history *history, const struct sim_host *host,
             memcpy(entry->target, row.target.data, row.target.size);
         }
         entry->phase = row.phase;
+        sim_engine_seen.gates += tr_text_equal(row.kind, tr_text_of("approve")) ||
+                                 tr_text_equal(row.kind, tr_text_of("signal"));
+        sim_engine_seen.sleeps += tr_text_equal(row.kind, tr_text_of("sleep"));
         sim_engine_seen.cached += row.cache_status == TR_CACHE_STATUS_HIT ? 1 : 0;
     }
 }

@@ -29,6 +29,18 @@ void sim_history_free(struct sim_history *history);
 /* A row is committed (play.h). */
 void sim_history_record(struct sim_host *host, const struct tri_op *op);
 
+/*
+ * Whose a path is: what a launched execution does counts as if it were inside of the one that was
+ * launched first, at "NODE!/...". NULL: nobody knows the number, since nothing is committed yet.
+ */
+struct sim_execution *sim_history_whose(const struct sim_history *history, uint32_t host,
+                                        uint64_t number, struct tr_text path,
+                                        char whole[SIM_PATH_BYTES]);
+
+/* The execution of this name, PROJECT/DOMAIN/NAME, among those that people launch; or NULL. */
+struct sim_execution *sim_history_named(const struct sim_history *history, uint32_t host,
+                                        struct tr_text address);
+
 /* The entry of a node or an element, or NULL. */
 struct sim_entry_of *sim_history_find(const struct sim_history *history, uint32_t host,
                                       uint64_t number, struct tr_text path, uint64_t element);

@@ -85,6 +85,95 @@ static struct result run_task(struct sim_model *model, const struct tr_task *tas
     }
 }
 
+/* -------------------------------------------------------------------------- gates and launches */
+
+/* A type as it is without `optional`. */
+static const struct tr_type *plain_type(const struct tr_type *type)
+{
+    for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
+        if (type->parts[i]->kind != TR_TYPE_NONE) {
+            return type->parts[i];
+        }
+    }
+    return type;
+}
+
+/* An approval passes on what it was shown; a signal gives what people say. */
+static struct result run_gate(struct sim_flow *flow, const struct tr_node *node,
+                              const struct tr_bytes *inputs)
+{
+    struct sim_model *model = flow->model;
+    struct result result = {.phase = TR_NODE_PHASE_SUCCEEDED, .output_count = node->outputs.count};
+    if (node->kind == TR_NODE_APPROVE &&
+        !sim_approves(model->stage, model->execution, node->signal_id)) {
+        return failed("ReceivedRejectSignal");
+    }
+    result.outputs = tr_arena_array(&model->arena, node->outputs.count, sizeof(struct tr_bytes));
+    TR_ASSERT(result.outputs != NULL);
+    for (uint32_t i = 0; i < node->outputs.count; i++) {
+        struct tr_buffer value;
+        if (node->kind == TR_NODE_APPROVE) {
+            result.outputs[i] = inputs[i];
+            continue;
+        }
+        tr_buffer_init(&value, 0);
+        sim_signal_value(model->stage, model->execution, node->signal_id,
+                         plain_type(node->outputs.items[i].type), &value);
+        result.outputs[i] = tr_arena_bytes(&model->arena, tr_buffer_bytes(&value));
+        tr_buffer_fini(&value);
+    }
+    return result;
+}
+
+/* What a launch plan gives for an input, or what the node gives. */
+static struct tr_bytes plan_input(const struct tr_graph *graph, const struct tr_plan *plan,
+                                  uint32_t input, const struct tr_bytes *inputs)
+{
+    const struct tr_workflow *workflow = &graph->workflows[plan->workflow];
+    for (uint32_t i = 0; i < plan->value_count; i++) {
+        if (plan->values[i].is_fixed && plan->values[i].input == input) {
+            return plan->values[i].value;
+        }
+    }
+    uint32_t place = tr_variables_find(&plan->inputs, workflow->interface.inputs.items[input].name);
+    TR_ASSERT(place != TR_GRAPH_NONE);
+    return inputs[place];
+}
+
+/* An execution of its own is worked out as if it were inside, at "NODE!". */
+static struct result run_launch(struct sim_model *model, const struct tr_node *node,
+                                struct tr_text path, uint64_t element,
+                                const struct tr_bytes *inputs)
+{
+    const struct tr_graph *graph = model->graph;
+    const struct tr_plan *plan =
+        node->target_kind == TR_TARGET_PLAN ? &graph->plans[node->target] : NULL;
+    const struct tr_workflow *workflow =
+        &graph->workflows[plan != NULL ? plan->workflow : node->target];
+    uint32_t count = workflow->interface.inputs.count;
+    struct tr_bytes *all = tr_arena_array(&model->arena, count, sizeof *all);
+    TR_ASSERT(all != NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        all[i] = plan != NULL ? plan_input(graph, plan, i, inputs) : inputs[i];
+    }
+    if (element != TR_ELEMENT_NONE) {
+        path = tr_arena_print(&model->arena, "%.*s[%llu]", (int)path.size, path.data,
+                              (unsigned long long)element);
+    }
+    path = tr_arena_print(&model->arena, "%.*s!", (int)path.size, path.data);
+    struct tr_text inside = tr_arena_print(&model->arena, "%.*s/", (int)path.size, path.data);
+    struct result result = run_workflow(model, workflow, inside, all);
+    struct sim_expected *expected = expect(model, path, TR_ELEMENT_NONE, &result);
+    expected->has_values = true;
+    expected->inputs_of = &workflow->interface.inputs;
+    expected->outputs_of = &workflow->interface.outputs;
+    expected->inputs = sim_pack(model, all, count);
+    if (result.phase == TR_NODE_PHASE_SUCCEEDED) {
+        expected->outputs = sim_pack(model, result.outputs, result.output_count);
+    }
+    return result;
+}
+
 /* ----------------------------------------------------------------------------------------- maps */
 
 /* A map on its way. */
@@ -92,7 +181,7 @@ struct mapping {
     struct sim_flow *flow;
     const struct tr_node *node;
     struct tr_text path;
-    const struct tr_interface *target;
+    struct tr_interface target;
     const struct tr_bytes *inputs;
     uint32_t count;
     uint32_t needed;
@@ -100,11 +189,19 @@ struct mapping {
     struct result *elements;
 };
 
-static const struct tr_interface *interface_of(const struct tr_graph *graph,
-                                               const struct tr_node *node)
+static struct tr_interface interface_of(const struct tr_graph *graph, const struct tr_node *node)
 {
-    return node->target_kind == TR_TARGET_TASK ? &graph->tasks[node->target].interface
-                                               : &graph->workflows[node->target].interface;
+    if (node->target_kind == TR_TARGET_TASK) {
+        return graph->tasks[node->target].interface;
+    }
+    if (node->target_kind == TR_TARGET_WORKFLOW) {
+        return graph->workflows[node->target].interface;
+    }
+    const struct tr_plan *plan = &graph->plans[node->target];
+    return (struct tr_interface){
+        .inputs = plan->inputs,
+        .outputs = graph->workflows[plan->workflow].interface.outputs,
+    };
 }
 
 /* How many elements there are; false where lists have other lengths. */
@@ -154,6 +251,9 @@ static struct result run_element(struct mapping *mapping, uint32_t index)
         return run_task(model, &model->graph->tasks[node->target], node->settings, mapping->path,
                         index, sim_pack(model, inputs, node->input_count));
     }
+    if (node->target_kind == TR_TARGET_PLAN) {
+        return run_launch(model, node, mapping->path, index, inputs);
+    }
     struct tr_text path = tr_arena_print(&model->arena, "%.*s[%u]/", (int)mapping->path.size,
                                          mapping->path.data, index);
     return run_workflow(model, &model->graph->workflows[node->target], path, inputs);
@@ -193,7 +293,7 @@ static struct tr_bytes gather(struct mapping *mapping, uint32_t output)
         } else if (is_errors || has_failed) {
             slots[i] = sim_none(model, to);
         } else {
-            is_fine = sim_cast(model, mapping->target->outputs.items[output].type, to,
+            is_fine = sim_cast(model, mapping->target.outputs.items[output].type, to,
                                element->outputs[output], &slots[i]);
         }
         TR_ASSERT(is_fine);
@@ -341,6 +441,13 @@ static struct result run_target(struct sim_flow *flow, const struct tr_node *nod
                         TR_ELEMENT_NONE, sim_pack(model, inputs, node->input_count));
     case TR_NODE_MAP:
         return run_map(flow, node, path, inputs);
+    case TR_NODE_LAUNCH:
+        return run_launch(model, node, path, TR_ELEMENT_NONE, inputs);
+    case TR_NODE_APPROVE:
+    case TR_NODE_SIGNAL:
+        return run_gate(flow, node, inputs);
+    case TR_NODE_SLEEP:
+        return (struct result){.phase = TR_NODE_PHASE_SUCCEEDED};
     case TR_NODE_WORKFLOW:
         path = tr_arena_print(&model->arena, "%.*s/", (int)path.size, path.data);
         return run_workflow(model, &model->graph->workflows[node->target], path, inputs);
@@ -352,17 +459,31 @@ static struct result run_target(struct sim_flow *flow, const struct tr_node *nod
     }
 }
 
+/* The type in which a node gives an output, without what `optional` adds. */
+static const struct tr_type *given_type(struct sim_flow *flow, const struct tr_node *node,
+                                        uint32_t output)
+{
+    switch ((enum tr_node_kind)node->kind) {
+    case TR_NODE_MAP:
+        return list_type(node, output);
+    case TR_NODE_APPROVE:
+        return flow->workflow->bindings[node->input_first + output].type;
+    case TR_NODE_SIGNAL:
+        return plain_type(node->outputs.items[output].type);
+    default:
+        return interface_of(flow->model->graph, node).outputs.items[output].type;
+    }
+}
+
 /* What an optional node gives: what it gave, beside none. */
 static void widen(struct sim_flow *flow, const struct tr_node *node, struct result *result)
 {
-    const struct tr_interface *target = interface_of(flow->model->graph, node);
     struct tr_bytes *outputs =
         tr_arena_array(&flow->model->arena, node->outputs.count, sizeof *outputs);
     TR_ASSERT(outputs != NULL);
     for (uint32_t i = 0; i < node->outputs.count; i++) {
         const struct tr_type *to = node->outputs.items[i].type;
-        const struct tr_type *from =
-            node->kind == TR_NODE_MAP ? list_type(node, i) : target->outputs.items[i].type;
+        const struct tr_type *from = given_type(flow, node, i);
         bool is_fine = true;
         if (result->phase == TR_NODE_PHASE_SUCCEEDED) {
             is_fine = sim_cast(flow->model, from, to, result->outputs[i], &outputs[i]);
@@ -391,8 +512,13 @@ static void note_values(struct sim_model *model, struct sim_expected *expected,
                         const struct tr_node *node, const struct tr_bytes *inputs,
                         const struct result *result)
 {
-    const struct tr_interface *target = interface_of(model->graph, node);
-    expected->has_values = node->kind != TR_NODE_MAP;
+    if (node->kind != TR_NODE_TASK && node->kind != TR_NODE_WORKFLOW) {
+        return;
+    }
+    const struct tr_interface *target = node->kind == TR_NODE_TASK
+                                            ? &model->graph->tasks[node->target].interface
+                                            : &model->graph->workflows[node->target].interface;
+    expected->has_values = true;
     expected->inputs_of = &target->inputs;
     expected->outputs_of = &target->outputs;
     expected->inputs = sim_pack(model, inputs, node->input_count);

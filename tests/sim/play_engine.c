@@ -71,6 +71,8 @@ static void make_graph(struct sim_stage *stage, struct sim_random *random)
         .task_type = "remote",
         .has_timing = stage->has_timing,
         .has_caches = sim_below(random, 4) == 0,
+        .has_gates = stage->has_gates,
+        .has_launches = stage->has_launches,
     };
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
@@ -118,6 +120,8 @@ static void begin(struct sim_world *world)
     world->own = stage;
     stage->world = world;
     stage->has_timing = sim_below(&random, 5) == 0;
+    stage->has_gates = sim_below(&random, 3) == 0;
+    stage->has_launches = false; /* world->plan.durability != TR_DURABILITY_NONE */
     stage->quota = (uint32_t)(sim_below(&random, 3) == 0 ? sim_between(&random, 1, 4) : 1000);
     draw_rates(&stage->rates, &random);
     uint32_t graphs = (uint32_t)sim_between(&random, 1, 2);
@@ -163,18 +167,6 @@ void sim_bytes_set(struct sim_bytes *bytes, const void *data, size_t size)
     }
 }
 
-struct sim_execution *sim_execution_find(struct sim_stage *stage, struct tr_text address)
-{
-    for (uint32_t i = 0; i < stage->execution_count; i++) {
-        struct tr_text name = tr_text_of(stage->executions[i].name);
-        if (address.size > name.size && address.data[address.size - name.size - 1] == '/' &&
-            memcmp(address.data + address.size - name.size, name.data, name.size) == 0) {
-            return &stage->executions[i];
-        }
-    }
-    return NULL;
-}
-
 /* ---------------------------------------------------------------------------------- outcomes */
 
 static uint64_t digest_text(uint64_t digest, struct tr_text text)
@@ -204,6 +196,27 @@ uint8_t sim_outcome(const struct sim_stage *stage, const struct sim_execution *e
            : place < rates->user + rates->system                   ? SIM_JOB_BROKEN
            : place < rates->user + rates->system + rates->for_good ? SIM_JOB_FAILED_FOR_GOOD
                                                                    : SIM_JOB_DONE;
+}
+
+/* ------------------------------------------------------------------------------------- people */
+
+static uint64_t answer_of(const struct sim_stage *stage, const struct sim_execution *execution,
+                          struct tr_text id)
+{
+    return digest_text(digest_text(sim_mix(stage->world->plan.seed ^ 71), id),
+                       tr_text_of(execution->name));
+}
+
+bool sim_approves(const struct sim_stage *stage, const struct sim_execution *execution,
+                  struct tr_text id)
+{
+    return answer_of(stage, execution, id) % 6 != 0;
+}
+
+void sim_signal_value(const struct sim_stage *stage, const struct sim_execution *execution,
+                      struct tr_text id, const struct tr_type *type, struct tr_buffer *value)
+{
+    flow_value_write(type, answer_of(stage, execution, id), value);
 }
 
 /* ---------------------------------------------------------------------------------- a host */

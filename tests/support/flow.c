@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "actors/graph/json.h"
+#include "deploy/schemas.h"
 #include "runtime/memory.h"
 #include "schemas/state_workflow.h"
 #include "tests/support/flow_inside.h"
@@ -93,20 +94,22 @@ static const struct tr_behaviour client_behaviour = {
 
 /* ------------------------------------------------------------------ the stage */
 
-static const struct tr_behaviour *const behaviours[] = {&tr_launcher_behaviour, &watched_workflow,
-                                                        &flow_task_puppet,      &flow_array_puppet,
-                                                        &tr_signals_behaviour,  &client_behaviour};
+static const struct tr_behaviour *const behaviours[] = {
+    &tr_launcher_behaviour,  &watched_workflow,      &flow_task_puppet,
+    &flow_array_puppet,      &tr_signals_behaviour,  &tr_launch_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour, &client_behaviour};
 
 static const struct tr_behaviour *const behaviours_with_arrays[] = {
-    &tr_launcher_behaviour, &watched_workflow,     &flow_task_puppet,
-    &tr_array_behaviour,    &tr_signals_behaviour, &client_behaviour};
+    &tr_launcher_behaviour,  &watched_workflow,      &flow_task_puppet,
+    &tr_array_behaviour,     &tr_signals_behaviour,  &tr_launch_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour, &client_behaviour};
 
 static void open_stage(struct flow *flow)
 {
     struct tri_store_options options = {.folder = "model",
                                         .durability = TR_DURABILITY_FULL,
-                                        .records = tr_history_schemas,
-                                        .record_count = tr_history_schema_count};
+                                        .records = tr_program_records,
+                                        .record_count = tr_program_record_count};
     if (flow->model != NULL) {
         assert_int_equal(tri_model_open(flow->model, &options, NULL, &flow->store), 0);
     }
@@ -213,6 +216,15 @@ void flow_crash(struct flow *flow)
     tri_model_crash(flow->model, 1);
     flow->alive = 0;
     open_stage(flow);
+}
+
+void flow_pause(struct flow *flow, bool is_paused)
+{
+    struct tr_node_pause pause = {.is_paused = is_paused,
+                                  .cause = tr_text_of(is_paused ? "paused by ann" : "resumed")};
+    assert_int_equal(tr_host_ask(&flow->stage.host, flow->execution, &tr_node_pause_schema, &pause,
+                                 0, NULL, NULL),
+                     0);
 }
 
 static void take_sent(void *self, const struct tr_message *message)

@@ -78,6 +78,8 @@ struct flow {
     uint32_t ended;
     uint32_t aborted;
     uint32_t hard;
+    uint32_t paused; /* how many were told of a pause, and of its end */
+    uint32_t resumed;
 
     struct tr_buffer text; /* what the last question was answered with */
 };
@@ -129,6 +131,9 @@ int64_t flow_send(struct flow *flow, const char *id, const char *path, struct tr
 /* The same with a verdict or a whole number below 128. */
 int64_t flow_send_bool(struct flow *flow, const char *id, const char *path, bool value);
 int64_t flow_send_int(struct flow *flow, const char *id, const char *path, uint8_t value);
+
+/* Pauses the execution launched last, or lets it go on. */
+void flow_pause(struct flow *flow, bool is_paused);
 
 /* The power fails: what was not committed is forgotten, and the engine starts again. */
 void flow_crash(struct flow *flow);

@@ -294,6 +294,15 @@ static int on_abort(struct tr_context *context, struct tr_flow_puppet *puppet,
     return end_later(context, puppet);
 }
 
+static int on_pause(const struct tr_message *message)
+{
+    struct tr_node_pause pause;
+    assert_int_equal(tr_message_read(message, node_pause, &pause), 0);
+    flow_current->paused += pause.is_paused ? 1 : 0;
+    flow_current->resumed += pause.is_paused ? 0 : 1;
+    return 0;
+}
+
 static int puppet_handle(struct tr_context *context, void *state, const struct tr_message *message)
 {
     if (tr_message_is(message, &tr_node_start_schema)) {
@@ -304,6 +313,9 @@ static int puppet_handle(struct tr_context *context, void *state, const struct t
     }
     if (tr_message_is(message, &tr_node_abort_schema)) {
         return on_abort(context, state, message);
+    }
+    if (tr_message_is(message, &tr_node_pause_schema)) {
+        return on_pause(message);
     }
     return tr_unexpected(context, message);
 }

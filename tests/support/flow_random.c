@@ -58,11 +58,11 @@ static void write_extras(struct generator *g, bool is_task, bool is_cached,
 }
 
 /* Something that may still be called here, with inputs where it is for a map; or NULL. */
-static const struct callee *choose_callee(struct generator *g, uint32_t times)
+static struct callee *choose_callee(struct generator *g, uint32_t times)
 {
     uint32_t most = WEIGHT_EACH * g->options->size;
     for (uint32_t i = 0; i < 8; i++) {
-        const struct callee *callee = &g->callees[below(g, g->callee_count)];
+        struct callee *callee = &g->callees[below(g, g->callee_count)];
         bool has_room = g->weight + callee->weight * times <= most || callee->weight == 1;
         if (has_room && (times == 1 || callee->inputs.count > 0)) {
             g->weight += callee->weight * times;
@@ -72,38 +72,70 @@ static const struct callee *choose_callee(struct generator *g, uint32_t times)
     return NULL;
 }
 
-static void write_with(struct generator *g, const struct callee *callee, uint32_t mapped)
+/* Values for inputs; of a launch plan some are given, and some need not be. */
+static void write_with(struct generator *g, const struct callee *callee, uint32_t mapped,
+                       uint32_t left_out)
 {
+    const char *separator = "";
     tr_buffer_add_string(g->text, ", with: {");
     for (uint32_t i = 0; i < callee->inputs.count; i++) {
         const struct variable *input = &callee->inputs.items[i];
         char list[TYPE_BYTES];
+        if ((left_out >> i & 1) != 0) {
+            continue;
+        }
         memcpy(list, input->type, sizeof list);
         if ((mapped >> i & 1) != 0) {
             flow_type_list(list);
         }
-        tr_buffer_print(g->text, "%s%s: ", i > 0 ? ", " : "", input->name);
+        tr_buffer_print(g->text, "%s%s: ", separator, input->name);
         flow_write_value(g, list);
+        separator = ", ";
     }
     tr_buffer_add_string(g->text, "}");
 }
 
+/* Whether a workflow is launched here instead of being called. */
+static bool is_for_launch(struct generator *g, struct callee *callee)
+{
+    return g->options->has_launches && callee->is_workflow && !callee->has_gates && once_in(g, 3);
+}
+
+/* Launches a workflow's plan, or the workflow itself. */
+static void write_launch(struct generator *g, struct callee *callee)
+{
+    uint32_t left_out = 0;
+    if (once_in(g, 4)) {
+        tr_buffer_print(g->text, "launch: %s", callee->name);
+    } else {
+        callee->is_launched = true;
+        left_out = callee->fixed | (callee->defaults & below(g, 1U << VARIABLES_MOST));
+        tr_buffer_print(g->text, "launch: p_%s", callee->name);
+    }
+    write_with(g, callee, 0, left_out);
+}
+
 static void write_call(struct generator *g, struct interface *outputs)
 {
-    const struct callee *callee = choose_callee(g, 1);
+    struct callee *callee = choose_callee(g, 1);
     callee = callee != NULL ? callee : &g->callees[0];
-    tr_buffer_print(g->text, "%s: %s", callee->is_workflow ? "workflow" : "task", callee->name);
-    write_with(g, callee, 0);
     *outputs = callee->outputs;
+    if (is_for_launch(g, callee)) {
+        write_launch(g, callee);
+        return;
+    }
+    g->has_gates = g->has_gates || callee->has_gates;
+    tr_buffer_print(g->text, "%s: %s", callee->is_workflow ? "workflow" : "task", callee->name);
+    write_with(g, callee, 0, 0);
 }
 
 /* Which inputs of a map get elements: mostly one, named where it might be taken otherwise. */
-static uint32_t write_over(struct generator *g, const struct callee *callee)
+static uint32_t write_over(struct generator *g, const struct callee *callee, uint32_t left_out)
 {
-    uint32_t mapped = 1U << below(g, callee->inputs.count);
+    uint32_t mapped = 0;
     const char *separator = "";
-    if (once_in(g, 4)) {
-        mapped |= 1U << below(g, callee->inputs.count);
+    while (mapped == 0 || once_in(g, 4)) {
+        mapped |= 1U << below(g, callee->inputs.count) & ~left_out;
     }
     tr_buffer_add_string(g->text, ", over: [");
     for (uint32_t i = 0; i < callee->inputs.count; i++) {
@@ -118,14 +150,18 @@ static uint32_t write_over(struct generator *g, const struct callee *callee)
 
 static void write_map(struct generator *g, struct interface *outputs)
 {
-    const struct callee *callee = choose_callee(g, 3);
+    struct callee *callee = choose_callee(g, 3);
     bool may_fail = once_in(g, 2);
     if (callee == NULL) {
         write_call(g, outputs);
         return;
     }
-    tr_buffer_print(g->text, "map: %s", callee->name);
-    write_with(g, callee, write_over(g, callee));
+    bool has_plan = is_for_launch(g, callee) && callee->fixed + 1 != 1U << callee->inputs.count;
+    uint32_t left_out = has_plan ? callee->fixed : 0;
+    callee->is_launched = callee->is_launched || has_plan;
+    g->has_gates = g->has_gates || callee->has_gates;
+    tr_buffer_print(g->text, "map: %s%s", has_plan ? "p_" : "", callee->name);
+    write_with(g, callee, write_over(g, callee, left_out), left_out);
     if (once_in(g, 2)) {
         tr_buffer_print(g->text, ", parallelism: %u", 1 + below(g, 3));
     }
@@ -209,6 +245,8 @@ static void write_body(struct generator *g, uint32_t depth, struct interface *ou
         write_switch(g, depth, outputs);
     } else if (choice < 42) {
         write_map(g, outputs);
+    } else if (choice < 56 && g->options->has_gates) {
+        flow_write_gate(g, outputs);
     } else {
         write_call(g, outputs);
     }
@@ -348,6 +386,7 @@ static void write_workflow(struct generator *g, bool is_main)
     struct callee *workflow = &g->callees[g->callee_count];
     uint32_t nodes = 1 + below(g, g->options->size) + below(g, 2);
     *workflow = (struct callee){.is_workflow = true};
+    g->has_gates = false;
     (void)snprintf(workflow->name, sizeof workflow->name, is_main ? "main" : "w%u",
                    g->callee_count);
     draw_interface(g, &workflow->inputs, "i", 3);
@@ -367,6 +406,8 @@ static void write_workflow(struct generator *g, bool is_main)
     write_handler(g, "on_failure");
     write_handler(g, "finally");
     workflow->weight = g->weight + 1;
+    workflow->has_gates = g->has_gates;
+    flow_plan_draw(g, workflow);
     g->callee_count++;
 }
 
@@ -387,6 +428,7 @@ void flow_random_write(const struct flow_random_options *options, struct tr_buff
     for (uint32_t i = 0; i <= workflows; i++) {
         write_workflow(g, i == workflows);
     }
+    flow_write_plans(g);
     free(g);
 }
 

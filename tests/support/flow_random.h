@@ -17,7 +17,17 @@ struct flow_random_options {
     const char *task_type; /* of all tasks, "remote" */
     bool has_timing;       /* timeouts and deadlines: what comes of it depends on time, too */
     bool has_caches;
+    bool has_gates;    /* approvals and signals, whose names are flow_random_gates', and sleeps */
+    bool has_launches; /* launch plans, and nodes and maps that launch; nothing in them has gates */
 };
+
+/* The names that gates wait for; approvals have no type. */
+struct flow_random_gate {
+    const char *id;
+    const char *type;
+};
+#define FLOW_RANDOM_GATES 6
+extern const struct flow_random_gate flow_random_gates[FLOW_RANDOM_GATES];
 
 /* Appends the definition. Its main workflow is called `main`, and all its inputs have defaults. */
 void flow_random_write(const struct flow_random_options *options, struct tr_buffer *text);

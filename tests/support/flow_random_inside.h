@@ -32,6 +32,10 @@ struct interface {
 struct callee {
     char name[NAME_BYTES];
     bool is_workflow;
+    bool has_gates;   /* in it, however deep */
+    bool is_launched; /* somebody launches its plan */
+    uint32_t fixed;   /* bits: inputs that its plan gives for good, and those it has defaults for */
+    uint32_t defaults;
     uint32_t weight; /* tasks in it, about */
     struct interface inputs;
     struct interface outputs;
@@ -53,6 +57,7 @@ struct generator {
     uint32_t place_count;
     uint32_t input_count; /* of the workflow: its first places */
     uint32_t weight;      /* of the workflow, so far */
+    bool has_gates;       /* the same */
 };
 
 /* A number from 0 to `limit` - 1. */
@@ -78,6 +83,13 @@ void flow_type_optional(char *type);
 void flow_write_literal(struct generator *g, const char *type);
 void flow_write_value(struct generator *g, const char *type);
 void flow_write_condition(struct generator *g);
+
+/* The body of a node that waits for people or for time. */
+void flow_write_gate(struct generator *g, struct interface *outputs);
+
+/* Which inputs the plan of a workflow gives; and the plans of all that are launched. */
+void flow_plan_draw(struct generator *g, struct callee *callee);
+void flow_write_plans(struct generator *g);
 
 /* Something that may be referred to from now on. */
 void flow_place_add(struct generator *g, const char *owner, const char *name, const char *type);

@@ -16,9 +16,12 @@
 #include "schemas/parcel.h"
 #include "schemas/process.h"
 #include "schemas/recording.h"
+#include "schemas/recovery.h"
 #include "schemas/request.h"
 #include "schemas/retention.h"
+#include "schemas/schedule.h"
 #include "schemas/state_array.h"
+#include "schemas/state_launch.h"
 #include "schemas/state_plugin.h"
 #include "schemas/state_service.h"
 #include "schemas/state_signals.h"
@@ -37,14 +40,17 @@
     L(tap, TR_TAP_SCHEMAS)                       \
     L(recording, TR_RECORDING_SCHEMAS)           \
     L(flow, TR_FLOW_SCHEMAS)                     \
+    L(recovery, TR_RECOVERY_SCHEMAS)             \
     L(history, TR_HISTORY_SCHEMAS)               \
     L(request, TR_REQUEST_SCHEMAS)               \
     L(parcel, TR_PARCEL_SCHEMAS)                 \
     L(retention, TR_RETENTION_SCHEMAS)           \
+    L(schedule, TR_SCHEDULE_SCHEMAS)             \
     L(state_task, TR_STATE_TASK_SCHEMAS)         \
     L(state_plugin, TR_STATE_PLUGIN_SCHEMAS)     \
     L(sample, TR_SAMPLE_SCHEMAS)                 \
     L(array, TR_STATE_ARRAY_SCHEMAS)             \
+    L(state_launch, TR_STATE_LAUNCH_SCHEMAS)     \
     L(state_workflow, TR_STATE_WORKFLOW_SCHEMAS) \
     L(state_service, TR_STATE_SERVICE_SCHEMAS)   \
     L(state_signals, TR_STATE_SIGNALS_SCHEMAS)

@@ -56,7 +56,7 @@ static int hub_word(struct tr_context *context, struct tr_hub *hub,
     }
     struct tr_node_start start;
     struct tr_spawn_options options = {.name = tr_text_of("map")};
-    error = tr_node_start_unpack(word.start, 1, &start);
+    error = tr_node_start_unpack(word.start, tr_node_start_schema.version, &start);
     error = error != 0 ? error : tr_spawn(context, &tr_array_behaviour, &options, &hub->array);
     array_stand.array = hub->array;
     return error != 0 ? error : tr_tell(context, hub->array, &tr_node_start_schema, &start);
@@ -79,7 +79,7 @@ static int hub_handle(struct tr_context *context, void *state, const struct tr_m
     stand->ends = ++hub->ends;
     memcpy(stand->end_bytes, message->body.data, message->body.size);
     struct tr_bytes body = {.data = stand->end_bytes, .size = message->body.size};
-    return tr_node_ended_unpack(body, 1, &stand->end);
+    return tr_node_ended_unpack(body, tr_node_ended_schema.version, &stand->end);
 }
 
 static const struct tr_behaviour hub_behaviour = {
@@ -187,7 +187,9 @@ static int child_handle(struct tr_context *context, void *state, const struct tr
     struct tr_node_start start;
     tr_buffer_init(&buffer, 0);
     int error = tri_stretch_get(context, 0, 0, child->start_bytes, &buffer);
-    error = error != 0 ? error : tr_node_start_unpack(tr_buffer_bytes(&buffer), 1, &start);
+    error = error != 0 ? error
+                       : tr_node_start_unpack(tr_buffer_bytes(&buffer),
+                                              tr_node_start_schema.version, &start);
     if (error == 0 && is_abort) {
         struct tr_node_abort abort;
         error = tr_message_read(message, node_abort, &abort);

@@ -74,7 +74,8 @@ static int on_go(struct tr_context *context, struct tr_boss *boss, const struct 
     struct tr_boss_go go;
     struct tr_node_start start;
     int error = tr_message_read(message, boss_go, &go);
-    error = error != 0 ? error : tr_node_start_unpack(go.start, 1, &start);
+    error =
+        error != 0 ? error : tr_node_start_unpack(go.start, tr_node_start_schema.version, &start);
     if (error != 0) {
         return error;
     }
@@ -179,7 +180,8 @@ static void compile(const char *yaml)
 static void open_stage(void)
 {
     static const struct tr_behaviour *behaviours[] = {
-        &stand_boss_behaviour, NULL, &tr_resources_behaviour, &tr_catalog_behaviour};
+        &stand_boss_behaviour, NULL, &tr_resources_behaviour, &tr_catalog_behaviour,
+        &tr_workflow_behaviour};
     behaviours[1] = stand_task_behaviour;
     if (stand.model != NULL) {
         struct tri_store_options options = {.folder = "model",
@@ -260,6 +262,9 @@ void stand_crash(void)
     tri_model_kill(stand.model, 1);
     close_stage();
     open_stage();
+    if (stand.reopened != NULL) {
+        stand.reopened();
+    }
     stage_run(&stand.stage);
 }
 

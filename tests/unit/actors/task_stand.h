@@ -59,7 +59,8 @@ struct task_stand {
     uint64_t graph;
     const struct tr_graph *compiled;
     struct tr_ref boss;
-    uint32_t bystanders; /* actors that are there without a task */
+    uint32_t bystanders;    /* actors that are there without a task */
+    void (*reopened)(void); /* behind a crash, before anything runs; NULL: nothing */
 
     /* What the boss heard. */
     uint32_t ended_count;

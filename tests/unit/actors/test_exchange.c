@@ -18,6 +18,8 @@ static struct tr_variable items[8];
 static struct tr_variables variables;
 static struct tr_buffer slots;
 static struct tr_exchange_problem problem;
+static bool is_dynamic;
+static bool is_decision;
 
 /* Variables called a, b, ... of these types. */
 static void declare(const char *const *words, uint32_t count)
@@ -44,6 +46,7 @@ static int set_up(void **state)
     tr_arena_init(&arena);
     tr_types_init(&types, &arena);
     tr_buffer_init(&slots, 0);
+    is_dynamic = is_decision = false;
     return 0;
 }
 
@@ -59,10 +62,12 @@ static int read_json(const char *json)
 {
     struct tr_buffer plan;
     tr_buffer_init(&plan, 0);
-    assert_int_equal(tr_exchange_plan_outputs(&variables, tr_text_of("/made"), &plan), 0);
+    assert_int_equal(tr_exchange_plan_outputs(&variables, tr_text_of("/made"), is_dynamic, &plan),
+                     0);
     tr_buffer_cut(&slots, 0);
     problem = (struct tr_exchange_problem){.code = NULL};
-    int error = tr_exchange_read(tr_buffer_bytes(&plan), tr_text_of(json), &slots, &problem);
+    int error =
+        tr_exchange_read(tr_buffer_bytes(&plan), tr_text_of(json), &slots, &is_decision, &problem);
     tr_buffer_fini(&plan);
     return error;
 }
@@ -253,10 +258,11 @@ static void test_plans_that_are_none_are_malformed(void **state)
         .open = open_elsewhere, .close = close_elsewhere, .put = put, .self = &json};
     DECLARE("int", "[int]");
     tr_buffer_init(&plan, 0);
-    assert_int_equal(tr_exchange_plan_outputs(&variables, tr_text_of("/w"), &plan), 0);
+    assert_int_equal(tr_exchange_plan_outputs(&variables, tr_text_of("/w"), false, &plan), 0);
     for (size_t size = 0; size < plan.size; size++) {
         struct tr_bytes cut = {.data = plan.data, .size = size};
-        assert_int_equal(tr_exchange_read(cut, tr_text_of("{}"), &slots, &problem), TR_MALFORMED);
+        assert_int_equal(tr_exchange_read(cut, tr_text_of("{}"), &slots, &is_decision, &problem),
+                         TR_MALFORMED);
         tr_buffer_init(&json, 0);
         assert_int_equal(tr_exchange_write(cut, &writer), TR_MALFORMED);
         tr_buffer_fini(&json);
@@ -269,6 +275,45 @@ static void test_plans_that_are_none_are_malformed(void **state)
     tr_buffer_fini(&plan);
 }
 
+/* Of a dynamic task only: a key that is none of its outputs says what the document is. */
+static void test_a_document_may_decide_a_graph(void **state)
+{
+    (void)state;
+    DECLARE("int", "[int]");
+    static const struct {
+        const char *json;
+        bool is_decision;
+    } cases[] = {
+        {"{\"nodes\": {}}", true},
+        {"{\"tasks\": {\"x\": [1, {}]}, \"troupe\": 1}", true},
+        {"{\"outputs\": {\"a\": 1}, \"nodes\": {\"this\": is no JSON", true},
+        {"{\"a\": 1, \"b\": [], \"outputs\": 3}", false},
+        {"{\"a\": 1, \"b\": [], \"x\": {\"nodes\": {}}}", false},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        is_dynamic = true;
+        is_decision = false;
+        assert_int_equal(read_json(cases[i].json), 0);
+        assert_int_equal(is_decision, cases[i].is_decision);
+        assert_int_equal(slots.size == 0, cases[i].is_decision);
+    }
+    is_dynamic = is_decision = false;
+    assert_int_equal(read_json("{\"nodes\": {}}"), TR_INVALID);
+    assert_false(is_decision);
+}
+
+static void test_an_output_of_that_name_is_an_output(void **state)
+{
+    (void)state;
+    DECLARE("int");
+    items[0].name = tr_text_of("nodes");
+    is_dynamic = true;
+    assert_int_equal(read_json("{\"nodes\": 3}"), 0);
+    assert_false(is_decision);
+    assert_int_equal(read_json("{\"troupe\": 1, \"nodes\": {}}"), 0);
+    assert_true(is_decision);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -279,6 +324,8 @@ int main(void)
         TEST(test_what_is_wrong_is_named),
         TEST(test_values_elsewhere_are_written_from_there),
         TEST(test_many_paths_are_refused),
+        TEST(test_a_document_may_decide_a_graph),
+        TEST(test_an_output_of_that_name_is_an_output),
         TEST(test_plans_that_are_none_are_malformed),
     };
 #undef TEST

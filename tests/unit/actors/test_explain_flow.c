@@ -22,7 +22,15 @@ static const char definition[] = "troupe: 1\n"
                                  "      one: {task: t, with: {a: 1}}\n"
                                  "      two: {task: t, with: {a: 2}, after: [one, many]}\n"
                                  "      three: {task: t, with: {a: 3}, after: [two]}\n"
-                                 "      four: {task: t, with: {a: 4}}\n";
+                                 "      four: {task: t, with: {a: 4}}\n"
+                                 "  gates:\n"
+                                 "    nodes:\n"
+                                 "      ok: {approve: ship, deadline: 2s}\n"
+                                 "      n: {signal: limit, type: int}\n"
+                                 "      z: {sleep: 1500ms}\n"
+                                 "      t: {task: t, with: {a: $n.value}}\n"
+                                 "      u: {task: t, with: {a: 1}}\n"
+                                 "    finally: {approve: bye}\n";
 
 static struct tr_graph *graph;
 static struct tri_row rows[16];
@@ -163,9 +171,14 @@ static void expect_nodes(const struct tr_workflow_state *state, uint32_t behind,
     uint32_t counted = 99;
     shown[0] = '\0';
     shown_size = 0;
-    page_bytes =
-        (struct tr_bytes){(const uint8_t *)rows, graph->workflows[0].node_count * sizeof rows[0]};
-    assert_int_equal(tr_explain_nodes(state, &pages, graph, show, NULL, &counted), 0);
+    page_bytes = (struct tr_bytes){(const uint8_t *)rows,
+                                   graph->workflows[state->workflow].node_count * sizeof rows[0]};
+    struct tr_explain_scene scene = {.state = state,
+                                     .pages = &pages,
+                                     .graph = graph,
+                                     .execution = tr_text_of("it"),
+                                     .now_ms = 1700000000000};
+    assert_int_equal(tr_explain_nodes(&scene, show, NULL, &counted), 0);
     assert_string_equal(shown, expected);
     assert_int_equal(counted, behind);
 }
@@ -190,6 +203,47 @@ static void test_nodes_that_have_not_begun(void **state)
                  "two: it is about to be told that it may begin\n");
 }
 
+static uint32_t gate(const char *id)
+{
+    uint32_t found = tr_workflow_find_node(&graph->workflows[1], tr_text_of(id));
+    rows[found].phase = TR_NODE_PHASE_RUNNING;
+    rows[found].child = 1700000000000 - 500;
+    return found;
+}
+
+static void test_gates_and_sleeps(void **state)
+{
+    (void)state;
+    struct tr_workflow_state waits = {.workflow = 1, .running = 1, .waiting = 3};
+    expect_workflow(&waits, "1 of its nodes run, 3 wait for answers or time");
+    rows[0].phase = TR_NODE_PHASE_SUCCEEDED;
+    gate("ok");
+    gate("n");
+    gate("z");
+    gate("u");
+    expect_nodes(&waits, 0,
+                 "ok: it waits for people: `troupe approve it ship`, or reject; its deadline is "
+                 "2023-11-14T22:13:21.5Z, in 1.5s\n"
+                 "n: it waits for a value: `troupe signal it limit VALUE`, of type int\n"
+                 "z: it sleeps until 2023-11-14T22:13:21Z, in 1s\n"
+                 "t: it waits for n\n");
+    struct tr_workflow_state last = {.workflow = 1, .stage = TRI_STAGE_FINALLY, .waiting = 1};
+    rows[graph->workflows[1].finally].phase = TR_NODE_PHASE_RUNNING;
+    expect_nodes(&last, 0, "finally: it waits for people: `troupe approve it bye`, or reject\n");
+}
+
+static void test_paused_workflows(void **state)
+{
+    (void)state;
+    struct tr_workflow_state paused = {.running = 1, .ready_first = 1, .is_paused = true};
+    expect_workflow(&paused, "1 of its nodes run; it is paused, and no other begins");
+    for (uint32_t i = 0; i < graph->workflows[0].node_count; i++) {
+        rows[i].phase = TR_NODE_PHASE_SUCCEEDED;
+    }
+    rows[node("four")] = (struct tri_row){.flags = TRI_ROW_READY};
+    expect_nodes(&paused, 0, "four: it is paused; `troupe resume it` goes on\n");
+}
+
 static void test_bytes_that_do_not_suit_the_graph(void **state)
 {
     (void)state;
@@ -199,15 +253,15 @@ static void test_bytes_that_do_not_suit_the_graph(void **state)
     tr_buffer_init(&text, 0);
     assert_int_equal(tr_explain_array(&(struct tr_array_state){.node = 99}, graph, &text),
                      TR_MALFORMED);
-    assert_int_equal(tr_explain_array(&(struct tr_array_state){.workflow = 1}, graph, &text),
+    assert_int_equal(tr_explain_array(&(struct tr_array_state){.workflow = 2}, graph, &text),
                      TR_MALFORMED);
-    struct tr_workflow_state other = {.workflow = 1};
+    struct tr_workflow_state other = {.workflow = 2};
     assert_int_equal(tr_explain_workflow(&other, graph, &text), TR_MALFORMED);
-    assert_int_equal(tr_explain_nodes(&other, &pages, graph, show, NULL, &behind), TR_MALFORMED);
+    struct tr_explain_scene scene = {.state = &other, .pages = &pages, .graph = graph};
+    assert_int_equal(tr_explain_nodes(&scene, show, NULL, &behind), TR_MALFORMED);
     page_bytes = (struct tr_bytes){(const uint8_t *)rows, sizeof rows[0] + 1};
-    assert_int_equal(tr_explain_nodes(&(struct tr_workflow_state){.workflow = 0}, &pages, graph,
-                                      show, NULL, &behind),
-                     TR_MALFORMED);
+    other.workflow = 0;
+    assert_int_equal(tr_explain_nodes(&scene, show, NULL, &behind), TR_MALFORMED);
     assert_int_equal(text.size, 0);
     tr_buffer_fini(&text);
 }
@@ -220,6 +274,8 @@ int main(void)
         TEST(test_arrays),
         TEST(test_workflows),
         TEST(test_nodes_that_have_not_begun),
+        TEST(test_gates_and_sleeps),
+        TEST(test_paused_workflows),
         TEST(test_bytes_that_do_not_suit_the_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

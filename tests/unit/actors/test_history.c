@@ -62,11 +62,11 @@ static size_t count_rows(const struct tr_schema *schema)
 }
 
 /* Reads the row at a place of the order in which they were written. */
-#define ROW(name, index, row)                                                            \
-    do {                                                                                 \
-        const struct tri_op *op = tri_model_record(model, tr_##name##_schema.id, index); \
-        assert_non_null(op);                                                             \
-        assert_int_equal(tr_##name##_unpack(op->data, 1, row), 0);                       \
+#define ROW(name, index, row)                                                               \
+    do {                                                                                    \
+        const struct tri_op *op = tri_model_record(model, tr_##name##_schema.id, index);    \
+        assert_non_null(op);                                                                \
+        assert_int_equal(tr_##name##_unpack(op->data, tr_##name##_schema.version, row), 0); \
     } while (false)
 
 static void expect_text(struct tr_text text, const char *expected)

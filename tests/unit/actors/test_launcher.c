@@ -55,6 +55,31 @@ static void test_a_name_is_taken_while_it_lives(void **state)
     flow_free(flow);
 }
 
+/* Answers to a launch node come by message; its root tells, here the client asks in its place. */
+static void test_a_launch_node_that_asks_twice_asks_once(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new(definition);
+    static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
+    flow_obey(flow, rules);
+    struct tr_launch request = request_of(flow, "one");
+    request.launching = flow->client;
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, 0);
+    struct tr_ref first = flow->execution;
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, 0);
+    assert_true(tr_key_equal(flow->execution.key, first.key));
+    request.launching = (struct tr_ref){0};
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, TR_EXISTS);
+    stage_advance(&flow->stage, 100);
+    assert_true(flow_is_idle(flow));
+    /* The last word, which this client does not know. */
+    assert_int_equal(stage_dead_letters(&flow->stage, TR_UNKNOWN_TYPE), 1);
+    flow_free(flow);
+}
+
 static void test_names_last_over_crashes(void **state)
 {
     (void)state;
@@ -175,23 +200,21 @@ static void test_graphs_are_held_again_after_a_start(void **state)
     struct flow *flow = flow_new(definition);
     static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
     struct tr_shelf *shelf = &flow->engine->shelf;
+    struct tri_shelf_place *place = &shelf->places[flow->graph_number % TR_SHELF_GRAPHS_MAX];
     flow_obey(flow, rules);
     assert_int_equal(flow_hold(flow, flow->graph_number), 0);
-    assert_int_equal(atomic_load(&shelf->places[flow->graph_number % TR_SHELF_GRAPHS_MAX].holders),
-                     2);
+    assert_false(place->is_launchers);
     flow_launch(flow, "main", "[1]", "one");
     flow_launch(flow, "main", "[1]", "two");
     stage_run(&flow->stage);
     flow_crash(flow);
     /* A new process has an empty shelf, on which the program has just put the graph. */
-    atomic_store(&shelf->places[flow->graph_number % TR_SHELF_GRAPHS_MAX].holders, 2);
+    place->is_launchers = false;
     assert_int_equal(flow_hold(flow, flow->graph_number), 2);
     assert_int_equal(flow_hold(flow, 4711), 0);
-    assert_int_equal(atomic_load(&shelf->places[flow->graph_number % TR_SHELF_GRAPHS_MAX].holders),
-                     3);
+    assert_true(place->is_launchers);
     flow_finish(flow);
-    assert_int_equal(atomic_load(&shelf->places[flow->graph_number % TR_SHELF_GRAPHS_MAX].holders),
-                     2);
+    assert_false(place->is_launchers);
     flow_free(flow);
 }
 
@@ -222,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_name_is_taken_while_it_lives),
+        cmocka_unit_test(test_a_launch_node_that_asks_twice_asks_once),
         cmocka_unit_test(test_names_last_over_crashes),
         cmocka_unit_test(test_what_cannot_be_launched_is_refused),
         cmocka_unit_test(test_what_is_too_large_is_refused),

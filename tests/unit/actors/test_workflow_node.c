@@ -194,29 +194,6 @@ static void test_values_that_lie_elsewhere(void **state)
 
 /* ------------------------------------------------------------- other kinds */
 
-static void test_kinds_that_cannot_run_yet_say_so(void **state)
-{
-    (void)state;
-    static const char *const bodies[] = {"sleep: 1s", "approve: ok", "signal: s, type: int",
-                                         "launch: other", "dynamic: maybe"};
-    for (size_t i = 0; i < TR_COUNT_OF(bodies); i++) {
-        struct tr_buffer text;
-        tr_buffer_init(&text, 0);
-        tr_buffer_print(&text,
-                        TASKS "  other: {nodes: {t: {task: add, with: {a: 1}}}}\n"
-                              "  main: {nodes: {n: {%s}}}\n",
-                        bodies[i]);
-        tr_buffer_add(&text, "", 1);
-        struct flow *flow = flow_new((const char *)text.data);
-        flow_run(flow, "main", "[]", "e");
-        assert_string_equal(
-            flow_error(flow, "e"),
-            "NotImplementedYet: this version cannot run nodes of this kind yet (n)");
-        flow_free(flow);
-        tr_buffer_fini(&text);
-    }
-}
-
 /* ---------------------------------------------------------------- children */
 
 static void test_a_child_that_gives_too_little(void **state)
@@ -284,7 +261,6 @@ int main(void)
         cmocka_unit_test(test_outputs_of_the_workflow_may_lead_nowhere),
         cmocka_unit_test(test_inputs_that_are_too_large_together),
         cmocka_unit_test(test_values_that_lie_elsewhere),
-        cmocka_unit_test(test_kinds_that_cannot_run_yet_say_so),
         cmocka_unit_test(test_a_child_that_gives_too_little),
         cmocka_unit_test(test_a_child_that_ends_without_being_asked),
         cmocka_unit_test(test_strangers_are_not_believed),

@@ -83,7 +83,7 @@ static int tear_down(void **state)
 static void put_workflow(uint64_t serial, uint64_t parent, const char *name, const char *workflow,
                          uint32_t node)
 {
-    struct tr_workflow_state state = {.graph = 1,
+    struct tr_workflow_state state = {.graph = tr_graph_number(graph->hash),
                                       .workflow = workflow_of(workflow),
                                       .node = node,
                                       .element = TR_ELEMENT_NONE,
@@ -136,7 +136,8 @@ static void write_actors(void)
         (struct tr_key){EXECUTION, 65}, 0,
         (struct tr_bytes){(const uint8_t *)rows,
                           graph->workflows[workflow_of("inner")].node_count * sizeof rows[0]});
-    struct tr_array_state array = {.workflow = workflow_of("inner"),
+    struct tr_array_state array = {.graph = tr_graph_number(graph->hash),
+                                   .workflow = workflow_of("inner"),
                                    .node = node_of("inner", "squares"),
                                    .step = TRI_ARRAY_RUNNING,
                                    .count = 10,
@@ -324,7 +325,7 @@ static void test_states_that_make_no_sense(void **state)
 {
     (void)state;
     write_execution(TR_EXECUTION_RUNNING, "", "", TR_ELEMENT_NONE);
-    struct tr_array_state array = {.workflow = 77};
+    struct tr_array_state array = {.graph = tr_graph_number(graph->hash), .workflow = 77};
     past_actor(&(struct past_actor){.key = {EXECUTION, 66},
                                     .parent = {EXECUTION, 66}, /* its own */
                                     .behaviour = tr_array_behaviour.id,

@@ -71,8 +71,8 @@ static int check_graph(const char *yaml, const char *workflow)
     tr_report_init(&report);
     tr_buffer_init(&buffer, 0);
     uint32_t index = tr_graph_find_workflow(graph, tr_text_of(workflow));
-    int error =
-        tr_graph_check_runnable(graph, index, plugins, TR_COUNT_OF(plugins), "t.yaml", &report);
+    const struct tr_engine engine = {.plugins = plugins, .plugin_count = TR_COUNT_OF(plugins)};
+    int error = tr_graph_check_runnable(graph, index, &engine, "t.yaml", &report);
     for (uint32_t i = 0; i < report.count; i++) {
         tr_problem_print(&report.problems[i], &buffer);
         tr_buffer_add_string(&buffer, "\n");

@@ -79,7 +79,7 @@ static void test_the_document(void **state)
         "\"workflow\":\"nightly\",\"plan\":\"every-night\",\"phase\":\"failed\","
         "\"created_at\":\"2026-11-22T00:01:00Z\",\"started_at\":\"2026-11-22T00:01:00Z\","
         "\"ended_at\":\"2026-11-22T00:03:05Z\",\"error\":{\"code\":\"OOMKilled\","
-        "\"message\":\"too\\nmuch\",\"node\":\"squares\",\"element\":17}}]\n");
+        "\"message\":\"too\\nmuch\",\"node\":\"squares\",\"element\":17},\"is_asleep\":false}]\n");
     assert_string_equal(
         list((struct tr_list_request){.output = TR_OUTPUT_YAML, .workflow = "fan_out"}, NULL),
         "- execution: \"fan-out-aaaaa\"\n"
@@ -91,10 +91,27 @@ static void test_the_document(void **state)
         "  created_at: \"2026-11-22T00:00:00Z\"\n"
         "  started_at: \"2026-11-22T00:00:00.005Z\"\n"
         "  ended_at: \"2026-11-22T00:00:01.005Z\"\n"
-        "  error: null\n");
+        "  error: null\n"
+        "  is_asleep: false\n");
     assert_string_equal(
         list((struct tr_list_request){.output = TR_OUTPUT_JSON, .project = "nobody"}, NULL),
         "[]\n");
+}
+
+/* Without an engine all that has not ended is asleep; with one, what it says. */
+static void test_sleepers_are_marked(void **state)
+{
+    (void)state;
+    struct tr_asleep asleep = {.is_live = false};
+    struct tr_list_request request = {
+        .output = TR_OUTPUT_TABLE, .workflow = "fan_*", .asleep = &asleep};
+    assert_string_equal(list(request, NULL),
+                        "NAME           WORKFLOW  PHASE            AGE  DURATION\n"
+                        "w\xc3\xb6rter         fan_in    timed out        80s  -\n"
+                        "fan-in-ccccc   fan_in    running, asleep  80s  1m20s\n"
+                        "fan-out-aaaaa  fan_out   succeeded        3m   1.00s\n");
+    asleep.is_live = true;
+    assert_null(strstr(list(request, NULL), "asleep"));
 }
 
 static uint32_t phases(const char *words)
@@ -165,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_document, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sleepers_are_marked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_filters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_limit_says_that_there_are_more, set_up, tear_down),
         cmocka_unit_test(test_words_of_options),

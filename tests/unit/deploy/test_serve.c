@@ -4,8 +4,11 @@
  */
 #include "deploy/serve.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "actors/graph/pack.h"
+#include "actors/graph/report.h"
 #include "schemas/error.h"
 #include "schemas/request.h"
 #include "tests/support/draw.h"
@@ -154,12 +157,45 @@ static void test_changed_bytes_have_an_answer(void **state)
     require_alive();
 }
 
+/* Another program may know task types that this engine has no plugin for. */
+static void test_what_the_engine_cannot_run_is_refused(void **state)
+{
+    (void)state;
+    struct tr_graph *graph = help_graph("troupe: 1\n"
+                                        "tasks: {far: {type: martian}}\n"
+                                        "workflows: {main: {nodes: {a: {task: far}}}}\n");
+    struct tr_buffer packed;
+    tr_buffer_init(&packed, 0);
+    assert_int_equal(tr_graph_pack(graph, &packed), 0);
+    static const uint8_t none[] = {0x90};
+    struct tr_submit submit = {.name = tr_text_of("it"),
+                               .graph = tr_buffer_bytes(&packed),
+                               .plan = TR_GRAPH_NONE,
+                               .inputs = {.data = none, .size = 1}};
+    struct tri_request answer;
+    struct tr_submitted submitted;
+    uint32_t number;
+    assert_int_equal(tri_client_ask(client, &tr_submit_schema, &submit, &number), 0);
+    hear(number, &answer);
+    assert_int_equal(answer.type, tr_submitted_schema.id);
+    assert_int_equal(tr_submitted_unpack(answer.body, answer.version, &submitted), 0);
+    assert_int_equal(submitted.error, TR_INVALID);
+    char words[512];
+    snprintf(words, sizeof words, "%.*s", TRI_TEXT(submitted.message));
+    assert_non_null(strstr(words, "this engine cannot run it: the definition: main.a: no plugin "
+                                  "runs tasks of type 'martian'"));
+    require_alive();
+    tr_buffer_fini(&packed);
+    tr_graph_free(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_that_are_no_body_are_refused),
         cmocka_unit_test(test_odd_values_have_an_answer),
         cmocka_unit_test(test_changed_bytes_have_an_answer),
+        cmocka_unit_test(test_what_the_engine_cannot_run_is_refused),
     };
     return cmocka_run_group_tests(tests, open_engine, close_engine);
 }

@@ -382,6 +382,33 @@ static void an_heir_hears_of_starts(void **state)
     fixture_await(fixture, &tr_process_ended_schema, "second");
 }
 
+/* What the next engine does not ask for takes no place of what it starts, and does not begin. */
+static void sleepers_take_no_place(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    fixture->running_max = 1;
+    fixture_connect(fixture);
+    struct job asleep = {.key = "asleep", .act = {"heed", "pids"}, .grace_ms = 5000};
+    struct job behind = {.key = "behind", .act = {"exit", "0"}};
+    struct job fresh = {.key = "fresh", .act = {"exit", "0"}};
+    fixture_start(fixture, &asleep);
+    fixture_await(fixture, &tr_process_started_schema, "asleep");
+    fixture_start(fixture, &behind);
+    expect_phase(fixture, "behind", TR_PROCESS_STARTING);
+    fixture_disconnect(fixture);
+    fixture_connect(fixture);
+    fixture_start(fixture, &fresh); /* it may wait for TR_KEEPER_CLAIM_MS, and no longer */
+    fixture_await(fixture, &tr_process_ended_schema, "fresh");
+    assert_int_equal(fixture_count(fixture, &tr_process_started_schema), 1);
+    /* Asked for again, both take places: the one that runs has its own. */
+    expect_phase(fixture, "asleep", TR_PROCESS_RUNNING);
+    expect_phase(fixture, "behind", TR_PROCESS_STARTING);
+    fixture_listen(fixture, 50);
+    expect_phase(fixture, "behind", TR_PROCESS_STARTING);
+    fixture_stop(fixture, "asleep", TR_PROCESS_GRACE_AS_STARTED);
+    fixture_await(fixture, &tr_process_ended_schema, "behind");
+}
+
 /* Whatever a process leaves behind is killed when it ends: its group, its daemons, a chain. */
 static void nothing_is_left_behind(void **state)
 {
@@ -505,6 +532,7 @@ int main(int count, char **arguments)
         TEST(stop_may_come_again),
         TEST(turns_are_taken),
         TEST(an_heir_hears_of_starts),
+        TEST(sleepers_take_no_place),
         TEST(nothing_is_left_behind),
         TEST(daemons_live_as_long_as_their_process),
         TEST(no_zombies_are_left),

@@ -185,6 +185,19 @@ static void test_a_sleeper_hears_of_ends_when_it_wakes(void **state)
     end();
 }
 
+/* The ends of a sleeper's processes are kept for when it wakes. */
+static void test_ends_are_kept_for_sleepers(void **state)
+{
+    (void)state;
+    begin(1);
+    struct tr_ref a = puppet();
+    crash_into_sleep(1, NULL, 0);
+    assert_int_equal(stage.host.unclaimed_ms, 0);
+    crash_into_sleep(1, &a.key.group, 1);
+    assert_int_equal(stage.host.unclaimed_ms, UINT32_MAX);
+    end();
+}
+
 static void test_a_sleeper_does_not_move(void **state)
 {
     (void)state;
@@ -205,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_only_the_group_that_is_woken_wakes),
         cmocka_unit_test(test_timers_and_calls_are_answered_into_the_mailbox),
         cmocka_unit_test(test_a_sleeper_hears_of_ends_when_it_wakes),
+        cmocka_unit_test(test_ends_are_kept_for_sleepers),
         cmocka_unit_test(test_a_sleeper_does_not_move),
     };
     return cmocka_run_group_tests_name("asleep", tests, NULL, NULL);

@@ -1,0 +1,28 @@
+/*
+ * Which unfinished executions are asleep: the history does not know, since it is no matter of
+ * theirs but of the engine's. A live one is asked; without one nothing goes on.
+ */
+#ifndef TR_DEPLOY_ASLEEP_H
+#define TR_DEPLOY_ASLEEP_H
+
+#include "actors/graph/buffer.h"
+#include "schemas/history.h"
+
+struct tr_asleep {
+    bool is_live;         /* an engine has the store */
+    uint64_t *executions; /* that are asleep in it, in order */
+    size_t count;
+};
+
+/* Asks the engine of a store, if there is one; what it cannot tell is awake. */
+void tr_asleep_read(const char *folder, bool is_live, struct tr_asleep *asleep);
+void tr_asleep_fini(struct tr_asleep *asleep);
+
+/* Whether an execution has not ended and nothing of it goes on now; NULL knows of none. */
+bool tr_asleep_has(const struct tr_asleep *asleep, const struct tr_execution *row);
+
+/* Appends the word for a phase as people see it: "running", "running, asleep". */
+void tr_asleep_phase_print(const struct tr_asleep *asleep, const struct tr_execution *row,
+                           struct tr_buffer *buffer);
+
+#endif

@@ -1,0 +1,191 @@
+/*
+ * What an earlier engine left unfinished, read from the history: executions, those of their nodes
+ * that run a graph they have decided, and the schedules. All graphs that they need are put on the
+ * shelf before anything runs, and then handed to those who hold them.
+ */
+#include "deploy/needs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/graphs.h"
+#include "runtime/memory.h"
+#include "schemas/history.h"
+#include "schemas/schedule.h"
+
+static bool is_known(const struct tr_needs *needs, const struct tr_need *wanted)
+{
+    for (size_t i = 0; i < needs->count; i++) {
+        if (needs->items[i].graph == wanted->graph &&
+            strcmp(needs->items[i].holder, wanted->holder) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_need(struct tr_needs *needs, const struct tr_need *wanted)
+{
+    if (needs->count == needs->capacity) {
+        size_t capacity = 2 * needs->capacity + 16;
+        struct tr_need *grown = tr_realloc(needs->items, capacity * sizeof *grown);
+        if (grown == NULL) {
+            return TR_MEMORY;
+        }
+        needs->items = grown;
+        needs->capacity = capacity;
+    }
+    needs->items[needs->count++] = *wanted;
+    return 0;
+}
+
+/* Holds a graph of the store on the shelf for the program. */
+static int hold_graph(struct tr_needs *needs, struct tr_bytes hash)
+{
+    struct tr_shelf *shelf = &needs->live->engine->shelf;
+    struct tr_graph *graph = NULL;
+    uint64_t number;
+    if (hash.size == TR_GRAPH_HASH_BYTES && tr_shelf_share(shelf, hash.data)) {
+        return 0;
+    }
+    int error = tr_graphs_get(needs->live->folder, hash, &graph);
+    return error != 0 ? error : tr_shelf_put(shelf, graph, &number);
+}
+
+static int lack_graph(struct tr_needs *needs, int error, const char *what, struct tr_text name)
+{
+    snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES,
+             "the definition of the %s %.*s cannot be read from %.200s/graphs: %s", what,
+             (int)name.size, name.data, needs->live->folder, tr_error_text(error));
+    return error;
+}
+
+/* A node that runs the graph it has decided needs it, until it says graph_drop. */
+static int need_decided(void *self, const void *value)
+{
+    struct tr_needs *needs = self;
+    const struct tr_node_status *row = value;
+    if (row->graph.size == 0 || tr_phase_is_end(TR_SUBJECT_NODE, row->phase)) {
+        return 0;
+    }
+    int error = hold_graph(needs, row->graph);
+    return error == 0 ? 0 : lack_graph(needs, error, "dynamic node", row->path);
+}
+
+static bool has_dynamic(const struct tr_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->workflow_count; i++) {
+        const struct tr_workflow *workflow = &graph->workflows[i];
+        for (uint32_t k = 0; k < workflow->node_count; k++) {
+            if (workflow->nodes[k].kind == TR_NODE_DYNAMIC) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The graphs that nodes of an unfinished execution run; most executions have no such node. */
+static int need_inner_graphs(struct tr_needs *needs, const struct tr_execution *execution)
+{
+    struct tr_shelf *shelf = &needs->live->engine->shelf;
+    uint64_t number = tr_graph_number(execution->graph.data);
+    if (!has_dynamic(tr_shelf_find(shelf, number))) {
+        return 0;
+    }
+    const struct tr_reader_filter filters[] = {
+        tr_filter_number("execution", TR_FILTER_EQUAL, execution->execution)};
+    const struct tr_reader_query query = {
+        .record = &tr_node_status_schema, .filters = filters, .filter_count = 1};
+    return tr_reader_rows(needs->reader, &query, need_decided, needs);
+}
+
+/* Puts a graph on the shelf, once for each who holds it; `what` and `name` say whose it is. */
+static int need_graph(struct tr_needs *needs, struct tr_need *wanted, struct tr_bytes hash,
+                      const char *what, struct tr_text name)
+{
+    if (hash.size == TR_GRAPH_HASH_BYTES) {
+        wanted->graph = tr_graph_number(hash.data);
+    }
+    if (is_known(needs, wanted)) {
+        return 0;
+    }
+    int error = hold_graph(needs, hash);
+    return error != 0 ? lack_graph(needs, error, what, name) : add_need(needs, wanted);
+}
+
+/* An unfinished execution, whose graph its launcher holds, and those of its dynamic nodes. */
+static int need_of_execution(void *self, const void *value)
+{
+    struct tr_needs *needs = self;
+    const struct tr_execution *row = value;
+    struct tr_need wanted = {0};
+    int error = tr_sleepers_add(&needs->live->sleepers, row, needs->live->lets_sleep);
+    if (error != 0) {
+        return error;
+    }
+    snprintf(wanted.holder, sizeof wanted.holder, "%.*s/%.*s", (int)row->project.size,
+             row->project.data, (int)row->domain.size, row->domain.data);
+    error = need_graph(needs, &wanted, row->graph, "execution", row->name);
+    return error != 0 ? error : need_inner_graphs(needs, row);
+}
+
+/* A schedule; the schedules hold the graphs of all. */
+static int need_of_schedule(void *self, const void *value)
+{
+    const struct tr_schedule_row *row = value;
+    struct tr_need wanted = {.holder = TR_SCHEDULES_NAME};
+    return need_graph(self, &wanted, row->graph, "schedule", row->plan);
+}
+
+static int read_schedules(struct tr_needs *needs)
+{
+    struct tr_reader_query query = {.record = &tr_schedule_row_schema};
+    return tr_reader_rows(needs->reader, &query, need_of_schedule, needs);
+}
+
+int tr_needs_read(struct tr_needs *needs)
+{
+    int error = tr_live_read(needs->live, needs->explain, &needs->reader);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_reader_filter filters[TR_EXECUTION_PHASE_COUNT];
+    size_t count = 0;
+    for (unsigned phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
+        if (tr_phase_is_end(TR_SUBJECT_EXECUTION, (uint8_t)phase)) {
+            filters[count++] = tr_filter_number("phase", TR_FILTER_NOT_EQUAL, phase);
+        }
+    }
+    struct tr_reader_query query = {
+        .record = &tr_execution_schema, .filters = filters, .filter_count = count};
+    error = tr_reader_rows(needs->reader, &query, need_of_execution, needs);
+    error = error != 0 ? error : read_schedules(needs);
+    if (error != 0 && needs->explain[0] == '\0') {
+        snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(needs->reader));
+    }
+    tr_live_read_end(needs->live);
+    return error;
+}
+
+int tr_needs_hand_over(struct tr_needs *needs)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < needs->count; i++) {
+        struct tr_ref holder;
+        const char *name = needs->items[i].holder;
+        error = tr_host_find(needs->live->host, tr_text_of(name), &holder);
+        if (error == 0) {
+            struct tr_graph_hold hold = {.graph = needs->items[i].graph};
+            error =
+                tr_host_ask(needs->live->host, holder, &tr_graph_hold_schema, &hold, 0, NULL, NULL);
+        }
+        tr_shelf_drop(&needs->live->engine->shelf, needs->items[i].graph);
+    }
+    return error;
+}
+
+void tr_needs_fini(struct tr_needs *needs)
+{
+    tr_free(needs->items);
+}

@@ -1,0 +1,17 @@
+/*
+ * What earlier executions gave, for one that takes it over: the answers to the questions of
+ * schemas/recovery.h, from a plan (deploy/recovery.h) and the history of the store.
+ *
+ * For the files service's thread. Nothing is kept between questions: each opens the history, reads
+ * what it names, and closes it.
+ */
+#ifndef TR_DEPLOY_RECALL_H
+#define TR_DEPLOY_RECALL_H
+
+#include "runtime/troupe.h"
+
+/* Answer as tr_inquiry_take has to. */
+TR_MUST_USE int tr_recall_nodes(const struct tr_inquiry *inquiry, char *explain);
+TR_MUST_USE int tr_recall_elements(const struct tr_inquiry *inquiry, char *explain);
+
+#endif

@@ -1,0 +1,298 @@
+/*
+ * Reading the settings file: a table of keys, each with its reader, over the tree that definitions
+ * are read from, too.
+ */
+#include "deploy/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "actors/graph/keys.h"
+#include "actors/graph/limits.h"
+#include "actors/graph/literal.h"
+#include "actors/graph/yaml.h"
+#include "deploy/file.h"
+#include "deploy/problems.h"
+#include "plugins/registry.h"
+#include "runtime/memory.h"
+
+#define NS_PER_MS 1000000
+
+/* ---------------------------------------------------------------------- the engine's own */
+
+static void read_jobs(struct tri_definition *definition, const struct tr_tree *value, void *target)
+{
+    struct tr_settings_file *settings = target;
+    (void)tri_read_count(definition, value, 1, TR_SETTINGS_JOBS_MAX, &settings->jobs);
+}
+
+static void read_durability(struct tri_definition *definition, const struct tr_tree *value,
+                            void *target)
+{
+    static const char *const words[] = {"full", "process"};
+    static const enum tr_durability levels[] = {TR_DURABILITY_FULL, TR_DURABILITY_PROCESS};
+    struct tr_settings_file *settings = target;
+    uint32_t position;
+    if (tri_read_word(definition, value, words, TR_COUNT_OF(words), &position)) {
+        settings->durability = levels[position];
+    }
+}
+
+static void read_span(struct tri_definition *definition, const struct tr_tree *value, void *target)
+{
+    uint64_t *milliseconds = target;
+    int64_t nanoseconds;
+    if (tri_read_duration(definition, value, &nanoseconds)) {
+        *milliseconds = (uint64_t)nanoseconds / NS_PER_MS;
+    }
+}
+
+#define READ_SPAN(field)                                                                     \
+    static void read_##field(struct tri_definition *definition, const struct tr_tree *value, \
+                             void *target)                                                   \
+    {                                                                                        \
+        read_span(definition, value, &((struct tr_settings_retention *)target)->field);      \
+    }
+READ_SPAN(executions_ms)
+READ_SPAN(failed_attempts_ms)
+READ_SPAN(cache_ms)
+#undef READ_SPAN
+
+static void read_retention(struct tri_definition *definition, const struct tr_tree *value,
+                           void *target)
+{
+    static const struct tri_key keys[] = {{"executions", read_executions_ms, 0},
+                                          {"failed_attempts", read_failed_attempts_ms, 0},
+                                          {"cache", read_cache_ms, 0}};
+    struct tr_settings_file *settings = target;
+    tri_read_keys(definition, value, "retention", keys, TR_COUNT_OF(keys), &settings->retention);
+}
+
+/* ------------------------------------------------------------------------------- plugins */
+
+static struct tr_text plugin_name_at(const void *self, uint32_t position)
+{
+    (void)self;
+    return tr_text_of(tr_plugins[position]->id);
+}
+
+/* "use one of …", with all there are. */
+static const char *all_plugins(struct tri_definition *definition)
+{
+    struct tr_text text = tr_text_of("use one of");
+    for (size_t i = 0; i < tr_plugin_count; i++) {
+        text = tr_arena_print(definition->scratch, "%.*s%s %s", TRI_TEXT(text), i > 0 ? "," : "",
+                              tr_plugins[i]->id);
+    }
+    return text.size == 0 ? "" : text.data;
+}
+
+/* The plugin that a text names, or NULL, which is told. */
+static const struct tr_plugin *find_plugin(struct tri_definition *definition,
+                                           const struct tr_tree *name)
+{
+    struct tr_text id;
+    if (!tri_read_text(definition, name, &id)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < tr_plugin_count; i++) {
+        if (tr_text_equal(tr_text_of(tr_plugins[i]->id), id)) {
+            return tr_plugins[i];
+        }
+    }
+    struct tr_text nearest =
+        tri_nearest(definition, id, plugin_name_at, NULL, (uint32_t)tr_plugin_count);
+    struct tr_text remedy = tri_did_you_mean(definition, nearest, all_plugins(definition));
+    tri_report_add(definition->report, name->place, NULL, "there is no plugin '%.*s'\n%.*s",
+                   TRI_SHOWN(id), TRI_TEXT(remedy));
+    return NULL;
+}
+
+/* One more element of a list of settings; NULL without memory. */
+static void *add(struct tr_settings_file *settings, struct tri_vector *vector, size_t size)
+{
+    return tri_vector_add(&settings->arena, vector, size);
+}
+
+static void read_task_types(struct tri_definition *definition, const struct tr_tree *value,
+                            void *target)
+{
+    struct tr_settings_file *settings = target;
+    if (!tri_expect_map(definition, value, "task_types")) {
+        return;
+    }
+    for (uint32_t i = 0; i < value->count; i++) {
+        struct tr_task_type type = {.plugin = find_plugin(definition, value->pairs[i].value)};
+        struct tr_task_type *added = NULL;
+        if (tri_read_text(definition, value->pairs[i].key, &type.name) && type.plugin != NULL) {
+            added = add(settings, &settings->task_types, sizeof *added);
+        }
+        if (added != NULL) {
+            *added = type;
+        }
+    }
+}
+
+static void read_plugins(struct tri_definition *definition, const struct tr_tree *value,
+                         void *target)
+{
+    struct tr_settings_file *settings = target;
+    struct tr_literal_reader reader = {.report = definition->report, .arena = definition->scratch};
+    if (!tri_expect_map(definition, value, "plugins")) {
+        return;
+    }
+    for (uint32_t i = 0; i < value->count; i++) {
+        const struct tr_tree *config = value->pairs[i].value;
+        const struct tr_plugin *plugin = find_plugin(definition, value->pairs[i].key);
+        struct tr_settings_plugin *added = NULL;
+        struct tr_buffer buffer;
+        tr_buffer_init(&buffer, 0);
+        if (plugin != NULL && tri_expect_map(definition, config, plugin->id) &&
+            tr_literal_read(&reader, NULL, config, &buffer)) {
+            added = add(settings, &settings->plugins, sizeof *added);
+        }
+        if (added != NULL) {
+            added->plugin = plugin;
+            added->config = tr_arena_bytes(&settings->arena, tr_buffer_bytes(&buffer));
+        }
+        tr_buffer_fini(&buffer);
+    }
+}
+
+/* -------------------------------------------------------------------------------- quotas */
+
+static void read_quotas(struct tri_definition *definition, const struct tr_tree *value,
+                        void *target)
+{
+    struct tr_settings_file *settings = target;
+    if (!tri_expect_map(definition, value, "quotas")) {
+        return;
+    }
+    for (uint32_t i = 0; i < value->count; i++) {
+        struct tr_settings_quota quota;
+        struct tr_settings_quota *added = NULL;
+        if (tri_read_text(definition, value->pairs[i].key, &quota.name) &&
+            tri_read_count(definition, value->pairs[i].value, 1, TR_SETTINGS_QUOTA_MAX,
+                           &quota.slots)) {
+            added = add(settings, &settings->quotas, sizeof *added);
+        }
+        if (added != NULL) {
+            *added = quota;
+        }
+    }
+}
+
+/* ---------------------------------------------------------------------------- all of it */
+
+static const struct tri_key keys[] = {
+    {"jobs", read_jobs, 0},           {"durability", read_durability, 0},
+    {"retention", read_retention, 0}, {"task_types", read_task_types, 0},
+    {"plugins", read_plugins, 0},     {"quotas", read_quotas, 0},
+};
+
+/* Whether nothing stands in a text but blanks and remarks. */
+static bool is_blank(struct tr_text text)
+{
+    bool is_remark = false;
+    for (size_t i = 0; i < text.size; i++) {
+        is_remark = text.data[i] != '\n' && (is_remark || text.data[i] == '#');
+        if (!is_remark && strchr(" \t\r\n", text.data[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void tr_settings_read(struct tr_settings_file *settings, struct tr_report *report, uint32_t source,
+                      struct tr_text text)
+{
+    struct tr_arena scratch;
+    tr_arena_init(&scratch);
+    struct tri_definition definition = {
+        .arena = &settings->arena, .scratch = &scratch, .report = report, .nearest_left = 1000};
+    const struct tr_tree *tree =
+        is_blank(text) ? NULL : tr_yaml_read(&scratch, report, source, text);
+    if (tree != NULL) {
+        tri_read_keys(&definition, tree, "the settings", keys, TR_COUNT_OF(keys), settings);
+    }
+    if (scratch.error != 0 && settings->arena.error == 0) {
+        settings->arena.error = scratch.error;
+    }
+    tr_arena_fini(&scratch);
+}
+
+void tr_settings_fini(struct tr_settings_file *settings)
+{
+    tr_arena_fini(&settings->arena);
+    *settings = (struct tr_settings_file){.jobs = 0};
+}
+
+/* ------------------------------------------------------------------------- which file */
+
+static bool put_path(char *path, const char *folder, const char *name)
+{
+    int size = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    return size > 0 && size < PATH_MAX && access(path, F_OK) == 0;
+}
+
+/* The first of the files that is there; one that somebody named has to be. */
+static bool find_file(const char *folder, char *path)
+{
+    const char *named = getenv("TROUPE_SETTINGS");
+    const char *configuration = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    if (folder[0] != '\0' && put_path(path, folder, TR_SETTINGS_NAME)) {
+        return true;
+    }
+    if (named != NULL && named[0] != '\0') {
+        return snprintf(path, PATH_MAX, "%s", named) < PATH_MAX;
+    }
+    if (configuration != NULL && configuration[0] == '/') {
+        return put_path(path, configuration, "troupe/" TR_SETTINGS_NAME);
+    }
+    return home != NULL && home[0] == '/' &&
+           put_path(path, home, ".config/troupe/" TR_SETTINGS_NAME);
+}
+
+static enum tr_exit_status read_file(const struct tr_invocation *invocation,
+                                     struct tr_settings_file *settings)
+{
+    char *text;
+    size_t size;
+    struct tr_report report;
+    int error = tr_file_read(settings->path, TR_FILE_BYTES_MAX, &text, &size);
+    if (error != 0) {
+        return tr_command_mistake(invocation->command, "the settings %s cannot be read: %s",
+                                  settings->path,
+                                  error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+    }
+    tr_report_init(&report);
+    tr_settings_read(settings, &report, tri_report_source(&report, tr_text_of(settings->path)),
+                     (struct tr_text){.data = text, .size = size});
+    bool is_good = tr_report_total(&report) == 0 && settings->arena.error == 0;
+    if (!is_good) {
+        error = tr_problems_print(&report, stderr);
+    }
+    tr_report_fini(&report);
+    tr_free(text);
+    if (error != 0 || settings->arena.error != 0) {
+        return tr_command_failed(invocation->command, "%s",
+                                 tr_error_text(error != 0 ? error : settings->arena.error));
+    }
+    return is_good ? TR_EXIT_DONE : TR_EXIT_USAGE;
+}
+
+enum tr_exit_status tr_settings_load(const struct tr_invocation *invocation, const char *folder,
+                                     struct tr_settings_file *settings)
+{
+    *settings = (struct tr_settings_file){.durability = TR_DURABILITY_NONE};
+    tr_arena_init(&settings->arena);
+    if (!find_file(folder, settings->path)) {
+        settings->path[0] = '\0';
+        return TR_EXIT_DONE;
+    }
+    return read_file(invocation, settings);
+}

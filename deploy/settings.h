@@ -1,0 +1,66 @@
+/*
+ * The settings file: how engines of a store are to be, where the command line does not say.
+ *
+ * It is STORE/settings.yaml, else the file that $TROUPE_SETTINGS names, else troupe/settings.yaml
+ * in $XDG_CONFIG_HOME or ~/.config: the first that is there, alone. deploy/README.md has the keys.
+ */
+#ifndef TR_DEPLOY_SETTINGS_H
+#define TR_DEPLOY_SETTINGS_H
+
+#include <limits.h>
+
+#include "actors/engine.h"
+#include "actors/graph/report.h"
+#include "deploy/command.h"
+
+#define TR_SETTINGS_NAME "settings.yaml"
+
+/* The most of jobs, and of a quota. */
+#define TR_SETTINGS_JOBS_MAX 10000
+#define TR_SETTINGS_QUOTA_MAX 1000000
+
+/* How long what is no longer needed stays; 0: nothing is said. */
+struct tr_settings_retention {
+    uint64_t executions_ms;
+    uint64_t failed_attempts_ms;
+    uint64_t cache_ms;
+};
+
+/* A plugin's own settings. */
+struct tr_settings_plugin {
+    const struct tr_plugin *plugin;
+    struct tr_bytes config; /* a packed map */
+};
+
+/* How many slots a namespace of the resource manager has. */
+struct tr_settings_quota {
+    struct tr_text name;
+    uint32_t slots;
+};
+
+struct tr_settings_file {
+    char path[PATH_MAX]; /* that was read; empty: there is none */
+    uint32_t jobs;       /* 0: nothing is said */
+    uint32_t durability; /* enum tr_durability; TR_DURABILITY_NONE: nothing is said */
+    struct tr_settings_retention retention;
+    struct tri_vector task_types; /* struct tr_task_type */
+    struct tri_vector plugins;    /* struct tr_settings_plugin */
+    struct tri_vector quotas;     /* struct tr_settings_quota */
+
+    /* private */
+    struct tr_arena arena;
+};
+
+/*
+ * Finds and reads the settings of a store (`folder` may be empty: none yet). What is wrong is said
+ * on stderr, each error with its place: TR_EXIT_USAGE. Ended with tr_settings_fini in any case.
+ */
+enum tr_exit_status tr_settings_load(const struct tr_invocation *invocation, const char *folder,
+                                     struct tr_settings_file *settings);
+void tr_settings_fini(struct tr_settings_file *settings);
+
+/* Reads settings from a text; `source` is its number in the report, which says what is wrong. */
+void tr_settings_read(struct tr_settings_file *settings, struct tr_report *report, uint32_t source,
+                      struct tr_text text);
+
+#endif
