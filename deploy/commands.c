@@ -4,17 +4,6 @@
 #include "deploy/commands.h"
 
 const struct tr_command *const tr_commands[] = {
-    &tr_command_run,     &tr_command_check,
-    &tr_command_list,    &tr_command_get,
-    &tr_command_watch,   &tr_command_logs,
-    &tr_command_explain, &tr_command_resume,
-    &tr_command_abort,   &tr_command_signal,
-    &tr_command_approve, &tr_command_reject,
-    &tr_command_serve,   &tr_command_submit,
-    &tr_command_actors,  &tr_command_tap,
-    &tr_command_metrics, &tr_command_completion,
-    &tr_command_help,    &tr_command_version,
-    &tr_command_keeper,  NULL,
     &tr_command_run,
     &tr_command_check,
     &tr_command_apply,
@@ -25,6 +14,9 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_explain,
     &tr_command_resume,
     &tr_command_abort,
+    &tr_command_signal,
+    &tr_command_approve,
+    &tr_command_reject,
     &tr_command_serve,
     &tr_command_submit,
     &tr_command_export,
