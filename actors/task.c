@@ -230,10 +230,32 @@ static int on_other(struct tri_task *task)
     return tri_task_event(task, &event);
 }
 
-/* It came from another store, whose services have let it go: those here are asked again. */
+/* What ran on the machine that it came from was ended there. */
+static int give_up_what_ran(struct tri_task *task)
+{
+    const struct tri_task_failure failure = {
+        .kind = TR_FAILURE_SYSTEM,
+        .code = TRI_LITERAL_TEXT("Moved"),
+        .message = TRI_LITERAL_TEXT("it ran where it was exported, and was ended there"),
+    };
+    if (task->state->step == TR_STEP_RUN) {
+        return tri_task_fail(task, &failure);
+    }
+    return task->state->has_failed ? tri_task_fail_as_noted(task) : tri_task_end_aborted(task);
+}
+
+/*
+ * It came from another store, whose services have let it go: those here are asked again. An attempt
+ * whose work was that machine's has ended.
+ */
 static int on_services_changed(struct tri_task *task)
 {
-    int error = tri_token_again(task);
+    bool was_local = task->plugin != NULL && task->plugin->is_local && is_in_plugin(task);
+    int error = tri_span_set(task, TRI_SPAN_INPUTS, (struct tr_bytes){0}); /* files lay there */
+    if (error != 0 || was_local) {
+        return error != 0 ? error : give_up_what_ran(task);
+    }
+    error = tri_token_again(task);
     return error != 0 ? error : tri_reservation_again(task);
 }
 
