@@ -26,7 +26,8 @@ FLOW = """
 troupe: 1
 tasks:
   first: {outputs: {f: file, l: "[int]"}, run: [sh, -c, 'echo once >>"$TROUPE_FOLDER/firsts";
-    echo x >x.txt; echo "{\\"f\\": \\"x.txt\\", \\"l\\": [$(seq -s, 1 90000)]}" >"$TROUPE_OUTPUTS"']}
+    echo x >x.txt;
+    echo "{\\"f\\": \\"x.txt\\", \\"l\\": [$(seq -s, 1 90000)]}" >"$TROUPE_OUTPUTS"']}
   nap: {type: core-sleep, inputs: {d: duration}}
   say: {type: echo, inputs: {l: "[int]", f: file}, outputs: {l: "[int]", f: file}}
 workflows:
