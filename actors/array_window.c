@@ -48,6 +48,9 @@ static int spawn_one(struct tri_array *array, const struct tri_feed *feed, uint6
     struct tr_ref child;
     start.element = array->state->next;
     start.inputs = tr_buffer_bytes(&feed->inputs);
+    if (array->node->target_kind == TR_TARGET_PLAN) {
+        start.recovery = tr_text_of(""); /* the plan is this execution's, not the launched one's */
+    }
     const struct tr_behaviour *behaviour = child_behaviour(array);
     int error = tr_spawn(array->context, behaviour, &options, &child);
     error = error != 0 ? error

@@ -20,7 +20,9 @@ static void explain_room(const struct tr_array_state *state, const struct tr_nod
         return;
     }
     tr_buffer_print(text, "; %u more wait for ", state->count - state->next);
-    if (state->call != 0) {
+    if (state->call != 0 && state->is_recovering && state->known <= state->next) {
+        tr_buffer_add_string(text, "word of what they gave in an earlier execution");
+    } else if (state->call != 0) {
         tr_buffer_add_string(text, "a piece of the inputs, which lie elsewhere");
     } else if (node->parallelism != 0 && state->live >= node->parallelism) {
         tr_buffer_print(text, "their turn: parallelism lets %u run at once", node->parallelism);
@@ -95,6 +97,9 @@ int tr_explain_workflow(const struct tr_workflow_state *state, const struct tr_g
     switch ((enum tri_stage)state->stage) {
     case TRI_STAGE_GRAPH:
         tr_buffer_print(text, "%u of its nodes run", state->running);
+        if (state->recovery_call != 0) {
+            tr_buffer_add_string(text, "; it asks what others gave in an earlier execution");
+        }
         if (state->waiting > 0) {
             tr_buffer_print(text, ", %u wait for answers or time", state->waiting);
         }
@@ -229,6 +234,8 @@ static int explain_node(struct look *look, const struct tr_node *node, const str
     if (state->is_paused) {
         tr_buffer_print(text, "it is paused; `troupe resume %.*s` goes on",
                         TRI_TEXT(look->scene->execution));
+    } else if (state->recovery_call != 0 && (row->recovery & TRI_RECOVERY_KNOWN) == 0) {
+        tr_buffer_add_string(text, "it waits to hear what it gave in an earlier execution");
     } else if (is_full(state, look->workflow)) {
         tr_buffer_print(text, "it waits for max_parallelism: %u of %u nodes run", state->running,
                         look->workflow->max_parallelism);

@@ -294,6 +294,7 @@ static int tell_root(struct launch *launch, struct tr_bytes inputs)
         .cause =
             tr_arena_print(&launch->arena, "launched by %.*s", TRI_TEXT(origin(launch, false))),
         .launching = self,
+        .recovery = launch->start.recovery,
         .node = launch->state->node,
         .element = launch->state->element,
     };

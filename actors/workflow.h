@@ -280,8 +280,12 @@ TR_MUST_USE int tri_recovery_give_up(struct tri_flow *flow);
 /* Puts edited inputs in the place of those that a node was bound to. */
 TR_MUST_USE int tri_recovery_edit(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs);
 
-/* What the child of a node is told of the recovery: nothing where it runs anew as a whole. */
-TR_MUST_USE int tri_recovery_inside(struct tri_flow *flow, uint32_t node, struct tr_text *recovery);
+/*
+ * What the child of a node is told of the recovery: nothing where it runs anew as a whole. The text
+ * lives as long as the flow and `buffer`.
+ */
+TR_MUST_USE int tri_recovery_inside(struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer,
+                                    struct tr_text *recovery);
 
 /* -------------------------------------------------------- workflow_end.c */
 

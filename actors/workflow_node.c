@@ -265,8 +265,10 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
     struct tr_spawn_options options = {.name = flow->workflow->nodes[node].id};
     struct tr_ref child;
     struct tr_text recovery;
+    struct tr_buffer under;
     struct tri_row *row;
-    int error = tri_recovery_inside(flow, node, &recovery);
+    tr_buffer_init(&under, 0);
+    int error = tri_recovery_inside(flow, node, &under, &recovery);
     error = error != 0 ? error : tr_spawn(flow->context, behaviour, &options, &child);
     if (error == 0) {
         struct tr_node_start message = {
@@ -284,6 +286,7 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
         error = tr_tell_hinted(flow->context, child, tr_spawned_hint(flow->context),
                                &tr_node_start_schema, &message);
     }
+    tr_buffer_fini(&under);
     error = error != 0 ? error : tri_row_edit(flow, node, &row);
     if (error == 0) {
         row->phase = TR_NODE_PHASE_RUNNING;
@@ -472,26 +475,6 @@ static bool is_complete(const struct tri_flow *flow, uint32_t node, struct tr_by
     return cursor.error == 0 && count == flow->workflow->nodes[node].outputs.count;
 }
 
-/* What a node got and gave, for one whose actor does not say so. */
-static int record_values(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
-                         struct tr_bytes outputs)
-{
-    struct tr_buffer path;
-    tr_buffer_init(&path, 0);
-    tri_path_add(flow, node, &path);
-    int error = path.error;
-    if (error == 0 && inputs.size > 0) {
-        error = tr_history_value(flow->context, flow->start.number, tr_buffer_text(&path),
-                                 TR_VALUE_INPUTS, inputs);
-    }
-    if (error == 0 && outputs.size > 0) {
-        error = tr_history_value(flow->context, flow->start.number, tr_buffer_text(&path),
-                                 TR_VALUE_OUTPUTS, outputs);
-    }
-    tr_buffer_fini(&path);
-    return error;
-}
-
 int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs, bool *is_kept)
 {
     struct tr_node_ended ended = {.phase = TR_NODE_PHASE_RECOVERED, .outputs = outputs};
@@ -505,7 +488,8 @@ int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs,
     int error = tri_start(flow);
     error = error != 0 ? error : tri_bind_inputs(flow, node, &inputs, &is_bound);
     if (error == 0 && is_bound) {
-        error = record_values(flow, node, tr_buffer_bytes(&inputs), outputs);
+        error = tri_node_record_value(flow, node, TR_VALUE_INPUTS, tr_buffer_bytes(&inputs));
+        error = error != 0 ? error : tri_node_record_value(flow, node, TR_VALUE_OUTPUTS, outputs);
         error = error != 0 ? error : tri_keep_outputs(flow, node, &ended);
     }
     tr_buffer_fini(&inputs);

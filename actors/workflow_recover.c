@@ -117,7 +117,8 @@ int tri_recovery_ask(struct tri_flow *flow, bool *is_asked)
 {
     struct tri_row row;
     *is_asked = false;
-    if (!flow->state->is_recovering || flow->state->stage != TRI_STAGE_GRAPH) {
+    if (!flow->state->is_recovering || flow->state->is_paused ||
+        flow->state->stage != TRI_STAGE_GRAPH) {
         return 0;
     }
     uint32_t node = flow->state->ready_first - 1;
@@ -156,8 +157,7 @@ static int read_known(struct tr_cursor *cursor, struct known *known)
     uint64_t way = tr_read_u64(cursor);
     *known = (struct known){.node = (uint32_t)node, .way = (uint8_t)way};
     known->slots = tr_read_any(cursor);
-    (void)tr_read_u64(cursor);
-    bool is_fine = cursor->error == 0 && count == 4 && node < UINT32_MAX && way <= TR_RECOVERY_KEPT;
+    bool is_fine = cursor->error == 0 && count == 3 && node < UINT32_MAX && way <= TR_RECOVERY_KEPT;
     return is_fine ? 0 : TR_MALFORMED;
 }
 
@@ -193,7 +193,11 @@ static int take_known(struct tri_flow *flow, const struct known *known)
     if (known->way == TR_RECOVERY_KEPT) {
         error = tri_node_keep(flow, node, known->slots, &is_kept);
     }
-    return error != 0 || is_kept ? error : note_way(flow, known);
+    if (error != 0 || is_kept) {
+        return error;
+    }
+    const struct known runs = {.node = known->node, .way = TR_RECOVERY_OPEN};
+    return note_way(flow, known->way == TR_RECOVERY_KEPT ? &runs : known);
 }
 
 /* All that the answer is about, as far as it still waits. */
@@ -355,13 +359,34 @@ int tri_recovery_edit(struct tri_flow *flow, uint32_t node, struct tr_buffer *in
     return error;
 }
 
-int tri_recovery_inside(struct tri_flow *flow, uint32_t node, struct tr_text *recovery)
+/* What a launch node's execution recovers: a plan of its own. */
+static int find_launched(struct tri_flow *flow, uint64_t place, struct tr_buffer *buffer,
+                         struct tr_text *recovery)
+{
+    struct tr_bytes slot;
+    int error = place == 0 ? 0 : tri_slots_copy(flow, place, buffer);
+    if (error == 0 && place != 0 && find_edit(tr_buffer_bytes(buffer), tr_text_of(""), &slot)) {
+        struct tr_cursor cursor = tr_cursor_of(slot);
+        struct tr_text uri = tr_read_text(&cursor);
+        *recovery = cursor.error == 0 ? uri : *recovery;
+    }
+    return error;
+}
+
+int tri_recovery_inside(struct tri_flow *flow, uint32_t node, struct tr_buffer *buffer,
+                        struct tr_text *recovery)
 {
     struct tri_row row;
     *recovery = tr_text_of("");
     int error = flow->state->is_recovering ? tri_row_get(flow, node, &row) : 0;
-    if (error == 0 && flow->state->is_recovering && (row.recovery & TRI_RECOVERY_INSIDE) != 0) {
-        *recovery = flow->start.recovery;
+    bool is_open =
+        error == 0 && flow->state->is_recovering && (row.recovery & TRI_RECOVERY_INSIDE) != 0;
+    if (!is_open) {
+        return error;
     }
-    return error;
+    if (flow->workflow->nodes[node].kind == TR_NODE_LAUNCH) {
+        return find_launched(flow, row.outputs, buffer, recovery);
+    }
+    *recovery = flow->start.recovery;
+    return 0;
 }

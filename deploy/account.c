@@ -168,7 +168,8 @@ static int match_graph(struct tr_account *account)
         error = tr_route_find(&account->route, path, &stop);
         if (error == 0) {
             account->nodes[i].stop = stop;
-            error = add_inside(account, known, path, &stop);
+            bool is_kept = account->nodes[i].row.phase == TR_NODE_PHASE_RECOVERED;
+            error = is_kept ? 0 : add_inside(account, known, path, &stop);
         } else {
             error = error == TR_NOT_FOUND ? 0 : error;
         }

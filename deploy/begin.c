@@ -49,6 +49,7 @@ static enum tr_exit_status launch_here(struct tr_beginning *beginning, struct tr
         .inputs = tr_buffer_bytes(&beginning->prepared->inputs),
         .cache_mode = tr_cache_mode_of(beginning->prepared->invocation),
         .cause = tr_text_of(beginning->cause),
+        .recovery = beginning->recovery,
     };
     beginning->prepared->graph = NULL;
     return judge(beginning, tr_live_launch(live, &order, &beginning->outcome));
@@ -96,6 +97,7 @@ static enum tr_exit_status launch_there(struct tr_beginning *beginning, struct t
         .cache_mode = tr_cache_mode_of(beginning->prepared->invocation),
         .cause = tr_text_of(beginning->cause),
         .is_detached = beginning->is_detached,
+        .recovery = beginning->recovery,
     };
     if (error == 0) {
         error = tr_client_call(client, &tr_submit_schema, &submit, &tr_submitted_schema, 0, NULL,

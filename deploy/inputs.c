@@ -25,8 +25,8 @@ struct given_input {
 };
 
 struct inputs {
-    const struct tr_inputs_request *request;
-    const struct tr_variables *variables; /* those that may be given */
+    const struct tr_inputs_request *request; /* NULL: one value alone */
+    const struct tr_variables *variables;    /* those that may be given */
     struct tr_report *report;
     struct tr_arena arena;
     struct tr_buffer values;
@@ -357,11 +357,25 @@ static void tell_missing(struct inputs *inputs, const struct tr_variable *variab
                    TRI_SHOWN(variable->name), TRI_SHOWN(type), TRI_SHOWN(variable->name));
 }
 
+/* Whether somebody named it, even if what it was given makes no sense. */
+static bool is_given(const struct given_input *given)
+{
+    return given->size > 0 || given->is_given || given->is_in_file;
+}
+
 /* The slot of one input of the workflow. */
 static void write_slot(struct inputs *inputs, uint32_t input, struct tr_buffer *slots)
 {
     const struct tr_variable *variable = &all_inputs(inputs->request)->items[input];
     uint32_t index = tr_variables_find(inputs->variables, variable->name);
+    struct tr_bytes earlier = {.size = 0};
+    if (inputs->request->earlier != NULL) {
+        earlier = inputs->request->earlier[input];
+    }
+    if (earlier.size > 0 && (index == TR_GRAPH_NONE || !is_given(&inputs->given[index]))) {
+        tr_buffer_add(slots, earlier.data, earlier.size);
+        return;
+    }
     if (index == TR_GRAPH_NONE) {
         struct tr_bytes value = plan_value(plan_of(inputs->request), input);
         tr_buffer_add(slots, value.data, value.size);

@@ -21,6 +21,8 @@ struct tr_inputs_request {
     const char *const *pairs; /* NAME=VALUE */
     size_t pair_count;
     const char *file; /* NULL: none; "-" is stdin */
+    /* For each input of the workflow the slot that it has unless it is given, or none; or NULL. */
+    const struct tr_bytes *earlier;
 };
 
 /*

@@ -163,6 +163,7 @@ static int ask_launcher(struct tr_live *live, const struct begun *begun,
         .inputs = order->inputs,
         .cache_mode = order->cache_mode,
         .cause = order->cause,
+        .recovery = order->recovery,
     };
     int error = tr_live_launcher(live, graph->project, graph->domain, &launcher);
     if (error == 0) {

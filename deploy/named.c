@@ -18,6 +18,7 @@
 #include "deploy/file.h"
 #include "deploy/schemas.h"
 #include "schemas/error.h"
+#include "schemas/schedule.h"
 
 /* What the engine's own blobs with a name are called, behind their digits. */
 static const char *const read_names[] = {"-inputs.json"};
@@ -219,6 +220,15 @@ static int read_row(void *self, const void *row)
     return check_stop(search);
 }
 
+/* A schedule needs its definition as long as it is registered. */
+static int read_schedule(void *self, const void *value)
+{
+    const struct search *search = self;
+    const struct tr_schedule_row *row = value;
+    tr_names_read(search->names, row->graph, false);
+    return check_stop(search);
+}
+
 static int read_history(struct search *search)
 {
     _Static_assert(sizeof(struct tr_text) == sizeof(struct tr_bytes) &&
@@ -234,6 +244,10 @@ static int read_history(struct search *search)
         struct tr_reader_query query = {.record = search->record};
         error =
             is_without_names(search->record) ? 0 : tr_reader_rows(reader, &query, read_row, search);
+    }
+    if (error == 0) {
+        struct tr_reader_query schedules = {.record = &tr_schedule_row_schema};
+        error = tr_reader_rows(reader, &schedules, read_schedule, search);
     }
     if (error != 0 && error != TR_CLOSED) {
         snprintf(search->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));

@@ -44,13 +44,12 @@ static enum tr_exit_status tell(const struct tr_prepared *prepared, struct tr_re
                : TR_EXIT_USAGE;
 }
 
-static enum tr_exit_status compile(struct tr_prepared *prepared)
+enum tr_exit_status tr_prepare_file(struct tr_prepared *prepared, const char *file)
 {
     struct tr_report report;
     enum tr_exit_status status = TR_EXIT_DONE;
     tr_report_init(&report);
-    int error =
-        tr_graph_check_file(prepared->invocation->arguments.words[0], &report, &prepared->graph);
+    int error = tr_graph_check_file(file, &report, &prepared->graph);
     if (error != 0 || tr_report_total(&report) > 0) {
         status = tell(prepared, &report, error);
     }
@@ -110,7 +109,7 @@ static enum tr_exit_status choose(struct tr_prepared *prepared)
     return TR_EXIT_DONE;
 }
 
-static enum tr_exit_status check_runnable(struct tr_prepared *prepared)
+enum tr_exit_status tr_prepare_runnable(const struct tr_prepared *prepared, const char *name)
 {
     struct tr_report report;
     enum tr_exit_status status = TR_EXIT_DONE;
@@ -122,8 +121,8 @@ static enum tr_exit_status check_runnable(struct tr_prepared *prepared)
         .task_types = types->items,
         .task_type_count = types->count,
     };
-    int error = tr_graph_check_runnable(prepared->graph, prepared->workflow, &engine,
-                                        prepared->invocation->arguments.words[0], &report);
+    int error =
+        tr_graph_check_runnable(prepared->graph, prepared->workflow, &engine, name, &report);
     if (error != 0) {
         status = tell(prepared, &report, error);
     }
@@ -131,7 +130,7 @@ static enum tr_exit_status check_runnable(struct tr_prepared *prepared)
     return status;
 }
 
-static enum tr_exit_status read_inputs(struct tr_prepared *prepared)
+enum tr_exit_status tr_prepare_inputs(struct tr_prepared *prepared, const struct tr_bytes *earlier)
 {
     const struct tr_arguments *arguments = &prepared->invocation->arguments;
     struct tr_report report;
@@ -150,6 +149,7 @@ static enum tr_exit_status read_inputs(struct tr_prepared *prepared)
         .pairs = pairs,
         .pair_count = count,
         .file = tr_arguments_value(arguments, "inputs"),
+        .earlier = earlier,
     };
     tr_report_init(&report);
     int error = pairs == NULL ? TR_MEMORY : tr_inputs_read(&request, &report, &prepared->inputs);
@@ -161,7 +161,7 @@ static enum tr_exit_status read_inputs(struct tr_prepared *prepared)
     return status;
 }
 
-static enum tr_exit_status check_name(const struct tr_prepared *prepared)
+enum tr_exit_status tr_prepare_name(const struct tr_prepared *prepared)
 {
     const char *name = tr_arguments_value(&prepared->invocation->arguments, "name");
     if (name != NULL && !tr_execution_name_is_good(tr_text_of(name))) {
@@ -173,25 +173,31 @@ static enum tr_exit_status check_name(const struct tr_prepared *prepared)
     return TR_EXIT_DONE;
 }
 
-enum tr_exit_status tr_prepare(struct tr_prepared *prepared)
+enum tr_exit_status tr_prepare_settings(struct tr_prepared *prepared)
 {
     char folder[PATH_MAX];
-    enum tr_exit_status status = check_name(prepared);
+    tr_store_look(prepared->invocation, folder);
+    return tr_settings_load(prepared->invocation, folder, &prepared->settings);
+}
+
+enum tr_exit_status tr_prepare(struct tr_prepared *prepared)
+{
+    const char *file = prepared->invocation->arguments.words[0];
+    enum tr_exit_status status = tr_prepare_name(prepared);
     if (status == TR_EXIT_DONE) {
-        tr_store_look(prepared->invocation, folder);
-        status = tr_settings_load(prepared->invocation, folder, &prepared->settings);
+        status = tr_prepare_settings(prepared);
     }
     if (status == TR_EXIT_DONE) {
-        status = compile(prepared);
+        status = tr_prepare_file(prepared, file);
     }
     if (status == TR_EXIT_DONE) {
         status = choose(prepared);
     }
     if (status == TR_EXIT_DONE) {
-        status = check_runnable(prepared);
+        status = tr_prepare_runnable(prepared, file);
     }
     if (status == TR_EXIT_DONE) {
-        status = read_inputs(prepared);
+        status = tr_prepare_inputs(prepared, NULL);
     }
     return status;
 }

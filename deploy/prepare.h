@@ -36,6 +36,17 @@ void tr_prepared_fini(struct tr_prepared *prepared);
 /* Everything that can be wrong before anything has begun; it is said on stderr. */
 enum tr_exit_status tr_prepare(struct tr_prepared *prepared);
 
+/*
+ * Its parts, for commands that take them from elsewhere: the name that was given is good; the
+ * settings of the store; the definition of a file; what is chosen of it (called `name` in messages) can run; the inputs, of
+ * which `earlier` (or NULL) has a slot for each, or none, where nobody gives another.
+ */
+enum tr_exit_status tr_prepare_name(const struct tr_prepared *prepared);
+enum tr_exit_status tr_prepare_settings(struct tr_prepared *prepared);
+enum tr_exit_status tr_prepare_file(struct tr_prepared *prepared, const char *file);
+enum tr_exit_status tr_prepare_runnable(const struct tr_prepared *prepared, const char *name);
+enum tr_exit_status tr_prepare_inputs(struct tr_prepared *prepared, const struct tr_bytes *earlier);
+
 /* What --cache says: enum tr_cache_mode. */
 uint8_t tr_cache_mode_of(const struct tr_invocation *invocation);
 

@@ -1,83 +1,26 @@
 /*
  * `troupe run`: checks a definition and its inputs, begins an execution of it, and stays with it.
  */
-#include "deploy/attend.h"
-#include "deploy/background.h"
 #include "deploy/begin.h"
 #include "deploy/commands.h"
 #include "deploy/engine_options.h"
 #include "deploy/store.h"
 
-/* Leaves the work to another process, which goes on when this one has gone. */
-static enum tr_exit_status detach(struct tr_beginning *beginning, struct tr_reached *reached)
-{
-    const char *name = beginning->outcome.name;
-    bool was_here = reached->live != NULL;
-    tr_reached_close(reached);
-    if (was_here && tr_background_resume(beginning->folder, &name, 1) != 0) {
-        return tr_command_failed(beginning->prepared->invocation->command,
-                                 "%s has begun, but no engine could be started in the background; "
-                                 "`troupe resume %s` goes on with it",
-                                 name, name);
-    }
-    tr_begin_print_name(beginning);
-    return TR_EXIT_DONE;
-}
-
-static void note_sleepers(const struct tr_invocation *invocation, const struct tr_live *live)
-{
-    uint32_t count = live->sleepers.asleep;
-    if (count > 0) {
-        tr_command_note(invocation,
-                        "%u unfinished execution%s asleep here; `troupe resume [EXEC]` goes on "
-                        "with %s",
-                        count, count == 1 ? " is" : "s are", count == 1 ? "it" : "them");
-    }
-}
-
-static enum tr_exit_status follow(struct tr_beginning *beginning, struct tr_reached *reached)
-{
-    const struct tr_invocation *invocation = beginning->prepared->invocation;
-    uint64_t execution = beginning->outcome.execution;
-    if (beginning->is_detached) {
-        return detach(beginning, reached);
-    }
-    tr_begin_note(beginning);
-    if (reached->live == NULL) {
-        return tr_visit(invocation, reached->client, beginning->folder, execution);
-    }
-    note_sleepers(invocation, reached->live);
-    return tr_attend(invocation, reached->live, execution);
-}
-
-static enum tr_exit_status begin_and_follow(struct tr_prepared *prepared)
+static enum tr_exit_status begin(struct tr_prepared *prepared)
 {
     const struct tr_invocation *invocation = prepared->invocation;
     struct tr_store_place store;
-    struct tr_reached reached = {.live = NULL};
-    struct tr_live_options options;
     enum tr_exit_status status = tr_store_find(invocation, true, &store);
-    if (status == TR_EXIT_DONE) {
-        status = tr_engine_options_read(invocation, store.folder, &prepared->settings, &options);
+    if (status != TR_EXIT_DONE) {
+        return status;
     }
-    if (status == TR_EXIT_DONE) {
-        options.lets_sleep = true;
-        status = tr_reach(invocation, &options, &reached);
-    }
-    if (status == TR_EXIT_DONE) {
-        struct tr_beginning beginning = {
-            .prepared = prepared,
-            .folder = store.folder,
-            .cause = "troupe run",
-            .is_detached = tr_arguments_has(&invocation->arguments, "detach"),
-        };
-        status = tr_begin(&beginning, &reached);
-        if (status == TR_EXIT_DONE) {
-            status = follow(&beginning, &reached);
-        }
-        tr_reached_close(&reached);
-    }
-    return status;
+    struct tr_beginning beginning = {
+        .prepared = prepared,
+        .folder = store.folder,
+        .cause = "troupe run",
+        .is_detached = tr_arguments_has(&invocation->arguments, "detach"),
+    };
+    return tr_begin_and_follow(&beginning);
 }
 
 static enum tr_exit_status run_command(const struct tr_invocation *invocation)
@@ -86,7 +29,7 @@ static enum tr_exit_status run_command(const struct tr_invocation *invocation)
     tr_prepared_init(&prepared, invocation);
     enum tr_exit_status status = tr_prepare(&prepared);
     if (status == TR_EXIT_DONE) {
-        status = begin_and_follow(&prepared);
+        status = begin(&prepared);
     }
     tr_prepared_fini(&prepared);
     return status;

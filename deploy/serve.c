@@ -131,6 +131,7 @@ static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
     order.inputs = submit.inputs;
     order.cache_mode = submit.cache_mode;
     order.cause = submit.cause;
+    order.recovery = submit.recovery;
     error = tr_order_check(&order);
     if (error == 0 && !is_runnable(serve, peer, &order)) {
         tr_graph_free(order.graph);
@@ -178,16 +179,28 @@ static int on_follow(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
+/*
+ * Nobody follows what is woken so. Beyond what can be handed over it sleeps again when this engine
+ * leaves, and the next one says so.
+ */
+static void detach_woken(struct tr_live *live, uint64_t execution)
+{
+    for (uint32_t i = 0; i < live->sleepers.count; i++) {
+        const struct tr_sleeper *sleeper = &live->sleepers.items[i];
+        if (sleeper->is_asleep && (execution == 0 || execution == sleeper->execution)) {
+            (void)!tr_detached_add(&live->detached, sleeper->execution);
+        }
+    }
+}
+
 static int on_wake(struct tr_serve *serve, const struct tri_peer *peer,
                    const struct tri_request *request)
 {
     struct tr_wake_execution wake;
     int error = tr_wake_execution_unpack(request->body, request->version, &wake);
     if (error == 0) {
+        detach_woken(serve->live, wake.execution);
         error = tr_live_wake(serve->live, wake.execution);
-    }
-    if (error == 0 && wake.execution != 0) {
-        error = tr_detached_add(&serve->live->detached, wake.execution);
     }
     if (error == 0) {
         finish(serve, peer, 0, "");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "deploy/asleep.h"
 #include "deploy/browse.h"
 #include "deploy/changes.h"
 #include "deploy/clock.h"
@@ -39,6 +40,22 @@ struct watch {
 
 /* -------------------------------------------------------------------------- the engine */
 
+/* Says that nothing happens until somebody wakes what is watched. */
+static void note_asleep(const struct watch *watch)
+{
+    struct tr_asleep asleep;
+    struct tr_execution row = {.execution = watch->execution, .phase = watch->phase};
+    tr_asleep_read(watch->browse->place.folder, true, &asleep);
+    if (tr_asleep_has(&asleep, &row)) {
+        tr_command_note(watch->browse->invocation,
+                        "it is asleep: nothing goes on until `troupe resume %s`",
+                        watch->browse->invocation->arguments.word_count > 0
+                            ? watch->browse->invocation->arguments.words[0]
+                            : "@last");
+    }
+    tr_asleep_fini(&asleep);
+}
+
 /* An engine that came with `run` stays as long as somebody follows. */
 static void find_engine(struct watch *watch)
 {
@@ -52,7 +69,9 @@ static void find_engine(struct watch *watch)
     if (tri_client_ask(watch->client, &tr_follow_schema, &follow, &number) != 0) {
         tri_client_close(watch->client);
         watch->client = NULL;
+        return;
     }
+    note_asleep(watch);
 }
 
 /* Waits until something has happened; what the engine says is not needed, but that it is there. */

@@ -15,7 +15,7 @@
 #include "schemas/field.h"
 
 /* Nodes that one question names at most, and elements that it is about. */
-#define TR_RECOVER_NODES_MAX 256U
+#define TR_RECOVER_NODES_MAX 64U
 #define TR_RECOVER_ELEMENTS_MAX 256U
 
 /* What becomes of a node in a recovery. */
@@ -37,9 +37,9 @@ enum tr_recovery_way {
 
 /*
  * `from` is the name of the earlier execution. `nodes` is a list in the order of the question:
- * [node, way, slots, launched]. Of one that is kept `slots` is what it gave; of others a list of
- * [name of an input, slot] that it gets in place of what is bound, or nil. `launched` is the number
- * of the execution that a launch node began then, or 0.
+ * [node, way, slots]. Of one that is kept `slots` is what it gave; of others a list of [name of an
+ * input, slot] that it gets in place of what is bound, or nil. Of a launch node the slot without a
+ * name is the plan by which the execution that it begins recovers the one that it began then.
  */
 #define TR_RECOVERED_NODES_FIELDS(FIELD, ARRAY) \
     FIELD(text, from, 1, 0)                     \

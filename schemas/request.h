@@ -41,6 +41,7 @@
  * `inputs` has a slot for each input of the workflow. Without a `name` the engine finds one. With
  * `if_new` an execution of that name that exists is the answer, else it is a refusal, TR_EXISTS.
  * `is_detached`: nobody will follow it, and an engine that leaves hands it to one that stays.
+ * `recovery` is that of `launch`.
  */
 #define TR_SUBMIT_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)            \
@@ -51,7 +52,8 @@
     FIELD(any, inputs, 1, TR_REDACTED) \
     FIELD(u8, cache_mode, 1, 0)        \
     FIELD(text, cause, 1, 0)           \
-    FIELD(bool, is_detached, 2, 0)
+    FIELD(bool, is_detached, 2, 0)     \
+    FIELD(text, recovery, 3, 0)
 
 /* `execution` is its number; `is_new`: it began with this request. */
 #define TR_SUBMITTED_FIELDS(FIELD, ARRAY) \
@@ -159,7 +161,7 @@
     S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)               \
     S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                     \
     S(welcome, 502, TR_MESSAGE, 1, TR_HINT, TR_WELCOME_FIELDS)                 \
-    S(submit, 503, TR_MESSAGE, 2, TR_HINT, TR_SUBMIT_FIELDS)                   \
+    S(submit, 503, TR_MESSAGE, 3, TR_HINT, TR_SUBMIT_FIELDS)                   \
     S(submitted, 504, TR_MESSAGE, 1, TR_HINT, TR_SUBMITTED_FIELDS)             \
     S(follow, 505, TR_MESSAGE, 2, TR_HINT, TR_FOLLOW_FIELDS)                   \
     S(following, 506, TR_MESSAGE, 1, TR_HINT, TR_FOLLOWING_FIELDS)             \

@@ -50,7 +50,7 @@ static int log_grew(void *context, sqlite3 *database, const char *name, int page
     (void)database;
     (void)name;
     struct tri_sqlite *self = context;
-    self->log_bytes = (uint64_t)pages * TRI_SQLITE_PAGE_BYTES;
+    self->log_bytes = (uint64_t)pages * self->page_bytes;
     self->log_is_known = true;
     if (self->log_bytes < self->log_copied_bytes) {
         self->log_copied_bytes = 0; /* it has begun anew */
@@ -208,6 +208,7 @@ int tri_sqlite_open(const struct tri_store_options *options, char *explain,
     }
     self->store.ops = &sqlite_ops;
     self->lock_descriptor = -1;
+    self->page_bytes = TRI_SQLITE_PAGE_BYTES;
     self->durability = options->durability;
     self->read_only = options->read_only;
     self->views = options->views;

@@ -13,9 +13,9 @@
  */
 #include "runtime/journal/sqlite_internal.h"
 
-/* What a frame of the log has beside its page. */
-#define FRAME_BYTES (TRI_SQLITE_PAGE_BYTES + 24)
+/* What the log has beside its pages: at its beginning, and before each. */
 #define LOG_HEADER_BYTES 32
+#define FRAME_HEADER_BYTES 24
 
 /* How each kind of operation is written: at once through the batch, or one by one. */
 static const struct {
@@ -50,8 +50,9 @@ static void cut_log(struct tri_sqlite *self)
         file == NULL || file->pMethods == NULL) {
         return;
     }
-    uint64_t frames = self->log_bytes / TRI_SQLITE_PAGE_BYTES;
-    uint64_t size = frames == 0 ? 0 : LOG_HEADER_BYTES + frames * FRAME_BYTES;
+    uint64_t frames = self->log_bytes / self->page_bytes;
+    uint64_t frame_bytes = FRAME_HEADER_BYTES + self->page_bytes;
+    uint64_t size = frames == 0 ? 0 : LOG_HEADER_BYTES + frames * frame_bytes;
     sqlite3_int64 size_now = 0;
     if (file->pMethods->xFileSize(file, &size_now) == SQLITE_OK && (uint64_t)size_now > size) {
         (void)file->pMethods->xTruncate(file, (sqlite3_int64)size); /* the process ends anyhow */
@@ -86,7 +87,7 @@ static int copy_log(struct tri_sqlite *self, int mode)
         return error;
     }
     if (error == 0 && copied > 0) {
-        self->log_copied_bytes = (uint64_t)copied * FRAME_BYTES;
+        self->log_copied_bytes = (uint64_t)copied * self->page_bytes;
     }
     return judge(self, error);
 }

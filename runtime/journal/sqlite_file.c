@@ -19,6 +19,7 @@
 
 /* The database's header: https://sqlite.org/fileformat2.html, section 1.3. */
 #define HEADER_BYTES 100
+#define HEADER_PAGE_BYTES_AT 16
 #define HEADER_FORMAT_AT 60
 #define HEADER_APPLICATION_AT 68
 static const char magic[16] = "SQLite format 3";
@@ -145,6 +146,13 @@ static int say_foreign(struct tri_sqlite *self, const char *found)
                           self->path, found);
 }
 
+/* The size of its pages, which a database keeps; 1 stands for what two bytes cannot say. */
+static uint32_t page_bytes_of(const uint8_t *header)
+{
+    uint32_t bytes = (uint32_t)header[HEADER_PAGE_BYTES_AT] << 8 | header[HEADER_PAGE_BYTES_AT + 1];
+    return bytes == 1 ? 65536 : bytes;
+}
+
 static int judge_header(struct tri_sqlite *self, const uint8_t *header)
 {
     if (memcmp(header, magic, sizeof magic) != 0) {
@@ -160,7 +168,12 @@ static int judge_header(struct tri_sqlite *self, const uint8_t *header)
                               "formats up to %d; use the version that wrote it",
                               self->path, format, TRI_SQLITE_FORMAT);
     }
-    return format == 0 ? tri_sqlite_damaged(self, "it says format 0") : 0;
+    if (format == 0 || page_bytes_of(header) < 512) {
+        return tri_sqlite_damaged(self,
+                                  format == 0 ? "it says format 0" : "its pages have no size");
+    }
+    self->page_bytes = page_bytes_of(header);
+    return 0;
 }
 
 /* Whether the creation of a store was cut short: only zeros so far, and SQLite's journal beside. */

@@ -229,6 +229,10 @@ class SleepersTest(ProgramTest):
         self.assertIn("running, asleep", self.troupe("list")[0])
         self.assertIn("asleep", self.troupe("get", "one")[0])
         self.assertIn("`troupe resume one`", self.troupe("explain", "one")[0])
+        watching = self.start("watch", "one")
+        watching.wait_for("it is asleep: nothing goes on until `troupe resume one`")
+        watching.signal(signal.SIGINT)
+        watching.end()
         self.assertTrue(self.document("explain", "one")["is_asleep"])
         self.assertFalse(self.document("explain", "new")["is_asleep"])
         self.write("one.go", "")
@@ -239,6 +243,19 @@ class SleepersTest(ProgramTest):
         self.assertEqual(self.troupe("resume", "other", "-q")[0], "n: 2\n")
         self.write("new.go", "")
         self.assertEqual(engine.end()[:2], (0, "n: 2"))
+
+    def test_what_was_woken_goes_on_when_the_engine_leaves(self):
+        self.leave("one")
+        text = WAITING.replace("/go", "/new.go").replace("/pid", "/new.pid")
+        self.write("new.yaml", text)
+        engine = self.start("run", "new.yaml", "--name", "new")
+        self.await_file("new.pid")
+        self.troupe("resume")
+        self.write("new.go", "")
+        self.assertEqual(engine.end()[0], 0)
+        self.write("one.go", "")
+        self.troupe("watch", "one", "-q")
+        self.assertEqual(self.phases()["one"], ("succeeded", False))
 
     def test_serve_wakes_all(self):
         self.leave("one")

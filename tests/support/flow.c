@@ -120,12 +120,14 @@ static void open_stage(struct flow *flow)
                                            flow->has_arrays ? behaviours_with_arrays : behaviours,
                                        .behaviour_count = TR_COUNT_OF(behaviours),
                                        .program = flow->engine});
+    flow_recall_open(flow);
     tr_buffer_init(&flow->text, 0);
 }
 
 static void close_stage(struct flow *flow)
 {
     tr_buffer_fini(&flow->text);
+    flow_recall_close(flow);
     stage_close(&flow->stage);
     if (flow->store != NULL) {
         tri_store_close(flow->store);
@@ -338,6 +340,7 @@ void flow_launch(struct flow *flow, const char *workflow, const char *inputs, co
         .plan = TR_GRAPH_NONE,
         .inputs = tr_buffer_bytes(&buffer),
         .cause = tr_text_of("by the test"),
+        .recovery = tr_text_of(flow->recall != NULL ? "plan" : ""),
     };
     flow_ask(flow, &launch);
     tr_buffer_fini(&buffer);
@@ -349,14 +352,22 @@ bool flow_is_idle(struct flow *flow)
     return stage_actor_count(&flow->stage) == 2;
 }
 
+/* Everything that can happen without time happens, the files service included. */
+static void run(struct flow *flow)
+{
+    do {
+        stage_run(&flow->stage);
+    } while (flow_recall_serve(flow));
+}
+
 void flow_finish(struct flow *flow)
 {
-    stage_run(&flow->stage);
+    run(flow);
     for (int i = 0; i < HOPS_MAX && !flow_is_idle(flow); i++) {
         uint64_t hop_ms = i < HOPS_FINE ? 1 : 1000;
         flow->stage.now_ns += hop_ms * 1000000;
         flow->stage.wall_ms += hop_ms;
-        stage_run(&flow->stage);
+        run(flow);
     }
     assert_true(flow_is_idle(flow));
     /* An abort may cross the end that it asks for; nobody is told what he does not know. */

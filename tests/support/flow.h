@@ -17,6 +17,7 @@
 
 #include "actors/engine.h"
 #include "actors/graph/compile.h"
+#include "runtime/host/service.h"
 #include "schemas/history.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/stage.h"
@@ -45,6 +46,13 @@ struct flow_rule {
     struct flow_answer answer;
 };
 
+/*
+ * What an earlier execution says of a node: enum tr_recovery_way, and what goes with it in `slots`,
+ * as schemas/recovery.h has it; nothing stands for nil.
+ */
+typedef uint8_t flow_recall(void *self, struct tr_text path, bool is_again,
+                            struct tr_buffer *slots);
+
 typedef void flow_script(void *self, const struct flow_task *task, struct flow_answer *answer);
 
 struct flow {
@@ -60,6 +68,15 @@ struct flow {
     bool has_arrays; /* no puppets in their place */
     flow_script *script;
     void *self;
+
+    /* Of an execution that recovers another one: what that says, and how often it was asked. */
+    struct tri_service files;
+    flow_recall *recall;   /* NULL: executions recover none */
+    uint32_t asked;        /* questions */
+    uint32_t asked_nodes;  /* in all of them */
+    uint32_t answered_max; /* nodes in one answer; 0: all */
+    uint32_t refusals;     /* so many questions come to nothing, */
+    int refusal;           /* with this error */
 
     /* What came of the last launch. */
     int launch_error;

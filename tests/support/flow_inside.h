@@ -13,4 +13,11 @@ extern struct flow *flow_current;
 extern const struct tr_behaviour flow_task_puppet;
 extern const struct tr_behaviour flow_array_puppet;
 
+/* The files service of the stage, which answers for an earlier execution. */
+void flow_recall_open(struct flow *flow);
+void flow_recall_close(struct flow *flow);
+
+/* Answers what was asked; whether there was anything. */
+bool flow_recall_serve(struct flow *flow);
+
 #endif

@@ -13,6 +13,7 @@
 #include "runtime/host/service.h"
 #include "runtime/memory.h"
 #include "schemas/files.h"
+#include "schemas/recovery.h"
 
 struct array_stand array_stand;
 
@@ -272,12 +273,49 @@ static int answer_write(const struct tri_caller *caller, const uint8_t *envelope
     return tri_service_reply(&array_stand.files, caller, &tr_blob_stored_schema, &stored);
 }
 
+/* As much of a question as there is room for in this answer: half of it, if it is long. */
+static int answer_recover(const struct tri_caller *caller, const uint8_t *envelope)
+{
+    struct tr_recover_elements question;
+    struct tr_buffer elements;
+    uint32_t kept = 0;
+    assert_int_equal(tr_recover_elements_unpack(tr_envelope_body(envelope), 1, &question), 0);
+    assert_true(tr_text_equal(question.recovery, tr_text_of(array_stand.recovery)));
+    array_stand.asked++;
+    uint32_t count = question.count > 100 ? question.count / 2 : question.count;
+    for (uint32_t i = 0; i < count; i++) {
+        kept += array_stand.keeps(question.first + i) ? 1 : 0;
+    }
+    tr_buffer_init(&elements, 0);
+    tr_buffer_array(&elements, kept);
+    for (uint64_t element = question.first; element < question.first + count; element++) {
+        if (array_stand.keeps(element)) {
+            tr_buffer_array(&elements, 2);
+            tr_buffer_u64(&elements, element);
+            tr_buffer_array(&elements, question.outputs);
+            tr_buffer_i64(&elements, array_stand.kept(element));
+        }
+    }
+    struct tr_recovered_elements found = {.from = tr_text_of("earlier"),
+                                          .first = question.first,
+                                          .count = count,
+                                          .elements = tr_buffer_bytes(&elements)};
+    int error =
+        tri_service_reply(&array_stand.files, caller, &tr_recovered_elements_schema, &found);
+    tr_buffer_fini(&elements);
+    return error;
+}
+
 static void answer(const uint8_t *envelope)
 {
     struct tri_caller caller = tri_caller_of(envelope);
     if (array_stand.files_refusals > 0) {
         array_stand.files_refusals--;
         tri_service_refuse(&array_stand.files, &caller, array_stand.files_error);
+        return;
+    }
+    if (tr_envelope_get(envelope, 16, type) == tr_recover_elements_schema.id) {
+        assert_int_equal(answer_recover(&caller, envelope), 0);
         return;
     }
     bool is_read = tr_envelope_get(envelope, 16, type) == tr_blob_read_schema.id;
@@ -432,6 +470,7 @@ void array_stand_start_slots(const char *node, struct tr_bytes slots)
         .number = stand->hub.key.group,
         .path = tr_text_of(node),
         .inputs = slots,
+        .recovery = tr_text_of(stand->recovery != NULL ? stand->recovery : ""),
     };
     size_t size = tr_node_start_schema.size_max(&start);
     uint8_t *bytes = tr_alloc(size);

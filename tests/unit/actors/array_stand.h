@@ -76,6 +76,10 @@ struct array_stand {
     uint32_t reads;
     uint32_t writes;
     uint64_t read_bytes_max;
+    const char *recovery;              /* what the array is told of one; NULL: it is none */
+    bool (*keeps)(uint64_t element);   /* which elements an earlier execution gave, */
+    int64_t (*kept)(uint64_t element); /* and what */
+    uint32_t asked;                    /* questions about elements */
     int files_error; /* what calls are refused with, while `files_refusals` last */
     uint32_t files_refusals;
 };

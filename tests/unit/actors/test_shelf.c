@@ -99,6 +99,21 @@ static void test_the_launcher_holds_it_once(void **state)
     tr_shelf_release(&shelf, 12345);  /* nor is what was never there */
 }
 
+static void test_schedules_hold_it_beside(void **state)
+{
+    (void)state;
+    uint64_t number = put("a");
+    tr_shelf_hold(&shelf, number);
+    tr_shelf_register(&shelf, number);
+    tr_shelf_register(&shelf, number);
+    tr_shelf_drop(&shelf, number);
+    tr_shelf_release(&shelf, number);
+    assert_non_null(tr_shelf_find(&shelf, number));
+    tr_shelf_unregister(&shelf, number);
+    assert_null(tr_shelf_find(&shelf, number));
+    tr_shelf_unregister(&shelf, number); /* again is nothing */
+}
+
 static void test_it_comes_back_after_it_was_gone(void **state)
 {
     (void)state;
@@ -269,6 +284,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_equal_graphs_are_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_launcher_holds_it_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_schedules_hold_it_beside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_it_comes_back_after_it_was_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_another_graph_of_the_same_number_is_refused, set_up,
                                         tear_down),

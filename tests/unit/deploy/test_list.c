@@ -76,7 +76,7 @@ static void test_the_document(void **state)
     assert_string_equal(
         list((struct tr_list_request){.output = TR_OUTPUT_JSON, .domain = "production"}, NULL),
         "[{\"execution\":\"nightly-bbbbb\",\"project\":\"demo\",\"domain\":\"production\","
-        "\"workflow\":\"nightly\",\"plan\":\"every-night\",\"phase\":\"failed\","
+        "\"workflow\":\"nightly\",\"plan\":\"every-night\",\"parent\":\"\",\"phase\":\"failed\","
         "\"created_at\":\"2026-11-22T00:01:00Z\",\"started_at\":\"2026-11-22T00:01:00Z\","
         "\"ended_at\":\"2026-11-22T00:03:05Z\",\"error\":{\"code\":\"OOMKilled\","
         "\"message\":\"too\\nmuch\",\"node\":\"squares\",\"element\":17},\"is_asleep\":false}]\n");
@@ -87,6 +87,7 @@ static void test_the_document(void **state)
         "  domain: \"development\"\n"
         "  workflow: \"fan_out\"\n"
         "  plan: \"\"\n"
+        "  parent: \"\"\n"
         "  phase: \"succeeded\"\n"
         "  created_at: \"2026-11-22T00:00:00Z\"\n"
         "  started_at: \"2026-11-22T00:00:00.005Z\"\n"

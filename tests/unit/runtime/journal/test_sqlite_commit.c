@@ -15,6 +15,9 @@
 
 #define LARGE_COMMIT_PAGES 64
 
+/* As many megabytes as make the log large enough to be copied when the journal is idle. */
+#define TENDED_MEGABYTES ((TR_STORE_LOG_TEND_BYTES >> 20) + 2)
+
 /* A megabyte of pages in one commit. */
 static int commit_megabyte(struct tri_store *store, uint64_t number)
 {
@@ -98,15 +101,15 @@ static void test_copying_the_log_may_find_the_disk_full(void **state)
     (void)state;
     struct stand *stand = stand_new(STAND_DISK);
     struct tri_store *store = stand_open(stand);
-    for (uint64_t i = 1; i <= 6; i++) {
+    for (uint64_t i = 1; i <= TENDED_MEGABYTES; i++) {
         assert_int_equal(commit_megabyte(store, i), 0);
     }
     tri_disk_faults(stand->disk)->room_is_limited = true;
     assert_int_equal(tri_store_tend(store), 0);
     assert_true(tri_disk_counts(stand->disk)->refusals > 0);
-    assert_int_equal(commit_megabyte(store, 7), TR_STORE_FULL);
+    assert_int_equal(commit_megabyte(store, TENDED_MEGABYTES + 1), TR_STORE_FULL);
     tri_disk_faults(stand->disk)->room_is_limited = false;
-    assert_int_equal(commit_megabyte(store, 7), 0);
+    assert_int_equal(commit_megabyte(store, TENDED_MEGABYTES + 1), 0);
     assert_int_equal(tri_store_tend(store), 0);
     tri_store_close(store);
     stand_free(stand);
@@ -118,13 +121,13 @@ static void test_copying_the_log_may_fail(void **state)
     (void)state;
     struct stand *stand = stand_new(STAND_DISK);
     struct tri_store *store = stand_open(stand);
-    for (uint64_t i = 1; i <= 6; i++) {
+    for (uint64_t i = 1; i <= TENDED_MEGABYTES; i++) {
         assert_int_equal(commit_megabyte(store, i), 0);
     }
     char *contents = stand_dump(store);
     tri_disk_faults(stand->disk)->fail_sync_at = tri_disk_counts(stand->disk)->syncs + 2;
     assert_int_equal(tri_store_tend(store), TR_STORE_FAILED);
-    assert_int_equal(commit_megabyte(store, 7), TR_STORE_FAILED);
+    assert_int_equal(commit_megabyte(store, TENDED_MEGABYTES + 1), TR_STORE_FAILED);
     uint64_t steps = tri_disk_counts(stand->disk)->steps;
     tri_store_close(store);
     assert_int_equal(tri_disk_counts(stand->disk)->steps, steps); /* nor by closing */

@@ -156,6 +156,25 @@ static void test_refuses_a_newer_format(void **state)
     stand_free(stand);
 }
 
+/* --- Files that an earlier version has made. --- */
+
+/* A database keeps the size of its pages, and its log is measured in them. */
+static void test_takes_pages_of_another_size(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_FOLDER);
+    tri_store_close(stand_open(stand));
+    run_sql(stand, "PRAGMA journal_mode=DELETE; PRAGMA page_size=16384; VACUUM");
+    struct tri_store *store = stand_open(stand);
+    struct tri_op op = op_actor(1, 1, 1, "x");
+    assert_int_equal(stand_commit(store, 1, &op, 1), 0);
+    assert_int_equal(tri_sqlite_of(store)->page_bytes, 16384);
+    assert_true(tri_sqlite_of(store)->log_bytes > 0);
+    assert_int_equal(tri_sqlite_of(store)->log_bytes % 16384, 0);
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 /* --- The folder. --- */
 
 static void test_makes_its_folder(void **state)
@@ -193,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_refuses_another_database),
         cmocka_unit_test(test_leaves_anothers_log_alone),
         cmocka_unit_test(test_refuses_a_newer_format),
+        cmocka_unit_test(test_takes_pages_of_another_size),
         cmocka_unit_test(test_makes_its_folder),
     };
     return cmocka_run_group_tests_name("sqlite_file", tests, NULL, NULL);

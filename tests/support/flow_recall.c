@@ -1,0 +1,95 @@
+/*
+ * An earlier execution, for the stage of workflows: a files service that knows one question, and
+ * answers it as the test says.
+ */
+#include "schemas/recovery.h"
+#include "tests/support/flow_inside.h"
+
+void flow_recall_open(struct flow *flow)
+{
+    struct tr_env *env = &flow->stage.env;
+    struct tri_shared *shared = &flow->stage.host.shared;
+    shared->services |= 1U << TR_SERVICE_FILES;
+    tri_service_init(&flow->files, env, shared->worker_count, shared->host_epoch, TR_SERVICE_FILES);
+    assert_int_equal(env->ops->link_open(env, TRI_PLACE_FILES, &flow->files.voice.link), 0);
+}
+
+void flow_recall_close(struct flow *flow)
+{
+    tri_service_fini(&flow->files);
+}
+
+/* One node of a question, answered. */
+static void answer_node(struct flow *flow, struct tr_text above, struct tr_cursor *cursor,
+                        struct tr_buffer *nodes)
+{
+    struct tr_buffer path;
+    struct tr_buffer slots;
+    assert_int_equal(tr_read_array(cursor), 3);
+    uint64_t node = tr_read_u64(cursor);
+    struct tr_text id = tr_read_text(cursor);
+    bool is_again = tr_read_bool(cursor);
+    tr_buffer_init(&path, 0);
+    tr_buffer_init(&slots, 0);
+    tr_buffer_print(&path, "%.*s%s%.*s", TRI_TEXT(above), above.size > 0 ? "/" : "", TRI_TEXT(id));
+    uint8_t way = flow->recall(flow->self, tr_buffer_text(&path), is_again, &slots);
+    tr_buffer_array(nodes, 3);
+    tr_buffer_u64(nodes, node);
+    tr_buffer_u64(nodes, way);
+    if (slots.size > 0) {
+        tr_buffer_add(nodes, slots.data, slots.size);
+    } else {
+        tr_buffer_nil(nodes);
+    }
+    tr_buffer_fini(&slots);
+    tr_buffer_fini(&path);
+}
+
+static void answer(struct flow *flow, const uint8_t *envelope)
+{
+    struct tri_caller caller = tri_caller_of(envelope);
+    struct tr_recover_nodes question;
+    struct tr_buffer nodes;
+    flow->asked++;
+    if (flow->refusals > 0) {
+        flow->refusals--;
+        tri_service_refuse(&flow->files, &caller, flow->refusal);
+        return;
+    }
+    assert_int_equal(tr_recover_nodes_unpack(tr_envelope_body(envelope), 1, &question), 0);
+    assert_true(tr_text_equal(question.recovery, tr_text_of("plan")));
+    struct tr_cursor cursor = tr_cursor_of(question.nodes);
+    uint32_t count = tr_read_array(&cursor);
+    assert_true(count > 0 && count <= TR_RECOVER_NODES_MAX);
+    flow->asked_nodes += count;
+    count = flow->answered_max > 0 && count > flow->answered_max ? flow->answered_max : count;
+    tr_buffer_init(&nodes, 0);
+    tr_buffer_array(&nodes, count);
+    for (uint32_t i = 0; i < count; i++) {
+        answer_node(flow, question.path, &cursor, &nodes);
+    }
+    assert_int_equal(cursor.error, 0);
+    struct tr_recovered_nodes found = {.from = tr_text_of("earlier"),
+                                       .nodes = tr_buffer_bytes(&nodes)};
+    assert_int_equal(tri_service_reply(&flow->files, &caller, &tr_recovered_nodes_schema, &found),
+                     0);
+    tr_buffer_fini(&nodes);
+}
+
+bool flow_recall_serve(struct flow *flow)
+{
+    struct tri_frame frame;
+    bool did = false;
+    while (tri_link_receive(flow->files.voice.link, &frame) == 0) {
+        struct tr_bytes bytes;
+        bool is_stored;
+        size_t offset = 0;
+        while (tri_frame_next(&frame, &offset, &bytes, &is_stored)) {
+            answer(flow, bytes.data);
+            did = true;
+        }
+        tri_link_release(flow->files.voice.link, &frame);
+    }
+    tri_voice_flush(&flow->files.voice);
+    return did;
+}
