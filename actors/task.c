@@ -86,7 +86,10 @@ static int on_abort(struct tri_task *task)
     return error != 0 ? error : tri_task_abort(task, abort.phase, abort.is_hard, abort.cause);
 }
 
-/* No attempt begins, or they begin again: one that was held back does at once. */
+/*
+ * No attempt and no decided graph begins, or they begin again: what was held back does at once. A
+ * graph that runs hears of it.
+ */
 static int on_pause(struct tri_task *task)
 {
     struct tr_node_pause pause;
@@ -98,7 +101,11 @@ static int on_pause(struct tri_task *task)
     bool goes_on = state->is_held && !pause.is_paused;
     state->is_paused = pause.is_paused;
     state->is_held = state->is_held && !goes_on;
-    return goes_on ? tri_task_go(task, TR_STEP_TOKEN) : 0;
+    if (goes_on) {
+        return tri_task_go(task, (enum tr_task_step)state->step);
+    }
+    bool runs_inside = state->step == TR_STEP_INNER && !state->is_held;
+    return runs_inside ? tri_inner_tell(task, &tr_node_pause_schema, &pause) : 0;
 }
 
 static struct tr_text expired(struct tri_task *task, const char *what, int64_t nanoseconds)

@@ -152,6 +152,10 @@ int tri_enter_inner(struct tri_task *task)
     if (graph == NULL) {
         return TR_NOT_FOUND;
     }
+    task->state->is_held = task->state->is_paused;
+    if (task->state->is_held) {
+        return 0;
+    }
     int error = tri_span_set(task, TRI_SPAN_OUTPUTS, (struct tr_bytes){0});
     task->outputs = (struct tr_bytes){0};
     task->has_outputs = false;

@@ -179,8 +179,8 @@
  * The store's write-ahead log. When the journal is idle it is copied into the database from the
  * first size on; a commit does so itself from the second on; at the third, which only a reader that
  * never ends or a full disk brings about, commits are refused as for a full disk. The first is not
- * small, since what commits wrote again and again is copied once: with 4 MiB, 64 chains at once were
- * a fifth slower.
+ * small, since what commits wrote again and again is copied once: with 4 MiB, 64 chains at once
+ * were a fifth slower.
  */
 #define TR_STORE_LOG_TEND_BYTES (16ULL << 20)
 #define TR_STORE_LOG_BYTES_MAX (32ULL << 20)

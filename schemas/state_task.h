@@ -61,8 +61,8 @@ enum tr_task_intent {
  * node that an abort ends with; `has_failed`: the attempt has failed with what the note says, and
  * that goes on when nothing runs any more. `has_lasted`: it went on beyond its
  * first message. `phases` are those that the node has been in. While it `is_paused` no attempt
- * begins; one that would have begun `is_held` before its token. `graph` is the one that the task has
- * decided, held on the shelf until its end, and `inner` the workflow that runs it.
+ * begins; what would have begun `is_held` where it stands. `graph` is the one that the task
+ * has decided, held on the shelf until its end, and `inner` the workflow that runs it.
  */
 #define TR_TASK_STATE_FIELDS(FIELD, ARRAY) \
     FIELD(u8, step, 1, 0)                  \

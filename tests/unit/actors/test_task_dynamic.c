@@ -309,6 +309,57 @@ static void test_an_abort_reaches_the_graph(void **state)
     end();
 }
 
+static const char naps_first[] =
+    "{\"nodes\": {\"n\": {\"task\": \"nap\", \"with\": {\"duration\": \"3s\"}}, "
+    "\"a\": {\"task\": \"double\", \"with\": {\"sum\": \"$size\"}, \"after\": [\"n\"]}}, "
+    "\"outputs\": {\"sum\": \"$a.sum\"}}";
+
+static void test_a_pause_reaches_the_graph(void **state)
+{
+    (void)state;
+    begin(naps_first);
+    stand_start(&start);
+    stand_run(serve);
+    assert_int_equal(stand_state()->step, TR_STEP_INNER);
+    stand_pause(true);
+    stage_advance(&stand.stage, 5000);
+    stand_run(serve);
+    assert_int_equal(stand.ended_count, 0);
+    stand_pause(false);
+    stand_run(serve);
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    assert_string_equal(stand_outputs(), "[4]");
+    end();
+}
+
+/* A graph that is decided while the task is paused does not begin, and can be aborted. */
+static void test_a_pause_holds_back_the_graph(void **state)
+{
+    (void)state;
+    for (unsigned is_aborted = 0; is_aborted < 2; is_aborted++) {
+        begin(doubles);
+        program = IS_SILENT;
+        stand_start(&start);
+        stand_run(serve);
+        stand_pause(true);
+        make_graph(asked);
+        stand_run(serve);
+        assert_int_equal(stand_state()->step, TR_STEP_INNER);
+        assert_true(stand_state()->is_held);
+        assert_int_equal(stage_actor_count(&stand.stage), stand.bystanders + 1);
+        if (is_aborted != 0) {
+            stand_abort(TR_NODE_PHASE_ABORTED, false);
+        } else {
+            stand_pause(false);
+        }
+        stand_run(serve);
+        assert_int_equal(stand.ended_count, 1);
+        assert_int_equal(stand.ended.phase,
+                         is_aborted != 0 ? TR_NODE_PHASE_ABORTED : TR_NODE_PHASE_SUCCEEDED);
+        end();
+    }
+}
+
 /* The deadline bounds the attempt and what it has decided together. */
 static void test_a_deadline_ends_the_graph(void **state)
 {
@@ -410,6 +461,8 @@ int main(void)
         cmocka_unit_test(test_a_failure_inside_names_its_node),
         cmocka_unit_test(test_a_timeout_inside_is_the_nodes),
         cmocka_unit_test(test_what_is_cached_is_what_the_graph_gave),
+        cmocka_unit_test(test_a_pause_reaches_the_graph),
+        cmocka_unit_test(test_a_pause_holds_back_the_graph),
         cmocka_unit_test(test_an_abort_while_the_graph_is_made),
         cmocka_unit_test(test_an_abort_reaches_the_graph),
         cmocka_unit_test(test_a_deadline_ends_the_graph),
