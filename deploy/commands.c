@@ -3,8 +3,11 @@
  */
 #include "deploy/commands.h"
 
+/* clang-format off */
 const struct tr_command *const tr_commands[] = {
     &tr_command_run,
+    &tr_command_submit,
+    &tr_command_serve,
     &tr_command_check,
     &tr_command_apply,
     &tr_command_backfill,
@@ -20,6 +23,7 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_reject,
     &tr_command_recover,
     &tr_command_rerun,
+    &tr_command_pause,
     &tr_command_serve,
     &tr_command_submit,
     &tr_command_export,
@@ -28,9 +32,13 @@ const struct tr_command *const tr_commands[] = {
     &tr_command_actors,
     &tr_command_tap,
     &tr_command_metrics,
+    &tr_command_export,
+    &tr_command_import,
+    &tr_command_prune,
     &tr_command_completion,
     &tr_command_help,
     &tr_command_version,
     &tr_command_keeper,
     NULL,
 };
+/* clang-format on */
