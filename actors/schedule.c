@@ -1,12 +1,12 @@
 /*
  * A schedule: the steps from one time to the next.
  *
- *     LOOKING ── its next time ──> WAITING ── it has come ──> LOOKING ── what to do ──> …
- *     … ── start it ──> [REPLACING ── the one before has ended ──>] LAUNCHING ──> WAITING
- *     … ── skip it ──> WAITING
+ *     LOOKING -- its next time --> WAITING -- it has come --> LOOKING -- what to do --> ...
+ *     ... -- start it --> [REPLACING -- the one before has ended -->] LAUNCHING --> WAITING
+ *     ... -- skip it --> WAITING
  *
  * The clock on the wall is the program's: a timer only says when to ask it. A question that gets no
- * answer is asked again, which is harmless: it only reads. Where no engine fires schedules the actor
+ * answer is asked again, which is harmless: it only reads. Where no engine fires schedules, it
  * rests, knowing its time, until schedule_wake.
  */
 #include "actors/schedule.h"
@@ -254,6 +254,13 @@ static void let_go(struct tri_schedule *schedule)
     }
 }
 
+/* Its row says what it was told. */
+static int tell_kept(struct tri_schedule *schedule, uint32_t row)
+{
+    return tr_tell(schedule->context, tr_parent(schedule->context), &tr_schedule_kept_schema,
+                   &(struct tr_schedule_kept){.row = row});
+}
+
 /* Registered, or in another form: a time in hand is dealt with first, and what is due stays due. */
 static int on_set(struct tri_schedule *schedule)
 {
@@ -273,16 +280,24 @@ static int on_set(struct tri_schedule *schedule)
     state->applied_ms = set.at_ms;
     state->created_ms = state->created_ms != 0 ? state->created_ms : set.at_ms;
     state->since = is_new ? (int64_t)(set.at_ms / MS_PER_SECOND) : state->since;
+    error = tri_schedule_record(schedule);
+    error = error != 0 ? error : tell_kept(schedule, set.row);
+    if (error != 0) {
+        return error;
+    }
     if (state->step == TR_SCHEDULE_LAUNCHING || state->step == TR_SCHEDULE_REPLACING) {
         state->is_changed = state->is_changed || is_new;
-        return tri_schedule_record(schedule);
+        return 0;
     }
     return is_new ? look_anew(schedule) : look(schedule);
 }
 
 static int on_drop(struct tri_schedule *schedule)
 {
-    int error = tri_schedule_forget(schedule);
+    struct tr_schedule_drop drop;
+    int error = tr_message_read(schedule->message, schedule_drop, &drop);
+    error = error != 0 ? error : tri_schedule_forget(schedule);
+    error = error != 0 ? error : tell_kept(schedule, drop.row);
     return error != 0 ? error : tr_stop(schedule->context);
 }
 

@@ -3,9 +3,9 @@
  *
  * The actor waits for the time that its state calls `due`. When that has come it asks the program
  * what to do (schedule_look): which execution is to be started, and when to look again. It starts
- * one through the launcher of its project, under the name of the time, so that whatever crashes
- * between, the same time is never started twice: within the store nothing is lost or done twice, and
- * a name that was ever used is not used again.
+ * one through the launcher of its project, under the name of the time. So whatever crashes between,
+ * the same time is never started twice: within the store nothing is lost or done twice, and a name
+ * that was ever used is not used again.
  */
 #ifndef TR_ACTORS_SCHEDULE_H
 #define TR_ACTORS_SCHEDULE_H

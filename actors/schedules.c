@@ -14,13 +14,18 @@
 
 enum row_kind { ROW_PLAN = 1, ROW_GRAPH = 2 };
 
-/* A row of either kind; `graph` is tr_graph_number, `plans` a graph's. */
+/*
+ * A row of either kind; `graph` is tr_graph_number, `plans` a graph's. Whoever registers or drops a
+ * plan is owed an answer, `change`, until its actor has kept that.
+ */
 struct row {
     struct tr_rows_head head;
     struct tr_ref schedule;
+    struct tr_debt debt;
     uint64_t graph;
     uint32_t plan;
     uint32_t plans;
+    uint8_t change;
 };
 
 static struct tr_rows_key plan_key(struct tr_text address)
@@ -135,36 +140,46 @@ static int bear(struct tr_rows *rows, const struct tr_schedule_set *set, uint32_
     return error;
 }
 
-/* Registers a plan, or another form of it; `change` says which. */
-static int set_plan(struct tr_rows *rows, struct tr_schedules_state *state,
-                    const struct tr_schedule_set *set, uint8_t *change)
+/* The plan's row, to be changed; a new plan's actor is born. */
+static int open_plan(struct tr_rows *rows, struct tr_schedules_state *state,
+                     const struct tr_schedule_set *set, uint32_t *number, struct row **row)
 {
     struct tr_rows_key key = plan_key(set->address);
-    uint64_t graph = tr_graph_number(set->graph.data);
-    uint64_t before = 0;
-    uint32_t number;
-    void *edited = NULL;
-    struct row *row = NULL;
-    int error = tr_rows_find(rows, &key, &number);
+    void *edited;
+    int error = tr_rows_find(rows, &key, number);
     if (error == TR_NOT_FOUND) {
-        error = bear(rows, set, &number, &row);
-        *change = TR_SCHEDULE_CREATED;
+        error = bear(rows, set, number, row);
         state->live += error == 0 ? 1 : 0;
-    } else if (error == 0) {
-        error = tr_rows_edit(rows, number, &edited);
-        row = edited;
-        *change = TR_SCHEDULE_CONFIGURED;
-        before = error == 0 ? row->graph : 0;
+        return error;
     }
-    if (error == 0 && before == graph && row->plan == set->plan) {
-        *change = TR_SCHEDULE_UNCHANGED;
-        return 0;
-    }
+    error = error != 0 ? error : tr_rows_edit(rows, *number, &edited);
     if (error == 0) {
-        row->graph = graph;
-        row->plan = set->plan;
-        error = tr_tell(rows->context, row->schedule, &tr_schedule_set_schema, set);
+        *row = edited;
     }
+    return error;
+}
+
+/* Registers a plan, or another form of it; one that is as it was is answered at once. */
+static int set_plan(struct tr_rows *rows, struct tr_schedules_state *state,
+                    struct tr_schedule_set *set, const struct tr_message *message)
+{
+    uint64_t graph = tr_graph_number(set->graph.data);
+    struct row *row;
+    int error = open_plan(rows, state, set, &set->row, &row);
+    if (error != 0) {
+        return error;
+    }
+    uint64_t before = row->graph;
+    if (before == graph && row->plan == set->plan) {
+        tr_shelf_register(&tr_engine_of(rows->context)->shelf, graph);
+        struct tr_schedule_kept kept = {.change = TR_SCHEDULE_UNCHANGED};
+        return tr_reply(rows->context, message, &tr_schedule_kept_schema, &kept);
+    }
+    row->graph = graph;
+    row->plan = set->plan;
+    row->change = before == 0 ? TR_SCHEDULE_CREATED : TR_SCHEDULE_CONFIGURED;
+    row->debt = tr_message_debt(message);
+    error = tr_tell(rows->context, row->schedule, &tr_schedule_set_schema, set);
     error = error != 0 ? error : hold(rows, graph);
     return error != 0 || before == 0 ? error : let_go(rows, before);
 }
@@ -203,47 +218,60 @@ static int handle_set(struct tr_context *context, struct tr_schedules_state *sta
         return tr_reply(context, message, &tr_schedule_kept_schema, &kept);
     }
     struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
-    error = set_plan(&rows, state, &set, &kept.change);
+    error = set_plan(&rows, state, &set, message);
     tr_rows_close(&rows, state);
-    return error != 0 ? error : tr_reply(context, message, &tr_schedule_kept_schema, &kept);
-}
-
-static int drop_plan(struct tr_rows *rows, uint32_t number, const struct tr_schedule_drop *drop)
-{
-    const void *found;
-    int error = tr_rows_get(rows, number, &found);
-    if (error != 0) {
-        return error;
-    }
-    struct row row = *(const struct row *)found;
-    error = tr_tell(rows->context, row.schedule, &tr_schedule_drop_schema, drop);
-    error = error != 0 ? error : tr_rows_remove(rows, number);
-    return error != 0 ? error : let_go(rows, row.graph);
+    return error;
 }
 
 static int handle_drop(struct tr_context *context, struct tr_schedules_state *state,
                        const struct tr_message *message)
 {
     struct tr_schedule_drop drop;
-    struct tr_schedule_kept kept = {.change = TR_SCHEDULE_DELETED};
     struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
-    uint32_t number;
+    void *edited;
     int error = tr_message_read(message, schedule_drop, &drop);
     if (error != 0) {
         return error;
     }
     struct tr_rows_key key = plan_key(drop.address);
-    error = tr_rows_find(&rows, &key, &number);
+    error = tr_rows_find(&rows, &key, &drop.row);
     if (error == TR_NOT_FOUND) {
-        kept.error = TR_NOT_FOUND;
-        kept.message = tr_text_of("there is no such schedule");
-        error = 0;
-    } else {
-        error = error != 0 ? error : drop_plan(&rows, number, &drop);
-        state->live -= error == 0 ? 1 : 0;
+        struct tr_schedule_kept kept = {.error = TR_NOT_FOUND,
+                                        .message = tr_text_of("there is no such schedule")};
+        return tr_reply(context, message, &tr_schedule_kept_schema, &kept);
     }
-    tr_rows_close(&rows, state);
-    return error != 0 ? error : tr_reply(context, message, &tr_schedule_kept_schema, &kept);
+    error = error != 0 ? error : tr_rows_edit(&rows, drop.row, &edited);
+    if (error != 0) {
+        return error;
+    }
+    struct row *row = edited;
+    row->change = TR_SCHEDULE_DELETED;
+    row->debt = tr_message_debt(message);
+    return tr_tell(context, row->schedule, &tr_schedule_drop_schema, &drop);
+}
+
+/* A plan's actor has kept what it was told, or has gone: whoever asked is answered. */
+static int handle_kept(struct tr_context *context, struct tr_schedules_state *state,
+                       const struct tr_message *message)
+{
+    struct tr_schedule_kept kept;
+    struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
+    const void *found;
+    int error = tr_message_read(message, schedule_kept, &kept);
+    error = error != 0 ? error : tr_rows_get(&rows, kept.row, &found);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? tr_unexpected(context, message) : error;
+    }
+    struct row row = *(const struct row *)found;
+    kept.change = row.change;
+    if (row.change == TR_SCHEDULE_DELETED) {
+        error = tr_rows_remove(&rows, kept.row);
+        error = error != 0 ? error : let_go(&rows, row.graph);
+        state->live -= error == 0 ? 1 : 0;
+        tr_rows_close(&rows, state);
+    }
+    error = error != 0 ? error : tr_reply_debt(context, row.debt, &tr_schedule_kept_schema, &kept);
+    return error == TR_NOT_FOUND ? 0 : error; /* who asked has gone */
 }
 
 /* ------------------------------------------------------------------------- waking all */
@@ -282,6 +310,9 @@ static int schedules_handle(struct tr_context *context, void *state,
     }
     if (tr_message_is(message, &tr_schedule_drop_schema)) {
         return handle_drop(context, state, message);
+    }
+    if (tr_message_is(message, &tr_schedule_kept_schema)) {
+        return handle_kept(context, state, message);
     }
     if (tr_message_is(message, &tr_schedule_wake_schema)) {
         return handle_wake(context, state, message);

@@ -16,7 +16,9 @@
 
 #include "deploy/executions.h"
 #include "deploy/file.h"
+#include "deploy/schemas.h"
 #include "schemas/error.h"
+#include "schemas/schedule.h"
 
 /* What the engine's own blobs with a name are called, behind their digits. */
 static const char *const read_names[] = {"-inputs.json"};
@@ -204,8 +206,10 @@ static int read_row(void *self, const void *row)
     const struct search *search = self;
     const struct tr_named_options *options = search->options;
     const struct tr_field *fields = search->record->fields();
-    if (options->gone_count > 0 && bsearch(row, options->gone, options->gone_count,
-                                           sizeof *options->gone, compare_numbers) != NULL) {
+    bool has_execution = fields[0].offset == 0 && strcmp(fields[0].name, "execution") == 0;
+    if (has_execution && options->gone_count > 0 &&
+        bsearch(row, options->gone, options->gone_count, sizeof *options->gone, compare_numbers) !=
+            NULL) {
         return 0;
     }
     for (uint16_t i = 0; i < search->record->field_count; i++) {
@@ -213,6 +217,15 @@ static int read_row(void *self, const void *row)
             read_field(search, &fields[i], (const uint8_t *)row + fields[i].offset);
         }
     }
+    return check_stop(search);
+}
+
+/* A schedule needs its definition as long as it is registered. */
+static int read_schedule(void *self, const void *value)
+{
+    const struct search *search = self;
+    const struct tr_schedule_row *row = value;
+    tr_names_read(search->names, row->graph, false);
     return check_stop(search);
 }
 
@@ -226,12 +239,15 @@ static int read_history(struct search *search)
     if (error != 0) {
         return error;
     }
-    for (size_t i = 0; error == 0 && i < tr_history_schema_count; i++) {
-        search->record = tr_history_schemas[i];
-        TR_ASSERT(search->record->fields()[0].offset == 0); /* `execution`, see history.h */
+    for (size_t i = 0; error == 0 && i < tr_program_record_count; i++) {
+        search->record = tr_program_records[i];
         struct tr_reader_query query = {.record = search->record};
         error =
             is_without_names(search->record) ? 0 : tr_reader_rows(reader, &query, read_row, search);
+    }
+    if (error == 0) {
+        struct tr_reader_query schedules = {.record = &tr_schedule_row_schema};
+        error = tr_reader_rows(reader, &schedules, read_schedule, search);
     }
     if (error != 0 && error != TR_CLOSED) {
         snprintf(search->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));

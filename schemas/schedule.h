@@ -5,6 +5,7 @@
  *     the program        schedules          schedule             files service      launcher
  *     schedule_set   ->
  *                        schedule_set   ->
+ *                                       <-  schedule_kept
  *                    <-  schedule_kept
  *                                           schedule_look    ->  (whose thread asks the program)
  *                                                            <-  schedule_seen
@@ -14,6 +15,8 @@
  *                        schedule_wake  ->
  *     schedule_drop  ->
  *                        schedule_drop  ->
+ *                                       <-  schedule_kept
+ *                    <-  schedule_kept
  *
  * Times are seconds since 1970; those in milliseconds say so.
  */
@@ -78,23 +81,27 @@ const char *tr_schedule_change_word(uint8_t change);
 /*
  * Registers a plan: `graph` is the SHA-256 of a graph on the shelf, `plan` counts in it, `launcher`
  * is the one of its project and domain; it fires after `at_ms`. Asked; answered by schedule_kept
- * when that is committed.
+ * when the plan's row is written. `row` is the schedules' own.
  */
 #define TR_SCHEDULE_SET_FIELDS(FIELD, ARRAY) \
     FIELD(text, address, 1, 0)               \
     FIELD(bytes, graph, 1, 0)                \
     FIELD(u32, plan, 1, 0)                   \
     FIELD(ref, launcher, 1, 0)               \
-    FIELD(u64, at_ms, 1, 0)
+    FIELD(u64, at_ms, 1, 0)                  \
+    FIELD(u32, row, 1, 0)
 
 /* Forgets one; what it has started goes on. Asked as above; none of that name is TR_NOT_FOUND. */
-#define TR_SCHEDULE_DROP_FIELDS(FIELD, ARRAY) FIELD(text, address, 1, 0)
+#define TR_SCHEDULE_DROP_FIELDS(FIELD, ARRAY) \
+    FIELD(text, address, 1, 0)                \
+    FIELD(u32, row, 1, 0)
 
 /* `change` is an enum tr_schedule_change. */
 #define TR_SCHEDULE_KEPT_FIELDS(FIELD, ARRAY) \
     FIELD(i64, error, 1, 0)                   \
     FIELD(text, message, 1, 0)                \
-    FIELD(u8, change, 1, 0)
+    FIELD(u8, change, 1, 0)                   \
+    FIELD(u32, row, 1, 0)
 
 /* An engine that fires schedules has begun, or the clock was set. `from` is the next row. */
 #define TR_SCHEDULE_WAKE_FIELDS(FIELD, ARRAY) FIELD(u32, from, 1, 0)
@@ -137,8 +144,8 @@ const char *tr_schedule_change_word(uint8_t change);
 /*
  * One schedule. `times` is a hash of when it fires. `due` is the time that it waits for, 0 while it
  * does not know it; `fire` the one in hand, and `next` what follows that. `last` is the latest time
- * that was dealt with, `since` when it was applied, from when on it fires. `running` is the last execution, while `monitor` is not 0. `is_changed`:
- * when it fires was changed while one was in hand.
+ * that was dealt with; it fires after `since`. `running` is the last execution, while `monitor` is
+ * not 0. `is_changed`: when it fires was changed while one was in hand.
  */
 #define TR_SCHEDULE_STATE_FIELDS(FIELD, ARRAY)            \
     FIELD(u8, step, 1, 0)                                 \

@@ -109,6 +109,15 @@ def join(parts):
     return {"text": "all/text.txt", "folder": "all"}
 
 
+def say(text, version):
+    print(f"{version} is {text}")
+    return {"version": version}
+
+
+def day_of(day, title):
+    return {"text": f"{title} report of {day[:10]}"}
+
+
 def fail(code, message, recoverable=True):
     with open(os.environ["TROUPE_ERROR"], "w") as file:
         json.dump({"code": code, "message": message, "recoverable": recoverable}, file)

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Schedules: applied, fired while an engine stays, killed, and filled up afterwards."""
+
+import collections
+import signal
+import time
+import unittest
+
+from program import EXAMPLES, LIMIT_S, ProgramTest
+
+NIGHTLY = EXAMPLES / "nightly.yaml"
+
+TICK = """
+troupe: 1
+tasks:
+  stamp:
+    inputs: {at: datetime}
+    run: [python3, -c, "import json, os; at = json.load(open(os.environ['TROUPE_INPUTS']))['at']; \\
+      open(os.environ['TROUPE_FOLDER'] + '/log', 'a').write(at + chr(10))"]
+workflows:
+  w: {inputs: {at: datetime}, nodes: {s: {task: stamp, with: {at: $at}}}}
+launch_plans:
+  tick:
+    workflow: w
+    schedule: {every: 1s, kickoff_input: at, catch_up: all, overlap: allow}
+"""
+
+BROKEN = """
+troupe: 1
+tasks: {t: {run: ["false"]}}
+workflows: {w: {nodes: {a: {task: t}}}}
+launch_plans: {p: {workflow: w, schedule: {cron: "@daily", timezone: Europe/Berln}}}
+"""
+
+
+class ScheduleTest(ProgramTest):
+    def serve(self):
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        return engine
+
+    def changes(self, *words):
+        return {row["plan"]: row["change"] for row in self.document("apply", *words)}
+
+    def stamps(self):
+        path = self.folder / "log"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def wait_for_stamps(self, count):
+        end = time.monotonic() + LIMIT_S
+        while len(self.stamps()) < count:
+            self.assertLess(time.monotonic(), end, "the schedule does not fire")
+            time.sleep(0.05)
+
+    def test_apply_says_what_it_changes(self):
+        self.assertEqual(self.changes(NIGHTLY), {"nightly": "created"})
+        self.assertEqual(self.changes(NIGHTLY), {"nightly": "unchanged"})
+        text = NIGHTLY.read_text()
+        self.write("steps.py", "")
+        path = self.write("nightly.yaml", text.replace("30 2", "45 2"))
+        self.assertEqual(self.changes(path), {"nightly": "changed"})
+        row, = self.document("apply")
+        self.assertEqual((row["schedule"], row["timezone"], row["version"]),
+                         ("45 2 * * *", "Europe/Berlin", 2))
+        self.assertIn("troupe serve", row["waiting"])
+        self.write("tick.yaml", TICK)
+        self.assertEqual(self.changes("tick.yaml"), {"tick": "created"})
+        self.assertEqual(self.changes("tick.yaml", "--delete"),
+                         {"tick": "unchanged", "nightly": "deleted"})
+        self.write("tick.yaml", TICK.split("    schedule:")[0])
+        self.assertEqual(self.changes("tick.yaml"), {"tick": "deleted"})
+        self.assertEqual(self.document("apply"), [])
+
+    def test_what_is_wrong_is_refused(self):
+        self.write("broken.yaml", BROKEN)
+        _, stderr = self.troupe("apply", "broken.yaml", status=2)
+        self.assertIn("did you mean 'Europe/Berlin'?", stderr)
+        self.assertFalse(self.store.exists())
+        _, stderr = self.troupe("apply", "--delete", status=2)
+        self.assertIn("--delete needs FILE", stderr)
+        self.troupe("apply", NIGHTLY)
+        for words, error in [
+            (["nightly", "--from", "2026-08-20"], "--to is missing"),
+            (["nightly", "--from", "soon", "--to", "2026-08-20"], "--from: 'soon' is no time"),
+            (["nightly", "--from", "2026-08-20", "--to", "2026-08-19"], "--to is before --from"),
+            (["weekly", "--from", "2026-08-20", "--to", "2026-08-21"], "no plan 'weekly'"),
+            (["nightly", "--from", "2026-08-20", "--to", "2026-08-21", "--parallelism", "0"],
+             "--parallelism: '0'"),
+        ]:
+            _, stderr = self.troupe("backfill", *words, status=2)
+            self.assertIn(error, stderr)
+
+    def test_each_time_fires_once_whatever_is_killed(self):
+        self.write("tick.yaml", TICK)
+        engine = self.serve()
+        self.troupe("apply", "tick.yaml")
+        for count in (2, 4, 6):
+            self.wait_for_stamps(count)
+            engine.signal(signal.SIGKILL)
+            engine.end()
+            engine = self.serve()
+        self.wait_for_stamps(9)
+        self.write("tick.yaml", TICK.split("    schedule:")[0])
+        self.assertEqual(self.changes("tick.yaml"), {"tick": "deleted"})
+        engine.signal(signal.SIGTERM)
+        self.assertEqual(engine.end()[0], 0)
+        self.troupe("resume")
+        rows = self.document("list", "--limit", "0")
+        self.assertEqual({row["phase"] for row in rows}, {"succeeded"})
+        twice = [at for at, count in collections.Counter(self.stamps()).items() if count > 1]
+        self.assertEqual(twice, [])
+        names = sorted(row["execution"] for row in rows)
+        self.assertEqual(len(names), len(self.stamps()))
+        # All of them, one second after the other: what was missed was caught up with.
+        seconds = sorted(time.mktime(time.strptime(name, "tick-%Y%m%dt%H%M%Sz")) for name in names)
+        self.assertEqual(seconds, list(range(int(seconds[0]), int(seconds[0]) + len(seconds))))
+
+    def test_schedules_rest_under_other_engines(self):
+        self.write("tick.yaml", TICK)
+        self.troupe("apply", "tick.yaml")
+        self.troupe("run", NIGHTLY, "nightly", "-i", "day=2026-08-20")
+        self.assertEqual(len(self.document("list")), 1)
+
+    def test_backfill(self):
+        self.troupe("apply", NIGHTLY)
+        self.troupe("run", NIGHTLY, "nightly", "-i", "day=2026-08-20", "--name",
+                    "nightly-20260802t003000z")
+        words = ["backfill", "nightly", "--from", "2026-08-01", "--to", "2026-08-04",
+                 "--parallelism", "2"]
+        rows = self.document(*words)
+        self.assertEqual([(row["execution"], row["outcome"]) for row in rows],
+                         [("nightly-20260801t003000z", "succeeded"),
+                          ("nightly-20260802t003000z", "existed"),
+                          ("nightly-20260803t003000z", "succeeded")])
+        found = self.document("get", "nightly-20260803t003000z")
+        self.assertEqual(found["outputs"], {"text": "nightly report of 2026-08-03"})
+        self.assertEqual((found["cause"], found["plan"]), ("backfill nightly", "nightly"))
+        self.assertEqual({row["outcome"] for row in self.document(*words)}, {"existed"})
+
+    def test_backfill_in_an_engine_that_stays(self):
+        engine = self.serve()
+        stdout, stderr = self.troupe("backfill", "nightly", "--file", NIGHTLY, "--from",
+                                     "2026-08-01", "--to", "2026-08-03")
+        self.assertEqual(stdout, "nightly-20260801t003000z  succeeded\n"
+                                 "nightly-20260802t003000z  succeeded\n")
+        self.assertIn("(2 ended, 0 run, 0 to come)", stderr)
+        engine.wait_for("nightly-20260801t003000z begins: daily, backfill nightly")
+        engine.signal(signal.SIGTERM)
+        self.assertEqual(engine.end()[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
