@@ -102,9 +102,12 @@ struct sim_stage {
     bool has_gates;                 /* and gates */
     bool has_launches;              /* and launch plans */
     bool has_pauses;                /* people pause executions */
+    bool has_dynamic;               /* tasks decide graphs */
+    bool has_lost_graphs;           /* too many crashes came between, so attempts have failed */
     bool has_client[SIM_HOSTS_MAX]; /* it was born, and that is committed */
     struct sim_backend *backend;
     struct sim_documents *documents;
+    struct sim_decisions *decisions;
     struct sim_history *history;
 };
 
@@ -136,7 +139,10 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(gates)                 \
     S(sleeps)                \
     S(pauses)                \
-    S(launched)
+    S(launched)              \
+    S(graphs_decided)        \
+    S(graphs_wrong)          \
+    S(decided_plainly)
 
 struct sim_seen {
 #define SIM_SEEN_MEMBER(name) uint64_t name;

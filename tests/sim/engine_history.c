@@ -242,6 +242,14 @@ static uint8_t node_phase_of(uint8_t phase)
                                              : TR_NODE_PHASE_RUNNING;
 }
 
+static void set_graph(struct sim_entry_of *entry, struct tr_bytes hash)
+{
+    entry->has_graph = hash.size == TR_GRAPH_HASH_BYTES;
+    if (entry->has_graph) {
+        memcpy(entry->graph, hash.data, TR_GRAPH_HASH_BYTES);
+    }
+}
+
 /* A pause changes no phase, and neither does its end. */
 static void check_change(const struct tr_execution *row, uint8_t phase, bool was_paused)
 {
@@ -280,6 +288,7 @@ static void take_launched(struct sim_history *history, const struct sim_host *ho
     struct sim_entry_of *entry =
         entry_of(history, host->index, row->execution, tr_text_of(""), TR_ELEMENT_NONE);
     entry->phase = node_phase_of(row->phase);
+    set_graph(entry, row->graph);
 }
 
 /* ----------------------------------------------------------------------------------------- rows */
@@ -341,6 +350,7 @@ static void take_node(struct sim_history *history, const struct sim_host *host,
             memcpy(entry->target, row.target.data, row.target.size);
         }
         entry->phase = row.phase;
+        set_graph(entry, row.graph);
         sim_engine_seen.gates += tr_text_equal(row.kind, tr_text_of("approve")) ||
                                  tr_text_equal(row.kind, tr_text_of("signal"));
         sim_engine_seen.sleeps += tr_text_equal(row.kind, tr_text_of("sleep"));
