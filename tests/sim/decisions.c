@@ -232,3 +232,31 @@ void sim_decisions_load(const struct sim_decisions *decisions, const struct sim_
         }
     }
 }
+
+/* Whether something was launched from inside a graph: a start holds that for the launcher. */
+static bool has_launched(const struct sim_decisions *decisions, const struct decided *decided)
+{
+    uint32_t cursor = 0;
+    const struct sim_entry_of *entry;
+    while ((entry = sim_history_next(decisions->stage->history, &cursor)) != NULL) {
+        size_t size = strlen(entry->path);
+        bool is_launched = size > 0 && entry->path[size - 1] == '!' && entry->has_graph;
+        if (is_launched && memcmp(entry->graph, decided->hash, TR_GRAPH_HASH_BYTES) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void sim_decisions_check_released(const struct sim_decisions *decisions,
+                                  const struct sim_host *host, struct tr_shelf *shelf)
+{
+    for (const struct decided *decided = decisions->first; decided != NULL;
+         decided = decided->next) {
+        uint64_t number = tr_graph_number(decided->hash);
+        if (tr_shelf_find(shelf, number) != NULL && !has_launched(decisions, decided)) {
+            sim_fail("host %u: everybody has ended, and a graph that was decided is still held",
+                     host->index);
+        }
+    }
+}

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "actors/workflow.h"
 #include "schemas/state_service.h"
 #include "schemas/state_workflow.h"
 #include "tests/sim/decisions.h"
@@ -350,6 +351,34 @@ static void check_execution(const struct sim_stage *stage, const struct sim_exec
     sim_model_fini(&model);
 }
 
+/* Whether nothing is on its way between the workers of a host. */
+static bool is_quiet(const struct sim_host *host)
+{
+    bool is_quiet = host->net.in_flight == 0;
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        is_quiet = is_quiet && tri_outbox_is_empty(&host->host->workers[i].outbox);
+    }
+    return is_quiet;
+}
+
+void sim_engine_check_pause(struct sim_host *host, const struct tri_worker *worker,
+                            struct tri_actor *actor)
+{
+    const struct tr_workflow_state *inner = tri_actor_state(actor);
+    struct tri_actor *parent = sim_find_actor(host, actor->parent);
+    if (tri_actor_behaviour(worker, actor)->id != tr_workflow_behaviour.id || parent == NULL ||
+        tri_actor_behaviour(worker, parent)->id != tr_workflow_behaviour.id ||
+        actor->mailbox_count > 0 || parent->mailbox_count > 0 || !is_quiet(host)) {
+        return;
+    }
+    const struct tr_workflow_state *outer = tri_actor_state(parent);
+    bool is_passed_on = outer->stage == TRI_STAGE_GRAPH && outer->is_paused && !outer->is_pausing;
+    if (is_passed_on && inner->stage == TRI_STAGE_GRAPH && !inner->is_paused) {
+        sim_fail("host %u: a workflow is paused, and %llu/%llu in it is not", host->index,
+                 (unsigned long long)actor->key.group, (unsigned long long)actor->key.serial);
+    }
+}
+
 /* What is held by a service, or waits for it. */
 static uint64_t count_held(const struct tr_behaviour *behaviour, const void *state)
 {
@@ -370,6 +399,10 @@ void sim_engine_check_staying(struct sim_host *host, const struct tri_worker *wo
     if (held > 0) {
         sim_fail("host %u: everybody has ended, and the %s holds %llu things for them", host->index,
                  behaviour->name, (unsigned long long)held);
+    }
+    if (behaviour->id == tr_resources_behaviour.id) {
+        struct tr_engine *engine = host->own;
+        sim_decisions_check_released(sim_stage_of(host->world)->decisions, host, &engine->shelf);
     }
 }
 

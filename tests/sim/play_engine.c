@@ -372,6 +372,7 @@ static bool look(struct sim_host *host, const struct tri_worker *worker, struct 
 {
     const struct own *own = host->own;
     const struct tr_sim_client *state = tri_actor_state(actor);
+    sim_engine_check_pause(host, worker, actor);
     bool is_new = tri_actor_behaviour(worker, actor)->id == sim_client_behaviour.id &&
                   own->refs[MEMBER_CLIENT].key.serial != 0 && own->is_quota_known &&
                   state->asked == 0 && actor->mailbox_count == 0;
