@@ -99,13 +99,13 @@ static int on_pause(struct tri_task *task)
         return error != 0 ? error : tr_unexpected(task->context, task->message);
     }
     bool goes_on = state->is_held && !pause.is_paused;
+    bool is_inside = state->step == TR_STEP_INNER && !state->is_held;
     state->is_paused = pause.is_paused;
     state->is_held = state->is_held && !goes_on;
-    if (goes_on) {
-        return tri_task_go(task, (enum tr_task_step)state->step);
+    if (is_inside) {
+        return tri_inner_tell(task, &tr_node_pause_schema, &pause);
     }
-    bool runs_inside = state->step == TR_STEP_INNER && !state->is_held;
-    return runs_inside ? tri_inner_tell(task, &tr_node_pause_schema, &pause) : 0;
+    return goes_on ? tri_task_go(task, (enum tr_task_step)state->step) : 0;
 }
 
 static struct tr_text expired(struct tri_task *task, const char *what, int64_t nanoseconds)
