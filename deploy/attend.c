@@ -179,25 +179,31 @@ static int count_unfinished(struct tr_live *live, uint64_t *count)
     return error;
 }
 
-/* The end of all that is awake is looked for now and then; that of one execution is told. */
-static bool has_ended(struct attending *attending)
+/*
+ * The end of all that is awake is looked for now and then; that of one execution is told. A history
+ * that is damaged would never say so; what else is in the way may pass.
+ */
+static int look_for_end(struct attending *attending, bool *has_ended)
 {
     int reason;
     uint64_t count;
     uint64_t now_ms = tr_clock_ms();
+    *has_ended = false;
     if (attending->purpose == STAYING) {
-        return false;
+        return 0;
     }
     if (attending->execution != 0) {
         struct tr_ref root = tr_group_root(attending->execution);
-        return tr_host_ended(attending->live->host, root, attending->monitor, &reason) == 0;
+        *has_ended = tr_host_ended(attending->live->host, root, attending->monitor, &reason) == 0;
+        return 0;
     }
     if (now_ms < attending->look_ms) {
-        return false;
+        return 0;
     }
     int error = count_unfinished(attending->live, &count);
     attending->look_ms = now_ms + LOOK_MS + LOOKING_PARTS * (tr_clock_ms() - now_ms);
-    return error == 0 && count <= attending->live->sleepers.asleep;
+    *has_ended = error == 0 && count <= attending->live->sleepers.asleep;
+    return error == TR_STORE_DAMAGED ? error : 0;
 }
 
 /* What came of it, by the reader that is there. */
@@ -280,7 +286,12 @@ static int turn(struct attending *attending)
     look_at_signals(attending);
     hear_of_store(attending);
     look_at_store(attending);
-    if (!attending->is_over && has_ended(attending)) {
+    bool has_ended = false;
+    error = attending->is_over ? 0 : look_for_end(attending, &has_ended);
+    if (error != 0) {
+        return error;
+    }
+    if (has_ended) {
         finish(attending);
     }
     if (attending->is_over && tr_serve_followers(attending->serve) == 0) {
