@@ -43,6 +43,7 @@ struct attending {
     enum purpose purpose;
     struct tr_follow *follow;       /* of ONE */
     struct tr_chronicle *chronicle; /* of STAYING */
+    struct tr_retaining retaining;  /* of STAYING: what the settings say */
     uint64_t execution;             /* of ONE; 0: of others */
     uint64_t monitor;
     bool is_over;
@@ -239,6 +240,43 @@ static void finish(struct attending *attending)
     }
 }
 
+/* ------------------------------------------------------------------------ retention */
+
+/* Forgets what the settings keep no longer, beside everything else, and tells of it. */
+static void keep_retention(struct attending *attending)
+{
+    struct tr_pruned pruned;
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    if (!tr_retaining_step(&attending->retaining, &pruned, words)) {
+        return;
+    }
+    if (words[0] != '\0') {
+        tr_chronicle_note(attending->chronicle, true, words);
+        return;
+    }
+    uint64_t executions = pruned.parts[TR_PRUNED_EXECUTIONS].count;
+    uint64_t files = 0;
+    for (size_t i = TR_PRUNED_EXECUTIONS + 1; i < TR_PRUNED_PART_COUNT; i++) {
+        files += pruned.parts[i].count;
+    }
+    if (executions + files > 0) {
+        snprintf(words, sizeof words,
+                 "forgot %llu executions and removed %llu files and folders, as the settings say",
+                 (unsigned long long)executions, (unsigned long long)files);
+        tr_chronicle_note(attending->chronicle, false, words);
+    }
+}
+
+/* Whoever still forgets is stopped; the door is shut first, so that he waits for no answer. */
+static void end_retention(struct attending *attending)
+{
+    if (attending->retaining.janitor != NULL) {
+        tri_endpoint_close(attending->live->door);
+        attending->live->door = NULL;
+        tr_retaining_fini(&attending->retaining);
+    }
+}
+
 /* ----------------------------------------------------------------------------- loop */
 
 static uint32_t sooner(uint32_t timeout_ms, uint32_t other_ms)
@@ -303,6 +341,7 @@ static int turn(struct attending *attending)
     }
     if (attending->chronicle != NULL) {
         tr_chronicle_step(attending->chronicle);
+        keep_retention(attending);
     }
     return 0;
 }
@@ -314,6 +353,7 @@ static enum tr_exit_status attend(struct attending *attending)
         error = turn(attending);
     }
     tr_serve_free(attending->serve);
+    end_retention(attending);
     if (error != 0) {
         const char *words = tr_host_explain(attending->live->host);
         return tr_command_failed(attending->invocation->command,
@@ -358,6 +398,10 @@ enum tr_exit_status tr_attend_staying(const struct tr_invocation *invocation, st
                                   .live = live,
                                   .purpose = STAYING,
                                   .chronicle = chronicle,
+                                  .retaining = {.folder = live->folder},
                                   .status = TR_EXIT_ENGINE};
+    if (live->settings != NULL) {
+        attending.retaining.retention = live->settings->retention;
+    }
     return attend(&attending);
 }
