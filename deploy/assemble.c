@@ -69,6 +69,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .exchange = &tr_live_exchange,
         .keeper_command = keeper_command,
         .jobs = options->jobs,
+        .secrets = live->settings != NULL ? live->settings->secrets.items : NULL,
+        .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
         .is_balanced = true,
         .program = live->engine,
     };
