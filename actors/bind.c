@@ -104,6 +104,21 @@ int tr_bind_none(const struct tr_type *type, struct tr_buffer *buffer)
     return TR_INVALID;
 }
 
+bool tr_bind_fits_optional(const struct tr_node *node, const struct tr_variables *given,
+                           struct tr_bytes outputs)
+{
+    struct tr_cursor cursor;
+    struct tr_offloaded where;
+    uint32_t count = node->is_optional ? tr_slots_begin(outputs, &cursor) : 0;
+    bool fits = true;
+    for (uint32_t i = 0; fits && i < count && i < node->outputs.count; i++) {
+        bool is_same = i < given->count && given->items[i].type == node->outputs.items[i].type;
+        struct tr_bytes slot = tr_read_any(&cursor);
+        fits = is_same || !tr_slot_is_offloaded(slot, &where);
+    }
+    return fits;
+}
+
 int tr_bind_cast(const struct tr_type *from, const struct tr_type *to, struct tr_bytes slot,
                  struct tr_buffer *buffer)
 {

@@ -18,6 +18,9 @@
 #define TR_CODE_BINDING "BindingResolutionError"
 #define TR_CODE_INLINE "InlineSizeExceeded"
 
+/* Of an optional node whose outputs cannot be made into what may be none. */
+#define TR_WORDS_INLINE "an output of an optional node is larger than TR_INLINE_BYTES_MAX (256 KiB)"
+
 /* How long the words of a failure are at most. */
 #define TR_BIND_MESSAGE_BYTES 512
 
@@ -60,6 +63,14 @@ TR_MUST_USE int tr_bind_condition_inputs(struct tr_binder *binder, const struct 
 
 /* Appends the slot for none in a place of this type: TR_INVALID if it cannot be none. */
 TR_MUST_USE int tr_bind_none(const struct tr_type *type, struct tr_buffer *buffer);
+
+/*
+ * Whether what the target of an optional node gave can become the node's outputs, which may be
+ * none: `given` are the target's own, of a map those of an element. False where one would have to
+ * change that lies elsewhere: the node has failed, TR_CODE_INLINE.
+ */
+bool tr_bind_fits_optional(const struct tr_node *node, const struct tr_variables *given,
+                           struct tr_bytes outputs);
 
 /*
  * Appends a slot of type `from` as one of type `to`. A literal that lies elsewhere cannot be

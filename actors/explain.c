@@ -92,6 +92,10 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
     if (error != 0) {
         return error;
     }
+    if (state->is_held) {
+        tr_buffer_add_string(text, "it is paused, and begins when the execution goes on");
+        return text->error;
+    }
     switch ((enum tr_task_step)state->step) {
     case TR_STEP_BACKOFF:
         explain_backoff(state, &note, now_ms, text);

@@ -61,7 +61,7 @@ TR_MUST_USE int tr_explain_launch(const struct tr_launch_state *state,
                                   const struct tr_explain_pages *pages,
                                   const struct tr_graph *graph, struct tr_buffer *text);
 
-/* A workflow whose nodes are looked at. `execution` is its name, for the commands that are named. */
+/* A workflow whose nodes are looked at. `execution` is its name, for commands that are named. */
 struct tr_explain_scene {
     const struct tr_workflow_state *state;
     const struct tr_explain_pages *pages;

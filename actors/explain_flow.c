@@ -20,7 +20,9 @@ static void explain_room(const struct tr_array_state *state, const struct tr_nod
         return;
     }
     tr_buffer_print(text, "; %u more wait for ", state->count - state->next);
-    if (state->call != 0 && state->is_recovering && state->known <= state->next) {
+    if (state->is_paused) {
+        tr_buffer_add_string(text, "the end of the pause");
+    } else if (state->call != 0 && state->is_recovering && state->known <= state->next) {
         tr_buffer_add_string(text, "word of what they gave in an earlier execution");
     } else if (state->call != 0) {
         tr_buffer_add_string(text, "a piece of the inputs, which lie elsewhere");
@@ -28,6 +30,8 @@ static void explain_room(const struct tr_array_state *state, const struct tr_nod
         tr_buffer_print(text, "their turn: parallelism lets %u run at once", node->parallelism);
     } else if (state->is_going_on) {
         tr_buffer_add_string(text, "their birth, which goes on");
+    } else if (node->target_kind == TR_TARGET_PLAN) {
+        tr_buffer_print(text, "room: a map launches %u at once (TR_ARRAY_WINDOW)", TR_ARRAY_WINDOW);
     } else {
         tr_buffer_add_string(text, "room: those that are not handed outside yet come first");
     }
@@ -266,7 +270,7 @@ static void explain_waiter(const struct look *look, const struct tr_node *node, 
     } else {
         tr_buffer_print(text, "it waits for a value: `troupe signal %.*s %.*s VALUE`, of type ",
                         TRI_TEXT(execution), TRI_TEXT(id));
-        tr_type_print(node->outputs.items[0].type, text);
+        tr_type_print(node->signal_type, text);
     }
     if (node->deadline_ns > 0) {
         tr_buffer_add_string(text, "; its deadline is ");

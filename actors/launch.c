@@ -411,7 +411,23 @@ static int on_launched(struct launch *launch)
                : tr_tell(launch->context, tr_parent(launch->context), &tr_node_news_schema, &news);
 }
 
-/* Its end that is no success: with the code that it had, and its words behind its name. */
+/*
+ * The words of its failure behind its name. Of one that was launched further down its own are
+ * enough, since they name where to look.
+ */
+static struct tr_text words_of(struct launch *launch, const struct tr_node_ended *ended,
+                               const char *what, struct tr_text where)
+{
+    static const char begin[] = "the launched execution ";
+    size_t size = sizeof begin - 1;
+    if (ended->message.size > size && memcmp(ended->message.data, begin, size) == 0) {
+        return ended->message;
+    }
+    return tr_arena_print(&launch->arena, "%s%s %s%.*s: %.*s", begin, launch->name, what,
+                          TRI_TEXT(where), TRI_TEXT(ended->message));
+}
+
+/* Its end that is no success, with the code that it had. */
 static int take_failure(struct launch *launch, const struct tr_node_ended *ended)
 {
     bool is_aborted = ended->phase == TR_NODE_PHASE_ABORTED;
@@ -423,12 +439,11 @@ static int take_failure(struct launch *launch, const struct tr_node_ended *ended
                     : tr_arena_print(&launch->arena, " at %.*s[%llu]", TRI_TEXT(ended->failed),
                                      (unsigned long long)ended->failed_element);
     }
-    struct tr_text message =
-        tr_arena_print(&launch->arena, "the launched execution %s %s%.*s: %.*s", launch->name,
-                       is_aborted ? "was aborted"
-                       : is_late  ? "timed out"
-                                  : "failed",
-                       TRI_TEXT(where), TRI_TEXT(ended->message));
+    struct tr_text message = words_of(launch, ended,
+                                      is_aborted ? "was aborted"
+                                      : is_late  ? "timed out"
+                                                 : "failed",
+                                      where);
     struct tr_text code = ended->code.size > 0 ? ended->code : tr_text_of("UnknownError");
     return fail(launch, is_late ? TR_NODE_PHASE_TIMED_OUT : TR_NODE_PHASE_FAILED,
                 is_aborted ? TR_FAILURE_USER : ended->failure,

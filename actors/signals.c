@@ -12,7 +12,7 @@
  *     w ID, number     a gate that waits: whom to tell
  *     p path and id    which number that gate has, or the value that is kept for it alone
  *
- * Values lie in the odd pages, in slots of a fixed number of pages, most of which are not there.
+ * Values lie in the odd pages (signals_value.c).
  */
 #include "actors/signals.h"
 
@@ -20,25 +20,10 @@
 
 #include "actors/graph/limits.h"
 #include "actors/graph/pack.h"
-#include "actors/index.h"
-#include "runtime/memory.h"
-#include "schemas/state_signals.h"
 #include "schemas/utf8.h"
-
-/* A packed value with its size in front, its sender's words and some room. */
-#define RECORD_BYTES_MAX (TR_SIGNAL_VALUE_BYTES_MAX + TR_PAGE_BYTES_MAX)
-#define SLOT_PAGES (RECORD_BYTES_MAX / TR_PAGE_BYTES_MAX)
 
 /* Gates that ended meanwhile are passed over, so many in one handler. */
 #define HOLES_MAX 1024U
-
-_Static_assert(2 * SLOT_PAGES * TR_SIGNAL_VALUES_MAX <= TR_PAGES_MAX, "each value has its pages");
-
-struct board {
-    struct tr_context *context;
-    struct tr_signals_state *state;
-    struct tr_index index;
-};
 
 struct key {
     uint8_t bytes[1 + TR_GRAPH_NAME_BYTES_MAX + 1 + sizeof(uint64_t) + TR_GRAPH_HASH_BYTES];
@@ -111,7 +96,7 @@ static int place_of(struct tr_text path, struct tr_text id, uint8_t place[TR_GRA
 }
 
 /* Reads an entry of `size` bytes; zeros where there is none. */
-static int get(struct board *board, const struct key *key, void *entry, size_t size)
+static int get(struct tri_board *board, const struct key *key, void *entry, size_t size)
 {
     struct tr_bytes value;
     struct tr_bytes name = {.data = key->bytes, .size = key->size};
@@ -124,21 +109,21 @@ static int get(struct board *board, const struct key *key, void *entry, size_t s
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
-static int put(struct board *board, const struct key *key, const void *entry, size_t size)
+static int put(struct tri_board *board, const struct key *key, const void *entry, size_t size)
 {
     struct tr_bytes name = {.data = key->bytes, .size = key->size};
     struct tr_bytes value = {.data = entry, .size = size};
     return tr_index_put(board->context, &board->index, name, value);
 }
 
-static int drop(struct board *board, const struct key *key)
+static int drop(struct tri_board *board, const struct key *key)
 {
     struct tr_bytes name = {.data = key->bytes, .size = key->size};
     int error = tr_index_remove(board->context, &board->index, name);
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
-static int put_place(struct board *board, const uint8_t place[TR_GRAPH_HASH_BYTES],
+static int put_place(struct tri_board *board, const uint8_t place[TR_GRAPH_HASH_BYTES],
                      const struct place_entry *entry)
 {
     struct key key = place_key(place);
@@ -146,171 +131,9 @@ static int put_place(struct board *board, const uint8_t place[TR_GRAPH_HASH_BYTE
     return is_empty ? drop(board, &key) : put(board, &key, entry, sizeof *entry);
 }
 
-/* ------------------------------------------------------------------ values */
-
-static uint32_t page_of(uint32_t slot, uint32_t page)
-{
-    return 1 + 2 * ((slot - 1) * (uint32_t)SLOT_PAGES + page);
-}
-
-/* The bytes of a slot, behind their size; nothing for a slot that is empty. */
-static int slot_read(struct board *board, uint32_t slot, struct tr_buffer *buffer)
-{
-    uint32_t size = 0;
-    tr_buffer_cut(buffer, 0);
-    for (uint32_t i = 0; i < SLOT_PAGES && (i == 0 || buffer->size < size); i++) {
-        struct tr_bytes page;
-        int error = tr_page_get(board->context, page_of(slot, i), &page);
-        if (error != 0 || page.size < sizeof size) {
-            return error;
-        }
-        if (i == 0) {
-            memcpy(&size, page.data, sizeof size);
-            page.data += sizeof size;
-            page.size -= sizeof size;
-        }
-        tr_buffer_add(buffer, page.data, page.size);
-    }
-    return buffer->error;
-}
-
-/* Writes bytes, whose first four say their size, over what was there. */
-static int slot_write(struct board *board, uint32_t slot, struct tr_bytes bytes)
-{
-    for (uint32_t i = 0; i < SLOT_PAGES; i++) {
-        size_t size = bytes.size < TR_PAGE_BYTES_MAX ? bytes.size : TR_PAGE_BYTES_MAX;
-        void *page;
-        if (size == 0) {
-            int error = tr_page_drop(board->context, page_of(slot, i));
-            if (error != 0) {
-                return error;
-            }
-            continue;
-        }
-        int error = tr_page_edit(board->context, page_of(slot, i), size, &page);
-        if (error != 0) {
-            return error;
-        }
-        memcpy(page, bytes.data, size);
-        bytes.data += size;
-        bytes.size -= size;
-    }
-    return 0;
-}
-
-static int slot_size(struct board *board, uint32_t slot, uint32_t *size)
-{
-    struct tr_bytes page = {0};
-    int error = slot == 0 ? 0 : tr_page_get(board->context, page_of(slot, 0), &page);
-    *size = 0;
-    if (error == 0 && page.size >= sizeof *size) {
-        memcpy(size, page.data, sizeof *size);
-    }
-    return error;
-}
-
-/* A slot that was given back says which one was before it. */
-static int slot_take(struct board *board, uint32_t *slot)
-{
-    struct tr_signals_state *state = board->state;
-    struct tr_bytes page;
-    board->state->kept++;
-    if (state->slot_free == 0) {
-        *slot = ++state->slots_used;
-        return 0;
-    }
-    *slot = state->slot_free;
-    int error = tr_page_get(board->context, page_of(*slot, 0), &page);
-    if (error == 0) {
-        TR_ASSERT(page.size == sizeof state->slot_free);
-        memcpy(&state->slot_free, page.data, sizeof state->slot_free);
-    }
-    return error;
-}
-
-static int slot_give(struct board *board, uint32_t slot)
-{
-    uint32_t size;
-    struct tr_bytes before = {.data = (const uint8_t *)&board->state->slot_free,
-                              .size = sizeof board->state->slot_free};
-    int error = slot_size(board, slot, &size);
-    error = error != 0 ? error : slot_write(board, slot, before);
-    board->state->kept_bytes -= size;
-    board->state->kept--;
-    board->state->slot_free = slot;
-    return error;
-}
-
-/* What keeps a value from being kept, in words. */
-static void refuse(const struct board *board, uint32_t slot, size_t size, uint32_t before,
-                   char *words, size_t words_size)
-{
-    if (size > RECORD_BYTES_MAX) {
-        snprintf(words, words_size,
-                 "the value takes more than %u bytes (TR_SIGNAL_VALUE_BYTES_MAX)",
-                 (unsigned)TR_SIGNAL_VALUE_BYTES_MAX);
-    } else if (slot == 0 && board->state->kept >= TR_SIGNAL_VALUES_MAX) {
-        snprintf(words, words_size, "%u values wait for their gates already (TR_SIGNAL_VALUES_MAX)",
-                 TR_SIGNAL_VALUES_MAX);
-    } else if (board->state->kept_bytes - before + size > TR_SIGNAL_KEPT_BYTES_MAX) {
-        snprintf(words, words_size,
-                 "the values that are kept would take more than %llu bytes "
-                 "(TR_SIGNAL_KEPT_BYTES_MAX)",
-                 (unsigned long long)TR_SIGNAL_KEPT_BYTES_MAX);
-    }
-}
-
-/* The record of a value as it lies in its slot. */
-static int pack_value(const struct tr_send_signal *sent, struct tr_buffer *record)
-{
-    struct tr_send_signal kept = {.value = sent->value, .by = sent->by, .message = sent->message};
-    size_t size_max = tr_send_signal_schema.size_max(&kept);
-    uint8_t *bytes = tr_alloc(size_max);
-    if (bytes == NULL) {
-        return TR_MEMORY;
-    }
-    struct tr_writer writer = tr_writer_of(bytes, size_max);
-    int error = tr_send_signal_schema.pack(&kept, &writer);
-    uint32_t size = (uint32_t)tr_writer_size(&writer);
-    tr_buffer_add(record, &size, sizeof size);
-    tr_buffer_add(record, bytes, size);
-    tr_free(bytes);
-    return error != 0 ? error : record->error;
-}
-
-/* Keeps a value in a slot, which is taken if there is none yet; `words` say why it is not kept. */
-static int keep(struct board *board, const struct tr_send_signal *sent, uint32_t *slot, char *words,
-                size_t words_size)
-{
-    struct tr_buffer record;
-    uint32_t before;
-    tr_buffer_init(&record, 0);
-    int error = pack_value(sent, &record);
-    error = error != 0 ? error : slot_size(board, *slot, &before);
-    if (error == 0) {
-        refuse(board, *slot, record.size, before, words, words_size);
-    }
-    if (error == 0 && words[0] == '\0') {
-        error = *slot == 0 ? slot_take(board, slot) : 0;
-        error = error != 0 ? error : slot_write(board, *slot, tr_buffer_bytes(&record));
-        board->state->kept_bytes += record.size - sizeof(uint32_t) - before;
-    }
-    tr_buffer_fini(&record);
-    return error;
-}
-
-static int kept_value(struct board *board, uint32_t slot, struct tr_buffer *buffer,
-                      struct tr_send_signal *sent)
-{
-    int error = slot_read(board, slot, buffer);
-    return error != 0 ? error
-                      : tr_send_signal_unpack(tr_buffer_bytes(buffer),
-                                              tr_send_signal_schema.version, sent);
-}
-
 /* ------------------------------------------------------------------- gates */
 
-static int give(struct board *board, uint64_t serial, uint32_t node,
+static int give(struct tri_board *board, uint64_t serial, uint32_t node,
                 const struct tr_send_signal *sent)
 {
     struct tr_ref gate = {{tr_self(board->context).key.group, serial}, 0};
@@ -320,19 +143,19 @@ static int give(struct board *board, uint64_t serial, uint32_t node,
 }
 
 /* Gives a gate what is kept in a slot. */
-static int give_kept(struct board *board, const struct tr_signal_wait *wait, uint32_t slot)
+static int give_kept(struct tri_board *board, const struct tr_signal_wait *wait, uint32_t slot)
 {
     struct tr_buffer buffer;
     struct tr_send_signal sent;
     tr_buffer_init(&buffer, 0);
-    int error = kept_value(board, slot, &buffer, &sent);
+    int error = tri_signal_kept(board, slot, &buffer, &sent);
     error = error != 0 ? error : give(board, wait->gate.key.serial, wait->node, &sent);
     tr_buffer_fini(&buffer);
     return error;
 }
 
 /* One more than may wait: it is told at once. */
-static int turn_away(struct board *board, const struct tr_signal_wait *wait)
+static int turn_away(struct tri_board *board, const struct tr_signal_wait *wait)
 {
     char words[128];
     snprintf(words, sizeof words, "%u gates of this execution wait already (TR_SIGNAL_GATES_MAX)",
@@ -344,7 +167,7 @@ static int turn_away(struct board *board, const struct tr_signal_wait *wait)
 }
 
 /* The gate waits from now on. */
-static int add_gate(struct board *board, const struct tr_signal_wait *wait, struct id_entry *id,
+static int add_gate(struct tri_board *board, const struct tr_signal_wait *wait, struct id_entry *id,
                     struct gate_entry *gate)
 {
     struct key own = id_key(wait->id);
@@ -362,7 +185,7 @@ static int add_gate(struct board *board, const struct tr_signal_wait *wait, stru
 }
 
 /* The gate does not wait any more; whose number it was stays a hole. */
-static int remove_gate(struct board *board, struct tr_text id_text, struct id_entry *id,
+static int remove_gate(struct tri_board *board, struct tr_text id_text, struct id_entry *id,
                        uint64_t number, const uint8_t place[TR_GRAPH_HASH_BYTES])
 {
     struct key own = id_key(id_text);
@@ -375,7 +198,7 @@ static int remove_gate(struct board *board, struct tr_text id_text, struct id_en
     return error != 0 ? error : put(board, &own, id, sizeof *id);
 }
 
-static int on_wait(struct board *board, const struct tr_message *message)
+static int on_wait(struct tri_board *board, const struct tr_message *message)
 {
     struct tr_signal_wait wait;
     struct id_entry id;
@@ -395,7 +218,7 @@ static int on_wait(struct board *board, const struct tr_message *message)
     }
     if (place.slot != 0) {
         error = give_kept(board, &wait, place.slot);
-        error = error != 0 ? error : slot_give(board, place.slot);
+        error = error != 0 ? error : tri_signal_drop(board, place.slot);
         return error != 0 ? error : drop(board, &there);
     }
     if (id.slot != 0) {
@@ -405,7 +228,7 @@ static int on_wait(struct board *board, const struct tr_message *message)
                                                         : add_gate(board, &wait, &id, &gate);
 }
 
-static int on_stop(struct board *board, const struct tr_message *message)
+static int on_stop(struct tri_board *board, const struct tr_message *message)
 {
     struct tr_signal_stop stop;
     struct id_entry id;
@@ -429,7 +252,7 @@ static int on_stop(struct board *board, const struct tr_message *message)
 /* ------------------------------------------------------------------ values come */
 
 /* Gives the first gate of an id its value, or passes over the hole in its place. */
-static int tell_first(struct board *board, struct tr_text id_text, struct id_entry *id,
+static int tell_first(struct tri_board *board, struct tr_text id_text, struct id_entry *id,
                       const struct tr_send_signal *sent, bool *is_hole)
 {
     struct gate_entry gate;
@@ -445,14 +268,14 @@ static int tell_first(struct board *board, struct tr_text id_text, struct id_ent
 }
 
 /* Tells a share of those that wait for an id, and itself that there are more. */
-static int tell_some(struct board *board, struct tr_text id_text, struct id_entry *id)
+static int tell_some(struct tri_board *board, struct tr_text id_text, struct id_entry *id)
 {
     struct tr_buffer buffer;
     struct tr_send_signal sent;
     uint32_t holes = 0;
     uint32_t told = 0;
     tr_buffer_init(&buffer, 0);
-    int error = kept_value(board, id->slot, &buffer, &sent);
+    int error = tri_signal_kept(board, id->slot, &buffer, &sent);
     while (error == 0 && id->waiting > 0 && told < TR_SIGNAL_SHARE && holes < HOLES_MAX &&
            (told + 1) * buffer.size <= TR_SIGNAL_SHARE_BYTES) {
         bool is_hole;
@@ -472,7 +295,7 @@ static int tell_some(struct board *board, struct tr_text id_text, struct id_entr
     return tr_tell(board->context, tr_self(board->context), &tr_service_more_schema, &more);
 }
 
-static int on_more(struct board *board, const struct tr_message *message)
+static int on_more(struct tri_board *board, const struct tr_message *message)
 {
     struct tr_service_more more;
     struct id_entry id;
@@ -495,7 +318,7 @@ struct arrival {
 };
 
 /* Said before any gate is told: the answer to the last one may end the root. */
-static int answer(struct board *board, const struct arrival *arrival)
+static int answer(struct tri_board *board, const struct arrival *arrival)
 {
     bool is_refused = arrival->words[0] != '\0';
     struct tr_signal_sent word = {.error = is_refused ? TR_LIMIT : 0,
@@ -507,14 +330,14 @@ static int answer(struct board *board, const struct arrival *arrival)
 }
 
 /* Keeps the value in a slot and answers; or refuses it. */
-static int keep_and_answer(struct board *board, struct arrival *arrival, uint32_t *slot)
+static int keep_and_answer(struct tri_board *board, struct arrival *arrival, uint32_t *slot)
 {
-    int error = keep(board, &arrival->sent, slot, arrival->words, sizeof arrival->words);
+    int error = tri_signal_keep(board, &arrival->sent, slot, arrival->words, sizeof arrival->words);
     return error != 0 ? error : answer(board, arrival);
 }
 
 /* A value for all gates of its id. */
-static int take_for_all(struct board *board, struct arrival *arrival)
+static int take_for_all(struct tri_board *board, struct arrival *arrival)
 {
     struct id_entry id;
     struct tr_text id_text = arrival->sent.id;
@@ -527,7 +350,7 @@ static int take_for_all(struct board *board, struct arrival *arrival)
 }
 
 /* A value for one gate: told, or kept for it alone. */
-static int take_for_one(struct board *board, struct arrival *arrival)
+static int take_for_one(struct tri_board *board, struct arrival *arrival)
 {
     struct id_entry id;
     struct gate_entry gate;
@@ -552,7 +375,7 @@ static int take_for_one(struct board *board, struct arrival *arrival)
     return error != 0 ? error : remove_gate(board, sent->id, &id, place.number, digest);
 }
 
-static int on_send(struct board *board, const struct tr_message *message)
+static int on_send(struct tri_board *board, const struct tr_message *message)
 {
     struct arrival arrival = {.message = message};
     struct tr_send_signal *sent = &arrival.sent;
@@ -566,7 +389,7 @@ static int on_send(struct board *board, const struct tr_message *message)
         snprintf(arrival.words, sizeof arrival.words, "an id has 1 to %u bytes",
                  TR_GRAPH_NAME_BYTES_MAX);
     } else if (sent->value.size > TR_SIGNAL_VALUE_BYTES_MAX) {
-        refuse(board, 0, SIZE_MAX, 0, arrival.words, sizeof arrival.words);
+        tri_signal_refuse(board, 0, SIZE_MAX, 0, arrival.words, sizeof arrival.words);
     }
     if (arrival.words[0] != '\0') {
         return answer(board, &arrival);
@@ -576,11 +399,11 @@ static int on_send(struct board *board, const struct tr_message *message)
 
 /* ----------------------------------------------------------------- messages */
 
-static int dispatch(struct board *board, const struct tr_message *message)
+static int dispatch(struct tri_board *board, const struct tr_message *message)
 {
     static const struct {
         const struct tr_schema *schema;
-        int (*handle)(struct board *board, const struct tr_message *message);
+        int (*handle)(struct tri_board *board, const struct tr_message *message);
     } reactions[] = {{&tr_signal_wait_schema, on_wait},
                      {&tr_signal_stop_schema, on_stop},
                      {&tr_send_signal_schema, on_send},
@@ -599,12 +422,12 @@ static int dispatch(struct board *board, const struct tr_message *message)
 static int handle(struct tr_context *context, void *generic, const struct tr_message *message)
 {
     struct tr_signals_state *state = generic;
-    struct board board = {.context = context,
-                          .state = state,
-                          .index = {.stride = 2,
-                                    .page_count = TR_PAGES_MAX / 2,
-                                    .buckets = state->buckets,
-                                    .bytes = state->bytes}};
+    struct tri_board board = {.context = context,
+                              .state = state,
+                              .index = {.stride = 2,
+                                        .page_count = TR_PAGES_MAX / 2,
+                                        .buckets = state->buckets,
+                                        .bytes = state->bytes}};
     int error = dispatch(&board, message);
     state->buckets = board.index.buckets;
     state->bytes = board.index.bytes;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "actors/bind.h"
 #include "actors/task.h"
 #include "schemas/utf8.h"
 
@@ -100,7 +101,16 @@ static int say_end(struct tri_task *task, uint8_t phase, const struct tri_task_f
 
 int tri_enter_end(struct tri_task *task)
 {
-    return say_end(task, TR_NODE_PHASE_SUCCEEDED, NULL);
+    /* What an optional node gives may be none; an element's outputs are its map's. */
+    bool is_element = task->start.element != TR_ELEMENT_NONE;
+    if (is_element ||
+        tr_bind_fits_optional(task->node, &task->task->interface.outputs, task->outputs)) {
+        return say_end(task, TR_NODE_PHASE_SUCCEEDED, NULL);
+    }
+    const struct tri_task_failure failure = {.kind = TR_FAILURE_USER,
+                                             .code = TRI_LITERAL_TEXT(TR_CODE_INLINE),
+                                             .message = TRI_LITERAL_TEXT(TR_WORDS_INLINE)};
+    return say_end(task, TR_NODE_PHASE_FAILED, &failure);
 }
 
 int tri_task_end_failed(struct tri_task *task, uint8_t phase,
@@ -286,7 +296,7 @@ static int end_step(struct tri_task *task)
     case TR_STEP_GRAPH:
         return 0; /* the answer comes, and brings a graph that has to be let go of */
     case TR_STEP_INNER:
-        return tri_inner_abort(task);
+        return task->state->is_held ? tri_task_end_aborted(task) : tri_inner_abort(task);
     default:
         return tri_task_end_aborted(task);
     }

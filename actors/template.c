@@ -172,16 +172,22 @@ static int refuse_unknown(struct fill *fill, struct tr_text name)
     return error;
 }
 
+/* The position of an input by its name; the count where it is none. */
+static uint32_t find_input(const struct tr_variables *inputs, struct tr_text name)
+{
+    uint32_t index = 0;
+    while (index < inputs->count && !tr_text_equal(inputs->items[index].name, name)) {
+        index++;
+    }
+    return index;
+}
+
 static int fill_input(struct fill *fill, struct tr_text name)
 {
     const struct tr_template_values *values = fill->values;
     struct tr_offloaded where;
     struct tr_bytes slot;
-    uint32_t index = 0;
-    while (index < values->inputs->count &&
-           !tr_text_equal(values->inputs->items[index].name, name)) {
-        index++;
-    }
+    uint32_t index = find_input(values->inputs, name);
     if (index == values->inputs->count) {
         return refuse_unknown(fill, name);
     }
@@ -223,14 +229,24 @@ static bool read_name(struct tr_text inside, struct tr_text *name)
     return true;
 }
 
+/* Whether the name of a template is that of an input, which is cut out of it. */
+static bool is_input(struct tr_text *name)
+{
+    size_t size = sizeof INPUTS - 1;
+    bool is_one = name->size > size && strncasecmp(name->data, INPUTS, size) == 0;
+    if (is_one) {
+        name->data += size;
+        name->size -= size;
+    }
+    return is_one;
+}
+
 /* Fills in one template, unless its name says nothing to us: `is_known`. */
 static int fill_template(struct fill *fill, struct tr_text name, bool *is_known)
 {
-    size_t size = sizeof INPUTS - 1;
     *is_known = true;
-    if (name.size > size && strncasecmp(name.data, INPUTS, size) == 0) {
-        return fill_input(fill,
-                          (struct tr_text){.data = name.data + size, .size = name.size - size});
+    if (is_input(&name)) {
+        return fill_input(fill, name);
     }
     for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
         if (is_name(name, names[i])) {
@@ -274,6 +290,26 @@ static int take_template(struct fill *fill, struct tr_text *text)
 bool tr_template_is_in(const void *bytes, size_t size)
 {
     return size >= 4 && memmem(bytes, size, BEGIN, 2) != NULL;
+}
+
+bool tr_template_has_unknown(const struct tr_variables *inputs, struct tr_text text,
+                             struct tr_text *name)
+{
+    const char *begin = text.size == 0 ? NULL : memmem(text.data, text.size, BEGIN, 2);
+    while (begin != NULL) {
+        size_t left = text.size - (size_t)(begin - text.data);
+        const char *end = memmem(begin + 2, left - 2, END, 2);
+        if (end == NULL) {
+            return false;
+        }
+        struct tr_text inside = {.data = begin + 2, .size = (size_t)(end - begin) - 2};
+        if (read_name(inside, name) && is_input(name) &&
+            find_input(inputs, *name) == inputs->count) {
+            return true;
+        }
+        begin = memmem(begin + 1, left - 1, BEGIN, 2); /* the next brace may begin one */
+    }
+    return false;
 }
 
 int tr_template_fill(const struct tr_template_values *values, struct tr_text text,

@@ -43,6 +43,10 @@ struct tr_template_problem {
 /* Whether there may be a template in a text, or in a packed value. */
 bool tr_template_is_in(const void *bytes, size_t size);
 
+/* Whether a template in a text names an input that is none of these; if so, which. */
+bool tr_template_has_unknown(const struct tr_variables *inputs, struct tr_text text,
+                             struct tr_text *name);
+
 /*
  * Appends a text with its templates filled in. TR_INVALID: `problem` says why (an input that is not
  * there, that has no form as a word, or is too large; a document that is not written yet).

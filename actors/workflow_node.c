@@ -347,7 +347,7 @@ static int begin_launch(struct tri_flow *flow, uint32_t node)
     return begin_child(flow, node, &tr_launch_behaviour);
 }
 
-/* Each kind's beginning; the start has ended from the first. A new kind is a function and its row. */
+/* Each kind's beginning; the start has ended from the first. A new kind is a function and a row. */
 static int (*const beginnings[])(struct tri_flow *flow, uint32_t node) = {
     [TR_NODE_END] = begin_end,           [TR_NODE_TASK] = begin_task,
     [TR_NODE_WORKFLOW] = begin_workflow, [TR_NODE_LAUNCH] = begin_launch,
@@ -454,9 +454,7 @@ int tri_keep_outputs(struct tri_flow *flow, uint32_t node, const struct tr_node_
         outputs = tr_buffer_bytes(&cast);
     }
     if (error == TR_LIMIT) {
-        error =
-            refuse(flow, node, TR_CODE_INLINE,
-                   "an output of an optional node is larger than TR_INLINE_BYTES_MAX (256 KiB)");
+        error = refuse(flow, node, TR_CODE_INLINE, TR_WORDS_INLINE);
     } else if (error == TR_INVALID) {
         error = refuse(flow, node, "MismatchingTypes", "an output is not of its declared type");
     } else if (error == 0) {

@@ -54,6 +54,7 @@ void tri_path_add(const struct tri_flow *flow, uint32_t node, struct tr_buffer *
     tr_buffer_add_text(buffer, flow->workflow->nodes[node].id);
 }
 
+/* What a node runs, or of a gate the id that it waits for. */
 static struct tr_text target_name(const struct tri_flow *flow, const struct tr_node *node)
 {
     switch ((enum tr_target_kind)node->target_kind) {
@@ -66,7 +67,7 @@ static struct tr_text target_name(const struct tri_flow *flow, const struct tr_n
     case TR_TARGET_NONE:
         break;
     }
-    return tr_text_of("");
+    return node->signal_id.size > 0 ? node->signal_id : tr_text_of("");
 }
 
 /* The last part of "PROJECT/DOMAIN/NAME". */
@@ -142,7 +143,7 @@ static int record_execution(struct tri_flow *flow, uint8_t from, uint8_t to, str
         .cause = flow->start.cause,
         .recovery = flow->start.recovery,
         .failed_element = TR_ELEMENT_NONE,
-        .is_paused = flow->state->is_paused,
+        .is_paused = flow->state->is_paused && to == TR_EXECUTION_RUNNING,
     };
     if (is_failed) {
         row.code = failure->code;

@@ -4,31 +4,10 @@
 #include <stdio.h>
 
 #include "deploy/commands.h"
-#include "deploy/executions.h"
 #include "deploy/reach.h"
+#include "deploy/several.h"
 #include "deploy/store.h"
 #include "schemas/request.h"
-
-/* Finds one execution that has not ended; else that is told. */
-static enum tr_exit_status find(const struct tr_invocation *invocation, const char *folder,
-                                const char *word, struct tr_execution_copy *copy)
-{
-    struct tr_reader *reader;
-    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
-    char problem[TR_EXECUTIONS_PROBLEM_BYTES] = "";
-    int error = tr_history_open(folder, explain, &reader);
-    if (error != 0) {
-        return tr_command_failed(invocation->command, "%s", explain);
-    }
-    error = tr_execution_find(reader, word, problem, copy);
-    tr_reader_close(reader);
-    if (error == TR_NOT_FOUND || error == TR_INVALID) {
-        return tr_command_refused(invocation->command, "%s", problem);
-    }
-    return error == 0 ? TR_EXIT_DONE
-                      : tr_command_failed(invocation->command, "the history cannot be read: %s",
-                                          tr_error_text(error));
-}
 
 static enum tr_exit_status abort_one(const struct tr_invocation *invocation,
                                      struct tri_client *client, const struct tr_execution *row)
@@ -64,18 +43,18 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
     struct tr_store_place store;
     struct tri_client *client = NULL;
+    struct tr_several several = {.count = 0};
     enum tr_exit_status status = tr_store_find(invocation, false, &store);
     if (status == TR_EXIT_DONE) {
         status = tr_reach_live(invocation, store.folder, &client);
     }
-    for (size_t i = 0; status == TR_EXIT_DONE && i < invocation->arguments.word_count; i++) {
-        struct tr_execution_copy copy = {.texts = NULL};
-        status = find(invocation, store.folder, invocation->arguments.words[i], &copy);
-        if (status == TR_EXIT_DONE) {
-            status = abort_one(invocation, client, &copy.row);
-        }
-        tr_execution_copy_fini(&copy);
+    if (status == TR_EXIT_DONE) {
+        status = tr_several_find(invocation, store.folder, "abort", &several);
     }
+    for (size_t i = 0; status == TR_EXIT_DONE && i < several.count; i++) {
+        status = abort_one(invocation, client, &several.items[i].row);
+    }
+    tr_several_fini(&several);
     tri_client_close(client);
     return status;
 }
@@ -83,6 +62,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 static const struct tr_option options[] = {
     {'m', "message", "TEXT", "why, for the history", NULL, 0, false},
     {0, "now", NULL, "kill what runs, without its grace", NULL, 0, false},
+    TR_SEVERAL_OPTION,
     {0},
 };
 
@@ -90,8 +70,9 @@ const struct tr_command tr_command_abort = {
     .name = "abort",
     .summary = "end executions and what runs for them",
     .words = "EXEC...",
-    .text = "EXEC is a name, a unique beginning of one, PROJECT/DOMAIN/NAME, or @last. The abort "
-            "is\nacknowledged at once; whoever follows the execution sees it end.",
+    .text =
+        "EXEC is a name, a unique beginning of one, PROJECT/DOMAIN/NAME, @last, or a glob. The\n"
+        "abort is acknowledged at once; whoever follows the execution sees it end.",
     .examples = "  troupe abort fan-out-x7k2p\n"
                 "  troupe abort @last --now",
     .options = options,

@@ -42,15 +42,15 @@ static enum tr_exit_status tell_missing(const struct answering *answering,
     if (error != 0) {
         status = tr_command_failed(command, "%s", tr_error_text(error));
     } else if (gates.size == 0) {
-        status = tr_command_mistake(command, "no node of %.*s waits for people",
+        status = tr_command_refused(command, "no node of %.*s waits for people",
                                     TRI_TEXT(answering->execution->name));
     } else if (answering->path[0] != '\0') {
-        status = tr_command_mistake(command,
+        status = tr_command_refused(command,
                                     "%.*s has no gate '%.60s' that waits for '%.60s'; it has %.*s",
                                     TRI_TEXT(answering->execution->name), answering->path,
                                     answering->id, (int)gates.size, (const char *)gates.data);
     } else {
-        status = tr_command_mistake(command, "%.*s has no gate for '%.60s'; it has %.*s",
+        status = tr_command_refused(command, "%.*s has no gate for '%.60s'; it has %.*s",
                                     TRI_TEXT(answering->execution->name), answering->id,
                                     (int)gates.size, (const char *)gates.data);
     }
@@ -77,15 +77,54 @@ static enum tr_exit_status read_value(struct answering *answering, const struct 
                : tr_command_failed(answering->invocation->command, "%s", tr_error_text(error));
 }
 
-static enum tr_exit_status read_by_graph(struct answering *answering, const struct tr_graph *graph)
+/* What is left of a path below a node; false: it does not lie there. */
+static bool is_below(struct tr_text path, struct tr_text node, struct tr_text *rest)
 {
+    *rest = path;
+    if (path.size == 0) {
+        return true; /* any gate is meant */
+    }
+    bool lies_there = path.size > node.size + 1 && path.data[node.size] == '/' &&
+                      memcmp(path.data, node.data, node.size) == 0;
+    if (lies_there) {
+        rest->data += node.size + 1;
+        rest->size -= node.size + 1;
+    }
+    return lies_there;
+}
+
+/* The gate that is meant, in the execution's graph or in one that a dynamic node has decided. */
+static int find_gate(const struct answering *answering, struct tr_account *account,
+                     const struct tr_node **gate)
+{
+    struct tr_text id = tr_text_of(answering->id);
+    struct tr_text path = tr_text_of(answering->path);
+    int error = tr_gate_find(account->graph, answering->execution->workflow, id, path, gate);
+    for (uint32_t i = 0; error == TR_NOT_FOUND; i++) {
+        const struct tr_graph *graph;
+        struct tr_text node;
+        struct tr_text rest;
+        int got = tr_decided_get(&account->decided, i, &node, &graph);
+        if (got == TR_LIMIT) {
+            break;
+        }
+        if (got == 0 && is_below(path, node, &rest)) {
+            got = tr_gate_find(graph, graph->workflows[graph->main_workflow].name, id, rest, gate);
+        }
+        error = got == 0 && *gate == NULL ? TR_NOT_FOUND : got;
+    }
+    return error;
+}
+
+static enum tr_exit_status read_by_graph(struct answering *answering, struct tr_account *account)
+{
+    const struct tr_graph *graph = account->graph;
     const struct tr_command *command = answering->invocation->command;
     const char *word =
         answering->verdict != NULL ? answering->verdict : answering->invocation->arguments.words[2];
     const struct tr_node *gate = NULL;
     bool may_grow = false;
-    int error = tr_gate_find(graph, answering->execution->workflow, tr_text_of(answering->id),
-                             tr_text_of(answering->path), &gate);
+    int error = find_gate(answering, account, &gate);
     if (error == TR_NOT_FOUND && answering->verdict != NULL) {
         error = tr_gates_may_grow(graph, answering->execution->workflow, &may_grow);
         error = error != 0 || may_grow ? error : TR_NOT_FOUND;
@@ -94,7 +133,7 @@ static enum tr_exit_status read_by_graph(struct answering *answering, const stru
         return tell_missing(answering, graph);
     }
     if (error == TR_INVALID) {
-        return tr_command_mistake(command,
+        return tr_command_refused(command,
                                   "the gates for '%.60s' take values of different types; name one "
                                   "of them with --node",
                                   answering->id);
@@ -105,7 +144,7 @@ static enum tr_exit_status read_by_graph(struct answering *answering, const stru
     static const struct tr_type verdict_type = {.kind = TR_TYPE_BOOL};
     const struct tr_type *type = gate == NULL ? &verdict_type : tr_gate_type(gate);
     if (answering->verdict != NULL && type->kind != TR_TYPE_BOOL) {
-        return tr_command_mistake(command,
+        return tr_command_refused(command,
                                   "'%.60s' is a signal and takes a value; send it with `troupe "
                                   "signal`",
                                   answering->id);
@@ -162,7 +201,7 @@ static enum tr_exit_status take_sent(const struct answering *answering,
         return tr_command_failed(command, "the engine did not answer: %s", tr_error_text(error));
     }
     if (sent.error == TR_NO_ACTOR) {
-        return tr_command_mistake(command, "%.*s has ended meanwhile",
+        return tr_command_refused(command, "%.*s has ended meanwhile",
                                   TRI_TEXT(answering->execution->name));
     }
     if (sent.error != 0) {
@@ -210,7 +249,7 @@ static enum tr_exit_status answer_found(struct answering *answering, const struc
     const struct tr_execution *row = answering->execution;
     struct tr_account account;
     if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
-        return tr_command_mistake(command, "%.*s has ended already: %s", TRI_TEXT(row->name),
+        return tr_command_refused(command, "%.*s has ended already: %s", TRI_TEXT(row->name),
                                   tr_execution_phase_word(row->phase));
     }
     int error = tr_account_open(browse->reader, browse->place.folder, row, &account);
@@ -218,7 +257,7 @@ static enum tr_exit_status answer_found(struct answering *answering, const struc
         error = account.graph_error;
     }
     enum tr_exit_status status =
-        error == 0 ? read_by_graph(answering, account.graph)
+        error == 0 ? read_by_graph(answering, &account)
                    : tr_command_failed(command, "the definition of %.*s cannot be read: %s",
                                        TRI_TEXT(row->name), tr_error_text(error));
     tr_account_fini(&account);
@@ -272,16 +311,15 @@ static const struct tr_option options[] = {
     {0},
 };
 
-#define HELP                                                                                     \
-    "An id belongs to the execution: every gate that waits for it hears it, now or later. The\n" \
-    "last answer counts."
+#define HELP                                                                                 \
+    "An id belongs to the execution: every gate that waits for it hears it, now or later.\n" \
+    "The last answer counts."
 
 const struct tr_command tr_command_signal = {
     .name = "signal",
     .summary = "give the gates of an execution a value",
     .words = "EXEC ID VALUE",
-    .text =
-        "VALUE is read by the signal's type, as `run -i` reads an input; @FILE reads a file.\n" HELP,
+    .text = "VALUE is read by the signal's type, as `run -i` reads one; @FILE reads a file.\n" HELP,
     .examples = "  troupe signal @last limit 100\n"
                 "  troupe signal fan-out-x7k2p limit 5 --node 'sq[3]/limit'",
     .options = options,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "deploy/reach.h"
+#include "deploy/show.h"
 #include "runtime/memory.h"
 #include "schemas/request.h"
 
@@ -80,6 +81,6 @@ bool tr_asleep_has(const struct tr_asleep *asleep, const struct tr_execution *ro
 void tr_asleep_phase_print(const struct tr_asleep *asleep, const struct tr_execution *row,
                            struct tr_buffer *buffer)
 {
-    tr_buffer_print(buffer, "%s%s", tr_execution_phase_word(row->phase),
+    tr_buffer_print(buffer, "%s%s", tr_phase_shown(row),
                     tr_asleep_has(asleep, row) ? ", asleep" : "");
 }

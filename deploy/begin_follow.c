@@ -18,6 +18,9 @@ static enum tr_exit_status detach(struct tr_beginning *beginning, struct tr_reac
                                  "`troupe resume %s` goes on with it",
                                  name, name);
     }
+    if (was_here) {
+        tr_reach_wait(beginning->folder);
+    }
     tr_begin_print_name(beginning);
     return TR_EXIT_DONE;
 }

@@ -98,8 +98,11 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
     struct tr_waiting_pages own = tr_waiting_pages(&explaining->waiting, waiter->key);
     struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
     uint64_t now_ms = explaining->request->now_ms;
+    *has_event |= state->is_held; /* whoever resumes it */
     int error = tr_explain_task(state, &pages, now_ms, text);
-    if (error == 0 && (state->step == TR_STEP_TOKEN || state->step == TR_STEP_RESERVE)) {
+    *has_event |= state->is_held;
+    bool is_served = state->step == TR_STEP_TOKEN || state->step == TR_STEP_RESERVE;
+    if (error == 0 && is_served && !state->is_held) {
         bool is_known = false;
         error = explain_services(explaining, waiter, state->step, text, &is_known);
         *has_event |= is_known;
@@ -157,10 +160,12 @@ static int explain_behaviour(struct explaining *explaining, const struct tr_wait
         return explain_launch(explaining, waiter, graph, text, has_event);
     }
     if (waiter->behaviour == tr_array_behaviour.id) {
-        return tr_explain_array(waiter->state, graph, text);
+        const struct tr_array_state *array = waiter->state;
+        *has_event |= array->is_paused;
+        return tr_explain_array(array, graph, text);
     }
     const struct tr_workflow_state *state = waiter->state;
-    *has_event |= state->waiting > 0; /* people, or a timer that is counted already */
+    *has_event |= state->is_paused || state->waiting > 0; /* people, or a timer that is counted */
     return tr_explain_workflow(state, graph, text);
 }
 
@@ -426,9 +431,13 @@ static void print_head(const struct explaining *explaining)
     tr_span_print(tr_took_ms(row->created_ms, row->started_ms, row->ended_ms, request->now_ms),
                   &span);
     fprintf(request->stream, "%.*s  %s %s %.*s\n", (int)row->name.size, row->name.data,
-            tr_execution_phase_word(row->phase), has_ended(row) ? "after" : "since", (int)span.size,
+            tr_phase_shown(row), has_ended(row) ? "after" : "since", (int)span.size,
             (const char *)span.data);
     tr_buffer_fini(&span);
+    if (row->is_paused) {
+        fprintf(request->stream, "  it is paused: nothing new begins until `troupe resume %.*s`\n",
+                (int)row->name.size, row->name.data);
+    }
     if (!has_ended(row) && !request->is_live) {
         fprintf(request->stream, "  no engine runs on %s: nothing goes on until `troupe resume`\n",
                 request->folder);
@@ -460,6 +469,7 @@ static int write_document(struct explaining *explaining)
     tr_document_text(document, "execution", request->execution->name);
     tr_document_text(document, "phase",
                      tr_text_of(tr_execution_phase_word(request->execution->phase)));
+    tr_document_bool(document, "is_paused", request->execution->is_paused);
     tr_document_bool(document, "is_live", request->is_live);
     tr_document_bool(document, "is_asleep", request->is_asleep);
     tr_document_begin_list(document, "waiting");

@@ -20,7 +20,7 @@ static bool is_gate(const struct tr_node *node)
 
 const struct tr_type *tr_gate_type(const struct tr_node *gate)
 {
-    return gate->kind == TR_NODE_APPROVE ? &verdict_type : gate->outputs.items[0].type;
+    return gate->kind == TR_NODE_APPROVE ? &verdict_type : gate->signal_type;
 }
 
 /* ---------------------------------------------------------------- the walk */

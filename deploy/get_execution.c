@@ -119,8 +119,8 @@ static int print_nodes(const struct tr_get *get, const struct tr_account *accoun
 static void print_head(const struct tr_get *get, const struct tr_account *account)
 {
     const struct tr_execution *row = get->execution;
-    fprintf(get->stream, "%.*s  %s%s\n", (int)row->name.size, row->name.data,
-            tr_execution_phase_word(row->phase), tr_asleep_has(get->asleep, row) ? ", asleep" : "");
+    fprintf(get->stream, "%.*s  %s%s\n", (int)row->name.size, row->name.data, tr_phase_shown(row),
+            tr_asleep_has(get->asleep, row) ? ", asleep" : "");
     tri_get_line(get, "workflow", row->workflow);
     if (row->plan.size > 0) {
         tri_get_line(get, "plan", row->plan);
@@ -204,6 +204,7 @@ static void write_head(const struct tr_get *get, struct tr_document *document)
     tr_document_time(document, "started_at", row->started_ms);
     tr_document_time(document, "ended_at", row->ended_ms);
     tr_document_text(document, "cause", row->cause);
+    tr_document_bool(document, "is_paused", row->is_paused);
     tr_document_text(document, "parent", row->parent);
     tr_document_number(document, "number", (int64_t)row->execution);
     tr_document_failure(document, "error",

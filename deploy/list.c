@@ -132,7 +132,9 @@ static void write_map(struct list *list, const struct tr_execution *row)
                                                    .has_node = true,
                                                    .node = row->failed,
                                                    .element = row->failed_element});
+    tr_document_bool(document, "is_paused", row->is_paused);
     tr_document_bool(document, "is_asleep", tr_asleep_has(list->request->asleep, row));
+    tr_document_text(document, "cause", row->cause);
     tr_document_end(document);
 }
 

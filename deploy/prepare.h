@@ -38,8 +38,9 @@ enum tr_exit_status tr_prepare(struct tr_prepared *prepared);
 
 /*
  * Its parts, for commands that take them from elsewhere: the name that was given is good; the
- * settings of the store; the definition of a file; what is chosen of it (called `name` in messages) can run; the inputs, of
- * which `earlier` (or NULL) has a slot for each, or none, where nobody gives another.
+ * settings of the store; the definition of a file; what is chosen of it (called `name` in messages)
+ * can run; the inputs, of which `earlier` (or NULL) has a slot for each, or none, where nobody
+ * gives another.
  */
 enum tr_exit_status tr_prepare_name(const struct tr_prepared *prepared);
 enum tr_exit_status tr_prepare_settings(struct tr_prepared *prepared);

@@ -13,6 +13,10 @@
 #define REACH_MS 10000
 #define RETRY_MS 20
 
+/* How long one that was just started is waited for, and how often it is looked for. */
+#define WAIT_MS 1000
+#define LOOK_MS 5
+
 /* How long an engine may take to answer. */
 #define HELLO_MS 5000
 
@@ -113,6 +117,19 @@ enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const 
     }
     *client = engine.client;
     return TR_EXIT_DONE;
+}
+
+void tr_reach_wait(const char *folder)
+{
+    uint64_t end_ms = tr_clock_ms() + WAIT_MS;
+    struct engine engine;
+    while (knock(folder, &engine) != 0) {
+        if (tr_clock_ms() >= end_ms) {
+            return;
+        }
+        (void)poll(NULL, 0, LOOK_MS);
+    }
+    tri_client_close(engine.client);
 }
 
 /* One of both, or the store's error, with words. */

@@ -34,6 +34,12 @@ enum tr_exit_status tr_become(const struct tr_invocation *invocation,
 enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const char *folder,
                                   struct tri_client **client);
 
+/*
+ * Waits, for a moment, until an engine that was started in the background has opened its door, so
+ * that the next command finds it. One that has come and gone, or never comes, is no error here.
+ */
+void tr_reach_wait(const char *folder);
+
 void tr_reached_close(struct tr_reached *reached);
 
 /*

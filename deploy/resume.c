@@ -8,7 +8,9 @@
 #include "deploy/commands.h"
 #include "deploy/engine_options.h"
 #include "deploy/executions.h"
+#include "deploy/pause.h"
 #include "deploy/reach.h"
+#include "deploy/serve_gates.h"
 #include "deploy/store.h"
 #include "runtime/memory.h"
 #include "schemas/request.h"
@@ -86,11 +88,21 @@ static int ask_to_wake(struct tri_client *client, uint64_t execution)
     return error != 0 ? error : (int)answered.error;
 }
 
+/* Somebody who is named goes on even if it was paused; one that has ended needs nothing. */
+static int lift_there(struct tri_client *client, uint64_t execution)
+{
+    int error = tr_pause_ask(client, execution, false, NULL);
+    return error == TR_NO_ACTOR ? 0 : error;
+}
+
 static enum tr_exit_status wake_there(const struct resume *resume, struct tri_client *client)
 {
     int error = resume->count == 0 ? ask_to_wake(client, 0) : 0;
     for (size_t i = 0; error == 0 && i < resume->count; i++) {
         error = ask_to_wake(client, resume->executions[i]);
+        if (error == 0 && !resume->is_until_idle) {
+            error = lift_there(client, resume->executions[i]);
+        }
     }
     if (error != 0) {
         return tr_command_failed(resume->invocation->command, "the engine refuses this: %s",
@@ -103,12 +115,22 @@ static enum tr_exit_status wake_there(const struct resume *resume, struct tri_cl
 
 /* ------------------------------------------------------------------------------ here */
 
+static int lift_here(struct tr_live *live, uint64_t execution)
+{
+    char cause[TR_PAUSE_CAUSE_BYTES];
+    tr_pause_cause(false, NULL, cause);
+    struct tr_pause_execution pause = {.execution = execution, .cause = tr_text_of(cause)};
+    int error = tr_serve_pause(live, &pause);
+    return error == TR_NO_ACTOR ? 0 : error;
+}
+
 static enum tr_exit_status wake_here(const struct resume *resume, struct tr_live *live)
 {
     uint32_t slept = live->sleepers.asleep;
     int error = resume->count == 0 ? tr_live_wake(live, 0) : 0;
     for (size_t i = 0; error == 0 && i < resume->count; i++) {
-        error = tr_live_wake(live, resume->executions[i]);
+        error = resume->is_until_idle ? tr_live_wake(live, resume->executions[i])
+                                      : lift_here(live, resume->executions[i]);
     }
     if (error != 0) {
         return tr_command_failed(resume->invocation->command, "%s", tr_error_text(error));
@@ -123,6 +145,15 @@ static enum tr_exit_status resume_reached(const struct resume *resume, struct tr
 {
     const struct tr_invocation *invocation = resume->invocation;
     bool follows = resume->count == 1 && !resume->is_until_idle;
+    int error = 0;
+    if (follows) {
+        error = reached->live != NULL ? lift_here(reached->live, resume->executions[0])
+                                      : lift_there(reached->client, resume->executions[0]);
+    }
+    if (error != 0) {
+        return tr_command_failed(invocation->command, "the engine refuses this: %s",
+                                 tr_error_text(error));
+    }
     if (reached->live != NULL) {
         return follows ? tr_attend(invocation, reached->live, resume->executions[0])
                        : wake_here(resume, reached->live);
@@ -166,7 +197,8 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 }
 
 static const struct tr_option options_table[] = {
-    {0, "until-idle", NULL, "stay until nothing that is awake is unfinished", NULL, 0, false},
+    {0, "until-idle", NULL, "stay until nothing that is awake is unfinished; pauses stay, too",
+     NULL, 0, false},
     TR_ENGINE_OPTIONS,
     {0},
 };
@@ -178,7 +210,7 @@ const struct tr_command tr_command_resume = {
     .text =
         "Wakes EXEC, or all that is unfinished, with what it has launched. Without an engine\n"
         "it becomes one, in the foreground, until that has ended; what is not meant sleeps on.\n"
-        "With one EXEC it follows, prints and ends as `run`.",
+        "With one EXEC it follows, prints and ends as `run`. Who is named is paused no longer.",
     .examples = "  troupe resume\n"
                 "  troupe resume @last",
     .options = options_table,

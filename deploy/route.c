@@ -211,5 +211,5 @@ struct tr_text tr_stop_target(const struct tr_stop *stop)
     case TR_TARGET_NONE:
         break;
     }
-    return tr_text_of("");
+    return node->signal_id.size > 0 ? node->signal_id : tr_text_of("");
 }

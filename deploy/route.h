@@ -45,7 +45,7 @@ TR_MUST_USE int tr_route_find(struct tr_route *route, struct tr_text path, struc
 TR_MUST_USE int tr_route_inside(struct tr_route *route, struct tr_text path,
                                 const struct tr_stop *stop, struct tr_inside *inside);
 
-/* The word of the language for what a node is, and the name of what it runs, "" for nothing. */
+/* The word of the language for what a node is; the name of what it runs, or of a gate its id. */
 const char *tr_stop_kind(const struct tr_stop *stop);
 struct tr_text tr_stop_target(const struct tr_stop *stop);
 

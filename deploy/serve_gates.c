@@ -82,6 +82,10 @@ static int hand_on(struct tr_live *live, const struct tr_send_answer *answer, st
                                   .value = answer->value,
                                   .by = answer->by,
                                   .message = answer->message};
+    int error = tr_live_wake(live, answer->execution);
+    if (error != 0) {
+        return error;
+    }
     taking->sent->error = TR_MALFORMED; /* until an answer is read */
     return tr_host_ask(live->host, tr_group_root(answer->execution), &tr_send_signal_schema, &send,
                        ASK_MS_MAX, take, taking);
@@ -113,6 +117,8 @@ void tr_serve_answer(struct tr_live *live, const struct tr_send_answer *answer, 
 int tr_serve_pause(struct tr_live *live, const struct tr_pause_execution *pause)
 {
     struct tr_node_pause word = {.is_paused = pause->is_paused, .cause = pause->cause};
-    return tr_host_ask(live->host, tr_group_root(pause->execution), &tr_node_pause_schema, &word,
-                       ASK_MS_MAX, NULL, NULL);
+    int error = tr_live_wake(live, pause->execution);
+    return error != 0 ? error
+                      : tr_host_ask(live->host, tr_group_root(pause->execution),
+                                    &tr_node_pause_schema, &word, ASK_MS_MAX, NULL, NULL);
 }

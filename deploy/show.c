@@ -6,6 +6,13 @@
 #include "actors/graph/moment.h"
 #include "schemas/flow.h"
 
+const char *tr_phase_shown(const struct tr_execution *row)
+{
+    /* A pause is one of the graph, which runs in this phase. */
+    bool is_paused = row->is_paused && row->phase == TR_EXECUTION_RUNNING;
+    return is_paused ? "running, paused" : tr_execution_phase_word(row->phase);
+}
+
 void tr_age_print(uint64_t milliseconds, struct tr_buffer *buffer)
 {
     static const struct {

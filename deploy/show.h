@@ -6,6 +6,10 @@
 
 #include "actors/graph/buffer.h"
 #include "deploy/document.h"
+#include "schemas/history.h"
+
+/* The phase of an execution, and that it is paused: "running, paused". */
+const char *tr_phase_shown(const struct tr_execution *row);
 
 /* Appends an age as people read it: 5s, 3m, 2h, 4d. */
 void tr_age_print(uint64_t milliseconds, struct tr_buffer *buffer);

@@ -131,6 +131,9 @@
 /* How long the program waits for a worker to show what it knows. */
 #define TR_OBSERVE_MS 1000
 
+/* Births that the program can ask for at once. */
+#define TR_HOST_BIRTHS_MAX 16
+
 /* Figures that a host can show. */
 #define TR_METRICS_MAX 64
 
@@ -179,8 +182,8 @@
  * The store's write-ahead log. When the journal is idle it is copied into the database from the
  * first size on; a commit does so itself from the second on; at the third, which only a reader that
  * never ends or a full disk brings about, commits are refused as for a full disk. The first is not
- * small, since what commits wrote again and again is copied once: with 4 MiB, 64 chains at once were
- * a fifth slower.
+ * small, since what commits wrote again and again is copied once: with 4 MiB, 64 chains at once
+ * were a fifth slower.
  */
 #define TR_STORE_LOG_TEND_BYTES (16ULL << 20)
 #define TR_STORE_LOG_BYTES_MAX (32ULL << 20)

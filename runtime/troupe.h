@@ -299,7 +299,7 @@ TR_MUST_USE static inline int tr_inquiry_answer(const struct tr_inquiry *inquiry
  */
 struct tr_exchange {
     /* Writes a document to an open file. Errors with words. */
-    int (*write)(struct tr_bytes plan, int descriptor, char *explain);
+    int (*write)(struct tr_bytes plan, const char *store_folder, int descriptor, char *explain);
     /*
      * Reads the document at a path into packed slots of tr_alloc that fit into half a message. What
      * is wrong with the document itself is a code and words, and 0; errors are the machine's.
@@ -372,6 +372,19 @@ TR_MUST_USE int tr_host_start(struct tr_host *host);
  */
 TR_MUST_USE int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
                               const struct tr_spawn_options *options, struct tr_ref *actor);
+
+/* A birth among others. */
+struct tr_host_birth {
+    const struct tr_behaviour *behaviour;
+    struct tr_spawn_options options;
+};
+
+/*
+ * The same for several, at most TR_HOST_BIRTHS_MAX, on one worker, which commits them together.
+ * After an error some of them may have been born, and stand in `actors`.
+ */
+TR_MUST_USE int tr_host_spawn_all(struct tr_host *host, const struct tr_host_birth *births,
+                                  size_t count, struct tr_ref *actors);
 
 /* Sends a message from outside. */
 TR_MUST_USE int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,

@@ -89,7 +89,8 @@ enum tr_value_side {
 
 /*
  * `kind` is the word of the language ("task", "map", "launch"), `target` the name of what it runs,
- * of a launch the address of the execution once there is one. `attempts` counts those begun.
+ * of a gate the id that it waits for, of a launch the address of the execution once there is one.
+ * `attempts` counts those begun.
  * `graph` is the SHA-256 of the graph that a dynamic task has decided, where the nodes below lie.
  */
 #define TR_NODE_STATUS_FIELDS(FIELD, ARRAY) \

@@ -5,6 +5,7 @@
 
 #include "actors/graph/keys.h"
 #include "actors/graph/limits.h"
+#include "actors/template.h"
 
 /* One variable while its keys are read. */
 struct declaration {
@@ -276,6 +277,29 @@ static void pack_config(struct tri_definition *definition, struct tri_settings *
     tr_buffer_fini(&buffer);
 }
 
+/* A template that names no input would fail every attempt. Recursion goes as deep as trees do. */
+static void check_templates(struct tri_definition *definition, const struct tr_tree *tree,
+                            const struct tri_task *task)
+{
+    struct tr_text name;
+    if (tree == NULL) {
+        return;
+    }
+    if (tr_tree_is_text(tree) &&
+        tr_template_has_unknown(&task->task.interface.inputs, tree->text, &name)) {
+        tri_report_add(definition->report, tree->place, "VariableNameNotFound",
+                       "the template {{.inputs.%.*s}} names no input of the task\n"
+                       "declare it under inputs, or name another",
+                       TRI_SHOWN(name));
+    }
+    for (uint32_t i = 0; tree->kind == TR_TREE_LIST && i < tree->count; i++) {
+        check_templates(definition, tree->items[i], task);
+    }
+    for (uint32_t i = 0; tree->kind == TR_TREE_MAP && i < tree->count; i++) {
+        check_templates(definition, tree->pairs[i].value, task);
+    }
+}
+
 static void read_task(struct tri_definition *definition, const struct tr_tree *tree,
                       struct tri_task *task)
 {
@@ -298,6 +322,9 @@ static void read_task(struct tri_definition *definition, const struct tr_tree *t
     pack_config(definition, &task->settings);
     if (tree->kind == TR_TREE_MAP) {
         check_type(definition, tree, task);
+        check_templates(definition, tr_tree_find(tree, "run"), task);
+        check_templates(definition, tr_tree_find(tree, "env"), task);
+        check_templates(definition, tr_tree_find(tree, "config"), task);
     }
 }
 

@@ -109,6 +109,11 @@ def join(parts):
     return {"text": "all/text.txt", "folder": "all"}
 
 
+def say(text, version):
+    print(f"{version} is {text}")
+    return {"version": version}
+
+
 def day_of(day, title):
     return {"text": f"{title} report of {day[:10]}"}
 

@@ -13,10 +13,10 @@ NOTES = "the first line\nthe second line\nthe third line\nthe last line\n"
 
 
 def commands(path):
-    """The words behind `troupe run FILE` in the comment of an example, for each time it is said."""
+    """The commands in the comment of an example: from `troupe run` on, as long as lines go on."""
     comment = re.match(r"(#.*\n)+", path.read_text()).group()
-    line = next(line for line in comment.splitlines() if "troupe run" in line)
-    return [shlex.split(part)[3:] for part in line.lstrip("# ").split("&&")]
+    text = comment[comment.index("troupe run"):].replace("\\\n#", "").split("\n")[0]
+    return [shlex.split(part)[1:] for part in text.split("&&")]
 
 
 class ExamplesTest(ProgramTest):
@@ -24,7 +24,9 @@ class ExamplesTest(ProgramTest):
         self.write("notes.txt", NOTES)
         printed = ""
         for words in commands(path):
-            stdout, _ = self.troupe("run", path, *words, "-q", status=self.status_of(path))
+            if words[0] == "run":
+                words[1] = path
+            stdout, _ = self.troupe(*words, "-q", status=self.status_of(path))
             printed += stdout
         return re.sub(r"[0-9a-f]{64}", "HASH", printed.replace(str(self.store), "STORE"))
 

@@ -86,6 +86,30 @@ class LanguageTest(ProgramTest):
         self.run_nodes(nodes, status=1, policy="finish_runnable", max_parallelism=1)
         self.assertEqual((self.folder / "notes").read_text(), "b\nc\n")
 
+    def test_include(self):
+        """Files that include each other; each task's folder is that of its file."""
+        (self.folder / "sub" / "deep").mkdir(parents=True)
+        script = self.write("sub/say.sh", "#!/bin/sh\necho \"{\\\"f\\\": \\\"$TROUPE_FOLDER\\\"}\" "
+                            "> $TROUPE_OUTPUTS\n")
+        script.chmod(0o755)
+        say = {"outputs": {"f": "string"}}
+        self.write("sub/common.yaml", json.dumps({
+            "troupe": 1, "include": ["deep/more.yaml"],
+            "tasks": {"here": {**say, "run": ["./say.sh"]}},
+            "launch_plans": {"p": {"workflow": "inner"}}}))
+        self.write("sub/deep/more.yaml", json.dumps({
+            "troupe": 1, "include": ["../common.yaml"],
+            "tasks": {"there": {**say, "run": ["../say.sh"]}},
+            "workflows": {"inner": {"nodes": {"n": {"task": "there"}}, "outputs": {"f": "$n.f"}}}}))
+        self.write("flow.yaml", json.dumps({
+            "troupe": 1, "include": ["sub/common.yaml"],
+            "workflows": {"main": {
+                "nodes": {"a": {"task": "here"}, "b": {"workflow": "inner"}, "c": {"launch": "p"}},
+                "outputs": {"a": "$a.f", "b": "$b.f", "c": "$c.f"}}}}))
+        sub = str(self.folder / "sub")
+        self.assertEqual(self.document("run", "flow.yaml")["outputs"],
+                         {"a": sub, "b": sub + "/deep", "c": sub + "/deep"})
+
 
 if __name__ == "__main__":
     unittest.main()

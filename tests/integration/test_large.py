@@ -178,6 +178,25 @@ class LargeTest(ProgramTest):
         self.assertEqual(got["outputs"]["b"]["problem"], "not found")
         self.assertIn(str(self.store.resolve()), got["outputs"]["b"]["uri"])
 
+    def test_optional_nodes_end_once(self):
+        """What is large cannot be made into what may be none: the node has failed, and says so."""
+        big = {"inputs": {"a": "int"}, "outputs": {"s": "string"}, "run": [
+            "sh", "-c", "printf '{\"s\": \"%0300000d\"}' 5 > $TROUPE_OUTPUTS"]}
+        nodes = {"one": {"task": "big", "with": {"a": 1}, "optional": True},
+                 "all": {"map": "big", "with": {"a": [1, 2]}, "optional": True}}
+        self.write("flow.yaml", json.dumps({
+            "troupe": 1, "tasks": {"big": big},
+            "workflows": {"main": {"nodes": nodes,
+                                   "outputs": {"one": "$one.s", "all": "$all.s"}}}}))
+        self.assertEqual(self.document("run", "flow.yaml", "--name", "it")["outputs"],
+                         {"one": None, "all": None})
+        for node in ("one", "all"):
+            document = self.document("get", f"it/{node}")
+            self.assertEqual(document["error"]["code"], "InlineSizeExceeded")
+            phases = [row["phase"] for row in document["phases"] if row["subject"] == "node"]
+            self.assertEqual([phases.count("failed"), phases.count("succeeded")], [1, 0], phases)
+            self.assertEqual(document["outputs"], None)
+
 
 if __name__ == "__main__":
     unittest.main()

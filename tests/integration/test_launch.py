@@ -141,6 +141,19 @@ class LaunchTest(ProgramTest):
         self.assertEqual(document["outputs"]["all"], list(range(1000)))
         self.assertEqual(len(self.executions()), 1001)
 
+    def test_how_deep_they_launch_each_other_is_bounded(self):
+        decide = {"outputs": {"r": "int"}, "run": [
+            "sh", "-c", "echo '{\"nodes\": {\"n\": {\"launch\": \"again\"}}, "
+            "\"outputs\": {\"r\": \"$n.r\"}}' > $TROUPE_OUTPUTS"]}
+        self.write("flow.yaml", json.dumps({
+            "troupe": 1, "tasks": {"decide": decide}, "workflows": {
+                "again": {"nodes": {"d": {"dynamic": "decide"}}, "outputs": {"r": "$d.r"}}}}))
+        error = self.document("run", "flow.yaml", status=1)["error"]
+        self.assertEqual(error["code"], "LaunchRefused")
+        self.assertRegex(error["message"], r"^the launched execution again-\w+ failed at d/n: "
+                         r"again-\w+ could not be launched: .* TR_LAUNCH_DEPTH_MAX \(32\) deep$")
+        self.assertEqual(len(self.executions()), 33)
+
     def test_what_launches_itself_is_refused(self):
         self.write_flow({"one": {"launch": "p_again"}},
                         again={"nodes": {"n": {"launch": "p_again"}}})

@@ -261,8 +261,11 @@ class ProcessTest(ProgramTest):
                    "a word of `run` or the environment holds a zero byte, which none can")
 
     def test_templates_that_cannot_be_filled_in(self):
-        self.task("echo", "{{.inputs.x}}", inputs={"n": "int"}, node="{task: t, with: {n: 3}}",
-                  retries=3)
+        self.task("echo", "{{.inputs.x}}", inputs={"n": "int"}, node="{task: t, with: {n: 3}}")
+        _, stderr = self.troupe("run", "flow.yaml", status=2)
+        self.assertIn("the template {{.inputs.x}} names no input of the task", stderr)
+        self.task("echo", inputs={"n": "int"}, retries=3,
+                  node='{task: t, with: {n: 3}, env: {A: "{{.inputs.x}}"}}')
         self.fails("BadTaskSpecification", "the template {{.inputs.x}} names no input of the task; "
                    "it has n")
         self.task("true", env={"A": "{{.input}}"})

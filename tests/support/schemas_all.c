@@ -18,8 +18,8 @@
 #include "schemas/recording.h"
 #include "schemas/recovery.h"
 #include "schemas/request.h"
-#include "schemas/schedule.h"
 #include "schemas/retention.h"
+#include "schemas/schedule.h"
 #include "schemas/state_array.h"
 #include "schemas/state_launch.h"
 #include "schemas/state_plugin.h"
@@ -43,9 +43,9 @@
     L(recovery, TR_RECOVERY_SCHEMAS)             \
     L(history, TR_HISTORY_SCHEMAS)               \
     L(request, TR_REQUEST_SCHEMAS)               \
-    L(schedule, TR_SCHEDULE_SCHEMAS)             \
     L(parcel, TR_PARCEL_SCHEMAS)                 \
     L(retention, TR_RETENTION_SCHEMAS)           \
+    L(schedule, TR_SCHEDULE_SCHEMAS)             \
     L(state_task, TR_STATE_TASK_SCHEMAS)         \
     L(state_plugin, TR_STATE_PLUGIN_SCHEMAS)     \
     L(sample, TR_SAMPLE_SCHEMAS)                 \

@@ -95,6 +95,11 @@ static int boss_handle(struct tr_context *context, void *state, const struct tr_
         int error = tr_message_read(message, node_abort, &abort);
         return error != 0 ? error : tr_tell(context, boss->child, &tr_node_abort_schema, &abort);
     }
+    if (tr_message_is(message, &tr_node_pause_schema)) {
+        struct tr_node_pause pause;
+        int error = tr_message_read(message, node_pause, &pause);
+        return error != 0 ? error : tr_tell(context, boss->child, &tr_node_pause_schema, &pause);
+    }
     if (tr_message_is(message, &tr_node_ended_schema)) {
         return on_ended(boss, message);
     }
@@ -357,6 +362,13 @@ void stand_abort(uint8_t phase, bool is_hard)
     struct tr_node_abort abort = {
         .phase = phase, .cause = tr_text_of("the test says so"), .is_hard = is_hard};
     stage_tell(&stand.stage, stand.boss, &tr_node_abort_schema, &abort);
+    stage_run(&stand.stage);
+}
+
+void stand_pause(bool is_paused)
+{
+    struct tr_node_pause pause = {.is_paused = is_paused};
+    stage_tell(&stand.stage, stand.boss, &tr_node_pause_schema, &pause);
     stage_run(&stand.stage);
 }
 

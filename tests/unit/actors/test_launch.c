@@ -22,6 +22,8 @@ static const char definition[] =
     "  late: {nodes: {l: {launch: short, with: {x: 1}}}}\n"
     "  bound: {nodes: {l: {launch: part, with: {x: 1}, deadline: 30ms}}}\n"
     "  maybe: {nodes: {l: {launch: part, with: {x: 1}, optional: true}}, outputs: {c: $l.c}}\n"
+    "  two: {nodes: {l: {launch: part, with: {x: 1}},\n"
+    "                m: {launch: part, with: {x: 2}, after: [l]}}}\n"
     "  deep: {nodes: {l: {launch: one, with: {x: 3}}}, outputs: {c: $l.c}}\n"
     "  many: {nodes: {l: {map: fixed, with: {x: [1, 2, 3, 4, 5]}, parallelism: 2}},\n"
     "         outputs: {c: $l.c}}\n"
@@ -147,6 +149,14 @@ static void test_a_failure_keeps_its_code_and_words(void **state)
     assert_int_equal(flow_phase(flow, "a"), TR_EXECUTION_FAILED);
     assert_string_equal(flow_error(flow, "a"), wanted);
     assert_string_equal(flow_error(flow, launched_by_l(flow, "a", "part")), "Odd: it is odd (t)");
+    /* Of several levels the words name the deepest one. */
+    flow_run(flow, "deep", "[]", "d");
+    const char *below = launched_by_l(flow, "d", "one");
+    char middle[64];
+    snprintf(middle, sizeof middle, "%s", below);
+    snprintf(wanted, sizeof wanted, "Odd: the launched execution %s failed at t: it is odd (l)",
+             launched_by_l(flow, middle, "part"));
+    assert_string_equal(flow_error(flow, "d"), wanted);
     flow_run(flow, "maybe", "[]", "b");
     assert_int_equal(flow_phase(flow, "b"), TR_EXECUTION_SUCCEEDED);
     assert_string_equal(flow_outputs(flow, "b"), "{\"c\":null}");
@@ -281,6 +291,32 @@ static void test_a_deadline_ends_what_was_launched(void **state)
     const char *name = launched_by_l(flow, "a", "part");
     assert_int_equal(flow_phase(flow, name), TR_EXECUTION_ABORTED);
     assert_non_null(strstr(flow_error(flow, name), "longer than its deadline"));
+    flow_free(flow);
+}
+
+/* --------------------------------------------------------------------- pauses */
+
+static void pause(struct flow *flow, bool is_paused)
+{
+    struct tr_node_pause word = {.is_paused = is_paused};
+    stage_tell(&flow->stage, flow->execution, &tr_node_pause_schema, &word);
+    stage_advance(&flow->stage, 100);
+}
+
+static void test_what_is_launched_is_not_paused(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new(definition);
+    static const struct flow_rule rules[] = {{"t", {.delay_ms = 50}}, {0}};
+    flow_obey(flow, rules);
+    flow_launch(flow, "two", "[]", "a");
+    stage_run(&flow->stage);
+    pause(flow, true);
+    assert_int_equal(flow_node_phase(flow, "a", "l"), TR_NODE_PHASE_SUCCEEDED);
+    assert_int_equal(flow_node_phase(flow, "a", "m"), TR_NODE_PHASE_NOT_YET_STARTED);
+    pause(flow, false);
+    flow_finish(flow);
+    assert_int_equal(flow_phase(flow, "a"), TR_EXECUTION_SUCCEEDED);
     flow_free(flow);
 }
 
@@ -452,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_an_abort_goes_on_to_what_was_launched),
         cmocka_unit_test(test_an_abort_at_any_moment),
         cmocka_unit_test(test_a_deadline_ends_what_was_launched),
+        cmocka_unit_test(test_what_is_launched_is_not_paused),
         cmocka_unit_test(test_a_map_launches_one_for_each_element),
         cmocka_unit_test(test_a_map_goes_on_without_some),
         cmocka_unit_test(test_an_abort_of_a_map_ends_all),

@@ -309,6 +309,52 @@ static void test_an_abort_reaches_the_graph(void **state)
     end();
 }
 
+/* What is decided during a pause begins when that ends, or is aborted before. */
+static void test_a_paused_one_begins_later(void **state)
+{
+    (void)state;
+    for (int is_aborted = 0; is_aborted < 2; is_aborted++) {
+        begin(doubles);
+        program = IS_SILENT;
+        stand_start(&start);
+        stand_run(serve);
+        stand_pause(true);
+        make_graph(asked);
+        stand_run(serve);
+        assert_int_equal(stand_state()->step, TR_STEP_INNER);
+        assert_true(stand_state()->is_held);
+        assert_int_equal(stage_actor_count(&stand.stage), stand.bystanders + 1);
+        if (is_aborted != 0) {
+            stand_abort(TR_NODE_PHASE_ABORTED, false);
+        } else {
+            stand_pause(false);
+        }
+        stand_run(serve);
+        assert_int_equal(stand.ended.phase,
+                         is_aborted != 0 ? TR_NODE_PHASE_ABORTED : TR_NODE_PHASE_SUCCEEDED);
+        end();
+    }
+}
+
+/* A pause goes down to the graph: what runs goes on, what is behind it waits. */
+static void test_a_pause_reaches_the_graph(void **state)
+{
+    (void)state;
+    begin("{\"nodes\": {\"n\": {\"task\": \"nap\", \"with\": {\"duration\": \"1s\"}}, "
+          "\"a\": {\"task\": \"double\", \"with\": {\"sum\": 8}, \"after\": [\"n\"]}}, "
+          "\"outputs\": {\"sum\": \"$a.sum\"}}");
+    stand_start(&start);
+    stand_run(serve);
+    stand_pause(true);
+    stage_advance(&stand.stage, 2000);
+    stand_run(serve);
+    assert_int_equal(stand.ended_count, 0);
+    stand_pause(false);
+    stand_run(serve);
+    assert_string_equal(stand_outputs(), "[8]");
+    end();
+}
+
 /* The deadline bounds the attempt and what it has decided together. */
 static void test_a_deadline_ends_the_graph(void **state)
 {
@@ -412,6 +458,8 @@ int main(void)
         cmocka_unit_test(test_what_is_cached_is_what_the_graph_gave),
         cmocka_unit_test(test_an_abort_while_the_graph_is_made),
         cmocka_unit_test(test_an_abort_reaches_the_graph),
+        cmocka_unit_test(test_a_paused_one_begins_later),
+        cmocka_unit_test(test_a_pause_reaches_the_graph),
         cmocka_unit_test(test_a_deadline_ends_the_graph),
         cmocka_unit_test(test_a_crash_at_any_time),
     };

@@ -207,6 +207,29 @@ static void test_what_cannot_be_filled_in_is_told(void **state)
     }
 }
 
+static void test_names_of_no_input_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *name; /* NULL: there is none */
+    } cases[] = {
+        {"", NULL},
+        {"{{", NULL},
+        {"{{.inputs.n}} {{.other}} {{.inputs.}}", NULL},
+        {"{{.inputs.x}}", "x"},
+        {"a {{.inputs.n}} b {{ $INPUTS.N }} c", "N"},
+        {"{{{{.inputs.y}}", "y"},
+        {"{{.inputs.n {{.inputs.z}}", "n {{.inputs.z"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        struct tr_text name = {0};
+        bool has = tr_template_has_unknown(&variables, tr_text_of(cases[i].text), &name);
+        assert_int_equal(has, cases[i].name != NULL);
+        assert_true(!has || tr_text_equal(name, tr_text_of(cases[i].name)));
+    }
+}
+
 static void test_numbers_look_as_in_go(void **state)
 {
     (void)state;
@@ -277,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_templates_become_their_values),
         cmocka_unit_test(test_everything_else_stays),
         cmocka_unit_test(test_what_cannot_be_filled_in_is_told),
+        cmocka_unit_test(test_names_of_no_input_are_found),
         cmocka_unit_test(test_numbers_look_as_in_go),
         cmocka_unit_test(test_configurations_are_filled_in_at_any_depth),
     };
