@@ -69,6 +69,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .exchange = &tr_live_exchange,
         .keeper_command = keeper_command,
         .jobs = options->jobs,
+        .secrets = live->settings != NULL ? live->settings->secrets.items : NULL,
+        .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
         .is_balanced = true,
         .program = live->engine,
     };
@@ -278,7 +280,10 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     live->engine->fires_schedules = options->fires_schedules;
     error = run_host(live, options, explain);
-    return error != 0 ? error : open_doors(live, explain);
+    if (error == 0) {
+        error = open_doors(live, explain);
+    }
+    return error != 0 ? error : tr_sweeper_start(live->folder, &live->sweeper);
 }
 
 int tr_live_open(const struct tr_live_options *options, char *explain, struct tr_live **out)
@@ -312,6 +317,7 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
 
 static void close_all(struct tr_live *live)
 {
+    tr_sweeper_end(live->sweeper);
     tri_endpoint_close(live->door);
     tr_reader_close(live->reader); /* before the store's end: the last one tidies its log up */
     tr_host_free(live->host);

@@ -40,6 +40,7 @@ struct tr_settings_file {
     struct tri_vector task_types; /* struct tr_task_type */
     struct tri_vector plugins;    /* struct tr_settings_plugin */
     struct tri_vector quotas;     /* struct tr_settings_quota */
+    struct tri_vector secrets;    /* struct tr_secret_source; none: nothing is said */
 
     /* private */
     struct tr_arena arena;
