@@ -20,6 +20,7 @@ union row {
     struct tr_attempt attempt;
     struct tr_element_block element_block;
     struct tr_progress progress;
+    struct tr_element_output element_output;
 };
 
 static const struct tr_schema *find_record(uint64_t id)

@@ -99,13 +99,13 @@ static int on_pause(struct tri_task *task)
         return error != 0 ? error : tr_unexpected(task->context, task->message);
     }
     bool goes_on = state->is_held && !pause.is_paused;
+    bool is_inside = state->step == TR_STEP_INNER && !state->is_held;
     state->is_paused = pause.is_paused;
     state->is_held = state->is_held && !goes_on;
-    if (goes_on) {
-        return tri_task_go(task, (enum tr_task_step)state->step);
+    if (is_inside) {
+        return tri_inner_tell(task, &tr_node_pause_schema, &pause);
     }
-    bool runs_inside = state->step == TR_STEP_INNER && !state->is_held;
-    return runs_inside ? tri_inner_tell(task, &tr_node_pause_schema, &pause) : 0;
+    return goes_on ? tri_task_go(task, (enum tr_task_step)state->step) : 0;
 }
 
 static struct tr_text expired(struct tri_task *task, const char *what, int64_t nanoseconds)
@@ -237,10 +237,32 @@ static int on_other(struct tri_task *task)
     return tri_task_event(task, &event);
 }
 
-/* It came from another store, whose services have let it go: those here are asked again. */
+/* What ran on the machine that it came from was ended there. */
+static int give_up_what_ran(struct tri_task *task)
+{
+    const struct tri_task_failure failure = {
+        .kind = TR_FAILURE_SYSTEM,
+        .code = TRI_LITERAL_TEXT("Moved"),
+        .message = TRI_LITERAL_TEXT("it ran where it was exported, and was ended there"),
+    };
+    if (task->state->step == TR_STEP_RUN) {
+        return tri_task_fail(task, &failure);
+    }
+    return task->state->has_failed ? tri_task_fail_as_noted(task) : tri_task_end_aborted(task);
+}
+
+/*
+ * It came from another store, whose services have let it go: those here are asked again. An attempt
+ * whose work was that machine's has ended.
+ */
 static int on_services_changed(struct tri_task *task)
 {
-    int error = tri_token_again(task);
+    bool was_local = task->plugin != NULL && task->plugin->is_local && is_in_plugin(task);
+    int error = tri_span_set(task, TRI_SPAN_INPUTS, (struct tr_bytes){0}); /* files lay there */
+    if (error != 0 || was_local) {
+        return error != 0 ? error : give_up_what_ran(task);
+    }
+    error = tri_token_again(task);
     return error != 0 ? error : tri_reservation_again(task);
 }
 
@@ -257,8 +279,8 @@ static const struct reaction reactions[] = {
     {&tr_resource_granted_schema, tri_on_granted},
     {&tr_resource_refused_schema, tri_on_refused},
     {&tr_cache_owner_schema, tri_on_cache_owner},
-    {&tr_node_ended_schema, tri_on_inner_ended},
     {&tr_services_changed_schema, on_services_changed},
+    {&tr_node_ended_schema, tri_on_inner_ended},
 };
 
 static int react(struct tri_task *task)

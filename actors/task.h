@@ -298,7 +298,7 @@ TR_MUST_USE int tri_graph_answered(struct tri_task *task, const struct tri_reply
 TR_MUST_USE int tri_enter_inner(struct tri_task *task);
 TR_MUST_USE int tri_on_inner_ended(struct tri_task *task);
 
-/* Says to the workflow inside what was said to the task: an abort. */
+/* Says to the workflow inside what was said to the task: a pause, an abort. */
 TR_MUST_USE int tri_inner_tell(struct tri_task *task, const struct tr_schema *schema,
                                const void *body);
 TR_MUST_USE int tri_inner_abort(struct tri_task *task);

@@ -36,6 +36,8 @@ static int ask(struct tri_task *task)
         .graph = {.data = task->graph->hash, .size = TR_GRAPH_HASH_BYTES},
         .task = task->node->target,
         .depth = depth_of(task->start.path),
+        .path = task->start.path,
+        .recovery = task->start.recovery,
     };
     if (tr_peek(&cursor) == TR_CODEC_TEXT) {
         make.uri = tr_read_text(&cursor);
@@ -104,6 +106,7 @@ int tri_graph_answered(struct tri_task *task, const struct tri_reply *reply)
         return TR_MALFORMED;
     }
     task->state->graph = tr_graph_number(made.graph.data);
+    task->state->recovers = made.is_same;
     if (task->state->ending != 0) {
         return end_attempt(task, NULL);
     }
@@ -139,33 +142,34 @@ static int tell_start(struct tri_task *task, uint32_t workflow)
         .cache_mode = own->cache_mode,
         .inputs = own->inputs,
         .is_dynamic = true,
-        .recovery = own->recovery,
+        .recovery = task->state->recovers ? own->recovery : (struct tr_text){0},
     };
     return tr_tell_hinted(task->context, task->state->inner, tr_spawned_hint(task->context),
                           &tr_node_start_schema, &start);
 }
 
-int tri_enter_inner(struct tri_task *task)
+static int begin_inner(struct tri_task *task)
 {
     const struct tr_spawn_options options = {.name = TRI_LITERAL_TEXT("graph")};
     const struct tr_graph *graph = tr_shelf_find(&task->engine->shelf, task->state->graph);
     if (graph == NULL) {
         return TR_NOT_FOUND;
     }
+    int error = tr_spawn(task->context, &tr_workflow_behaviour, &options, &task->state->inner);
+    return error != 0 ? error : tell_start(task, graph->main_workflow);
+}
+
+/* Its first nodes would begin at once, so a paused one is not born before it may go on. */
+int tri_enter_inner(struct tri_task *task)
+{
     task->state->is_held = task->state->is_paused;
-    if (task->state->is_held) {
-        return 0;
-    }
     int error = tri_span_set(task, TRI_SPAN_OUTPUTS, (struct tr_bytes){0});
     task->outputs = (struct tr_bytes){0};
     task->has_outputs = false;
-    error = error != 0
-                ? error
-                : tri_task_node_phase(task, TR_NODE_PHASE_DYNAMIC_RUNNING, (struct tr_text){0});
-    error = error != 0
-                ? error
-                : tr_spawn(task->context, &tr_workflow_behaviour, &options, &task->state->inner);
-    return error != 0 ? error : tell_start(task, graph->main_workflow);
+    if (error == 0 && task->state->node_phase != TR_NODE_PHASE_DYNAMIC_RUNNING) {
+        error = tri_task_node_phase(task, TR_NODE_PHASE_DYNAMIC_RUNNING, (struct tr_text){0});
+    }
+    return error != 0 || task->state->is_held ? error : begin_inner(task);
 }
 
 int tri_inner_tell(struct tri_task *task, const struct tr_schema *schema, const void *body)
@@ -175,6 +179,9 @@ int tri_inner_tell(struct tri_task *task, const struct tr_schema *schema, const 
 
 int tri_inner_abort(struct tri_task *task)
 {
+    if (task->state->is_held) {
+        return tri_task_end_aborted(task);
+    }
     int error = tri_task_note(task, false);
     const struct tr_node_abort abort = {
         .phase = task->state->ending, .cause = task->note.cause, .is_hard = task->state->is_hard};

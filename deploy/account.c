@@ -360,10 +360,7 @@ int tr_account_open(struct tr_reader *reader, const char *folder,
 {
     *account = (struct tr_account){.graph = NULL};
     tr_arena_init(&account->arena);
-    int error = tr_decided_read(reader, folder, execution->execution, &account->decided);
-    if (error != 0) {
-        return error;
-    }
+    tr_decided_init(&account->decided, folder);
     account->graph_error = tr_graphs_get(folder, execution->graph, &account->graph);
     if (account->graph_error == 0) {
         account->graph_error = tr_route_init(&account->route, account->graph, execution->workflow);
@@ -373,7 +370,11 @@ int tr_account_open(struct tr_reader *reader, const char *folder,
         }
         account->route.decided = &account->decided;
     }
-    return account->graph_error == TR_MEMORY ? TR_MEMORY : 0;
+    if (account->graph_error == TR_MEMORY) {
+        return TR_MEMORY;
+    }
+    bool decides = account->graph != NULL && tr_graph_decides(account->graph);
+    return decides ? tr_decided_read(&account->decided, reader, execution->execution) : 0;
 }
 
 const struct tr_graph *tr_account_graph(struct tr_account *account, uint64_t number)

@@ -187,14 +187,16 @@ static int adopt_root(struct adoption *adoption, struct tri_op *op, struct tr_im
     return say(adoption, search.launcher, &tr_execution_adopted_schema, &adopted);
 }
 
-/* A task that counts on a service of the other store. */
+/* A task that counts on a service of the other store, or on what ran beside it. */
 static int tell_task(struct adoption *adoption, const struct tri_op *op,
                      const struct tr_image *image)
 {
     struct tr_task_state state;
     struct tr_services_changed changed = {};
     int error = tr_task_state_unpack(image->state, image->state_version, &state);
-    if (error != 0 || (!state.has_token && !state.has_reservation)) {
+    bool is_concerned = state.step == TR_STEP_RUN || state.step == TR_STEP_ABORT ||
+                        state.inputs_bytes > 0 || state.has_token || state.has_reservation;
+    if (error != 0 || !is_concerned) {
         return error;
     }
     struct tr_ref task = {.key = op->key, .incarnation = image->incarnation};

@@ -77,15 +77,54 @@ static enum tr_exit_status read_value(struct answering *answering, const struct 
                : tr_command_failed(answering->invocation->command, "%s", tr_error_text(error));
 }
 
-static enum tr_exit_status read_by_graph(struct answering *answering, const struct tr_graph *graph)
+/* What is left of a path below a node; false: it does not lie there. */
+static bool is_below(struct tr_text path, struct tr_text node, struct tr_text *rest)
 {
+    *rest = path;
+    if (path.size == 0) {
+        return true; /* any gate is meant */
+    }
+    bool lies_there = path.size > node.size + 1 && path.data[node.size] == '/' &&
+                      memcmp(path.data, node.data, node.size) == 0;
+    if (lies_there) {
+        rest->data += node.size + 1;
+        rest->size -= node.size + 1;
+    }
+    return lies_there;
+}
+
+/* The gate that is meant, in the execution's graph or in one that a dynamic node has decided. */
+static int find_gate(const struct answering *answering, struct tr_account *account,
+                     const struct tr_node **gate)
+{
+    struct tr_text id = tr_text_of(answering->id);
+    struct tr_text path = tr_text_of(answering->path);
+    int error = tr_gate_find(account->graph, answering->execution->workflow, id, path, gate);
+    for (uint32_t i = 0; error == TR_NOT_FOUND; i++) {
+        const struct tr_graph *graph;
+        struct tr_text node;
+        struct tr_text rest;
+        int got = tr_decided_get(&account->decided, i, &node, &graph);
+        if (got == TR_LIMIT) {
+            break;
+        }
+        if (got == 0 && is_below(path, node, &rest)) {
+            got = tr_gate_find(graph, graph->workflows[graph->main_workflow].name, id, rest, gate);
+        }
+        error = got == 0 && *gate == NULL ? TR_NOT_FOUND : got;
+    }
+    return error;
+}
+
+static enum tr_exit_status read_by_graph(struct answering *answering, struct tr_account *account)
+{
+    const struct tr_graph *graph = account->graph;
     const struct tr_command *command = answering->invocation->command;
     const char *word =
         answering->verdict != NULL ? answering->verdict : answering->invocation->arguments.words[2];
     const struct tr_node *gate = NULL;
     bool may_grow = false;
-    int error = tr_gate_find(graph, answering->execution->workflow, tr_text_of(answering->id),
-                             tr_text_of(answering->path), &gate);
+    int error = find_gate(answering, account, &gate);
     if (error == TR_NOT_FOUND && answering->verdict != NULL) {
         error = tr_gates_may_grow(graph, answering->execution->workflow, &may_grow);
         error = error != 0 || may_grow ? error : TR_NOT_FOUND;
@@ -218,7 +257,7 @@ static enum tr_exit_status answer_found(struct answering *answering, const struc
         error = account.graph_error;
     }
     enum tr_exit_status status =
-        error == 0 ? read_by_graph(answering, account.graph)
+        error == 0 ? read_by_graph(answering, &account)
                    : tr_command_failed(command, "the definition of %.*s cannot be read: %s",
                                        TRI_TEXT(row->name), tr_error_text(error));
     tr_account_fini(&account);

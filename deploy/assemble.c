@@ -166,12 +166,27 @@ static int bear_missing(struct tr_live *live, const char *name,
     return tr_key_is_none(actor->key) ? find_or_bear(live, name, behaviour, actor) : 0;
 }
 
+/* Those that are missing are born together, in one commit. */
 static int bear_services(struct tr_live *live)
 {
-    struct tr_engine *engine = live->engine;
-    int error = bear_missing(live, RESOURCES_NAME, &tr_resources_behaviour, &engine->resources);
-    if (error == 0) {
-        error = bear_missing(live, CATALOG_NAME, &tr_catalog_behaviour, &engine->catalog);
+    const struct tr_host_birth all[] = {
+        {&tr_resources_behaviour, {.name = tr_text_of(RESOURCES_NAME)}},
+        {&tr_catalog_behaviour, {.name = tr_text_of(CATALOG_NAME)}},
+    };
+    struct tr_ref *const services[] = {&live->engine->resources, &live->engine->catalog};
+    struct tr_host_birth births[TR_COUNT_OF(all)];
+    struct tr_ref born[TR_COUNT_OF(all)];
+    size_t count = 0;
+    for (size_t i = 0; i < TR_COUNT_OF(all); i++) {
+        if (tr_key_is_none(services[i]->key)) {
+            births[count++] = all[i];
+        }
+    }
+    int error = count > 0 ? tr_host_spawn_all(live->host, births, count, born) : 0;
+    for (size_t i = TR_COUNT_OF(all); error == 0 && i > 0; i--) {
+        if (tr_key_is_none(services[i - 1]->key)) {
+            *services[i - 1] = born[--count];
+        }
     }
     error = error != 0 ? error : tell_machine(live);
     error = error != 0 ? error : tell_quotas(live);

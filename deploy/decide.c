@@ -15,6 +15,7 @@
 #include "deploy/file.h"
 #include "deploy/graphs.h"
 #include "deploy/offload.h"
+#include "deploy/recall.h"
 #include "deploy/runnable.h"
 #include "runtime/memory.h"
 #include "schemas/inquiry.h"
@@ -88,8 +89,8 @@ static int compile(const struct tr_engine *engine, const struct tr_graph_make *m
 }
 
 /* Stores the graph, then holds it on the shelf, whose it is from then on. */
-static int keep(const struct tr_inquiry *inquiry, struct tr_graph *graph,
-                struct tr_graph_made *made, uint8_t *hash, char *explain)
+static int keep(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
+                struct tr_graph *graph, struct tr_graph_made *made, uint8_t *hash, char *explain)
 {
     struct tr_engine *engine = inquiry->program;
     struct tr_buffer none;
@@ -101,6 +102,10 @@ static int keep(const struct tr_inquiry *inquiry, struct tr_graph *graph,
     if (error == 0) {
         error = tr_graphs_put(inquiry->store_folder, graph, true);
         error = error == 0 ? 0 : failed(explain, error, "the graph cannot be stored");
+    }
+    if (error == 0 && make->recovery.size > 0) {
+        error = tr_recall_graph(inquiry, make->recovery, make->path, graph->hash, &made->is_same,
+                                explain);
     }
     if (error != 0) {
         tr_graph_free(graph);
@@ -132,7 +137,7 @@ static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *
         error = print_problems(&report, &message);
         made.message = tr_buffer_text(&message);
     } else if (error == 0) {
-        error = keep(inquiry, graph, &made, hash, explain);
+        error = keep(inquiry, make, graph, &made, hash, explain);
     } else {
         error = failed(explain, error, "the document cannot be compiled");
     }

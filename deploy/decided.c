@@ -45,8 +45,26 @@ static int by_path(const void *a, const void *b)
     return compare(one->path, other->path);
 }
 
-int tr_decided_read(struct tr_reader *reader, const char *folder, uint64_t execution,
-                    struct tr_decided *decided)
+bool tr_graph_decides(const struct tr_graph *graph)
+{
+    for (uint32_t i = 0; i < graph->workflow_count; i++) {
+        const struct tr_workflow *workflow = &graph->workflows[i];
+        for (uint32_t k = 0; k < workflow->node_count; k++) {
+            if (workflow->nodes[k].kind == TR_NODE_DYNAMIC) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+void tr_decided_init(struct tr_decided *decided, const char *folder)
+{
+    *decided = (struct tr_decided){.folder = folder};
+    tr_arena_init(&decided->arena);
+}
+
+int tr_decided_read(struct tr_decided *decided, struct tr_reader *reader, uint64_t execution)
 {
     const struct tr_reader_filter filters[] = {
         tr_filter_number("execution", TR_FILTER_EQUAL, execution),
@@ -54,8 +72,6 @@ int tr_decided_read(struct tr_reader *reader, const char *folder, uint64_t execu
     };
     const struct tr_reader_query query = {
         .record = &tr_node_status_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
-    *decided = (struct tr_decided){.folder = folder};
-    tr_arena_init(&decided->arena);
     int error = tr_reader_rows(reader, &query, take_node, decided);
     if (error == 0 && decided->nodes.count > 1) {
         qsort(decided->nodes.items, decided->nodes.count, sizeof(struct node), by_path);
@@ -118,4 +134,15 @@ int tr_decided_numbered(struct tr_decided *decided, uint64_t number, const struc
         }
     }
     return TR_NOT_FOUND;
+}
+
+int tr_decided_get(struct tr_decided *decided, uint32_t position, struct tr_text *path,
+                   const struct tr_graph **graph)
+{
+    const struct node *nodes = decided->nodes.items;
+    if (position >= decided->nodes.count) {
+        return TR_LIMIT;
+    }
+    *path = nodes[position].path;
+    return open_graph(decided, nodes[position].hash, graph);
 }

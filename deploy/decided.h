@@ -15,9 +15,15 @@ struct tr_decided {
     struct tri_vector graphs; /* private: those that were read */
 };
 
+/* Whether a graph has a dynamic node at all; most have none, and nobody has to look further. */
+bool tr_graph_decides(const struct tr_graph *graph);
+
+/* None, before anything is read. */
+void tr_decided_init(struct tr_decided *decided, const char *folder);
+
 /* Reads which graphs there are; none is opened yet. TR_MEMORY, and what the reader says. */
-TR_MUST_USE int tr_decided_read(struct tr_reader *reader, const char *folder, uint64_t execution,
-                                struct tr_decided *decided);
+TR_MUST_USE int tr_decided_read(struct tr_decided *decided, struct tr_reader *reader,
+                                uint64_t execution);
 void tr_decided_fini(struct tr_decided *decided);
 
 /*
@@ -28,5 +34,12 @@ TR_MUST_USE int tr_decided_at(struct tr_decided *decided, struct tr_text path,
                               const struct tr_graph **graph);
 TR_MUST_USE int tr_decided_numbered(struct tr_decided *decided, uint64_t number,
                                     const struct tr_graph **graph);
+
+/*
+ * The node and the graph at a position, counted from 0 on; positions end where it is TR_LIMIT.
+ * Errors as above.
+ */
+TR_MUST_USE int tr_decided_get(struct tr_decided *decided, uint32_t position, struct tr_text *path,
+                               const struct tr_graph **graph);
 
 #endif

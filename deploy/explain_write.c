@@ -98,6 +98,7 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
     struct tr_waiting_pages own = tr_waiting_pages(&explaining->waiting, waiter->key);
     struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
     uint64_t now_ms = explaining->request->now_ms;
+    *has_event |= state->is_held; /* whoever resumes it */
     int error = tr_explain_task(state, &pages, now_ms, text);
     *has_event |= state->is_held;
     bool is_served = state->step == TR_STEP_TOKEN || state->step == TR_STEP_RESERVE;

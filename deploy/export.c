@@ -13,6 +13,7 @@
 #include "deploy/leaving.h"
 #include "deploy/outside.h"
 #include "deploy/packing.h"
+#include "deploy/schemas.h"
 #include "schemas/history_views.h"
 
 /* An export that goes on. */
@@ -114,8 +115,8 @@ static int open_store(const struct exporting *exporting, struct tri_store **stor
 {
     struct tri_store_options options = {.folder = exporting->browse->place.folder,
                                         .durability = TR_DURABILITY_FULL,
-                                        .records = tr_history_schemas,
-                                        .record_count = tr_history_schema_count,
+                                        .records = tr_program_records,
+                                        .record_count = tr_program_record_count,
                                         .views = &tr_history_views};
     int error = tri_sqlite_open(&options, explain, store);
     if (error == TR_STORE_LOCKED) {

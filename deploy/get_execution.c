@@ -119,8 +119,8 @@ static int print_nodes(const struct tr_get *get, const struct tr_account *accoun
 static void print_head(const struct tr_get *get, const struct tr_account *account)
 {
     const struct tr_execution *row = get->execution;
-    fprintf(get->stream, "%.*s  %s%s\n", (int)row->name.size, row->name.data,
-            tr_phase_shown(row), tr_asleep_has(get->asleep, row) ? ", asleep" : "");
+    fprintf(get->stream, "%.*s  %s%s\n", (int)row->name.size, row->name.data, tr_phase_shown(row),
+            tr_asleep_has(get->asleep, row) ? ", asleep" : "");
     tri_get_line(get, "workflow", row->workflow);
     if (row->plan.size > 0) {
         tri_get_line(get, "plan", row->plan);

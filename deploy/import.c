@@ -8,6 +8,7 @@
 #include "deploy/assemble.h"
 #include "deploy/commands.h"
 #include "deploy/reach.h"
+#include "deploy/schemas.h"
 #include "deploy/store.h"
 #include "deploy/unpacking.h"
 #include "schemas/history_views.h"
@@ -30,8 +31,8 @@ static enum tr_exit_status open_store(const struct tr_invocation *invocation, co
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     struct tri_store_options options = {.folder = folder,
                                         .durability = TR_DURABILITY_FULL,
-                                        .records = tr_history_schemas,
-                                        .record_count = tr_history_schema_count,
+                                        .records = tr_program_records,
+                                        .record_count = tr_program_record_count,
                                         .views = &tr_history_views};
     int error = tri_sqlite_open(&options, explain, store);
     if (error == TR_STORE_LOCKED) {

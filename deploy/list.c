@@ -134,6 +134,7 @@ static void write_map(struct list *list, const struct tr_execution *row)
                                                    .element = row->failed_element});
     tr_document_bool(document, "is_paused", row->is_paused);
     tr_document_bool(document, "is_asleep", tr_asleep_has(list->request->asleep, row));
+    tr_document_text(document, "cause", row->cause);
     tr_document_end(document);
 }
 

@@ -16,6 +16,7 @@
 
 #include "deploy/executions.h"
 #include "deploy/file.h"
+#include "deploy/schemas.h"
 #include "schemas/error.h"
 #include "schemas/schedule.h"
 
@@ -205,8 +206,10 @@ static int read_row(void *self, const void *row)
     const struct search *search = self;
     const struct tr_named_options *options = search->options;
     const struct tr_field *fields = search->record->fields();
-    if (options->gone_count > 0 && bsearch(row, options->gone, options->gone_count,
-                                           sizeof *options->gone, compare_numbers) != NULL) {
+    bool has_execution = fields[0].offset == 0 && strcmp(fields[0].name, "execution") == 0;
+    if (has_execution && options->gone_count > 0 &&
+        bsearch(row, options->gone, options->gone_count, sizeof *options->gone, compare_numbers) !=
+            NULL) {
         return 0;
     }
     for (uint16_t i = 0; i < search->record->field_count; i++) {
@@ -236,9 +239,8 @@ static int read_history(struct search *search)
     if (error != 0) {
         return error;
     }
-    for (size_t i = 0; error == 0 && i < tr_history_schema_count; i++) {
-        search->record = tr_history_schemas[i];
-        TR_ASSERT(search->record->fields()[0].offset == 0); /* `execution`, see history.h */
+    for (size_t i = 0; error == 0 && i < tr_program_record_count; i++) {
+        search->record = tr_program_records[i];
         struct tr_reader_query query = {.record = search->record};
         error =
             is_without_names(search->record) ? 0 : tr_reader_rows(reader, &query, read_row, search);

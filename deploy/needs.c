@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/decided.h"
 #include "deploy/graphs.h"
 #include "runtime/memory.h"
 #include "schemas/history.h"
@@ -72,25 +73,12 @@ static int need_decided(void *self, const void *value)
     return error == 0 ? 0 : lack_graph(needs, error, "dynamic node", row->path);
 }
 
-static bool has_dynamic(const struct tr_graph *graph)
-{
-    for (uint32_t i = 0; i < graph->workflow_count; i++) {
-        const struct tr_workflow *workflow = &graph->workflows[i];
-        for (uint32_t k = 0; k < workflow->node_count; k++) {
-            if (workflow->nodes[k].kind == TR_NODE_DYNAMIC) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* The graphs that nodes of an unfinished execution run; most executions have no such node. */
 static int need_inner_graphs(struct tr_needs *needs, const struct tr_execution *execution)
 {
     struct tr_shelf *shelf = &needs->live->engine->shelf;
     uint64_t number = tr_graph_number(execution->graph.data);
-    if (!has_dynamic(tr_shelf_find(shelf, number))) {
+    if (!tr_graph_decides(tr_shelf_find(shelf, number))) {
         return 0;
     }
     const struct tr_reader_filter filters[] = {

@@ -14,4 +14,12 @@
 TR_MUST_USE int tr_recall_nodes(const struct tr_inquiry *inquiry, char *explain);
 TR_MUST_USE int tr_recall_elements(const struct tr_inquiry *inquiry, char *explain);
 
+/*
+ * Whether the execution that one with this recovery takes over has decided a graph of this hash at
+ * a path. Errors with words.
+ */
+TR_MUST_USE int tr_recall_graph(const struct tr_inquiry *inquiry, struct tr_text recovery,
+                                struct tr_text path, const uint8_t *hash, bool *is_same,
+                                char *explain);
+
 #endif

@@ -61,6 +61,11 @@ static enum tr_exit_status find_earlier(struct tri_recover *recover)
     return check_phase(recover);
 }
 
+static enum tr_exit_status read_settings(struct tri_recover *recover)
+{
+    return tr_prepare_settings(&recover->prepared);
+}
+
 static enum tr_exit_status read_before(struct tri_recover *recover)
 {
     const struct tr_execution *row = &recover->found.execution.row;
@@ -87,10 +92,6 @@ static enum tr_exit_status choose_graph(struct tri_recover *recover)
     const struct tr_execution *row = &recover->found.execution.row;
     const char *file = tr_arguments_value(&recover->invocation->arguments, "file");
     struct tr_prepared *prepared = &recover->prepared;
-    enum tr_exit_status settings = tr_prepare_settings(prepared);
-    if (settings != TR_EXIT_DONE) {
-        return settings;
-    }
     if (file == NULL) {
         prepared->graph = recover->before;
         recover->owns_before = false;
@@ -289,8 +290,8 @@ static enum tr_exit_status make_plan(struct tri_recover *recover)
 static enum tr_exit_status prepare(struct tri_recover *recover)
 {
     static enum tr_exit_status (*const steps[])(struct tri_recover * recover) = {
-        find_earlier, read_before,         choose_graph, read_inputs,
-        offload,      tri_recover_targets, make_plan,
+        find_earlier, read_settings, read_before,         choose_graph,
+        read_inputs,  offload,       tri_recover_targets, make_plan,
     };
     enum tr_exit_status status = tr_prepare_name(&recover->prepared);
     for (size_t i = 0; status == TR_EXIT_DONE && i < TR_COUNT_OF(steps); i++) {

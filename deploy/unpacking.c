@@ -178,19 +178,12 @@ static int check_file(void *self, const struct tr_parcel_file *file)
                : fail(unpacking, TR_MALFORMED, "it holds a file that belongs nowhere");
 }
 
-int tr_unpacking_open(struct tr_unpacking *unpacking, const char *path)
+int tr_unpacking_read(struct tr_unpacking *unpacking)
 {
     char problem[TR_PARCEL_PROBLEM_BYTES] = "";
     struct tr_parcel_visitor visitor = {
         .self = unpacking, .head = take_head, .op = take_op, .file = check_file};
-    unpacking->explain[0] = '\0';
-    tr_arena_init(&unpacking->arena);
-    int error = tr_file_map(path, &unpacking->bytes);
-    if (error != 0) {
-        return fail(unpacking, error,
-                    error == TR_SYSTEM ? strerror(errno) : "there is no such file");
-    }
-    error = tr_parcel_read(unpacking->bytes, &visitor, problem);
+    int error = tr_parcel_read(unpacking->bytes, &visitor, problem);
     if (error == 0 && unpacking->executions.count == 0) {
         error = fail(unpacking, TR_MALFORMED, "it holds no execution");
     }
@@ -198,9 +191,20 @@ int tr_unpacking_open(struct tr_unpacking *unpacking, const char *path)
                       : fail(unpacking, error, problem[0] != '\0' ? problem : tr_error_text(error));
 }
 
+int tr_unpacking_open(struct tr_unpacking *unpacking, const char *path)
+{
+    unpacking->explain[0] = '\0';
+    int error = tr_file_map(path, &unpacking->bytes);
+    if (error != 0) {
+        return fail(unpacking, error,
+                    error == TR_SYSTEM ? strerror(errno) : "there is no such file");
+    }
+    return tr_unpacking_read(unpacking);
+}
+
 void tr_unpacking_fini(struct tr_unpacking *unpacking)
 {
-    tr_arena_fini(&unpacking->arena); /* nothing is fine */
+    tr_arena_fini(&unpacking->arena);
     tr_file_unmap(unpacking->bytes);
     unpacking->bytes = (struct tr_bytes){.size = 0};
 }

@@ -24,6 +24,9 @@ struct tr_unpacking {
  * those of tr_parcel_read, TR_MEMORY; `explain` has words.
  */
 TR_MUST_USE int tr_unpacking_open(struct tr_unpacking *unpacking, const char *path);
+
+/* The same for a file whose bytes are there, and the caller's. */
+TR_MUST_USE int tr_unpacking_read(struct tr_unpacking *unpacking);
 void tr_unpacking_fini(struct tr_unpacking *unpacking);
 
 /*

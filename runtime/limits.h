@@ -131,6 +131,9 @@
 /* How long the program waits for a worker to show what it knows. */
 #define TR_OBSERVE_MS 1000
 
+/* Births that the program can ask for at once. */
+#define TR_HOST_BIRTHS_MAX 16
+
 /* Figures that a host can show. */
 #define TR_METRICS_MAX 64
 

@@ -361,6 +361,19 @@ TR_MUST_USE int tr_host_start(struct tr_host *host);
 TR_MUST_USE int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
                               const struct tr_spawn_options *options, struct tr_ref *actor);
 
+/* A birth among others. */
+struct tr_host_birth {
+    const struct tr_behaviour *behaviour;
+    struct tr_spawn_options options;
+};
+
+/*
+ * The same for several, at most TR_HOST_BIRTHS_MAX, on one worker, which commits them together.
+ * After an error some of them may have been born, and stand in `actors`.
+ */
+TR_MUST_USE int tr_host_spawn_all(struct tr_host *host, const struct tr_host_birth *births,
+                                  size_t count, struct tr_ref *actors);
+
 /* Sends a message from outside. */
 TR_MUST_USE int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
                              const void *body);

@@ -13,31 +13,37 @@
 /*
  * Compiles the document that a dynamic task has written: `graph` is the SHA-256 of the graph of
  * its node, `task` the task there, `depth` how many workflows the node lies in. The document is
- * `text`, or where that is empty the file at `uri`. Answered by graph_made.
+ * `text`, or where that is empty the file at `uri`. `path` is the node's, `recovery` what
+ * node_start says. Answered by graph_made.
  */
 #define TR_GRAPH_MAKE_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, graph, 1, 0)              \
     FIELD(u32, task, 1, 0)                 \
     FIELD(u32, depth, 1, 0)                \
     FIELD(text, text, 1, TR_REDACTED)      \
-    FIELD(text, uri, 1, 0)
+    FIELD(text, uri, 1, 0)                 \
+    FIELD(text, path, 2, 0)                \
+    FIELD(text, recovery, 2, 0)
 
 /*
  * The graph lies in the store under its SHA-256 and on the shelf, held until the asker says
- * graph_drop; `workflow` is the one to run. Or, with a code and words, it is none.
+ * graph_drop; `workflow` is the one to run. `is_same`: the execution that this one recovers has
+ * decided the same graph here, so what its nodes gave can be taken over. Or, with a code and words,
+ * there is none.
  */
 #define TR_GRAPH_MADE_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, graph, 1, 0)              \
     FIELD(u32, workflow, 1, 0)             \
     FIELD(text, code, 1, 0)                \
-    FIELD(text, message, 1, 0)
+    FIELD(text, message, 1, 0)             \
+    FIELD(bool, is_same, 2, 0)
 
 /* Told: lets go of what one graph_made held, or what a restart held in its place. */
 #define TR_GRAPH_DROP_FIELDS(FIELD, ARRAY) FIELD(u64, graph, 1, 0)
 
 #define TR_INQUIRY_SCHEMAS(S)                                            \
-    S(graph_make, 366, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_MAKE_FIELDS)  \
-    S(graph_made, 367, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_MADE_FIELDS) \
+    S(graph_make, 366, TR_MESSAGE, 2, TR_DURABLE, TR_GRAPH_MAKE_FIELDS)  \
+    S(graph_made, 367, TR_MESSAGE, 2, TR_PRIORITY, TR_GRAPH_MADE_FIELDS) \
     S(graph_drop, 368, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_DROP_FIELDS)
 
 TR_INQUIRY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

@@ -61,8 +61,10 @@ enum tr_task_intent {
  * node that an abort ends with; `has_failed`: the attempt has failed with what the note says, and
  * that goes on when nothing runs any more. `has_lasted`: it went on beyond its
  * first message. `phases` are those that the node has been in. While it `is_paused` no attempt
- * begins; what would have begun `is_held` where it stands. `graph` is the one that the task
- * has decided, held on the shelf until its end, and `inner` the workflow that runs it.
+ * begins; one that would have begun `is_held` before its token, a decided graph before it is begun.
+ * `graph` is the one that the task has decided, held on the shelf until its end, and `inner` the
+ * workflow that runs it; it `recovers` where the execution that this one recovers has decided the
+ * same.
  */
 #define TR_TASK_STATE_FIELDS(FIELD, ARRAY) \
     FIELD(u8, step, 1, 0)                  \
@@ -101,7 +103,8 @@ enum tr_task_intent {
     FIELD(bool, is_paused, 2, 0)           \
     FIELD(bool, is_held, 2, 0)             \
     FIELD(u64, graph, 3, 0)                \
-    FIELD(ref, inner, 3, 0)
+    FIELD(ref, inner, 3, 0)                \
+    FIELD(bool, recovers, 4, 0)
 
 /* The plugin's state: whose it is, in which version, and a sum over its bytes (FNV-1a, 64 bits). */
 #define TR_TASK_PLUGIN_FIELDS(FIELD, ARRAY) \
@@ -131,7 +134,7 @@ enum tr_task_intent {
 
 /* Pages hold no bare structs; these two travel nowhere else. */
 #define TR_STATE_TASK_SCHEMAS(S)                                       \
-    S(task_state, 102, TR_STATE, 3, 0, TR_TASK_STATE_FIELDS)           \
+    S(task_state, 102, TR_STATE, 4, 0, TR_TASK_STATE_FIELDS)           \
     S(task_plugin, 420, TR_MESSAGE, 1, TR_HINT, TR_TASK_PLUGIN_FIELDS) \
     S(task_note, 421, TR_MESSAGE, 1, TR_HINT, TR_TASK_NOTE_FIELDS)
 

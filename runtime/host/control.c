@@ -36,6 +36,14 @@ struct answer {
     struct tr_ref actor;
 };
 
+/* Wishes that are waited for, numbered without a gap, and their answers. */
+struct awaited {
+    uint64_t first;
+    size_t count;
+    size_t found;
+    struct answer *answers;
+};
+
 /* Says one thing at once. */
 static int say(struct tr_host *host, uint32_t place, const struct tr_envelope *wanted,
                const struct tr_schema *schema, const void *body)
@@ -45,7 +53,7 @@ static int say(struct tr_host *host, uint32_t place, const struct tr_envelope *w
     return error;
 }
 
-/* What a worker itself is told. */
+/* What a worker itself is told, with the next flush: waiting for an answer is one. */
 static int tell_worker(struct tr_host *host, uint32_t worker, const struct tr_schema *schema,
                        const void *body)
 {
@@ -54,7 +62,7 @@ static int tell_worker(struct tr_host *host, uint32_t worker, const struct tr_sc
         .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
         .to_serial = TR_SERVICE_WORKERS + worker,
     };
-    return say(host, worker, &envelope, schema, body);
+    return tri_voice_say(&host->voice, worker, &envelope, schema, body);
 }
 
 /* What an actor, or the runtime in its name, is told. */
@@ -172,12 +180,16 @@ static void keep_ended(struct tr_host *host, const struct answer *answer)
     ended->is_open = false;
 }
 
-/* Reads what is there; gives the answer to the wish, keeps the ends of actors. */
-static bool read_frames(struct tr_host *host, uint64_t wish, struct answer *found)
+static bool is_answered(const struct awaited *awaited)
+{
+    return awaited != NULL && awaited->found == awaited->count;
+}
+
+/* Reads what is there; gives the answers to wishes (NULL: none), keeps the ends of actors. */
+static bool read_frames(struct tr_host *host, struct awaited *awaited)
 {
     struct tri_frame frame;
-    bool is_found = false;
-    while (!is_found && tri_link_receive(host->voice.link, &frame) == 0) {
+    while (!is_answered(awaited) && tri_link_receive(host->voice.link, &frame) == 0) {
         struct tr_bytes bytes;
         bool is_stored;
         size_t offset = 0;
@@ -189,20 +201,20 @@ static bool read_frames(struct tr_host *host, uint64_t wish, struct answer *foun
             read_answer(bytes, &answer);
             if (answer.monitor != 0) {
                 keep_ended(host, &answer);
-            } else if (answer.wish == wish && wish != 0) {
-                *found = answer;
-                is_found = true;
+            } else if (awaited != NULL && answer.wish - awaited->first < awaited->count) {
+                awaited->answers[answer.wish - awaited->first] = answer;
+                awaited->found++;
             }
         }
         tri_link_release(host->voice.link, &frame);
     }
-    return is_found;
+    return is_answered(awaited);
 }
 
-/* Waits for the answer to a wish. A host that cannot go on is an answer too. */
-static int await_wish(struct tr_host *host, uint64_t wish, struct answer *answer)
+/* Waits for the answers to wishes. A host that cannot go on is an answer too. */
+static int await_wishes(struct tr_host *host, struct awaited *awaited)
 {
-    while (!read_frames(host, wish, answer)) {
+    while (!read_frames(host, awaited)) {
         int fatal = atomic_load(&host->fatal);
         if (fatal != 0) {
             return fatal;
@@ -210,21 +222,25 @@ static int await_wish(struct tr_host *host, uint64_t wish, struct answer *answer
         tri_voice_flush(&host->voice);
         tri_link_wait(host->voice.link, WAIT_SLICE_NS);
     }
-    return answer->reason;
+    return 0;
 }
 
-int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
-                  const struct tr_spawn_options *options, struct tr_ref *actor)
+/* The same for one, whose answer says how it went. */
+static int await_wish(struct tr_host *host, uint64_t wish, struct answer *answer)
 {
-    static const struct tr_spawn_options none = {0};
-    const struct tr_spawn_options *wanted = options != NULL ? options : &none;
+    struct awaited awaited = {.first = wish, .count = 1, .answers = answer};
+    int error = await_wishes(host, &awaited);
+    return error != 0 ? error : answer->reason;
+}
+
+/* Asks a worker for a birth, with the next flush. */
+static int wish_birth(struct tr_host *host, uint32_t worker, const struct tr_host_birth *wanted)
+{
+    const struct tr_behaviour *behaviour = wanted->behaviour;
     uint8_t state[TR_STATE_BYTES_MAX * 2];
     struct tr_writer writer = tr_writer_of(state, sizeof state);
-    if (!host->is_started) {
-        return TR_CLOSED;
-    }
-    if (wanted->state != NULL) {
-        int error = behaviour->state->pack(wanted->state, &writer);
+    if (wanted->options.state != NULL) {
+        int error = behaviour->state->pack(wanted->options.state, &writer);
         if (error != 0) {
             return error;
         }
@@ -232,24 +248,51 @@ int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
     struct tr_birth birth = {
         .wish = ++host->wishes,
         .behaviour = behaviour->id,
-        .name = wanted->name,
-        .incarnation = wanted->incarnation,
-        .is_watched = wanted->is_watched,
+        .name = wanted->options.name,
+        .incarnation = wanted->options.incarnation,
+        .is_watched = wanted->options.is_watched,
         .state = {.data = state, .size = tr_writer_size(&writer)},
     };
-    uint32_t worker = host->next_worker++ % host->shared.worker_count;
-    int error = tell_worker(host, worker, &tr_birth_schema, &birth);
-    struct answer answer;
-    if (error == 0) {
-        error = await_wish(host, birth.wish, &answer);
+    return tell_worker(host, worker, &tr_birth_schema, &birth);
+}
+
+/* Who is watched ends with a DOWN that may have come already. */
+static void watch_end(struct tr_host *host, bool is_watched, uint64_t monitor, struct tr_key actor)
+{
+    if (is_watched && find_ended(host, monitor, actor) == NULL) {
+        (void)open_ended(host, monitor, actor);
     }
-    if (error == 0) {
-        *actor = answer.actor;
-        if (wanted->is_watched && find_ended(host, birth.wish, answer.actor.key) == NULL) {
-            (void)open_ended(host, birth.wish, answer.actor.key);
+}
+
+int tr_host_spawn_all(struct tr_host *host, const struct tr_host_birth *births, size_t count,
+                      struct tr_ref *actors)
+{
+    struct answer answers[TR_HOST_BIRTHS_MAX];
+    struct awaited awaited = {.first = host->wishes + 1, .answers = answers};
+    uint32_t worker = host->next_worker++ % host->shared.worker_count;
+    int error = !host->is_started ? TR_CLOSED : count > TR_HOST_BIRTHS_MAX ? TR_LIMIT : 0;
+    for (; error == 0 && awaited.count < count; awaited.count += error == 0) {
+        error = wish_birth(host, worker, &births[awaited.count]);
+    }
+    int failed = await_wishes(host, &awaited);
+    for (size_t i = 0; failed == 0 && i < awaited.count; i++) {
+        error = error != 0 ? error : answers[i].reason;
+        if (error == 0) {
+            actors[i] = answers[i].actor;
+            watch_end(host, births[i].options.is_watched, awaited.first + i, actors[i].key);
         }
     }
-    return error;
+    return failed != 0 ? failed : error;
+}
+
+int tr_host_spawn(struct tr_host *host, const struct tr_behaviour *behaviour,
+                  const struct tr_spawn_options *options, struct tr_ref *actor)
+{
+    struct tr_host_birth birth = {.behaviour = behaviour};
+    if (options != NULL) {
+        birth.options = *options;
+    }
+    return tr_host_spawn_all(host, &birth, 1, actor);
 }
 
 int tr_host_tell(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
@@ -308,9 +351,8 @@ static int await_down(struct tr_host *host, uint64_t monitor, struct tr_key acto
                       uint64_t timeout_ms, int *reason)
 {
     uint64_t begin_ns = tri_monotonic_ns(host->env);
-    struct answer unused;
     while (true) {
-        (void)read_frames(host, 0, &unused); /* nothing is wished for: ends are what matters */
+        (void)read_frames(host, NULL); /* nothing is wished for: ends are what matters */
         if (take_ended(host, monitor, actor, reason)) {
             return 0;
         }
@@ -357,7 +399,6 @@ int tr_host_ended(struct tr_host *host, struct tr_ref actor, uint64_t monitor, i
 
 int tr_host_rest(struct tr_host *host, int descriptor, uint64_t timeout_ms)
 {
-    struct answer unused;
     if (!host->is_started) {
         return TR_CLOSED;
     }
@@ -367,7 +408,7 @@ int tr_host_rest(struct tr_host *host, int descriptor, uint64_t timeout_ms)
     } else {
         tri_link_wait(host->voice.link, timeout_ms * 1000000);
     }
-    (void)read_frames(host, 0, &unused);
+    (void)read_frames(host, NULL);
     return atomic_load(&host->fatal);
 }
 
@@ -478,6 +519,7 @@ int tr_host_wake(struct tr_host *host, uint64_t group)
     for (uint32_t i = 0; error == 0 && i < host->shared.worker_count; i++) {
         error = tell_worker(host, i, &tr_wake_schema, &wake);
     }
+    tri_voice_flush(&host->voice);
     return error;
 }
 
@@ -519,10 +561,9 @@ int tr_host_waits_for(const struct tr_host *host)
 
 void tri_control_rest(struct tr_host *host, uint64_t timeout_ns)
 {
-    struct answer unused;
     tri_voice_flush(&host->voice);
     tri_link_wait(host->voice.link, timeout_ns);
-    (void)read_frames(host, 0, &unused); /* nothing is wished for: ends and answers are kept */
+    (void)read_frames(host, NULL); /* nothing is wished for: ends and answers are kept */
 }
 
 int tri_control_gather(struct tr_host *host, struct tri_gathering *gathering,

@@ -47,7 +47,8 @@ static void check(const struct tr_type *type, const struct tr_type *optional, st
     struct tr_task declared = {
         .name = tr_text_of("task"),
         .interface.outputs = {.items = outputs, .count = TR_COUNT_OF(outputs)}};
-    struct tri_task task = {.task = &declared};
+    const struct tr_node node = {.kind = TR_NODE_TASK};
+    struct tri_task task = {.node = &node, .task = &declared};
     tr_arena_init(&task.arena);
     check_outputs(&task, text);
     check_failure(&task, text);

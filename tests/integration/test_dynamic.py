@@ -236,6 +236,69 @@ class DynamicTest(ProgramTest):
         shown = self.document("get", "killed")
         self.assertEqual((shown["phase"], shown["outputs"]), ("succeeded", {"sum": 16}))
 
+    def test_gates_inside(self):
+        """An answer is read by the type of a gate that no definition has."""
+        self.decide({"nodes": {
+            "ok": {"approve": "ready"},
+            "n": {"signal": "count", "type": "int", "after": ["ok"]},
+            "s": {"task": "square", "with": {"a": "$n.value"}}},
+            "outputs": {"sum": "$s.b"}})
+        running = self.start("run", "flow.yaml", "--name", "gated")
+        running.wait_for("d/ok: ")
+        self.troupe("approve", "gated", "ready")
+        running.wait_for("d/n: ")
+        self.assertIn("d/n", self.troupe("explain", "gated")[0])
+        self.troupe("signal", "gated", "count", "many", status=2)
+        self.troupe("signal", "gated", "count", "12", "--node", "d/n")
+        self.assertEqual(running.end()[:2], (0, "sum: 144"))
+
+    def test_a_launch_inside(self):
+        self.decide({"nodes": {"l": {"launch": "other", "with": {"a": "$size"}}},
+                     "outputs": {"sum": "$l.b"}})
+        self.write("flow.yaml", FLOW + """
+  other:
+    inputs: {a: int}
+    nodes: {s: {task: square, with: {a: $a}}}
+    outputs: {b: $s.b}
+""")
+        self.assertEqual(self.run_flow("main", "-i", "size=8")["outputs"], {"sum": 64})
+
+    def test_a_recovery_keeps_what_is_decided_again(self):
+        """Only the nodes of the same graph are the ones that gave something before."""
+        def document(a):
+            return {"nodes": {"s": {"task": "square", "with": {"a": a}},
+                              "g": {"task": "gone", "with": {"a": "$s.b"}}},
+                    "outputs": {"sum": "$g.b"}}
+        self.write("flow.yaml", FLOW.replace("workflows:\n", """
+  gone:
+    inputs: {a: int}
+    outputs: {b: int}
+    run: [sh, -c, 'test -e "$TROUPE_FOLDER/go" && echo "{\\"b\\": 5}" > "$TROUPE_OUTPUTS"']
+workflows:
+""", 1))
+        for name, again, phase in (("same", 2, "recovered"), ("other", 3, "succeeded")):
+            self.decide(document(2))
+            (self.folder / "go").unlink(missing_ok=True)
+            self.run_flow("main", "--name", name, status=1)
+            self.write("go", "")
+            self.decide(document(again))
+            done = self.document("recover", name)
+            self.assertEqual(done["outputs"], {"sum": 5})
+            self.assertEqual(self.nodes(done["execution"])["d/s"], ("task", phase))
+
+    def test_another_store_goes_on_with_it(self):
+        self.decide({"nodes": {"n": {"task": "nap", "with": {"a": "$size"}}},
+                     "outputs": {"sum": "$n.b"}})
+        running = self.start("run", "flow.yaml", "--name", "moved")
+        running.wait_for("d/n: running")
+        running.signal(signal.SIGTERM)
+        running.end()
+        self.troupe("export", "moved", "--file", "moved.troupe")
+        other = self.folder / "other"
+        self.troupe("import", "moved.troupe", "--store", other)
+        self.troupe("resume", "moved", "--store", other)
+        self.assertEqual(self.document("get", "moved", "--store", other)["outputs"], {"sum": 4})
+
     def test_an_abort_reaches_it(self):
         self.decide({"nodes": {"n": {"task": "nap", "with": {"a": "$size"}}},
                      "outputs": {"sum": "$n.b"}})

@@ -112,8 +112,8 @@ class GoingTest(ProgramTest):
         elements = self.document("get", "second/sq")["elements"]
         self.assertEqual(collections.Counter(row["phase"] for row in elements),
                          {"recovered": 197, "succeeded": 3})
-        execution = self.document("get", "second")
-        self.assertEqual(execution["cause"], "recovers first")
+        self.assertEqual(self.document("get", "second")["cause"], "recovers first")
+        self.assertEqual(self.document("list")[0]["cause"], "recovers first")
 
     def test_nodes_and_inner_workflows_are_kept(self):
         self.bad("last-4")
@@ -301,7 +301,8 @@ workflows:
         for words, expected in (
                 ([], "say what is to run again: --from NODE, or what is to be different: -i, "
                      "--inputs, --set, --file"),
-                (["--from", "lst"], "--from: there is no node 'lst'; `troupe get first` shows them"),
+                (["--from", "lst"],
+                 "--from: there is no node 'lst'; `troupe get first` shows them"),
                 (["--from", "last[1]"], "'last[1]' names an element of a node that is no map"),
                 (["--from", "last", "--failed"], "--failed is for maps, and 'last' is none"),
                 (["-i", "k=1", "--failed"], "--failed says which elements of a map"),

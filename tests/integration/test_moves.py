@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""`troupe export` and `troupe import`: what has ended, from one store to another, whole or not."""
+"""`troupe export` and `troupe import`: from one store to another, whole or not."""
 
 import os
 import pathlib
+import shutil
+import signal
+import threading
+import time
 import unittest
 
-from program import ProgramTest
+from program import LIMIT_S, ProgramTest
 
 MAKE = """
 troupe: 1
@@ -125,6 +129,130 @@ class MovesTest(ProgramTest):
         self.assertIn("there is no execution 'nobody'", stderr)
         _, stderr = self.troupe("import", "nothing.troupe", status=2)
         self.assertIn("nothing.troupe: there is no such file", stderr)
+
+
+FLOW = """
+troupe: 1
+tasks:
+  first:
+    outputs: {f: file, n: int}
+    run: [sh, -c, 'echo first >>"$TROUPE_FOLDER/begun"; echo content >x.txt;
+      echo "{\\"f\\": \\"x.txt\\", \\"n\\": 1}" >"$TROUPE_OUTPUTS"']
+  wait:
+    inputs: {f: file, n: int}
+    outputs: {n: int, g: file}
+    run: [sh, -c, 'echo "wait $TROUPE_ELEMENT $TROUPE_ATTEMPT" >>"$TROUPE_FOLDER/begun";
+      while [ ! -e "$TROUPE_FOLDER/go" ]; do sleep 0.02; done;
+      f=$(sed "s/.*\\"f\\": *\\"//; s/\\".*//" "$TROUPE_INPUTS"); cp "$f" y.txt;
+      echo "{\\"n\\": 2, \\"g\\": \\"y.txt\\"}" >"$TROUPE_OUTPUTS"']
+  nap: {type: core-sleep, inputs: {d: duration}}
+  add: {type: echo, inputs: {n: int}, outputs: {n: int}}
+workflows:
+  main:
+    nodes:
+      first: {task: first}
+      nap: {task: nap, with: {d: 3s}}
+      inner: {workflow: inner, with: {f: $first.f, n: $first.n}}
+      many: {map: wait, with: {f: $first.f, n: [1, 2, 3]}}
+    outputs: {n: $inner.n, g: $inner.g, many: $many.n}
+  inner:
+    inputs: {f: file, n: int}
+    outputs: {n: $end.n, g: $wait.g}
+    nodes: {wait: {task: wait, with: {f: $f, n: $n}}, end: {task: add, with: {n: $wait.n}}}
+  over: {nodes: {n: {task: add, with: {n: 1}}}}
+"""
+
+
+class UnfinishedTest(ProgramTest):
+    """An execution that runs, taken from one store and going on in another."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("flow.yaml", FLOW)
+        self.other = self.folder / "other"
+        self.other.mkdir()
+
+    def begun(self):
+        return sorted((self.folder / "begun").read_text().splitlines())
+
+    def stop_while_it_runs(self):
+        """Runs until four processes wait, and ends the engine."""
+        engine = self.start("run", "flow.yaml", "main", "--name", "it")
+        end = time.monotonic() + LIMIT_S
+        while not (self.folder / "begun").exists() or len(self.begun()) < 3:
+            self.assertLess(time.monotonic(), end, "nothing runs")
+            threading.Event().wait(0.02)
+        engine.signal(signal.SIGTERM)
+        self.assertEqual(engine.end()[0], 4)
+
+    def there(self, *words, status=0):
+        return self.troupe(*words, "--store", self.other, status=status)
+
+    def test_it_goes_on_elsewhere(self):
+        self.there("run", "flow.yaml", "over", "--name", "other", "-q")
+        self.stop_while_it_runs()
+        path = self.troupe("export", "it")[0].strip()
+        before = self.begun()
+        self.assertEqual(self.document("list")[0]["phase"], "exported")
+        self.assertEqual(self.there("import", path)[0], "it\n")
+        # The source is never the one that goes on.
+        self.write("go", "")
+        self.troupe("resume", "-q")
+        self.assertEqual(self.begun(), before)
+        shutil.rmtree(self.store)
+        self.there("resume", "it", "-q")
+        document = self.document("get", "it", "--store", self.other)
+        self.assertEqual((document["phase"], document["outputs"]["n"]), ("succeeded", 2))
+        self.assertEqual(document["outputs"]["many"], [2, 2, 2])
+        self.assertEqual(self.begun().count("first"), 1)
+        attempts = [line for line in self.begun() if line.startswith("wait")]
+        self.assertEqual({line.split()[-1] for line in attempts}, {"0", "1"})
+        failed = self.document("get", "it/inner/wait", "--store", self.other)["attempts"][0]
+        self.assertEqual(failed["error"]["code"], "Moved")
+        self.assertEqual(pathlib.Path(document["outputs"]["g"]).read_text(), "content\n")
+        # Its name is free again when it is forgotten, and nothing of it is left.
+        self.there("prune", "it", "other", "--unnamed-older-than", "0s", "--yes")
+        self.there("run", "flow.yaml", "over", "--name", "it", "-q")
+
+    def test_it_goes_on_once(self):
+        self.stop_while_it_runs()
+        path = self.troupe("export", "it")[0].strip()
+        self.assertEqual(self.troupe("export", "it")[0].strip(), path)
+        self.there("import", path)
+        third = self.folder / "third"
+        third.mkdir()
+        _, stderr = self.troupe("import", path, "--store", third, status=2)
+        self.assertIn("it was imported already, and goes on there", stderr)
+
+    def test_it_comes_back(self):
+        self.stop_while_it_runs()
+        path = self.troupe("export", "it")[0].strip()
+        self.troupe("import", path)
+        self.assertIn("running", self.document("list")[0]["phase"])
+        self.write("go", "")
+        self.assertIn("n: 2", self.troupe("resume", "it", "-q")[0])
+        self.assertEqual(self.begun().count("first"), 1)
+        self.troupe("run", "flow.yaml", "over", "--name", "more", "-q")
+
+    def test_both_ways(self):
+        self.stop_while_it_runs()
+        path = self.troupe("export", "it", "--file", "one.troupe")[0].strip()
+        self.there("import", path)
+        back = self.there("export", "it", "--file", "two.troupe")[0].strip()
+        self.troupe("resume", "-q")
+        self.troupe("import", back)
+        self.write("go", "")
+        self.assertIn("n: 2", self.troupe("resume", "it", "-q")[0])
+
+    def test_a_live_engine_is_not_robbed(self):
+        engine = self.start("run", "flow.yaml", "main", "--name", "it")
+        engine.wait_for("nap: running")
+        _, stderr = self.troupe("export", "it", status=4)
+        self.assertIn("it has not ended, and", stderr)
+        self.assertIn("has an engine; end the engine first", stderr)
+        self.assertEqual(list(self.folder.glob("*.troupe*")), [])
+        self.write("go", "")
+        self.assertEqual(engine.end()[0], 0)
 
 
 if __name__ == "__main__":

@@ -43,9 +43,9 @@
     L(recovery, TR_RECOVERY_SCHEMAS)             \
     L(history, TR_HISTORY_SCHEMAS)               \
     L(request, TR_REQUEST_SCHEMAS)               \
-    L(schedule, TR_SCHEDULE_SCHEMAS)             \
     L(parcel, TR_PARCEL_SCHEMAS)                 \
     L(retention, TR_RETENTION_SCHEMAS)           \
+    L(schedule, TR_SCHEDULE_SCHEMAS)             \
     L(state_task, TR_STATE_TASK_SCHEMAS)         \
     L(state_plugin, TR_STATE_PLUGIN_SCHEMAS)     \
     L(sample, TR_SAMPLE_SCHEMAS)                 \

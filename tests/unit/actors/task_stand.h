@@ -134,7 +134,7 @@ void stand_say_to(struct tr_ref task, uint16_t service, const struct tr_schema *
 void stand_abort(uint8_t phase, bool is_hard);
 void stand_abort_one(struct tr_ref task);
 
-/* Lets the boss pause the task begun last, or let it go on. */
+/* Lets the boss say node_pause to the task begun last. */
 void stand_pause(bool is_paused);
 
 /* Ends a task without a word, as nothing in the engine does. */

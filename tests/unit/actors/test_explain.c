@@ -71,6 +71,37 @@ static void test_a_wait_to_retry(void **state)
     stand_end();
 }
 
+static int no_page(void *self, uint32_t page, struct tr_bytes *bytes)
+{
+    (void)self;
+    (void)page;
+    *bytes = (struct tr_bytes){0};
+    return 0;
+}
+
+/* A dynamic task, whose graph is made, runs, or may not begin yet. */
+static void test_a_graph_that_is_decided(void **state)
+{
+    (void)state;
+    static const struct {
+        struct tr_task_state state;
+        const char *words;
+    } cases[] = {
+        {{.step = TR_STEP_GRAPH}, "it has its graph compiled"},
+        {{.step = TR_STEP_INNER}, "it runs the graph it has decided"},
+        {{.step = TR_STEP_INNER, .is_held = true}, "it has decided a graph, which is paused"},
+    };
+    const struct tr_explain_pages pages = {.page = no_page};
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        struct tr_buffer text;
+        tr_buffer_init(&text, 0);
+        assert_int_equal(tr_explain_task(&cases[i].state, &pages, 0, &text), 0);
+        tr_buffer_add(&text, "", 1);
+        assert_string_equal((const char *)text.data, cases[i].words);
+        tr_buffer_fini(&text);
+    }
+}
+
 static int run_on(struct tr_task_context *task, struct tr_puppet_state *state,
                   const struct tr_task_event *event, struct tr_transition *transition)
 {
@@ -190,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_wait_to_retry),
+        cmocka_unit_test(test_a_graph_that_is_decided),
         cmocka_unit_test(test_a_plugins_phase_and_an_abort),
         cmocka_unit_test(test_a_token_that_is_waited_for),
         cmocka_unit_test(test_who_makes_what_is_waited_for),

@@ -387,6 +387,10 @@ SCRIPT(write_other)
     UNUSED(message);
     struct tr_progress progress = {.execution = act->number, .path = tr_text_of("squares")};
     TRY(tr_record(context, &tr_progress_schema, &progress));
+    static const uint8_t none[] = {0x90};
+    struct tr_element_output output = {
+        .execution = act->number, .path = tr_text_of("squares"), .outputs = {none, sizeof none}};
+    TRY(tr_record(context, &tr_element_output_schema, &output));
     struct tr_phase_change change = {
         .execution = act->number, .subject = TR_SUBJECT_NODE, .to = TR_NODE_PHASE_QUEUED};
     return tr_history_phase(context, &change, &puppet->count);
@@ -413,7 +417,8 @@ static void forgetting_takes_all_rows_of_one_execution(void **state)
     assert_int_equal(stage_metric(&stage, handler_failures), 0);
     for (size_t i = 0; i < tr_history_schema_count; i++) {
         const struct tr_schema *schema = tr_history_schemas[i];
-        bool is_left = schema == &tr_phase_schema || schema == &tr_progress_schema;
+        bool is_left = schema == &tr_phase_schema || schema == &tr_progress_schema ||
+                       schema == &tr_element_output_schema;
         assert_int_equal(count_rows(schema), is_left ? 1 : 0);
     }
     close_stage();

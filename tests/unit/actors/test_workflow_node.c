@@ -192,8 +192,6 @@ static void test_values_that_lie_elsewhere(void **state)
     tr_buffer_fini(&slots);
 }
 
-/* ------------------------------------------------------------- other kinds */
-
 /* ---------------------------------------------------------------- children */
 
 static void test_a_child_that_gives_too_little(void **state)

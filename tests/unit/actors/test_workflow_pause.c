@@ -153,6 +153,24 @@ static void test_an_abort_ends_what_is_paused(void **state)
     flow_free(flow);
 }
 
+/* While it is being ended it is not paused any more, whoever looks. */
+static void test_what_is_being_ended_is_not_paused(void **state)
+{
+    (void)state;
+    static const struct flow_rule deaf[] = {{"slow", {.delay_ms = 50, .is_deaf = true}}, {0}};
+    struct flow *flow = flow_new(nested);
+    flow_obey(flow, deaf);
+    flow_launch(flow, "main", "[]", "e");
+    stage_advance(&flow->stage, 5);
+    flow_pause(flow, true);
+    flow_abort(flow, flow->execution, "enough", false);
+    stage_advance(&flow->stage, 5);
+    assert_int_equal(flow_phase(flow, "e"), TR_EXECUTION_ABORTING);
+    assert_false(is_paused(flow));
+    flow_finish(flow);
+    flow_free(flow);
+}
+
 static void test_bounds_of_time_pass_and_cleaning_up_is_not_held_back(void **state)
 {
     (void)state;
@@ -264,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_gates_are_answered_and_sleeps_run_out_meanwhile),
         cmocka_unit_test(test_elements_are_held_back),
         cmocka_unit_test(test_an_abort_ends_what_is_paused),
+        cmocka_unit_test(test_what_is_being_ended_is_not_paused),
         cmocka_unit_test(test_bounds_of_time_pass_and_cleaning_up_is_not_held_back),
         cmocka_unit_test(test_the_power_may_fail_after_each_step),
         cmocka_unit_test(test_many_children_are_told_in_shares),

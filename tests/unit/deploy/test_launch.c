@@ -91,13 +91,14 @@ static const char definition[] = "troupe: 1\n"
                                  "  wrong: {type: checked, config: {x: 1}}\n"
                                  "  odd: {type: known, config: {x: 1}}\n"
                                  "  far: {type: martian}\n"
+                                 "  near: {type: lunar}\n"
                                  "workflows:\n"
                                  "  all: {nodes: {a: {task: good}, b: {task: fine}, "
                                  "c: {workflow: inner}}}\n"
                                  "  inner: {nodes: {a: {task: good}}}\n"
                                  "  bad: {nodes: {a: {task: wrong}, b: {task: odd}, "
                                  "c: {workflow: worse}, d: {task: wrong}}}\n"
-                                 "  worse: {nodes: {a: {task: far}, b: {sleep: 1s}}}\n";
+                                 "  worse: {nodes: {a: {task: far}, b: {dynamic: near}}}\n";
 
 static void test_what_can_be_reached_is_looked_at(void **state)
 {
@@ -109,6 +110,7 @@ static void test_what_can_be_reached_is_looked_at(void **state)
         "t.yaml: bad.a: the configuration is wrong; remove it\n",
         "t.yaml: bad.b: tasks of type 'known' have no configuration; remove `config`\n",
         "t.yaml: worse.a: no plugin runs tasks of type 'martian'; use one of known, checked\n",
+        "t.yaml: worse.b: no plugin runs tasks of type 'lunar'; use one of known, checked\n",
     };
     for (size_t i = 0; i < TR_COUNT_OF(expected); i++) {
         if (strstr(problems, expected[i]) == NULL) {

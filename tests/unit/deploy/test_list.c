@@ -80,7 +80,7 @@ static void test_the_document(void **state)
         "\"created_at\":\"2026-11-22T00:01:00Z\",\"started_at\":\"2026-11-22T00:01:00Z\","
         "\"ended_at\":\"2026-11-22T00:03:05Z\",\"error\":{\"code\":\"OOMKilled\","
         "\"message\":\"too\\nmuch\",\"node\":\"squares\",\"element\":17},"
-        "\"is_paused\":false,\"is_asleep\":false}]\n");
+        "\"is_paused\":false,\"is_asleep\":false,\"cause\":\"\"}]\n");
     assert_string_equal(
         list((struct tr_list_request){.output = TR_OUTPUT_YAML, .workflow = "fan_out"}, NULL),
         "- execution: \"fan-out-aaaaa\"\n"
@@ -95,7 +95,8 @@ static void test_the_document(void **state)
         "  ended_at: \"2026-11-22T00:00:01.005Z\"\n"
         "  error: null\n"
         "  is_paused: false\n"
-        "  is_asleep: false\n");
+        "  is_asleep: false\n"
+        "  cause: \"\"\n");
     assert_string_equal(
         list((struct tr_list_request){.output = TR_OUTPUT_JSON, .project = "nobody"}, NULL),
         "[]\n");

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/sim/model_store.h"
 #include "tests/support/puppet.h"
 #include "tests/support/stage.h"
 
@@ -197,6 +198,35 @@ static void test_loaded_actors_are_found(void **state)
     stage_close(&stage);
 }
 
+/* Several are born on one worker, in one commit, and the end of a watched one is heard of. */
+static void test_births_share_a_commit(void **state)
+{
+    (void)state;
+    struct tri_store_options options = {.folder = "model", .durability = TR_DURABILITY_FULL};
+    const struct tr_host_birth births[TR_HOST_BIRTHS_MAX + 1] = {
+        {&puppet_behaviour, {.name = tr_text_of("one")}},
+        {&puppet_behaviour, {.name = tr_text_of("two"), .is_watched = true}},
+        {&puppet_behaviour, {.name = tr_text_of("three")}},
+    };
+    struct tr_ref actors[3];
+    struct tri_store *store;
+    struct tri_model *model = tri_model_new();
+    int reason;
+    assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
+    stage_open(&stage, &(struct stage_options){.worker_count = 2, .store = store});
+    assert_int_equal(tr_host_spawn_all(&stage.host, births, TR_COUNT_OF(births), actors), TR_LIMIT);
+    assert_int_equal(tr_host_spawn_all(&stage.host, births, 3, actors), 0);
+    assert_int_equal(stage.host.journal.groups_committed, 1);
+    assert_true(finds("/one", actors[0]) && finds("/two", actors[1]) && finds("/three", actors[2]));
+    answers = 0;
+    assert_int_equal(ask_to_stop(actors[1]), TR_NO_ACTOR);
+    assert_int_equal(tr_host_wait(&stage.host, actors[1], 0, &reason), 0);
+    assert_int_equal(reason, 0);
+    stage_close(&stage);
+    tri_store_close(store);
+    tri_model_free(model);
+}
+
 /* What was shown of the actors. */
 static char shown[4096];
 static uint32_t mailboxes;
@@ -253,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_roots_may_hold_slashes),
         cmocka_unit_test(test_roots_are_known_by_their_group),
         cmocka_unit_test(test_loaded_actors_are_found),
+        cmocka_unit_test(test_births_share_a_commit),
         cmocka_unit_test(test_actors_are_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
