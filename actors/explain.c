@@ -109,11 +109,6 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
     case TR_STEP_TOKEN:
         explain_token(&note, text);
         break;
-    case TR_STEP_INNER:
-        tr_buffer_print(text, "it %s",
-                        state->is_held ? "has decided a graph, which is paused"
-                                       : tr_task_step_words(TR_STEP_INNER));
-        break;
     default:
         tr_buffer_print(text, "it %s", tr_task_step_words(state->step));
     }

@@ -299,7 +299,7 @@ TR_MUST_USE static inline int tr_inquiry_answer(const struct tr_inquiry *inquiry
  */
 struct tr_exchange {
     /* Writes a document to an open file. Errors with words. */
-    int (*write)(struct tr_bytes plan, int descriptor, char *explain);
+    int (*write)(struct tr_bytes plan, const char *store_folder, int descriptor, char *explain);
     /*
      * Reads the document at a path into packed slots of tr_alloc that fit into half a message. What
      * is wrong with the document itself is a code and words, and 0; errors are the machine's.

@@ -89,7 +89,8 @@ static void test_a_graph_that_is_decided(void **state)
     } cases[] = {
         {{.step = TR_STEP_GRAPH}, "it has its graph compiled"},
         {{.step = TR_STEP_INNER}, "it runs the graph it has decided"},
-        {{.step = TR_STEP_INNER, .is_held = true}, "it has decided a graph, which is paused"},
+        {{.step = TR_STEP_INNER, .is_held = true},
+         "it is paused, and begins when the execution goes on"},
     };
     const struct tr_explain_pages pages = {.page = no_page};
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {

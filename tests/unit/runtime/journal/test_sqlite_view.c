@@ -357,7 +357,7 @@ static void test_a_changed_view_is_made_anew(void **state)
         store = open_store(stand, &tr_history_views);
         tri_store_close(store);
         database = open_database(stand);
-        expect(database, "SELECT count(*) FROM pragma_table_info('executions')", "21\n");
+        expect(database, "SELECT count(*) FROM pragma_table_info('executions')", "23\n");
         /* The second time nothing is left to change. */
         expect(database, "SELECT count(*) FROM sqlite_schema WHERE type = 'view'", "6\n");
         sqlite3_close(database);
