@@ -145,22 +145,26 @@ static int read_schedules(struct tr_needs *needs)
     return tr_reader_rows(needs->reader, &query, need_of_schedule, needs);
 }
 
+/* Those in one phase, which an index finds: what has ended is not looked at, however many. */
+static int read_executions(struct tr_needs *needs, uint8_t phase)
+{
+    struct tr_reader_filter filter = tr_filter_number("phase", TR_FILTER_EQUAL, phase);
+    struct tr_reader_query query = {
+        .record = &tr_execution_schema, .filters = &filter, .filter_count = 1};
+    return tr_reader_rows(needs->reader, &query, need_of_execution, needs);
+}
+
 int tr_needs_read(struct tr_needs *needs)
 {
     int error = tr_live_read(needs->live, needs->explain, &needs->reader);
     if (error != 0) {
         return error;
     }
-    struct tr_reader_filter filters[TR_EXECUTION_PHASE_COUNT];
-    size_t count = 0;
-    for (unsigned phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
-        if (tr_phase_is_end(TR_SUBJECT_EXECUTION, (uint8_t)phase)) {
-            filters[count++] = tr_filter_number("phase", TR_FILTER_NOT_EQUAL, phase);
-        }
+    for (unsigned phase = 0; error == 0 && phase < TR_EXECUTION_PHASE_COUNT; phase++) {
+        error = tr_phase_is_end(TR_SUBJECT_EXECUTION, (uint8_t)phase)
+                    ? 0
+                    : read_executions(needs, (uint8_t)phase);
     }
-    struct tr_reader_query query = {
-        .record = &tr_execution_schema, .filters = filters, .filter_count = count};
-    error = tr_reader_rows(needs->reader, &query, need_of_execution, needs);
     error = error != 0 ? error : read_schedules(needs);
     if (error != 0 && needs->explain[0] == '\0') {
         snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(needs->reader));
