@@ -287,6 +287,7 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     live->engine->store_folder = live->folder;
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     live->engine->fires_schedules = options->fires_schedules;
+    live->engine->life = tr_clock_wall_ms() << 22 | (uint64_t)getpid(); /* which has 22 bits */
     error = run_host(live, options, explain);
     if (error == 0) {
         error = open_doors(live, explain);

@@ -54,7 +54,7 @@ static void read_span(struct tri_definition *definition, const struct tr_tree *v
     static void read_##field(struct tri_definition *definition, const struct tr_tree *value, \
                              void *target)                                                   \
     {                                                                                        \
-        read_span(definition, value, &((struct tr_settings_retention *)target)->field);      \
+        read_span(definition, value, &((struct tr_retention *)target)->field);               \
     }
 READ_SPAN(executions_ms)
 READ_SPAN(failed_attempts_ms)

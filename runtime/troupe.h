@@ -426,6 +426,9 @@ TR_MUST_USE int tr_host_rest(struct tr_host *host, int descriptor, uint64_t time
  */
 TR_MUST_USE int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor);
 
+/* Whether an actor is among those that a host has loaded; before its start. */
+bool tr_host_has(struct tr_host *host, struct tr_ref actor);
+
 /*
  * Lets groups sleep that a host has loaded, before its start: their actors are not run. What is
  * sent to them and what their timers say waits in their mailboxes, and nothing of it is lost; they

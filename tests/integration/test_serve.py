@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import socket
+import time
 import unittest
 
 from program import LIMIT_S, ProgramTest
@@ -144,6 +145,18 @@ class ServeTest(ProgramTest):
         for words in (["serve"], ["run", "echo.yaml", "-i", "n=1"], ["resume"]):
             _, stderr = self.troupe(*words, status=2)
             self.assertIn(f"{settings}:2:1: 'jbos' is no key of the settings", stderr)
+
+    def test_a_retention_is_kept(self):
+        self.troupe("run", "echo.yaml", "-i", "n=4", "--name", "old", "-q")
+        engine = self.serve()
+        time.sleep(1.5)
+        self.stop(engine)
+        self.assertEqual(len(self.document("list")), 1)
+        (self.store / "settings.yaml").write_text("retention: {executions: 1s}\n")
+        engine = self.serve()
+        engine.wait_for("forgot 1 executions and removed 0 files and folders, as the settings say")
+        self.assertEqual(self.document("list"), [])
+        self.stop(engine)
 
     def test_jobs_of_the_command_line_come_first(self):
         self.store.mkdir()
