@@ -117,7 +117,7 @@ static int tell_machine(struct tr_live *live)
     return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
 }
 
-/* How many slots each namespace has by the settings; one that they do not name has no bound. */
+/* How many slots each namespace has by the settings. */
 static int tell_quotas(struct tr_live *live)
 {
     int error = 0;
@@ -134,28 +134,36 @@ static int tell_quotas(struct tr_live *live)
 /* Executions that one message names. */
 #define ASLEEP_AT_ONCE 512
 
-/* Who sleeps must not keep others from what it has booked. Without unfinished ones nobody has. */
+static int tell_sleepers_of(struct tr_live *live, const struct tr_resource_asleep *list)
+{
+    return tr_host_tell(live->host, live->engine->resources, &tr_resource_asleep_schema, list);
+}
+
+/*
+ * Who sleeps must not keep others from what it has booked. Behind the quotas: what no settings name
+ * any more has no bound, unless no settings were read.
+ */
 static int tell_sleepers(struct tr_live *live)
 {
     const struct tr_sleepers *sleepers = &live->sleepers;
     uint64_t numbers[ASLEEP_AT_ONCE];
     struct tr_resource_asleep list = {.executions = {.data = (const uint8_t *)numbers},
-                                      .is_first = true};
+                                      .is_first = true,
+                                      .are_quotas_whole = live->settings != NULL};
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < sleepers->count; i++) {
+        if (list.executions.size == sizeof numbers) {
+            error = tell_sleepers_of(live, &list);
+            list.executions.size = 0;
+            list.is_first = false;
+        }
         if (sleepers->items[i].is_asleep) {
             numbers[list.executions.size / sizeof *numbers] = sleepers->items[i].execution;
             list.executions.size += sizeof *numbers;
         }
-        list.is_last = i + 1 == sleepers->count;
-        if (list.is_last || list.executions.size == sizeof numbers) {
-            error = tr_host_tell(live->host, live->engine->resources, &tr_resource_asleep_schema,
-                                 &list);
-            list.executions.size = 0;
-            list.is_first = false;
-        }
     }
-    return error;
+    list.is_last = true;
+    return error != 0 ? error : tell_sleepers_of(live, &list);
 }
 
 /*

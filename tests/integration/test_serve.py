@@ -316,6 +316,39 @@ class SleepersTest(ProgramTest):
         self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
         self.assertEqual(new.end()[:2], (0, "n: 2"))
 
+    def test_a_quota_that_is_taken_out_of_the_settings_ends(self):
+        settings = self.store / "settings.yaml"
+        self.store.mkdir()
+        settings.write_text("quotas: {processes: 1}\n")
+        self.leave_holding("retries: 0")
+        self.write("new.go", "")
+        new = self.start("run", "new.yaml", "--name", "new")
+        new.wait_for("new begins")
+        text = ""
+        while "in use" not in text:
+            text = self.troupe("explain", "new")[0]
+        self.assertIn("1 of 1 slots of 'processes' are in use", text)
+        new.signal(signal.SIGTERM)
+        new.end()
+        settings.write_text("jobs: 4\n")
+        self.assertEqual(self.troupe("resume", "new", "-q")[0], "n: 2\n")
+        self.assertEqual(self.phases()["one"], ("running", True))
+        self.write("one.go", "")
+        self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
+
+    def test_who_waits_for_the_cache_of_a_sleeper_hears_of_it(self):
+        self.leave_holding("cache: {version: v1, serialize: true}")
+        new = self.start("run", "new.yaml", "--name", "new")
+        new.wait_for("first: succeeded")
+        text = ""
+        while "makes" not in text:
+            text = self.troupe("explain", "new/wait")[0]
+        self.assertRegex(text, r"it waits for what one-\S+ makes "
+                         r"\(asleep: `troupe resume` goes on with it\)")
+        self.write("one.go", "")
+        self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
+        self.assertEqual(new.end()[:2], (0, "n: 2"))
+
     def test_an_abort_wakes_one(self):
         self.leave("one")
         self.write("sleep.yaml", SLEEP)
