@@ -314,7 +314,9 @@ static void test_queries_do_not_read_everything(void **state)
         {"SELECT * FROM executions WHERE project = 'a' AND domain = 'b' AND name = 'c'", {"r"}},
         {"SELECT * FROM record_execution WHERE phase = 2 ORDER BY created_ms DESC",
          {"record_execution"}},
+        {"SELECT * FROM record_execution WHERE phase = 1", {"record_execution"}},
         {"SELECT * FROM record_execution WHERE created_ms > 5", {"record_execution"}},
+        {"SELECT * FROM record_execution WHERE ended_ms > 5", {"record_execution"}},
     };
     for (size_t i = 0; i < TR_COUNT_OF(queries); i++) {
         char sql[256];
