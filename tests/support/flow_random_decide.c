@@ -1,5 +1,6 @@
 /*
- * Documents of dynamic tasks: a few nodes that run what the definition has, and a task of their own.
+ * Documents of dynamic tasks: a few nodes that run what the definition has, and a task of their
+ * own.
  *
  * A dynamic task decides for dynamic tasks that stand before it only, so that there is an end. It
  * takes no workflow with gates or dynamic nodes in it: those would need room that nobody has given.

@@ -62,7 +62,8 @@ static void test_what_is_optional_may_fail(void **state)
         {0}};
     flow_obey(flow, rules);
     flow_run(flow, "main", "[]", "e");
-    assert_string_equal(flow_outputs(flow, "e"), "{\"t\":null,\"w\":null,\"m\":null,\"d\":2,\"zt\":1}");
+    assert_string_equal(flow_outputs(flow, "e"),
+                        "{\"t\":null,\"w\":null,\"m\":null,\"d\":2,\"zt\":1}");
     expect_phase(flow, "t", TR_NODE_PHASE_FAILED);
     expect_phase(flow, "w", TR_NODE_PHASE_FAILED);
     expect_phase(flow, "m", TR_NODE_PHASE_TIMED_OUT);
