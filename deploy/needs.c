@@ -102,12 +102,25 @@ static int need_graph(struct tr_needs *needs, struct tr_need *wanted, struct tr_
     return error != 0 ? lack_graph(needs, error, what, name) : add_need(needs, wanted);
 }
 
+/* Nobody would ever end an execution whose actors are not there. */
+static int lack_actors(const struct tr_needs *needs, struct tr_text name)
+{
+    snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES,
+             "%.300s/troupe.db: the store is damaged: by its history the execution %.*s runs, and "
+             "its actors are not there",
+             needs->live->folder, (int)name.size, name.data);
+    return TR_STORE_DAMAGED;
+}
+
 /* An unfinished execution, whose graph its launcher holds, and those of its dynamic nodes. */
 static int need_of_execution(void *self, const void *value)
 {
     struct tr_needs *needs = self;
     const struct tr_execution *row = value;
     struct tr_need wanted = {0};
+    if (!tr_host_has(needs->live->host, tr_group_root(row->execution))) {
+        return lack_actors(needs, row->name);
+    }
     int error = tr_sleepers_add(&needs->live->sleepers, row, needs->live->lets_sleep);
     if (error != 0) {
         return error;

@@ -197,8 +197,10 @@ static void test_who_makes_what_is_waited_for(void **state)
     struct tr_explain_pages pages = pages_of(catalog);
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
-    assert_int_equal(tr_explain_cache(tri_actor_state(catalog), &pages, stand_child().key, &text),
-                     0);
+    uint64_t maker;
+    assert_int_equal(
+        tr_explain_cache(tri_actor_state(catalog), &pages, stand_child().key, &text, &maker), 0);
+    assert_int_equal(maker, stand_child().key.group);
     assert_begins(text_of(&text), "it waits for what exec-alone-0-");
     stand_end();
 }
