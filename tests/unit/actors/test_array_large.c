@@ -324,7 +324,7 @@ static void give_elsewhere(enum array_stand_event event, const struct tr_node_st
         return;
     }
     tr_buffer_array(&act->outputs, 1);
-    tr_slot_write_offloaded(&act->outputs, &(struct tr_offloaded){large_uri, large_size});
+    tr_slot_write_offloaded(&act->outputs, &(struct tr_offloaded){large_uri, large_size, 0});
 }
 
 static void gather_elsewhere(const char *node, bool may_fail)
