@@ -126,6 +126,7 @@ static int keep_head(struct tri_array *array, const struct tr_node_start *start,
     int error = bytes == NULL ? TR_MEMORY : tr_node_start_pack(&head, &writer);
     if (error == 0) {
         array->state->head_bytes = (uint32_t)tr_writer_size(&writer);
+        array->state->head_version = tr_node_start_schema.version;
         error = tri_stretch_put(array->context, TRI_ARRAY_FIRST,
                                 (struct tr_bytes){.data = bytes, .size = array->state->head_bytes});
     }

@@ -207,6 +207,7 @@ static int keep_start(struct tri_flow *flow, const struct tr_node_start *start)
     struct tri_row *row;
     uint64_t inputs;
     kept.inputs = (struct tr_bytes){0};
+    flow->state->start_version = tr_node_start_schema.version;
     int error = tri_body_put(flow, &tr_node_start_schema, &kept, &flow->state->start);
     error = error != 0 ? error : tri_slots_put(flow, start->inputs, &inputs);
     error = error != 0 ? error : tri_row_edit(flow, 0, &row);

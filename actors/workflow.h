@@ -202,7 +202,13 @@ TR_MUST_USE int tri_slots_find(struct tri_flow *flow, uint64_t place, uint32_t i
 /* Reads `flow->start`, whose texts live as long as the flow. */
 TR_MUST_USE int tri_start(struct tri_flow *flow);
 
-/* Keeps a message that this actor may want to read again. */
+/* In which version a message is packed that a state keeps; states did not always say. */
+static inline uint8_t tri_version(uint8_t said)
+{
+    return said == 0 ? 1 : said;
+}
+
+/* Keeps a message that this actor may want to read again; its version belongs into the state. */
 TR_MUST_USE int tri_body_put(struct tri_flow *flow, const struct tr_schema *schema,
                              const void *body, uint64_t *place);
 

@@ -327,7 +327,7 @@ static const struct tr_type *given_type(const struct tri_flow *flow, const struc
                                         uint32_t output)
 {
     const struct tr_type *type = node->outputs.items[output].type;
-    if (node->kind == TR_NODE_TASK) {
+    if (node->kind == TR_NODE_TASK || node->kind == TR_NODE_DYNAMIC) {
         return flow->graph->tasks[node->target].interface.outputs.items[output].type;
     }
     if (node->kind == TR_NODE_WORKFLOW || node->kind == TR_NODE_LAUNCH) {

@@ -200,7 +200,7 @@ int tri_start(struct tri_flow *flow)
     }
     if (error == 0) {
         error = tr_node_start_unpack(tr_buffer_bytes(&flow->start_bytes),
-                                     tr_node_start_schema.version, &flow->start);
+                                     tri_version(flow->state->start_version), &flow->start);
     }
     flow->has_start = error == 0;
     return error;

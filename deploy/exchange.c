@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +17,7 @@
 #include "deploy/file.h"
 #include "deploy/inquiries.h"
 #include "deploy/offload.h"
+#include "deploy/repath.h"
 #include "runtime/memory.h"
 #include "schemas/files.h"
 
@@ -26,6 +28,7 @@ _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_OFFLOAD_EXPLAIN_BYTES, "words fit
 
 /* A document on its way into a file. */
 struct target {
+    const char *folder; /* of the store */
     int descriptor;
     uint64_t size;
     char *explain;
@@ -66,8 +69,12 @@ static int put(void *self, struct tr_text text)
 static int open_blob(void *self, const struct tr_offloaded *where, struct tr_bytes *literal)
 {
     struct target *target = self;
+    char home[PATH_MAX];
     char *path = tr_text_copy(where->uri);
-    int error = path == NULL ? TR_MEMORY : tr_file_map(path, literal);
+    int error = path == NULL ? TR_MEMORY : 0;
+    if (error == 0) {
+        error = tr_file_map(tr_repath_home(target->folder, path, home) ? home : path, literal);
+    }
     if (error != 0 && error != TR_MEMORY) {
         snprintf(target->explain, TR_EXCHANGE_EXPLAIN_BYTES,
                  "the value at %.600s cannot be read: %s", path,
@@ -83,9 +90,10 @@ static void close_blob(void *self, struct tr_bytes literal)
     tr_file_unmap(literal);
 }
 
-static int write_inputs(struct tr_bytes plan, int descriptor, char *explain)
+static int write_inputs(struct tr_bytes plan, const char *store_folder, int descriptor,
+                        char *explain)
 {
-    struct target target = {.descriptor = descriptor, .explain = explain};
+    struct target target = {.folder = store_folder, .descriptor = descriptor, .explain = explain};
     const struct tr_exchange_writer writer = {
         .open = open_blob, .close = close_blob, .put = put, .self = &target};
     return tr_exchange_write(plan, &writer);

@@ -165,6 +165,7 @@ class LookingTest(ProgramTest):
         self.troupe("run", "flow.yaml", "main", "--name", "first")
         script = ("source <(troupe completion bash); COMP_WORDS=(troupe get fi); COMP_CWORD=2; "
                   "_troupe; echo ${COMPREPLY[@]}; COMP_WORDS=(troupe get @); _troupe; "
+                  "echo ${COMPREPLY[@]}; COMP_WORDS=(troupe logs first/s); _troupe; "
                   "echo ${COMPREPLY[@]}")
         environment = self.environment()
         environment["PATH"] = f"{PROGRAM.parent}:{environment['PATH']}"

@@ -74,6 +74,7 @@ struct sim_execution {
     uint64_t abort_after_ms;
     uint64_t number; /* of its group, 0 before history knows it */
     uint8_t phase;   /* as committed; so are the rest */
+    bool is_paused;
     uint64_t failed_element;
     struct sim_bytes failed;
     struct sim_bytes code;
@@ -101,9 +102,12 @@ struct sim_stage {
     bool has_gates;                 /* and gates */
     bool has_launches;              /* and launch plans */
     bool has_pauses;                /* people pause executions */
+    bool has_dynamic;               /* tasks decide graphs */
+    bool has_lost_graphs;           /* too many crashes came between, so attempts have failed */
     bool has_client[SIM_HOSTS_MAX]; /* it was born, and that is committed */
     struct sim_backend *backend;
     struct sim_documents *documents;
+    struct sim_decisions *decisions;
     struct sim_history *history;
 };
 
@@ -134,7 +138,11 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(cached)                \
     S(gates)                 \
     S(sleeps)                \
-    S(launched)
+    S(pauses)                \
+    S(launched)              \
+    S(graphs_decided)        \
+    S(graphs_wrong)          \
+    S(decided_plainly)
 
 struct sim_seen {
 #define SIM_SEEN_MEMBER(name) uint64_t name;

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "actors/graph/compile.h"
+#include "actors/graph/pack.h"
+#include "tests/sim/decisions.h"
 #include "tests/support/flow_value.h"
 
 /* What became of a task, a map, a branch or a workflow. */
@@ -83,6 +86,57 @@ static struct result run_task(struct sim_model *model, const struct tr_task *tas
             return result;
         }
     }
+}
+
+/* The graph that a dynamic task decides; NULL where its document is wrong. */
+static const struct tr_graph *decide(struct sim_model *model, uint32_t task, struct tr_text json)
+{
+    struct tr_buffer packed;
+    struct tr_report report;
+    struct tr_decision decision = {
+        .task = task, .depth = 1, .path = tr_text_of("outputs"), .text = json};
+    struct tr_graph *graph = NULL;
+    tr_buffer_init(&packed, 0);
+    tr_report_init(&report);
+    int error = tr_graph_pack(model->graph, &packed);
+    error = error != 0 ? error : tr_graph_unpack(tr_buffer_bytes(&packed), &decision.parent);
+    error = error != 0 ? error : tr_graph_decide(&decision, &report, &graph);
+    TR_ASSERT(error == 0 || error == TR_INVALID);
+    tr_report_fini(&report);
+    tr_buffer_fini(&packed);
+    if (error == 0) {
+        struct tr_graph **place = tri_vector_add(&model->arena, &model->decided, sizeof *place);
+        TR_ASSERT(place != NULL);
+        *place = graph;
+    }
+    return graph;
+}
+
+/* A task that may decide a graph, which then runs below its path, in its place. */
+static struct result run_dynamic(struct sim_model *model, const struct tr_node *node,
+                                 struct tr_text path, const struct tr_bytes *inputs)
+{
+    const struct tr_graph *outer = model->graph;
+    const struct tr_task *task = &outer->tasks[node->target];
+    struct tr_bytes packed = sim_pack(model, inputs, node->input_count);
+    struct result result = run_task(model, task, node->settings, path, TR_ELEMENT_NONE, packed);
+    struct tr_buffer json;
+    tr_buffer_init(&json, 0);
+    if (result.phase == TR_NODE_PHASE_SUCCEEDED &&
+        sim_decides(model->stage, model->execution, task->name, packed, &json)) {
+        const struct tr_graph *graph = decide(model, node->target, tr_buffer_text(&json));
+        if (graph == NULL) {
+            result = failed("DynamicWorkflowBuildFailed");
+            sim_engine_seen.graphs_wrong++;
+        } else {
+            path = tr_arena_print(&model->arena, "%.*s/", (int)path.size, path.data);
+            model->graph = graph;
+            result = run_workflow(model, &graph->workflows[graph->main_workflow], path, inputs);
+            model->graph = outer;
+        }
+    }
+    tr_buffer_fini(&json);
+    return result;
 }
 
 /* -------------------------------------------------------------------------- gates and launches */
@@ -439,6 +493,8 @@ static struct result run_target(struct sim_flow *flow, const struct tr_node *nod
     case TR_NODE_TASK:
         return run_task(model, &model->graph->tasks[node->target], node->settings, path,
                         TR_ELEMENT_NONE, sim_pack(model, inputs, node->input_count));
+    case TR_NODE_DYNAMIC:
+        return run_dynamic(model, node, path, inputs);
     case TR_NODE_MAP:
         return run_map(flow, node, path, inputs);
     case TR_NODE_LAUNCH:
@@ -512,12 +568,13 @@ static void note_values(struct sim_model *model, struct sim_expected *expected,
                         const struct tr_node *node, const struct tr_bytes *inputs,
                         const struct result *result)
 {
-    if (node->kind != TR_NODE_TASK && node->kind != TR_NODE_WORKFLOW) {
+    if (node->kind != TR_NODE_TASK && node->kind != TR_NODE_DYNAMIC &&
+        node->kind != TR_NODE_WORKFLOW) {
         return;
     }
-    const struct tr_interface *target = node->kind == TR_NODE_TASK
-                                            ? &model->graph->tasks[node->target].interface
-                                            : &model->graph->workflows[node->target].interface;
+    const struct tr_interface *target = node->kind == TR_NODE_WORKFLOW
+                                            ? &model->graph->workflows[node->target].interface
+                                            : &model->graph->tasks[node->target].interface;
     expected->has_values = true;
     expected->inputs_of = &target->inputs;
     expected->outputs_of = &target->outputs;
@@ -657,7 +714,7 @@ void sim_model_init(struct sim_model *model, const struct sim_stage *stage,
         model, &model->graph->workflows[model->graph->main_workflow], tr_text_of(""), inputs);
     bool has_succeeded = result.phase == TR_NODE_PHASE_SUCCEEDED;
     model->phase = has_succeeded ? TR_EXECUTION_SUCCEEDED : TR_EXECUTION_FAILED;
-    model->is_cut = execution->is_aborted || stage->has_timing;
+    model->is_cut = execution->is_aborted || stage->has_timing || stage->has_lost_graphs;
     if (has_succeeded) {
         model->outputs = sim_pack(model, result.outputs, result.output_count);
     }
@@ -668,5 +725,9 @@ void sim_model_init(struct sim_model *model, const struct sim_stage *stage,
 
 void sim_model_fini(struct sim_model *model)
 {
+    struct tr_graph *const *graphs = model->decided.items;
+    for (uint32_t i = 0; i < model->decided.count; i++) {
+        tr_graph_free(graphs[i]);
+    }
     tr_arena_fini(&model->arena);
 }

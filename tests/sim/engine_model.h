@@ -30,9 +30,10 @@ struct sim_model {
     struct tr_arena arena;
     const struct sim_stage *stage;
     const struct sim_execution *execution;
-    const struct tr_graph *graph;
-    struct tri_vector expected; /* struct sim_expected */
-    uint8_t phase;              /* enum tr_execution_phase of the whole */
+    const struct tr_graph *graph; /* in which it is right now */
+    struct tri_vector decided;    /* struct tr_graph *: those of dynamic nodes */
+    struct tri_vector expected;   /* struct sim_expected */
+    uint8_t phase;                /* enum tr_execution_phase of the whole */
     bool is_cut;
     struct tr_bytes outputs;
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "actors/graph/pack.h"
+#include "tests/sim/decisions.h"
 #include "tests/sim/documents.h"
 #include "tests/sim/engine_check.h"
 #include "tests/sim/engine_history.h"
@@ -73,6 +74,7 @@ static void make_graph(struct sim_stage *stage, struct sim_random *random)
         .has_caches = sim_below(random, 4) == 0,
         .has_gates = stage->has_gates,
         .has_launches = stage->has_launches,
+        .has_dynamic = stage->has_dynamic,
     };
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
@@ -121,7 +123,10 @@ static void begin(struct sim_world *world)
     stage->world = world;
     stage->has_timing = sim_below(&random, 5) == 0;
     stage->has_gates = sim_below(&random, 3) == 0;
-    stage->has_launches = false; /* world->plan.durability != TR_DURABILITY_NONE */
+    stage->has_launches =
+        world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 3) == 0;
+    stage->has_pauses = sim_below(&random, 4) == 0;
+    stage->has_dynamic = world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 3) == 0;
     stage->quota = (uint32_t)(sim_below(&random, 3) == 0 ? sim_between(&random, 1, 4) : 1000);
     draw_rates(&stage->rates, &random);
     uint32_t graphs = (uint32_t)sim_between(&random, 1, 2);
@@ -134,6 +139,7 @@ static void begin(struct sim_world *world)
     }
     stage->backend = sim_backend_new(world);
     stage->documents = sim_documents_new();
+    stage->decisions = sim_decisions_new(stage);
     stage->history = sim_history_new(stage);
     sim_engine_wrap();
 }
@@ -144,6 +150,7 @@ static void end(struct sim_world *world)
     sim_history_free(stage->history);
     sim_backend_free(stage->backend);
     sim_documents_free(stage->documents);
+    sim_decisions_free(stage->decisions);
     for (uint32_t i = 0; i < stage->execution_count; i++) {
         tr_buffer_fini(&stage->executions[i].inputs);
         free(stage->executions[i].failed.data);
@@ -230,6 +237,7 @@ static void open_host(struct sim_host *host)
     own->engine.plugin_count = TR_COUNT_OF(plugins);
     own->engine.system_retries = SIM_SYSTEM_RETRIES;
     own->engine.store_folder = "/simulated";
+    own->engine.life = host->starts + 1;
     for (uint32_t i = 0; i < stage->graph_count; i++) {
         struct tr_graph *graph = NULL;
         uint64_t number;
@@ -238,6 +246,7 @@ static void open_host(struct sim_host *host)
         error = tr_shelf_put(&own->engine.shelf, graph, &number);
         TR_ASSERT(error == 0);
     }
+    sim_decisions_load(stage->decisions, host, &own->engine.shelf);
     host->own = own;
 }
 
@@ -350,7 +359,8 @@ static bool look(struct sim_host *host, const struct tri_worker *worker, struct 
 static void hear(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body)
 {
     const struct sim_stage *stage = sim_stage_of(host->world);
-    if (!sim_documents_hear(stage->documents, host, envelope, body)) {
+    if (!sim_documents_hear(stage->documents, host, envelope, body) &&
+        !sim_decisions_hear(stage->decisions, host, envelope, body)) {
         sim_backend_hear(stage->backend, host, envelope, body);
     }
 }

@@ -37,17 +37,18 @@ static const char optional[] =
           "      t: {task: add, with: {a: 1}, optional: true}\n"
           "      w: {workflow: inner, with: {x: 1}, optional: true}\n"
           "      m: {map: add, with: {a: [1, 2]}, optional: true}\n"
+          "      d: {dynamic: add, with: {a: 1}, optional: true}\n"
           "      zt: {task: maybe, with: {a: $t.c}}\n"
           "      zw: {task: maybe, with: {a: $w.y}}\n"
           "      zm: {task: lists, with: {l: $m.c}}\n"
-          "    outputs: {t: $t.c, w: $w.y, m: $m.c, zt: $zt.c}\n";
+          "    outputs: {t: $t.c, w: $w.y, m: $m.c, d: $d.c, zt: $zt.c}\n";
 
 static void test_what_is_optional_may_succeed(void **state)
 {
     (void)state;
     struct flow *flow = flow_new(optional);
     flow_run(flow, "main", "[]", "e");
-    assert_string_equal(flow_outputs(flow, "e"), "{\"t\":2,\"w\":2,\"m\":[],\"zt\":2}");
+    assert_string_equal(flow_outputs(flow, "e"), "{\"t\":2,\"w\":2,\"m\":[],\"d\":2,\"zt\":2}");
     flow_free(flow);
 }
 
@@ -62,7 +63,8 @@ static void test_what_is_optional_may_fail(void **state)
         {0}};
     flow_obey(flow, rules);
     flow_run(flow, "main", "[]", "e");
-    assert_string_equal(flow_outputs(flow, "e"), "{\"t\":null,\"w\":null,\"m\":null,\"zt\":1}");
+    assert_string_equal(flow_outputs(flow, "e"),
+                        "{\"t\":null,\"w\":null,\"m\":null,\"d\":2,\"zt\":1}");
     expect_phase(flow, "t", TR_NODE_PHASE_FAILED);
     expect_phase(flow, "w", TR_NODE_PHASE_FAILED);
     expect_phase(flow, "m", TR_NODE_PHASE_TIMED_OUT);
