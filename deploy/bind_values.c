@@ -5,31 +5,27 @@
  */
 #include "deploy/bind_values.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "actors/bind_plan.h"
 #include "deploy/file.h"
 #include "deploy/offload.h"
-#include "runtime/memory.h"
 #include "schemas/files.h"
 #include "schemas/inquiry.h"
 
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_OFFLOAD_EXPLAIN_BYTES, "words fit");
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_BIND_MESSAGE_BYTES, "words fit");
 
+/* Where blobs are, and where words go. */
+struct place {
+    const char *folder;
+    char *words;
+};
+
 static int open_blob(void *self, const struct tr_offloaded *where, struct tr_bytes *literal)
 {
-    char *explain = self;
-    char *path = tr_text_copy(where->uri);
-    int error = path == NULL ? TR_MEMORY : tr_file_map(path, literal);
-    if (error != 0 && error != TR_MEMORY) {
-        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "the value at %.600s cannot be read: %s", path,
-                 error == TR_NOT_FOUND ? tr_error_text(error) : strerror(errno));
-    }
-    tr_free(path);
-    return error;
+    const struct place *place = self;
+    return tr_offloaded_map(place->folder, where, literal, place->words);
 }
 
 static void close_blob(void *self, struct tr_bytes literal)
@@ -55,7 +51,8 @@ static const char *keep_condition(const struct tr_buffer *slots, char *words)
 static int bind(const struct tr_inquiry *inquiry, struct tr_bytes plan, struct tr_buffer *slots,
                 const char **code, char *words)
 {
-    const struct tr_bind_reader reader = {.open = open_blob, .close = close_blob, .self = words};
+    struct place place = {.folder = inquiry->store_folder, .words = words};
+    const struct tr_bind_reader reader = {.open = open_blob, .close = close_blob, .self = &place};
     struct tr_bind_problem problem;
     bool is_condition = false;
     int error = tr_bind_carry_out(plan, &reader, slots, &is_condition, &problem);

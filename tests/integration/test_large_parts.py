@@ -107,6 +107,22 @@ class LargePartsTest(ProgramTest):
         self.assertEqual(outputs, {"s": "x" * LONG, "w": "x" * LONG, "one": "x" * LONG})
         self.assertEqual(self.document("get", "@last/one")["inputs"], {"a": "x" * LONG})
 
+    def test_elements_may_be_large(self):
+        workflow = """
+  main:
+    nodes:
+      m: {task: make}
+      all: {map: text, with: {a: $m.l}}
+      none: {map: maybe, with: {a: $m.l}}
+    outputs: {all: $all.b, none: $none.b, one: "$all.b[1]"}
+"""
+        outputs = self.outputs(workflow, "--name", "it")
+        expected = ["a", "x" * LONG, "c"]
+        self.assertEqual(outputs, {"all": expected, "none": expected, "one": "x" * LONG})
+        element = self.document("get", "it/all[1]")
+        self.assertEqual(element["inputs"], {"a": "x" * LONG})
+        self.assertEqual(element["outputs"], {"b": "x" * LONG})
+
     def test_conditions_look_inside(self):
         for name, taken in (("small", "yes"), ("other", "no")):
             outputs = self.outputs("""
