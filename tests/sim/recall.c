@@ -1,6 +1,6 @@
 /*
- * Earlier executions, looked up in history as it was committed. What was kept itself has its insides
- * in the execution that it was kept from.
+ * Earlier executions, looked up in history as it was committed. What was kept itself has its
+ * insides in the execution that it was kept from.
  */
 #include "tests/sim/recall.h"
 
@@ -21,7 +21,7 @@ void sim_recall_name(const struct sim_stage *stage, const struct sim_execution *
                    (unsigned)(execution - stage->executions), (int)place.size, place.data);
 }
 
-/* ---------------------------------------------------------------------------------- what is again */
+/* -------------------------------------------------------------------------------- what is again */
 
 /* Whether a node may be named as one that is to run again: not what was launched. */
 static bool may_be_named(const struct sim_entry_of *entry, const struct sim_execution *execution)
@@ -252,7 +252,7 @@ bool sim_recall_element(const struct sim_stage *stage, const struct sim_executio
     return is_kept && slots->size > 0;
 }
 
-/* ------------------------------------------------------------------------------------- questions */
+/* ------------------------------------------------------------------------------------ questions */
 
 /* A path below the place that a plan is for, as a path of the whole. */
 static struct tr_text whole_of(struct tr_text place, struct tr_text path, struct tr_text id,

@@ -1,7 +1,7 @@
 /*
- * What an execution of a world keeps of an earlier one: the files service's answers to the questions
- * of schemas/recovery.h, from what history has committed, by the rules of the language alone. The
- * model asks the same.
+ * What an execution of a world keeps of an earlier one: the files service's answers to the
+ * questions of schemas/recovery.h, from what history has committed, by the rules of the language
+ * alone. The model asks the same.
  */
 #ifndef TR_TESTS_SIM_RECALL_H
 #define TR_TESTS_SIM_RECALL_H
@@ -23,7 +23,10 @@ enum tr_recovery_way sim_recall_node(const struct sim_stage *stage,
                                      const struct sim_execution *execution, struct tr_text path,
                                      bool is_again, const struct sim_entry_of **entry);
 
-/* What an element gave that is kept, a list of `outputs` slots; `is_listed`: of the types of the map's. */
+/*
+ * What an element gave that is kept, a list of `outputs` slots; `is_listed`: of the types of the
+ * map's.
+ */
 bool sim_recall_element(const struct sim_stage *stage, const struct sim_execution *execution,
                         struct tr_text path, uint64_t element, uint32_t outputs, bool *is_listed,
                         struct tr_buffer *slots);

@@ -2,8 +2,8 @@
  * Plans that fire every few seconds, as many as there are ways to overlap and to catch up.
  *
  * A time starts one execution or none, whatever crashes and however the clock is set. Where plans
- * may overlap and catch up on all, each time up to the last one that was dealt with has started one;
- * where they may not overlap, two never live at once; and none of them stands still.
+ * may overlap and catch up on all, each time up to the last one that was dealt with has started
+ * one; where they may not overlap, two never live at once; and none of them stands still.
  */
 #include "tests/sim/timetable.h"
 
@@ -59,7 +59,7 @@ struct sim_timetable {
     struct started *first;
 };
 
-/* ------------------------------------------------------------------------------------- the plans */
+/* ------------------------------------------------------------------------------------ the plans */
 
 static void write_plans(const struct sim_timetable *timetable, uint64_t sleep_ms,
                         struct tr_buffer *text)
@@ -119,7 +119,7 @@ void sim_timetable_free(struct sim_timetable *timetable)
     free(timetable);
 }
 
-/* ----------------------------------------------------------------------------------- the program */
+/* ---------------------------------------------------------------------------------- the program */
 
 static struct started *find(const struct sim_timetable *timetable, uint32_t plan, int64_t time)
 {
@@ -151,7 +151,7 @@ bool sim_timetable_hear(struct sim_timetable *timetable, struct sim_host *host,
     return true;
 }
 
-/* --------------------------------------------------------------------------------------- history */
+/* -------------------------------------------------------------------------------------- history */
 
 /* "s1-20260820t030000z": which plan and when; false: it is none of these. */
 static bool read_name(const struct sim_timetable *timetable, struct tr_text name, uint32_t *plan,
@@ -255,7 +255,7 @@ void sim_timetable_check_end(const struct sim_timetable *timetable)
     }
 }
 
-/* ------------------------------------------------------------------------------------ the planner */
+/* ---------------------------------------------------------------------------------- the planner */
 
 static struct sim_timetable *timetable_now(void)
 {

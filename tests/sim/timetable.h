@@ -1,6 +1,6 @@
 /*
- * Schedules in a world: the person who registers some plans and drops them in the end, the program's
- * answers about the clock, and what must come of it. What they start sleeps for a while.
+ * Schedules in a world: the person who registers some plans and drops them in the end, the
+ * program's answers about the clock, and what must come of it. What they start sleeps for a while.
  */
 #ifndef TR_TESTS_SIM_TIMETABLE_H
 #define TR_TESTS_SIM_TIMETABLE_H
