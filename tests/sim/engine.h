@@ -152,6 +152,7 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(gates)                 \
     S(sleeps)                \
     S(pauses)                \
+    S(asleep)                \
     S(launched)              \
     S(fired)                 \
     S(fires_skipped)         \

@@ -47,6 +47,9 @@ static const struct {
 struct own {
     struct tr_engine engine; /* stays first: handlers get it */
     struct tr_ref refs[MEMBER_COUNT];
+    uint64_t groups[16]; /* that sleep */
+    uint32_t group_count;
+    uint64_t wake_ns; /* when they go on; 0: nobody sleeps */
     bool is_quota_told;
     bool is_woken;       /* schedules know that an engine has begun which fires them */
     bool is_quota_known; /* the resource manager has heard of it since this start */
@@ -326,10 +329,39 @@ static void note_member(struct sim_host *host, struct tri_worker *worker, struct
     }
 }
 
+/* The group of an execution, by its root. */
+static void note_group(struct sim_host *host, struct tri_worker *worker, struct tri_actor *actor)
+{
+    struct own *own = host->own;
+    bool is_root = tri_actor_behaviour(worker, actor)->id == tr_workflow_behaviour.id &&
+                   actor->parent.group != actor->key.group;
+    bool may_sleep = is_root && own->group_count < TR_COUNT_OF(own->groups);
+    if (may_sleep && sim_below(&host->world->chance.outside, 2) == 0) {
+        own->groups[own->group_count++] = actor->key.group;
+    }
+}
+
+/* Some executions sleep for a while after a start. */
+static void put_to_sleep(struct sim_host *host)
+{
+    struct own *own = host->own;
+    struct sim_random *chance = &host->world->chance.outside;
+    if (host->world->is_calm || sim_below(chance, 4) > 0) {
+        return;
+    }
+    sim_each_actor(host, note_group);
+    if (tr_host_sleep(host->host, own->groups, own->group_count) == 0 && own->group_count > 0) {
+        own->wake_ns = host->world->now_ns + 1 + sim_below(chance, 400 * MS);
+        sim_engine_seen.asleep += own->group_count;
+        sim_say("host %u: %u executions sleep", host->index, own->group_count);
+    }
+}
+
 /* After a start: who was born before is there, and is not asked for again. */
 static void check_loaded(struct sim_host *host)
 {
     sim_each_actor(host, note_member);
+    put_to_sleep(host);
 }
 
 /* Whether somebody has to be there. A client or a planner that has ended stays away. */
@@ -392,10 +424,20 @@ void sim_engine_note_quota(struct sim_host *host)
     own->is_quota_known = true;
 }
 
+static void wake(struct sim_host *host)
+{
+    struct own *own = host->own;
+    sim_program_wake(host);
+    own->wake_ns = 0;
+}
+
 static bool ask(struct sim_host *host)
 {
     const struct own *own = host->own;
     uint32_t next = next_member(host);
+    if (own->wake_ns != 0 && own->wake_ns <= host->world->now_ns) {
+        wake(host);
+    }
     if (host->program.wish != 0) {
         return false;
     }

@@ -37,6 +37,14 @@ static void say_to_worker(struct sim_host *host, uint32_t worker, const struct t
     say(host, worker, TR_KIND_CONTROL, to, schema, body);
 }
 
+void sim_program_wake(struct sim_host *host)
+{
+    struct tr_wake wake = {.group = 0};
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        say_to_worker(host, i, &tr_wake_schema, &wake);
+    }
+}
+
 void sim_program_wish(struct sim_host *host, const struct tr_behaviour *behaviour,
                       struct tr_text name, const void *state)
 {

@@ -226,6 +226,9 @@ uint64_t sim_party_due_ns(const struct sim_host *host, const struct sim_party *p
 
 /* --------------------------------------------------------------------------------- program.c */
 
+/* Lets all groups go on that sleep. */
+void sim_program_wake(struct sim_host *host);
+
 /* Asks for the birth of an actor without a parent. */
 void sim_program_wish(struct sim_host *host, const struct tr_behaviour *behaviour,
                       struct tr_text name, const void *state);
