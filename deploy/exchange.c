@@ -1,6 +1,7 @@
 /*
  * Files around the exchange of documents. A task's own file is copied before it is mapped, without
- * a name, because somebody may still change it; files that large lists of its outputs name are kept.
+ * a name, because somebody may still change it. Files that its outputs name are kept where their
+ * list is large.
  */
 #include "deploy/exchange.h"
 
