@@ -80,5 +80,6 @@ int tri_array_head(struct tri_array *array, struct tr_buffer *buffer, struct tr_
         error = tri_stretch_get(array->context, TRI_ARRAY_FIRST, 0, size, buffer);
         bytes = tr_buffer_bytes(buffer);
     }
-    return error != 0 ? error : tr_node_start_unpack(bytes, tr_node_start_schema.version, start);
+    uint8_t version = array->state->head_version; /* 0: of a state that did not say yet */
+    return error != 0 ? error : tr_node_start_unpack(bytes, version == 0 ? 1 : version, start);
 }

@@ -26,6 +26,7 @@ struct tr_engine {
     const char *store_folder; /* absolute; NULL: no store, no files */
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
     bool fires_schedules;     /* else they rest */
+    uint64_t life;            /* no other start of any engine has this number */
 };
 
 /* The engine that a handler runs in. */

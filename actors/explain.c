@@ -109,11 +109,6 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
     case TR_STEP_TOKEN:
         explain_token(&note, text);
         break;
-    case TR_STEP_INNER:
-        tr_buffer_print(text, "it %s",
-                        state->is_held ? "has decided a graph, which is paused"
-                                       : tr_task_step_words(TR_STEP_INNER));
-        break;
     default:
         tr_buffer_print(text, "it %s", tr_task_step_words(state->step));
     }
@@ -136,6 +131,18 @@ static bool sleeps(struct tr_rows *rows, uint32_t start, uint64_t execution)
     const void *row;
     return tr_rows_find(rows, &key, &number) == 0 && tr_rows_get(rows, number, &row) == 0 &&
            ((const struct tri_sleeper_row *)row)->start == start;
+}
+
+#define ASLEEP_WORDS " (asleep: `troupe resume` goes on with it)"
+
+void tr_explain_asleep(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
+                       uint64_t execution, struct tr_buffer *text)
+{
+    struct tr_rows rows =
+        tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_resource_any));
+    if (sleeps(&rows, state->start, execution)) {
+        tr_buffer_add_string(text, ASLEEP_WORDS);
+    }
 }
 
 /* Who holds tokens of a place: some of them by name. Looks at each row. */
@@ -161,9 +168,7 @@ static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
         size_t size = request->identity_size < sizeof request->identity ? request->identity_size
                                                                         : sizeof request->identity;
         tr_buffer_print(text, "%s%.*s%s", named++ == 0 ? ": " : ", ", (int)size, request->identity,
-                        sleeps(rows, start, request->execution)
-                            ? " (asleep: `troupe resume` goes on with it)"
-                            : "");
+                        sleeps(rows, start, request->execution) ? ASLEEP_WORDS : "");
     }
     if (more > 0) {
         tr_buffer_print(text, " and %u more", more);
@@ -249,7 +254,7 @@ int tr_explain_request(const struct tr_resources_state *state, const struct tr_e
 /* ---------------------------------------------------------------- catalog */
 
 int tr_explain_cache(const struct tr_catalog_state *state, const struct tr_explain_pages *pages,
-                     struct tr_key task, struct tr_buffer *text)
+                     struct tr_key task, struct tr_buffer *text, uint64_t *maker)
 {
     struct tr_rows rows =
         tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_catalog_any));
@@ -264,6 +269,7 @@ int tr_explain_cache(const struct tr_catalog_state *state, const struct tr_expla
         return error;
     }
     const struct tri_entry_row *entry = row;
+    *maker = 0;
     if (entry->owner == number) {
         tr_buffer_add_string(text, "it makes what others may wait for");
         return text->error;
@@ -275,5 +281,6 @@ int tr_explain_cache(const struct tr_catalog_state *state, const struct tr_expla
     const struct tri_asker_row *owner = row;
     size_t size = owner->name_size < sizeof owner->name ? owner->name_size : sizeof owner->name;
     tr_buffer_print(text, "it waits for what %.*s makes", (int)size, owner->name);
+    *maker = owner->watched.actor.key.group;
     return text->error;
 }

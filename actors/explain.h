@@ -43,10 +43,15 @@ TR_MUST_USE int tr_explain_request(const struct tr_resources_state *state,
                                    const struct tr_explain_pages *pages, struct tr_key task,
                                    uint64_t now_ms, struct tr_buffer *text);
 
-/* Of a task in step RESERVE. TR_NOT_FOUND as above. */
+/* Of a task in step RESERVE, and the execution whose task makes it, 0: its own. TR_NOT_FOUND as
+ * above. */
 TR_MUST_USE int tr_explain_cache(const struct tr_catalog_state *state,
                                  const struct tr_explain_pages *pages, struct tr_key task,
-                                 struct tr_buffer *text);
+                                 struct tr_buffer *text, uint64_t *maker);
+
+/* Says that an execution sleeps, if the resource manager knows it does. */
+void tr_explain_asleep(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
+                       uint64_t execution, struct tr_buffer *text);
 
 /* Those of a workflow's nodes that are named when another one waits for them. */
 #define TR_EXPLAIN_UPSTREAMS_MAX 5

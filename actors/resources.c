@@ -499,6 +499,7 @@ static int on_quota(struct tri_resources *resources, const struct tr_message *me
         return error;
     }
     place->slots = quota.slots;
+    place->told = tri_asleep_next_start(resources->state);
     place->amounts = (struct tri_amounts){quota.cpu_millis, quota.memory_bytes, quota.gpu_count};
     return go_on(resources);
 }

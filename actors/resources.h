@@ -54,6 +54,7 @@ struct tri_place_row {
     uint32_t name_size;
     char name[TR_RESOURCE_NAME_BYTES_MAX];
     struct tri_amounts asleep; /* of what is booked: by executions that sleep */
+    uint32_t told;             /* the start for which its quota was told; 0: none */
 };
 
 struct tri_lane_row {
@@ -157,6 +158,9 @@ TR_MUST_USE int tri_asleep_has(struct tri_resources *resources, uint64_t executi
 /* A granted request is forgotten, and with it what was counted as asleep. */
 TR_MUST_USE int tri_asleep_forget(struct tri_resources *resources, struct tri_place_row *machine,
                                   const struct tri_request_row *request);
+
+/* The number of the start whose list comes next: quotas are told before it. */
+uint32_t tri_asleep_next_start(const struct tr_resources_state *state);
 
 TR_MUST_USE int tri_asleep_on_list(struct tri_resources *resources,
                                    const struct tr_message *message);

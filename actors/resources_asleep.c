@@ -83,12 +83,17 @@ static int machine_of(struct tri_resources *resources, struct tri_place_row **ma
                : tri_place_edit(resources, resources->state->machine, machine);
 }
 
+uint32_t tri_asleep_next_start(const struct tr_resources_state *state)
+{
+    return state->start == UINT32_MAX ? 1 : state->start + 1;
+}
+
 /* What an earlier engine said is good no more; its rows go with the sweep. */
 static int forget_all(struct tri_resources *resources)
 {
     struct tr_resources_state *state = resources->state;
     struct tri_place_row *machine;
-    state->start = state->start == UINT32_MAX ? 1 : state->start + 1;
+    state->start = tri_asleep_next_start(state);
     state->sweep = 0;
     state->claimant = 0; /* whoever it was saved for may sleep */
     int error = machine_of(resources, &machine);
@@ -126,13 +131,14 @@ int tri_asleep_on_list(struct tri_resources *resources, const struct tr_message 
     int error = tr_message_read(message, resource_asleep, &list);
     if (error == 0 && list.is_first) {
         error = forget_all(resources);
+        resources->state->quotas = list.are_quotas_whole ? resources->state->start : 0;
     }
     for (size_t at = 0; error == 0 && at + sizeof execution <= list.executions.size;
          at += sizeof execution) {
         memcpy(&execution, list.executions.data + at, sizeof execution);
         error = put_to_sleep(resources, execution);
     }
-    if (error == 0 && list.is_last && resources->state->sleepers > 0) {
+    if (error == 0 && list.is_last && resources->rows.used > 0) {
         resources->state->sweep = 1;
     }
     return error;
@@ -158,6 +164,23 @@ static int count_request(struct tri_resources *resources, uint32_t number, uint6
     return 0;
 }
 
+/* A quota that is named no more; the machine's row, which has no name, is no quota. */
+static int drop_quota(struct tri_resources *resources, uint32_t number,
+                      const struct tri_place_row *row)
+{
+    const struct tr_resources_state *state = resources->state;
+    struct tri_place_row *place;
+    if (row->slots == 0 || row->name_size == 0 || state->quotas != state->start ||
+        row->told == state->start) {
+        return 0;
+    }
+    int error = tri_place_edit(resources, number, &place);
+    if (error == 0) {
+        place->slots = 0;
+    }
+    return error;
+}
+
 static int sweep_row(struct tri_resources *resources, uint32_t number)
 {
     const void *row;
@@ -172,6 +195,9 @@ static int sweep_row(struct tri_resources *resources, uint32_t number)
     }
     if (head->key.kind == TRI_ROW_REQUEST && any->request.queue == 0) {
         return count_request(resources, number, any->request.execution);
+    }
+    if (head->key.kind == TRI_ROW_PLACE) {
+        return drop_quota(resources, number, &any->place);
     }
     if (head->key.kind == TRI_ROW_SLEEPER && any->sleeper.start != resources->state->start) {
         resources->state->sleepers--;

@@ -105,6 +105,10 @@ int tri_graph_answered(struct tri_task *task, const struct tri_reply *reply)
     if (made.graph.size != TR_GRAPH_HASH_BYTES) {
         return TR_MALFORMED;
     }
+    if (made.life != task->engine->life) {
+        error = tri_outputs_load(task); /* it was held by an engine that is gone */
+        return error != 0 ? error : tri_graph_again(task);
+    }
     task->state->graph = tr_graph_number(made.graph.data);
     task->state->recovers = made.is_same;
     if (task->state->ending != 0) {

@@ -99,8 +99,8 @@ int tri_failure_get(struct tri_flow *flow, struct tr_buffer *buffer, struct tr_n
         error = buffer->error;
     }
     return error != 0 ? error
-                      : tr_node_ended_unpack(tr_buffer_bytes(buffer), tr_node_ended_schema.version,
-                                             failure);
+                      : tr_node_ended_unpack(tr_buffer_bytes(buffer),
+                                             tri_version(flow->state->failure_version), failure);
 }
 
 /* The failure in the words of the end: with how many more there were. */

@@ -69,6 +69,8 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .exchange = &tr_live_exchange,
         .keeper_command = keeper_command,
         .jobs = options->jobs,
+        .secrets = live->settings != NULL ? live->settings->secrets.items : NULL,
+        .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
         .is_balanced = true,
         .program = live->engine,
     };
@@ -115,7 +117,7 @@ static int tell_machine(struct tr_live *live)
     return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
 }
 
-/* How many slots each namespace has by the settings; one that they do not name has no bound. */
+/* How many slots each namespace has by the settings. */
 static int tell_quotas(struct tr_live *live)
 {
     int error = 0;
@@ -132,28 +134,36 @@ static int tell_quotas(struct tr_live *live)
 /* Executions that one message names. */
 #define ASLEEP_AT_ONCE 512
 
-/* Who sleeps must not keep others from what it has booked. Without unfinished ones nobody has. */
+static int tell_sleepers_of(struct tr_live *live, const struct tr_resource_asleep *list)
+{
+    return tr_host_tell(live->host, live->engine->resources, &tr_resource_asleep_schema, list);
+}
+
+/*
+ * Who sleeps must not keep others from what it has booked. Behind the quotas: what no settings name
+ * any more has no bound, unless no settings were read.
+ */
 static int tell_sleepers(struct tr_live *live)
 {
     const struct tr_sleepers *sleepers = &live->sleepers;
     uint64_t numbers[ASLEEP_AT_ONCE];
     struct tr_resource_asleep list = {.executions = {.data = (const uint8_t *)numbers},
-                                      .is_first = true};
+                                      .is_first = true,
+                                      .are_quotas_whole = live->settings != NULL};
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < sleepers->count; i++) {
+        if (list.executions.size == sizeof numbers) {
+            error = tell_sleepers_of(live, &list);
+            list.executions.size = 0;
+            list.is_first = false;
+        }
         if (sleepers->items[i].is_asleep) {
             numbers[list.executions.size / sizeof *numbers] = sleepers->items[i].execution;
             list.executions.size += sizeof *numbers;
         }
-        list.is_last = i + 1 == sleepers->count;
-        if (list.is_last || list.executions.size == sizeof numbers) {
-            error = tr_host_tell(live->host, live->engine->resources, &tr_resource_asleep_schema,
-                                 &list);
-            list.executions.size = 0;
-            list.is_first = false;
-        }
     }
-    return error;
+    list.is_last = true;
+    return error != 0 ? error : tell_sleepers_of(live, &list);
 }
 
 /*
@@ -277,8 +287,12 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     live->engine->store_folder = live->folder;
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     live->engine->fires_schedules = options->fires_schedules;
+    live->engine->life = tr_clock_wall_ms() << 22 | (uint64_t)getpid(); /* which has 22 bits */
     error = run_host(live, options, explain);
-    return error != 0 ? error : open_doors(live, explain);
+    if (error == 0) {
+        error = open_doors(live, explain);
+    }
+    return error != 0 ? error : tr_sweeper_start(live->folder, &live->sweeper);
 }
 
 int tr_live_open(const struct tr_live_options *options, char *explain, struct tr_live **out)
@@ -312,6 +326,7 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
 
 static void close_all(struct tr_live *live)
 {
+    tr_sweeper_end(live->sweeper);
     tri_endpoint_close(live->door);
     tr_reader_close(live->reader); /* before the store's end: the last one tidies its log up */
     tr_host_free(live->host);

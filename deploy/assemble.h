@@ -14,6 +14,7 @@
 #include "actors/engine.h"
 #include "deploy/command.h"
 #include "deploy/detached.h"
+#include "deploy/leftovers.h"
 #include "deploy/settings.h"
 #include "deploy/sleepers.h"
 #include "runtime/journal/reader.h"
@@ -60,6 +61,7 @@ struct tr_live {
     struct tr_live_launcher *launchers;
     size_t launcher_count;
     struct tr_ref schedules;
+    struct tr_sweeper *sweeper;
     int clock; /* readable when the clock was set, or stood still in a suspended machine; -1 */
 };
 

@@ -43,6 +43,7 @@ struct attending {
     enum purpose purpose;
     struct tr_follow *follow;       /* of ONE */
     struct tr_chronicle *chronicle; /* of STAYING */
+    struct tr_retaining retaining;  /* of STAYING: what the settings say */
     uint64_t execution;             /* of ONE; 0: of others */
     uint64_t monitor;
     bool is_over;
@@ -179,25 +180,31 @@ static int count_unfinished(struct tr_live *live, uint64_t *count)
     return error;
 }
 
-/* The end of all that is awake is looked for now and then; that of one execution is told. */
-static bool has_ended(struct attending *attending)
+/*
+ * The end of all that is awake is looked for now and then; that of one execution is told. A history
+ * that is damaged would never say so; what else is in the way may pass.
+ */
+static int look_for_end(struct attending *attending, bool *has_ended)
 {
     int reason;
     uint64_t count;
     uint64_t now_ms = tr_clock_ms();
+    *has_ended = false;
     if (attending->purpose == STAYING) {
-        return false;
+        return 0;
     }
     if (attending->execution != 0) {
         struct tr_ref root = tr_group_root(attending->execution);
-        return tr_host_ended(attending->live->host, root, attending->monitor, &reason) == 0;
+        *has_ended = tr_host_ended(attending->live->host, root, attending->monitor, &reason) == 0;
+        return 0;
     }
     if (now_ms < attending->look_ms) {
-        return false;
+        return 0;
     }
     int error = count_unfinished(attending->live, &count);
     attending->look_ms = now_ms + LOOK_MS + LOOKING_PARTS * (tr_clock_ms() - now_ms);
-    return error == 0 && count <= attending->live->sleepers.asleep;
+    *has_ended = error == 0 && count <= attending->live->sleepers.asleep;
+    return error == TR_STORE_DAMAGED ? error : 0;
 }
 
 /* What came of it, by the reader that is there. */
@@ -230,6 +237,43 @@ static void finish(struct attending *attending)
         tr_command_note(attending->invocation,
                         "staying for %zu other command%s (Ctrl-C leaves; they lose the engine)",
                         followers, followers == 1 ? "" : "s");
+    }
+}
+
+/* ------------------------------------------------------------------------ retention */
+
+/* Forgets what the settings keep no longer, beside everything else, and tells of it. */
+static void keep_retention(struct attending *attending)
+{
+    struct tr_pruned pruned;
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    if (!tr_retaining_step(&attending->retaining, &pruned, words)) {
+        return;
+    }
+    if (words[0] != '\0') {
+        tr_chronicle_note(attending->chronicle, true, words);
+        return;
+    }
+    uint64_t executions = pruned.parts[TR_PRUNED_EXECUTIONS].count;
+    uint64_t files = 0;
+    for (size_t i = TR_PRUNED_EXECUTIONS + 1; i < TR_PRUNED_PART_COUNT; i++) {
+        files += pruned.parts[i].count;
+    }
+    if (executions + files > 0) {
+        snprintf(words, sizeof words,
+                 "forgot %llu executions and removed %llu files and folders, as the settings say",
+                 (unsigned long long)executions, (unsigned long long)files);
+        tr_chronicle_note(attending->chronicle, false, words);
+    }
+}
+
+/* Whoever still forgets is stopped; the door is shut first, so that he waits for no answer. */
+static void end_retention(struct attending *attending)
+{
+    if (attending->retaining.janitor != NULL) {
+        tri_endpoint_close(attending->live->door);
+        attending->live->door = NULL;
+        tr_retaining_fini(&attending->retaining);
     }
 }
 
@@ -280,7 +324,12 @@ static int turn(struct attending *attending)
     look_at_signals(attending);
     hear_of_store(attending);
     look_at_store(attending);
-    if (!attending->is_over && has_ended(attending)) {
+    bool has_ended = false;
+    error = attending->is_over ? 0 : look_for_end(attending, &has_ended);
+    if (error != 0) {
+        return error;
+    }
+    if (has_ended) {
         finish(attending);
     }
     if (attending->is_over && tr_serve_followers(attending->serve) == 0) {
@@ -292,6 +341,7 @@ static int turn(struct attending *attending)
     }
     if (attending->chronicle != NULL) {
         tr_chronicle_step(attending->chronicle);
+        keep_retention(attending);
     }
     return 0;
 }
@@ -303,6 +353,7 @@ static enum tr_exit_status attend(struct attending *attending)
         error = turn(attending);
     }
     tr_serve_free(attending->serve);
+    end_retention(attending);
     if (error != 0) {
         const char *words = tr_host_explain(attending->live->host);
         return tr_command_failed(attending->invocation->command,
@@ -347,6 +398,10 @@ enum tr_exit_status tr_attend_staying(const struct tr_invocation *invocation, st
                                   .live = live,
                                   .purpose = STAYING,
                                   .chronicle = chronicle,
+                                  .retaining = {.folder = live->folder},
                                   .status = TR_EXIT_ENGINE};
+    if (live->settings != NULL) {
+        attending.retaining.retention = live->settings->retention;
+    }
     return attend(&attending);
 }

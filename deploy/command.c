@@ -213,6 +213,26 @@ static enum tr_exit_status finish(enum tr_exit_status status)
     return status;
 }
 
+/* Options may stand before the command, too: it goes to the front, and they stay in their order. */
+static void put_command_first(int argc, char **argv)
+{
+    static const char *const commands[] = {"-h", "--help", "--version"};
+    int at = 1;
+    for (; at < argc && argv[at][0] == '-'; at++) {
+        for (size_t i = 0; i < TR_COUNT_OF(commands); i++) {
+            if (strcmp(argv[at], commands[i]) == 0) {
+                return;
+            }
+        }
+        at += strcmp(argv[at], "--store") == 0 ? 1 : 0;
+    }
+    if (at > 1 && at < argc) {
+        char *name = argv[at];
+        memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof *argv);
+        argv[1] = name;
+    }
+}
+
 enum tr_exit_status tr_program_run(int argc, char **argv)
 {
     /* A reader that has gone is seen by the next write, not by a signal that ends an engine. */
@@ -221,6 +241,7 @@ enum tr_exit_status tr_program_run(int argc, char **argv)
         fprintf(stderr, "troupe: name a command (`troupe --help` lists all)\n");
         return TR_EXIT_USAGE;
     }
+    put_command_first(argc, argv);
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
         tr_help_print();

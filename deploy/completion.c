@@ -52,9 +52,20 @@ static void print_list(const char *words, const char *between)
 /* What gives the names of executions, the newest ones, in any shell. */
 #define EXECUTIONS "troupe list -o name --limit 100 2>/dev/null"
 
+/* What gives all nodes of the execution $execution, as EXEC/NODE. */
+#define NODES                                                                          \
+    "troupe get \"$execution\" -o json 2>/dev/null | grep -o '\"node\":\"[^\"]*\"' | " \
+    "cut -d '\"' -f 4 | sort -u | sed \"s|^|$execution/|\""
+
 static bool takes_executions(const struct tr_command *command)
 {
     return command->completes == TR_COMPLETES_EXECUTIONS;
+}
+
+/* Whether EXEC/NODE is meant, too. */
+static bool takes_nodes(const struct tr_command *command)
+{
+    return takes_executions(command) && strstr(command->words, "/NODE") != NULL;
 }
 
 /* ------------------------------------------------------------------------- bash */
@@ -110,6 +121,13 @@ static void bash_executions(const struct tr_command *command)
     }
 }
 
+static void bash_nodes(const struct tr_command *command)
+{
+    if (takes_nodes(command)) {
+        printf(" %s", command->name);
+    }
+}
+
 static void print_bash(void)
 {
     printf("# bash completion of troupe; load it with:  source <(troupe completion bash)\n"
@@ -130,6 +148,11 @@ static void print_bash(void)
     printf("        esac\n"
            "        if [[ $word == -* ]]; then\n"
            "            COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n"
+           "        elif [[ $word == */* && ' ");
+    for_each_command(bash_nodes);
+    printf(" ' == *\" $command \"* ]]; then\n"
+           "            local execution=${word%%%%/*}\n"
+           "            COMPREPLY=($(compgen -W \"$(" NODES ")\" -- \"$word\"))\n"
            "        elif [[ ' ");
     for_each_command(bash_executions);
     printf(" ' == *\" $command \"* ]]; then\n"
@@ -190,14 +213,24 @@ static void zsh_options(const struct tr_command *command)
 {
     printf("    %s)\n        _arguments", command->name);
     for_each_option(command, zsh_option);
-    printf(" \\\n            '*:word:%s' ;;\n",
-           takes_executions(command) ? "(@last $(" EXECUTIONS "))" : "_files");
+    printf(" \\\n            '*:word:%s' ;;\n", takes_nodes(command)        ? "_troupe_nodes"
+                                                : takes_executions(command) ? "(@last $(" EXECUTIONS
+                                                                              "))"
+                                                                            : "_files");
 }
 
 static void print_zsh(void)
 {
     printf("#compdef troupe\n"
            "# zsh completion of troupe; load it with:  source <(troupe completion zsh)\n"
+           "_troupe_nodes() {\n"
+           "    local execution=${PREFIX%%%%/*}\n"
+           "    if [[ $PREFIX == */* ]]; then\n"
+           "        compadd -- $(" NODES ")\n"
+           "    else\n"
+           "        compadd -- @last $(" EXECUTIONS ")\n"
+           "    fi\n"
+           "}\n"
            "_troupe() {\n"
            "    local -a commands\n"
            "    commands=(\n");
@@ -258,7 +291,11 @@ static void fish_option(const struct tr_command *command, const struct tr_option
 
 static void fish_options(const struct tr_command *command)
 {
-    if (takes_executions(command)) {
+    if (takes_nodes(command)) {
+        printf("complete -c troupe -n '__fish_seen_subcommand_from %s' -f -a "
+               "'(__troupe_nodes)'\n",
+               command->name);
+    } else if (takes_executions(command)) {
         printf("complete -c troupe -n '__fish_seen_subcommand_from %s' -f -a "
                "'@last (" EXECUTIONS ")'\n",
                command->name);
@@ -268,7 +305,17 @@ static void fish_options(const struct tr_command *command)
 
 static void print_fish(void)
 {
-    printf("# fish completion of troupe; load it with:  troupe completion fish | source\n");
+    printf("# fish completion of troupe; load it with:  troupe completion fish | source\n"
+           "function __troupe_nodes\n"
+           "    set -l word (commandline -ct)\n"
+           "    set -l execution (string replace -r '/.*' '' -- $word)\n"
+           "    if string match -q '*/*' -- $word\n"
+           "        " NODES "\n"
+           "    else\n"
+           "        echo @last\n"
+           "        " EXECUTIONS "\n"
+           "    end\n"
+           "end\n");
     for_each_command(fish_name);
     for_each_command(fish_options);
 }

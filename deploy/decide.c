@@ -125,7 +125,7 @@ static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *
 {
     struct tr_engine *engine = inquiry->program;
     struct tr_graph *graph = NULL;
-    struct tr_graph_made made = {.workflow = 0};
+    struct tr_graph_made made = {.life = engine->life};
     struct tr_report report;
     struct tr_buffer message;
     uint8_t hash[TR_GRAPH_HASH_BYTES];

@@ -26,6 +26,7 @@ _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_OFFLOAD_EXPLAIN_BYTES, "words fit
 
 /* A document on its way into a file. */
 struct target {
+    const char *folder; /* of the store */
     int descriptor;
     uint64_t size;
     char *explain;
@@ -66,15 +67,7 @@ static int put(void *self, struct tr_text text)
 static int open_blob(void *self, const struct tr_offloaded *where, struct tr_bytes *literal)
 {
     struct target *target = self;
-    char *path = tr_text_copy(where->uri);
-    int error = path == NULL ? TR_MEMORY : tr_file_map(path, literal);
-    if (error != 0 && error != TR_MEMORY) {
-        snprintf(target->explain, TR_EXCHANGE_EXPLAIN_BYTES,
-                 "the value at %.600s cannot be read: %s", path,
-                 error == TR_NOT_FOUND ? tr_error_text(error) : strerror(errno));
-    }
-    tr_free(path);
-    return error;
+    return tr_offloaded_map(target->folder, where, literal, target->explain);
 }
 
 static void close_blob(void *self, struct tr_bytes literal)
@@ -83,9 +76,10 @@ static void close_blob(void *self, struct tr_bytes literal)
     tr_file_unmap(literal);
 }
 
-static int write_inputs(struct tr_bytes plan, int descriptor, char *explain)
+static int write_inputs(struct tr_bytes plan, const char *store_folder, int descriptor,
+                        char *explain)
 {
-    struct target target = {.descriptor = descriptor, .explain = explain};
+    struct target target = {.folder = store_folder, .descriptor = descriptor, .explain = explain};
     const struct tr_exchange_writer writer = {
         .open = open_blob, .close = close_blob, .put = put, .self = &target};
     return tr_exchange_write(plan, &writer);

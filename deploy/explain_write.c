@@ -67,20 +67,38 @@ static void write_line(struct explaining *explaining, struct tr_text path, uint6
 
 /* ------------------------------------------------------------------- words for actors */
 
+/* Who makes what a task waits for, and whether that one sleeps. */
+static int explain_maker(struct tr_waiting *waiting, struct tr_key task, struct tr_buffer *text)
+{
+    uint64_t maker = 0;
+    struct tr_waiting_service *resources = &waiting->resources;
+    struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &waiting->catalog.pages};
+    int error = tr_explain_cache(waiting->catalog.state, &pages, task, text, &maker);
+    if (error == 0 && maker != 0 && resources->state != NULL) {
+        pages.self = &resources->pages;
+        tr_explain_asleep(resources->state, &pages, maker, text);
+    }
+    return error;
+}
+
+static int explain_token(struct explaining *explaining, struct tr_key task, struct tr_buffer *text)
+{
+    struct tr_waiting_service *resources = &explaining->waiting.resources;
+    struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &resources->pages};
+    return tr_explain_request(resources->state, &pages, task, explaining->request->now_ms, text);
+}
+
 static int explain_services(struct explaining *explaining, const struct tr_waiter *waiter,
                             uint8_t step, struct tr_buffer *text, bool *is_known)
 {
     struct tr_buffer more;
     struct tr_waiting *waiting = &explaining->waiting;
     bool is_token = step == TR_STEP_TOKEN;
-    struct tr_waiting_service *service = is_token ? &waiting->resources : &waiting->catalog;
-    struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &service->pages};
     int error = TR_NOT_FOUND;
     tr_buffer_init(&more, 0);
-    if (service->state != NULL) {
-        error = is_token ? tr_explain_request(service->state, &pages, waiter->key,
-                                              explaining->request->now_ms, &more)
-                         : tr_explain_cache(service->state, &pages, waiter->key, &more);
+    if ((is_token ? waiting->resources.state : waiting->catalog.state) != NULL) {
+        error = is_token ? explain_token(explaining, waiter->key, &more)
+                         : explain_maker(waiting, waiter->key, &more);
     }
     *is_known = error == 0;
     if (error == 0) {

@@ -56,7 +56,7 @@ static uint64_t changed_ms(const struct stat *status)
 static int each_file(const struct search *search, const char *name,
                      int (*show)(const struct search *search, const char *path, const char *file))
 {
-    char path[PATH_MAX];
+    char path[2 * PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", search->options->folder, name);
     DIR *folder = opendir(path);
     const struct dirent *entry;

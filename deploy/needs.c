@@ -102,12 +102,25 @@ static int need_graph(struct tr_needs *needs, struct tr_need *wanted, struct tr_
     return error != 0 ? lack_graph(needs, error, what, name) : add_need(needs, wanted);
 }
 
+/* Nobody would ever end an execution whose actors are not there. */
+static int lack_actors(const struct tr_needs *needs, struct tr_text name)
+{
+    snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES,
+             "%.300s/troupe.db: the store is damaged: by its history the execution %.*s runs, and "
+             "its actors are not there",
+             needs->live->folder, (int)name.size, name.data);
+    return TR_STORE_DAMAGED;
+}
+
 /* An unfinished execution, whose graph its launcher holds, and those of its dynamic nodes. */
 static int need_of_execution(void *self, const void *value)
 {
     struct tr_needs *needs = self;
     const struct tr_execution *row = value;
     struct tr_need wanted = {0};
+    if (!tr_host_has(needs->live->host, tr_group_root(row->execution))) {
+        return lack_actors(needs, row->name);
+    }
     int error = tr_sleepers_add(&needs->live->sleepers, row, needs->live->lets_sleep);
     if (error != 0) {
         return error;
@@ -132,22 +145,26 @@ static int read_schedules(struct tr_needs *needs)
     return tr_reader_rows(needs->reader, &query, need_of_schedule, needs);
 }
 
+/* Those in one phase, which an index finds: what has ended is not looked at, however many. */
+static int read_executions(struct tr_needs *needs, uint8_t phase)
+{
+    struct tr_reader_filter filter = tr_filter_number("phase", TR_FILTER_EQUAL, phase);
+    struct tr_reader_query query = {
+        .record = &tr_execution_schema, .filters = &filter, .filter_count = 1};
+    return tr_reader_rows(needs->reader, &query, need_of_execution, needs);
+}
+
 int tr_needs_read(struct tr_needs *needs)
 {
     int error = tr_live_read(needs->live, needs->explain, &needs->reader);
     if (error != 0) {
         return error;
     }
-    struct tr_reader_filter filters[TR_EXECUTION_PHASE_COUNT];
-    size_t count = 0;
-    for (unsigned phase = 0; phase < TR_EXECUTION_PHASE_COUNT; phase++) {
-        if (tr_phase_is_end(TR_SUBJECT_EXECUTION, (uint8_t)phase)) {
-            filters[count++] = tr_filter_number("phase", TR_FILTER_NOT_EQUAL, phase);
-        }
+    for (unsigned phase = 0; error == 0 && phase < TR_EXECUTION_PHASE_COUNT; phase++) {
+        error = tr_phase_is_end(TR_SUBJECT_EXECUTION, (uint8_t)phase)
+                    ? 0
+                    : read_executions(needs, (uint8_t)phase);
     }
-    struct tr_reader_query query = {
-        .record = &tr_execution_schema, .filters = filters, .filter_count = count};
-    error = tr_reader_rows(needs->reader, &query, need_of_execution, needs);
     error = error != 0 ? error : read_schedules(needs);
     if (error != 0 && needs->explain[0] == '\0') {
         snprintf(needs->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(needs->reader));

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deploy/leftovers.h"
 #include "deploy/named.h"
 #include "deploy/pruning_files.h"
 #include "deploy/reach.h"
@@ -322,6 +323,10 @@ static int prune_all(struct pruning *pruning, const struct choice *choice)
                            : prune_execution(pruning, choice->chosen.items[i]);
     }
     tr_reader_close(pruning->reader);
+    if (error == 0) {
+        error = tr_leftovers_remove(pruning->request, pruning->explain,
+                                    &pruning->pruned->parts[TR_PRUNED_ATTEMPTS]);
+    }
     return error != 0 ? error : prune_unnamed(pruning, choice);
 }
 

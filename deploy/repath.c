@@ -4,7 +4,9 @@
  */
 #include "deploy/repath.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "actors/value.h"
 #include "schemas/error.h"
@@ -117,4 +119,14 @@ int tr_repath(const struct tr_repath *paths, struct tr_bytes value, struct tr_bu
                 : tr_cursor_left(&check) > 0 ? TR_MALFORMED
                                              : copy(paths, &cursor, buffer);
     return error != 0 ? error : buffer->error;
+}
+
+bool tr_repath_home(const char *folder, const char *path, char home[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    size_t before = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    bool is_blob =
+        before >= strlen(BLOBS) && memcmp(path + before - strlen(BLOBS), BLOBS, strlen(BLOBS)) == 0;
+    int size = is_blob ? snprintf(home, PATH_MAX, "%s" BLOBS "%s", folder, slash + 1) : -1;
+    return size > 0 && size < PATH_MAX && access(home, F_OK) == 0;
 }

@@ -5,6 +5,8 @@
 #ifndef TR_DEPLOY_REPATH_H
 #define TR_DEPLOY_REPATH_H
 
+#include <limits.h>
+
 #include "actors/graph/buffer.h"
 
 /* From one store's folder to another's; neither ends with a slash. */
@@ -19,5 +21,11 @@ struct tr_repath {
  */
 TR_MUST_USE int tr_repath(const struct tr_repath *paths, struct tr_bytes value,
                           struct tr_buffer *buffer);
+
+/*
+ * Where the blob of a path that was one of another store's lies here, by its name. False: the path
+ * is of no blob, or there is none of that name.
+ */
+bool tr_repath_home(const char *folder, const char *path, char home[PATH_MAX]);
 
 #endif

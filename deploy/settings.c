@@ -54,7 +54,7 @@ static void read_span(struct tri_definition *definition, const struct tr_tree *v
     static void read_##field(struct tri_definition *definition, const struct tr_tree *value, \
                              void *target)                                                   \
     {                                                                                        \
-        read_span(definition, value, &((struct tr_settings_retention *)target)->field);      \
+        read_span(definition, value, &((struct tr_retention *)target)->field);               \
     }
 READ_SPAN(executions_ms)
 READ_SPAN(failed_attempts_ms)
@@ -185,12 +185,131 @@ static void read_quotas(struct tri_definition *definition, const struct tr_tree 
     }
 }
 
+/* ------------------------------------------------------------------------------- secrets */
+
+/* A source in the making. */
+struct source_reader {
+    struct tr_settings_file *settings;
+    struct tr_secret_source source;
+};
+
+/* A path from the folder of the settings on, as a string; NULL without memory. */
+static const char *place_of(struct tr_settings_file *settings, struct tr_text path)
+{
+    char real[PATH_MAX];
+    bool has_file = settings->path[0] != '\0' && realpath(settings->path, real) != NULL;
+    struct tr_text folder = has_file ? tri_path_folder(tr_text_of(real)) : tr_text_of("");
+    struct tr_text joined = tri_path_join(&settings->arena, folder, path);
+    struct tr_text text = tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(joined));
+    return text.size == 0 ? NULL : text.data;
+}
+
+static void read_secrets_folder(struct tri_definition *definition, const struct tr_tree *value,
+                                void *target)
+{
+    struct source_reader *reader = target;
+    struct tr_text folder;
+    if (tri_read_text(definition, value, &folder)) {
+        reader->source.kind = TR_SECRET_FOLDER;
+        reader->source.folder = place_of(reader->settings, folder);
+    }
+}
+
+/* Words that begin with a dot and a slash are paths, as those of `run` are. */
+static const char *command_word(struct tr_settings_file *settings, struct tr_text word)
+{
+    bool is_path = (word.size > 1 && memcmp(word.data, "./", 2) == 0) ||
+                   (word.size > 2 && memcmp(word.data, "../", 3) == 0);
+    if (is_path) {
+        return place_of(settings, word);
+    }
+    struct tr_text text = tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(word));
+    return text.size == 0 ? NULL : text.data;
+}
+
+static void read_secrets_command(struct tri_definition *definition, const struct tr_tree *value,
+                                 void *target)
+{
+    struct source_reader *reader = target;
+    const char **words = NULL;
+    if (!tri_expect_list(definition, value, "a command")) {
+        return;
+    }
+    if (value->count == 0) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "a command has at least one word\nwrite [PROGRAM, WORD…]");
+        return;
+    }
+    words = tr_arena_array(&reader->settings->arena, value->count + 1, sizeof *words);
+    for (uint32_t i = 0; words != NULL && i < value->count; i++) {
+        struct tr_text word;
+        if (!tri_read_text(definition, value->items[i], &word)) {
+            return;
+        }
+        words[i] = command_word(reader->settings, word);
+    }
+    if (words != NULL) {
+        words[value->count] = NULL;
+        reader->source.kind = TR_SECRET_COMMAND;
+        reader->source.command = words;
+    }
+}
+
+/* `environment`, `folder` (the user's own), {folder: …} or {command: […]}; false: it is told. */
+static bool read_source(struct tri_definition *definition, const struct tr_tree *value,
+                        struct source_reader *reader)
+{
+    static const char *const words[] = {"environment", "folder"};
+    static const enum tr_secret_kind kinds[] = {TR_SECRET_ENVIRONMENT, TR_SECRET_FOLDER};
+    static const struct tri_key keys[] = {{"folder", read_secrets_folder, 0},
+                                          {"command", read_secrets_command, 0}};
+    uint32_t position;
+    if (value->kind != TR_TREE_MAP) {
+        bool is_known = tri_read_word(definition, value, words, TR_COUNT_OF(words), &position);
+        reader->source.kind = is_known ? kinds[position] : TR_SECRET_ENVIRONMENT;
+        return is_known;
+    }
+    if (value->count != 1) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "a source of secrets has one key\nwrite {folder: FOLDER} or {command: "
+                       "[PROGRAM, WORD…]}, each in an element of its own");
+        return false;
+    }
+    tri_read_keys(definition, value, "a source of secrets", keys, TR_COUNT_OF(keys), reader);
+    return reader->source.folder != NULL || reader->source.command != NULL;
+}
+
+static void read_secrets(struct tri_definition *definition, const struct tr_tree *value,
+                         void *target)
+{
+    struct tr_settings_file *settings = target;
+    if (!tri_expect_list(definition, value, "secrets")) {
+        return;
+    }
+    if (value->count == 0) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "secrets have at least one source\nleave the key out for [environment, "
+                       "folder]");
+    }
+    for (uint32_t i = 0; i < value->count; i++) {
+        struct source_reader reader = {.settings = settings};
+        struct tr_secret_source *added = NULL;
+        if (read_source(definition, value->items[i], &reader)) {
+            added = add(settings, &settings->secrets, sizeof *added);
+        }
+        if (added != NULL) {
+            *added = reader.source;
+        }
+    }
+}
+
 /* ---------------------------------------------------------------------------- all of it */
 
 static const struct tri_key keys[] = {
     {"jobs", read_jobs, 0},           {"durability", read_durability, 0},
     {"retention", read_retention, 0}, {"task_types", read_task_types, 0},
     {"plugins", read_plugins, 0},     {"quotas", read_quotas, 0},
+    {"secrets", read_secrets, 0},
 };
 
 /* Whether nothing stands in a text but blanks and remarks. */

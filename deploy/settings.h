@@ -12,19 +12,13 @@
 #include "actors/engine.h"
 #include "actors/graph/report.h"
 #include "deploy/command.h"
+#include "deploy/janitor.h"
 
 #define TR_SETTINGS_NAME "settings.yaml"
 
 /* The most of jobs, and of a quota. */
 #define TR_SETTINGS_JOBS_MAX 10000
 #define TR_SETTINGS_QUOTA_MAX 1000000
-
-/* How long what is no longer needed stays; 0: nothing is said. */
-struct tr_settings_retention {
-    uint64_t executions_ms;
-    uint64_t failed_attempts_ms;
-    uint64_t cache_ms;
-};
 
 /* A plugin's own settings. */
 struct tr_settings_plugin {
@@ -42,10 +36,11 @@ struct tr_settings_file {
     char path[PATH_MAX]; /* that was read; empty: there is none */
     uint32_t jobs;       /* 0: nothing is said */
     uint32_t durability; /* enum tr_durability; TR_DURABILITY_NONE: nothing is said */
-    struct tr_settings_retention retention;
+    struct tr_retention retention;
     struct tri_vector task_types; /* struct tr_task_type */
     struct tri_vector plugins;    /* struct tr_settings_plugin */
     struct tri_vector quotas;     /* struct tr_settings_quota */
+    struct tri_vector secrets;    /* struct tr_secret_source; none: nothing is said */
 
     /* private */
     struct tr_arena arena;

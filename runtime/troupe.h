@@ -299,7 +299,7 @@ TR_MUST_USE static inline int tr_inquiry_answer(const struct tr_inquiry *inquiry
  */
 struct tr_exchange {
     /* Writes a document to an open file. Errors with words. */
-    int (*write)(struct tr_bytes plan, int descriptor, char *explain);
+    int (*write)(struct tr_bytes plan, const char *store_folder, int descriptor, char *explain);
     /*
      * Reads the document at a path into packed slots of tr_alloc that fit into half a message. What
      * is wrong with the document itself is a code and words, and 0; errors are the machine's.
@@ -311,6 +311,16 @@ struct tr_exchange {
      * the history: with one `tr_inquiry_answer`, or an error with words. NULL: there is none.
      */
     int (*answer)(const struct tr_inquiry *inquiry, char *explain);
+};
+
+/* Where the values of processes' secrets may be. */
+enum tr_secret_kind { TR_SECRET_ENVIRONMENT, TR_SECRET_FOLDER, TR_SECRET_COMMAND };
+
+struct tr_secret_source {
+    enum tr_secret_kind kind;
+    const char *folder; /* NULL: the user's own, troupe/secrets in $XDG_CONFIG_HOME or ~/.config */
+    /* argv, ended by NULL; GROUP/KEY[@VERSION] is put behind it, and what it prints is the value */
+    const char *const *command;
 };
 
 /* How a host is made; zeros are sensible. */
@@ -329,7 +339,9 @@ struct tr_host_options {
     const struct tr_exchange *exchange; /* large documents for it; NULL: it refuses them */
     /* argv of the keeper of processes, ended by NULL; NULL: TR_SERVICE_PROCESSES is not there */
     const char *const *keeper_command;
-    uint32_t jobs;             /* processes that run at once; 0: one per core */
+    uint32_t jobs;                          /* processes that run at once; 0: one per core */
+    const struct tr_secret_source *secrets; /* in their order; they outlive the host */
+    size_t secret_count;                    /* 0: the environment, then the user's folder */
     uint32_t unclaimed_ms;     /* keeps ends of processes nobody asks for; 0: ten minutes */
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
@@ -413,6 +425,9 @@ TR_MUST_USE int tr_host_rest(struct tr_host *host, int descriptor, uint64_t time
  * that it has loaded. TR_NOT_FOUND.
  */
 TR_MUST_USE int tr_host_find(struct tr_host *host, struct tr_text address, struct tr_ref *actor);
+
+/* Whether an actor is among those that a host has loaded; before its start. */
+bool tr_host_has(struct tr_host *host, struct tr_ref actor);
 
 /*
  * Lets groups sleep that a host has loaded, before its start: their actors are not run. What is

@@ -253,11 +253,14 @@ enum tr_failure_kind {
  * Which executions sleep from the engine's start on: what they have booked of the machine counts
  * nothing, and what they wait for is not given. Their numbers lie behind each other, eight bytes
  * each; the first message forgets what an earlier engine said, the last one completes the list.
+ * `are_quotas_whole`, of the first: a namespace whose quota was not told since the one before has
+ * no bound any more.
  */
 #define TR_RESOURCE_ASLEEP_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, executions, 1, 0)              \
     FIELD(bool, is_first, 1, 0)                 \
-    FIELD(bool, is_last, 1, 0)
+    FIELD(bool, is_last, 1, 0)                  \
+    FIELD(bool, are_quotas_whole, 2, 0)
 
 /* One of them has woken: what it has counts again. */
 #define TR_RESOURCE_AWAKE_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
@@ -330,7 +333,7 @@ enum tr_failure_kind {
     S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS) \
     S(resource_release, 413, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_RELEASE_FIELDS) \
     S(resource_quota, 417, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_QUOTA_FIELDS)      \
-    S(resource_asleep, 471, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_ASLEEP_FIELDS)    \
+    S(resource_asleep, 471, TR_MESSAGE, 2, TR_DURABLE, TR_RESOURCE_ASLEEP_FIELDS)    \
     S(resource_awake, 472, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_AWAKE_FIELDS)      \
     S(service_more, 418, TR_MESSAGE, 1, TR_DURABLE, TR_SERVICE_MORE_FIELDS)          \
     S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)        \

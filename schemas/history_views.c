@@ -198,13 +198,14 @@ static const struct tr_view views[] = {
     VIEW(events, "one row for each change of phase, of whatever it is"),
 };
 
-/* What `list` asks for, and whether a name is taken. */
+/* What `list` asks for, whether a name is taken, and who has ended lately. */
 static const struct tr_record_index indexes[] = {
     {&tr_execution_schema, {"project", "domain", "name"}},
     {&tr_execution_schema, {"name"}},
     {&tr_execution_schema, {"phase", "created_ms"}},
     {&tr_execution_schema, {"workflow", "created_ms"}},
     {&tr_execution_schema, {"created_ms"}},
+    {&tr_execution_schema, {"ended_ms"}},
 };
 
 const struct tr_views tr_history_views = {

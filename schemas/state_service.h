@@ -24,6 +24,7 @@
  * `machine` is the row of the machine, `lane` the one whose turn it is, `claimant` the one that
  * machine amounts are being saved for. `sleepers` counts the rows of executions that sleep, `start`
  * the engines that said which; `sweep` is the row whose turn it is to be looked at for them, or 0.
+ * `quotas` is the start that has told all quotas there are.
  */
 #define TR_RESOURCES_STATE_FIELDS(FIELD, ARRAY) \
     TRI_ROWS_FIELDS(FIELD)                      \
@@ -38,7 +39,8 @@
     FIELD(u64, refused, 1, 0)                   \
     FIELD(u32, sleepers, 2, 0)                  \
     FIELD(u32, start, 2, 0)                     \
-    FIELD(u32, sweep, 2, 0)
+    FIELD(u32, sweep, 2, 0)                     \
+    FIELD(u32, quotas, 3, 0)
 
 #define TR_CATALOG_STATE_FIELDS(FIELD, ARRAY) \
     TRI_ROWS_FIELDS(FIELD)                    \
@@ -47,7 +49,7 @@
     FIELD(u64, waiting, 1, 0)
 
 #define TR_STATE_SERVICE_SCHEMAS(S)                                    \
-    S(resources_state, 104, TR_STATE, 2, 0, TR_RESOURCES_STATE_FIELDS) \
+    S(resources_state, 104, TR_STATE, 3, 0, TR_RESOURCES_STATE_FIELDS) \
     S(catalog_state, 105, TR_STATE, 1, 0, TR_CATALOG_STATE_FIELDS)
 
 TR_STATE_SERVICE_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

@@ -118,6 +118,58 @@ def day_of(day, title):
     return {"text": f"{title} report of {day[:10]}"}
 
 
+def grid(rates, depths):
+    points = [(rate, depth) for rate in rates for depth in depths]
+    return {"rates": [rate for rate, _ in points], "depths": [depth for _, depth in points]}
+
+
+def train(rate, depth):
+    return {"trial": {"rate": rate, "depth": depth, "loss": (rate - 0.2) ** 2 + abs(depth - 4)}}
+
+
+def best(trials):
+    return {"best": min(trials, key=lambda trial: trial["loss"])}
+
+
+def customers(count, unknown):
+    step = count // unknown
+    return {"ids": [-i if i % step == 0 else i for i in range(1, count + 1)]}
+
+
+def count_calls(answers, errors):
+    failed = [error for error in errors if error is not None]
+    return {"answered": len(answers) - answers.count(None), "failed": len(failed),
+            "first": failed[0]}
+
+
+def extract(day):
+    if os.environ["PASSWORD"] != "open sesame":
+        return fail("Denied", "the source knows another password", recoverable=False)
+    with open("orders.csv", "w") as file:
+        file.write(f"{day[:10]},book,3\n{day[:10]},lamp,x\n{day[:10]},pen,12\n")
+    return {"orders": "orders.csv"}
+
+
+def transform(orders):
+    with open(orders) as source:
+        rows = [line.split(",") for line in source.read().splitlines()]
+    good = [row for row in rows if row[2].isdigit()]
+    with open("clean.csv", "w") as target:
+        target.writelines(",".join(row) + "\n" for row in good)
+    return {"orders": "clean.csv", "dropped": len(rows) - len(good)}
+
+
+def load(orders, table):
+    with open(os.environ["CERTIFICATE"]) as certificate, open(orders) as source:
+        print(f"{table}: signed by {certificate.read().strip()}")
+        return {"rows": len(source.readlines())}
+
+
+def drop(table, err):
+    print(f"{table} is dropped after {'a success' if err is None else err['message']}")
+    return {}
+
+
 def fail(code, message, recoverable=True):
     with open(os.environ["TROUPE_ERROR"], "w") as file:
         json.dump({"code": code, "message": message, "recoverable": recoverable}, file)

@@ -15,13 +15,15 @@
 
 #include "runtime/env/attempt_limits.h"
 #include "runtime/env/buffer.h"
+#include "runtime/env/secret.h"
 #include "schemas/process.h"
 
 /* Where the attempts of a store live. */
 struct tri_attempt_folders {
     int store;
-    char *names[2]; /* the store's folder, as it was given and without links */
-    int parent;     /* of the last attempt: most are neighbours */
+    char *names[2];              /* the store's folder, as it was given and without links */
+    struct tri_secrets *secrets; /* whoever makes attempts puts them there */
+    int parent;                  /* of the last attempt: most are neighbours */
     char parent_name[TR_KEEPER_PATH_BYTES_MAX];
 };
 

@@ -15,6 +15,14 @@
 /* The value of one secret. */
 #define TR_SECRET_BYTES_MAX 65536
 
+/* The time that a command has to print one, and how long what it said holds: whoever
+ * starts a thousand processes asks once. */
+#define TR_SECRET_COMMAND_MS 10000
+#define TR_SECRET_KEPT_MS 10000
+
+/* Answers of commands that are kept. */
+#define TR_SECRETS_KEPT_MAX 64
+
 /* All documents of one process_over: a message with the rest of its fields beside them. */
 #define TR_ATTEMPT_DOCUMENTS_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 16384)
 

@@ -11,11 +11,11 @@
 
 #include "runtime/env/attempt_limits.h"
 #include "runtime/env/below.h"
-#include "runtime/env/secret.h"
 
 /* An environment in the making. */
 struct maker {
     const struct tr_process_run *run;
+    struct tri_secrets *secrets;
     int folder;
     struct tri_buffer *packed;
     struct tri_buffer value; /* of one secret */
@@ -136,7 +136,7 @@ static int put_secret(struct maker *maker, const struct tr_process_secret *secre
     if (!is_name) {
         return explain(maker, TR_INVALID, "a secret's variable", "it has no proper name");
     }
-    int error = tri_secret_find(secret, &maker->value, maker->reason);
+    int error = tri_secret_find(maker->secrets, secret, &maker->value, maker->reason);
     if (error == 0) {
         error = secret->is_file ? put_file(maker, secret) : put_variable(maker, secret);
     }
@@ -171,10 +171,11 @@ static int put_head(struct maker *maker, uint32_t count)
     return writer.error;
 }
 
-int tri_environment_pack(const struct tr_process_run *run, int folder, struct tri_buffer *packed,
-                         char *reason)
+int tri_environment_pack(const struct tr_process_run *run, struct tri_secrets *secrets, int folder,
+                         struct tri_buffer *packed, char *reason)
 {
-    struct maker maker = {.run = run, .folder = folder, .packed = packed, .reason = reason};
+    struct maker maker = {
+        .run = run, .secrets = secrets, .folder = folder, .packed = packed, .reason = reason};
     struct tr_cursor cursor;
     uint32_t count;
     reason[0] = '\0';

@@ -6,6 +6,7 @@
 #define TR_RUNTIME_ENV_ENVIRONMENT_H
 
 #include "runtime/env/buffer.h"
+#include "runtime/env/secret.h"
 #include "schemas/process.h"
 
 /* The folder in an attempt's one that holds its secrets, while it has any. */
@@ -16,7 +17,7 @@
  * attempt's, where secrets that are files go to. Errors as tri_secret_find, and those of writing
  * files; the words are in `reason` (TR_KEEPER_REASON_BYTES_MAX).
  */
-TR_MUST_USE int tri_environment_pack(const struct tr_process_run *run, int folder,
-                                     struct tri_buffer *packed, char *reason);
+TR_MUST_USE int tri_environment_pack(const struct tr_process_run *run, struct tri_secrets *secrets,
+                                     int folder, struct tri_buffer *packed, char *reason);
 
 #endif

@@ -1,26 +1,43 @@
 /*
  * Secrets by reference: a group, a key and perhaps a version become a value, here and nowhere else.
  *
- * Sources, in this order:
- *   1. the engine's environment, TROUPE_SECRET_<GROUP>_<KEY>, or with a version
- *      TROUPE_SECRET_<GROUP>_<KEY>_<VERSION>: in capitals, with _ for all but letters and digits;
- *   2. the file GROUP/KEY, with a version GROUP/KEY@VERSION, in $XDG_CONFIG_HOME/troupe/secrets,
- *      or without that variable in ~/.config/troupe/secrets. Links are followed: it is the user's.
+ * Sources are asked in the order in which they are given. The first that has it counts:
+ *   environment  the engine's, TROUPE_SECRET_<GROUP>_<KEY>, or with a version
+ *                TROUPE_SECRET_<GROUP>_<KEY>_<VERSION>: in capitals, _ for what is no letter or
+ *                digit;
+ *   folder       the file GROUP/KEY in it, with a version GROUP/KEY@VERSION. Links are followed: it
+ *                is the user's;
+ *   command      what it prints, with GROUP/KEY[@VERSION] as its last word (secret_command.h). It
+ *                has none when it ends with another status than 0.
  *
- * A reference without a group has neither its part of the name nor its folder.
+ * A reference without a group has neither its part of the name nor its folder. One thread.
  */
 #ifndef TR_RUNTIME_ENV_SECRET_H
 #define TR_RUNTIME_ENV_SECRET_H
 
 #include "runtime/env/buffer.h"
+#include "runtime/troupe.h"
 #include "schemas/process.h"
 
+/* The sources, and what their commands have answered lately. */
+struct tri_secrets;
+
+/* Without a source: the environment, then the user's folder. The sources stay the caller's, and
+ * outlive it. TR_MEMORY. */
+TR_MUST_USE int tri_secrets_new(const struct tr_secret_source *sources, size_t count,
+                                struct tri_secrets **secrets);
+
+/* Overwrites what is kept. NULL is fine. */
+void tri_secrets_free(struct tri_secrets *secrets);
+
 /*
- * Puts the value behind what is in `value`. Errors, with words that name the reference in `reason`
- * (TR_KEEPER_REASON_BYTES_MAX): TR_NOT_FOUND (no source has it), TR_INVALID (the reference),
- * TR_LIMIT (TR_SECRET_BYTES_MAX), TR_SYSTEM (it cannot be read), TR_MEMORY. Any thread.
+ * Puts the value behind what is in `value`. Blocks for as long as a command takes. Errors, with
+ * words that name the reference and the source in `reason` (TR_KEEPER_REASON_BYTES_MAX):
+ * TR_NOT_FOUND (no source has it, or a command does not end), TR_INVALID (the reference), TR_LIMIT
+ * (TR_SECRET_BYTES_MAX), TR_SYSTEM (it cannot be read), TR_MEMORY.
  */
-TR_MUST_USE int tri_secret_find(const struct tr_process_secret *reference, struct tri_buffer *value,
+TR_MUST_USE int tri_secret_find(struct tri_secrets *secrets,
+                                const struct tr_process_secret *reference, struct tri_buffer *value,
                                 char *reason);
 
 /* Overwrites and empties a buffer that held a value. */

@@ -168,7 +168,7 @@ static int take_make(struct tri_files_service *service, const struct call *call)
     if (error != 0) {
         return error;
     }
-    error = service->exchange->write(make.plan, file, explain);
+    error = service->exchange->write(make.plan, service->folder, file, explain);
     close(file);
     if (error != 0) {
         tri_blob_give_up(service->blobs, name);

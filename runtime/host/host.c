@@ -204,6 +204,8 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     }
     host->keeper_command = options->keeper_command;
     host->jobs = options->jobs;
+    host->secrets = options->secrets;
+    host->secret_count = options->secret_count;
     host->unclaimed_ms = options->unclaimed_ms;
     host->exchange = options->exchange;
     host->folder = tr_text_copy(tr_text_of(options->folder));
@@ -397,6 +399,8 @@ static int start_services(struct tr_host *host)
             .folder = host->folder,
             .keeper_command = host->keeper_command,
             .jobs = host->jobs,
+            .secrets = host->secrets,
+            .secret_count = host->secret_count,
             .unclaimed_ms = host->unclaimed_ms,
         };
         error = tri_process_service_start(&options, &host->processes);

@@ -36,6 +36,8 @@ struct tr_host {
     char *folder;                     /* of the store; NULL without durability */
     const char *const *keeper_command;
     uint32_t jobs;
+    const struct tr_secret_source *secrets;
+    size_t secret_count;
     uint32_t unclaimed_ms;
     const struct tr_exchange *exchange;
     struct tri_watchdog *watchdog; /* while the host runs */

@@ -411,3 +411,9 @@ int tri_host_load(struct tr_host *host)
     }
     return 0;
 }
+
+bool tr_host_has(struct tr_host *host, struct tr_ref actor)
+{
+    TR_ASSERT(host->thread_count == 0);
+    return tri_actor_find(home_of(host, actor.key), actor.key, 0) != NULL;
+}

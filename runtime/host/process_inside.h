@@ -7,6 +7,7 @@
 #define TR_RUNTIME_HOST_PROCESS_INSIDE_H
 
 #include "runtime/env/keeper_client.h"
+#include "runtime/env/secret.h"
 #include "runtime/env/sweep.h"
 #include "runtime/host/process_keys.h"
 #include "runtime/host/process_service.h"
@@ -23,6 +24,7 @@ struct tri_process_service {
     uint64_t claim_end_ns;             /* from then on nobody asks for what is unclaimed */
     uint32_t unclaimed_ms;
     struct tri_attempt_folders folders;
+    struct tri_secrets *secrets;
     struct tri_sweep *sweep;       /* from the first folder on that somebody had removed */
     struct tri_buffer environment; /* of the run that is being started */
     struct tri_buffer documents;   /* of the run that is being told */

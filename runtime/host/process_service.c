@@ -452,6 +452,10 @@ static int start(struct tri_process_service *service,
         error = tri_attempt_folders_init(&service->folders, options->folder);
     }
     if (error == 0) {
+        error = tri_secrets_new(options->secrets, options->secret_count, &service->secrets);
+        service->folders.secrets = service->secrets;
+    }
+    if (error == 0) {
         error = tri_keeper_client_new(&client, &service->client);
     }
     if (error == 0 && pthread_create(&service->base.thread, NULL, service_main, service) != 0) {
@@ -471,6 +475,7 @@ static void process_service_free(struct tri_process_service *service)
     tri_process_keys_fini(&service->unclaimed);
     tri_process_keys_fini(&service->told);
     tri_attempt_folders_fini(&service->folders);
+    tri_secrets_free(service->secrets);
     tri_buffer_fini(&service->environment);
     tri_buffer_fini(&service->documents);
     tri_service_fini(&service->base);

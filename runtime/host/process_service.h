@@ -33,10 +33,12 @@ struct tri_process_service_options {
     struct tr_env *env;
     uint32_t worker_count;
     uint32_t host_epoch;
-    const char *folder;                /* of the store: the keeper is its own */
-    const char *const *keeper_command; /* argv of the keeper, ended by NULL */
-    uint32_t jobs;                     /* processes at once; 0: one per core */
-    uint32_t unclaimed_ms;             /* 0: TR_PROCESS_UNCLAIMED_MS */
+    const char *folder;                     /* of the store: the keeper is its own */
+    const char *const *keeper_command;      /* argv of the keeper, ended by NULL */
+    uint32_t jobs;                          /* processes at once; 0: one per core */
+    const struct tr_secret_source *secrets; /* they outlive the service */
+    size_t secret_count;                    /* 0: the environment, then the user's folder */
+    uint32_t unclaimed_ms;                  /* 0: TR_PROCESS_UNCLAIMED_MS */
 };
 
 /* Starts it; the keeper is started with the first call. TR_MEMORY, TR_SYSTEM, TR_INVALID. */

@@ -22,6 +22,10 @@ def commands(path):
 class ExamplesTest(ProgramTest):
     def run_example(self, path):
         self.write("notes.txt", NOTES)
+        settings = path.with_suffix("") / "settings.yaml"
+        if settings.exists():
+            os.environ["TROUPE_SETTINGS"] = str(settings)
+            self.addCleanup(os.environ.pop, "TROUPE_SETTINGS")
         printed = ""
         for words in commands(path):
             if words[0] == "run":

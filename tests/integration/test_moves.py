@@ -135,9 +135,16 @@ FLOW = """
 troupe: 1
 tasks:
   first:
-    outputs: {f: file, n: int}
+    outputs: {f: file, n: int, l: "[int]"}
     run: [sh, -c, 'echo first >>"$TROUPE_FOLDER/begun"; echo content >x.txt;
-      echo "{\\"f\\": \\"x.txt\\", \\"n\\": 1}" >"$TROUPE_OUTPUTS"']
+      echo "{\\"f\\": \\"x.txt\\", \\"n\\": 1, \\"l\\": [$(seq -s, 1 90000)]}"
+      >"$TROUPE_OUTPUTS"']
+  count:
+    inputs: {l: "[int]", after: int}
+    outputs: {n: int}
+    run: [python3, -c, 'import json, os; e = os.environ;
+      n = len(json.load(open(e["TROUPE_INPUTS"]))["l"]);
+      json.dump({"n": n}, open(e["TROUPE_OUTPUTS"], "w"))']
   wait:
     inputs: {f: file, n: int}
     outputs: {n: int, g: file}
@@ -153,8 +160,9 @@ workflows:
       first: {task: first}
       nap: {task: nap, with: {d: 3s}}
       inner: {workflow: inner, with: {f: $first.f, n: $first.n}}
+      count: {task: count, with: {l: $first.l, after: $inner.n}}
       many: {map: wait, with: {f: $first.f, n: [1, 2, 3]}}
-    outputs: {n: $inner.n, g: $inner.g, many: $many.n}
+    outputs: {n: $inner.n, g: $inner.g, many: $many.n, count: $count.n}
   inner:
     inputs: {f: file, n: int}
     outputs: {n: $end.n, g: $wait.g}
@@ -204,6 +212,7 @@ class UnfinishedTest(ProgramTest):
         document = self.document("get", "it", "--store", self.other)
         self.assertEqual((document["phase"], document["outputs"]["n"]), ("succeeded", 2))
         self.assertEqual(document["outputs"]["many"], [2, 2, 2])
+        self.assertEqual(document["outputs"]["count"], 90000)
         self.assertEqual(self.begun().count("first"), 1)
         attempts = [line for line in self.begun() if line.startswith("wait")]
         self.assertEqual({line.split()[-1] for line in attempts}, {"0", "1"})

@@ -122,6 +122,35 @@ class ProcessTest(ProgramTest):
         self.task("true", secrets={"TOKEN": "nowhere/key"})
         self.fails("SecretNotFound", "nowhere/key")
 
+    def settings(self, text):
+        self.store.mkdir(exist_ok=True)
+        (self.store / "settings.yaml").write_text(text)
+
+    def test_a_secret_by_command(self):
+        self.settings("secrets: [environment, {command: [./get-secret, --quiet]}]\n")
+        script = self.store / "get-secret"
+        script.write_text("#!/bin/sh\ntest \"$*\" = '--quiet crm/token@2' || exit 1\n"
+                          "echo s3cret-noise >&2; echo s3; echo cret\n")
+        script.chmod(0o700)
+        self.task("sh", "-c", "test \"$TOKEN\" = \"$(printf 's3\\ncret')\" && "
+                  "test \"$(cat $AS_FILE)\" = \"$TOKEN\"",
+                  secrets={"TOKEN": "crm/token@2", "AS_FILE": {"file": "crm/token@2"}})
+        _, stderr = self.troupe("run", "flow.yaml", "-v")
+        self.assertNotIn("cret", stderr.replace("secret", ""))
+        script.unlink()
+        for path in self.store.rglob("*"):
+            if path.is_file():
+                data = path.read_bytes()
+                self.assertNotIn(b"s3\ncret", data, path)
+                self.assertNotIn(b"s3cret", data, path)
+
+    def test_a_command_that_has_no_secret(self):
+        self.settings("secrets: [environment, {folder: ./none}, {command: [sh, -c, 'exit 3']}]\n")
+        self.task("true", secrets={"TOKEN": "nowhere/key"})
+        self.fails("SecretNotFound",
+                   "secret nowhere/key: the environment has it not; the folder "
+                   f"{self.store.resolve()}/none has it not; the command sh: exit status 3")
+
     def test_checkpoints_are_shared_by_attempts(self):
         self.task("sh", "-c", "echo $TROUPE_ATTEMPT >> $TROUPE_CHECKPOINT/seen; "
                   "test $TROUPE_ATTEMPT = 2 || exit 3; "

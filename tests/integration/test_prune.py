@@ -3,9 +3,10 @@
 
 import json
 import pathlib
+import time
 import unittest
 
-from program import ProgramTest
+from program import LIMIT_S, ProgramTest
 from test_signals import WAITING
 
 CACHED = """
@@ -53,6 +54,43 @@ class PruneTest(ProgramTest):
 
     def blobs(self):
         return sorted(path.name for path in (self.store / "blobs").glob("[!.]*"))
+
+    def plant(self, node, log=""):
+        """What an attempt leaves when the word that removes it is lost: its working folder."""
+        document = self.document("get", f"one/{node}")
+        folder = pathlib.Path(document["attempts"][0]["folder"])
+        (folder / "work" / "deep").mkdir(parents=True, exist_ok=True)
+        (folder / "work" / "deep" / "file").write_text("x" * 1000)
+        (folder / "stdout").write_text(log)
+        return folder
+
+    def test_what_a_kill_left_of_successes_is_swept(self):
+        self.troupe("run", "flow.yaml", "fails", "--name", "one", "-q", status=1)
+        make, bad = self.plant("make"), self.plant("bad")
+        stranger = make.parent / "stranger" / "work"
+        stranger.mkdir(parents=True)
+        counts = self.document("prune", "--dry-run")["attempts"]
+        self.assertEqual((counts["count"], counts["bytes"] >= 1000), (1, True))
+        self.assertTrue((make / "work").exists())
+        self.troupe("prune", "--yes", "-q")
+        self.assertFalse(make.exists())
+        self.assertTrue((bad / "work/deep/file").exists())
+        self.assertTrue(stranger.exists())
+        self.plant("make", log="said\n")
+        self.write("wait.yaml", WAITING)
+        engine = self.start("run", "wait.yaml", "--name", "wait")
+        self.await_gone(make / "work")
+        self.assertEqual((make / "stdout").read_text(), "said\n")
+        self.write("go", "")
+        self.assertEqual(engine.end()[0], 0)
+        self.assertTrue((bad / "work/deep/file").exists())
+
+    def await_gone(self, path):
+        """Waits until a path is no more."""
+        deadline = time.monotonic() + LIMIT_S
+        while path.exists():
+            self.assertLess(time.monotonic(), deadline, path)
+            time.sleep(0.01)
 
     def test_what_is_named_stays_and_goes_with_the_last_name(self):
         self.troupe("run", "flow.yaml", "main", "--name", "one", "-q")

@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import socket
+import time
 import unittest
 
 from program import LIMIT_S, ProgramTest
@@ -144,6 +145,18 @@ class ServeTest(ProgramTest):
         for words in (["serve"], ["run", "echo.yaml", "-i", "n=1"], ["resume"]):
             _, stderr = self.troupe(*words, status=2)
             self.assertIn(f"{settings}:2:1: 'jbos' is no key of the settings", stderr)
+
+    def test_a_retention_is_kept(self):
+        self.troupe("run", "echo.yaml", "-i", "n=4", "--name", "old", "-q")
+        engine = self.serve()
+        time.sleep(1.5)
+        self.stop(engine)
+        self.assertEqual(len(self.document("list")), 1)
+        (self.store / "settings.yaml").write_text("retention: {executions: 1s}\n")
+        engine = self.serve()
+        engine.wait_for("forgot 1 executions and removed 0 files and folders, as the settings say")
+        self.assertEqual(self.document("list"), [])
+        self.stop(engine)
 
     def test_jobs_of_the_command_line_come_first(self):
         self.store.mkdir()
@@ -299,6 +312,39 @@ class SleepersTest(ProgramTest):
             text = self.troupe("explain", "new/wait")[0]
         self.assertIn("1 of 1 slots of the pool 'crm' are in use", text)
         self.assertIn("(asleep: `troupe resume` goes on with it)", text)
+        self.write("one.go", "")
+        self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
+        self.assertEqual(new.end()[:2], (0, "n: 2"))
+
+    def test_a_quota_that_is_taken_out_of_the_settings_ends(self):
+        settings = self.store / "settings.yaml"
+        self.store.mkdir()
+        settings.write_text("quotas: {processes: 1}\n")
+        self.leave_holding("retries: 0")
+        self.write("new.go", "")
+        new = self.start("run", "new.yaml", "--name", "new")
+        new.wait_for("new begins")
+        text = ""
+        while "in use" not in text:
+            text = self.troupe("explain", "new")[0]
+        self.assertIn("1 of 1 slots of 'processes' are in use", text)
+        new.signal(signal.SIGTERM)
+        new.end()
+        settings.write_text("jobs: 4\n")
+        self.assertEqual(self.troupe("resume", "new", "-q")[0], "n: 2\n")
+        self.assertEqual(self.phases()["one"], ("running", True))
+        self.write("one.go", "")
+        self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
+
+    def test_who_waits_for_the_cache_of_a_sleeper_hears_of_it(self):
+        self.leave_holding("cache: {version: v1, serialize: true}")
+        new = self.start("run", "new.yaml", "--name", "new")
+        new.wait_for("first: succeeded")
+        text = ""
+        while "makes" not in text:
+            text = self.troupe("explain", "new/wait")[0]
+        self.assertRegex(text, r"it waits for what one-\S+ makes "
+                         r"\(asleep: `troupe resume` goes on with it\)")
         self.write("one.go", "")
         self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
         self.assertEqual(new.end()[:2], (0, "n: 2"))

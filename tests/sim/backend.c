@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "schemas/state_task.h"
-#include "tests/sim/engine.h"
+#include "tests/sim/decisions.h"
 #include "tests/sim/engine_history.h"
+#include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
 
 #define MS 1000000ULL
@@ -195,6 +196,15 @@ static void check_name(const struct sim_backend *backend, const struct job *job)
     }
 }
 
+bool sim_backend_has_job(const struct sim_backend *backend, uint32_t host, uint64_t number,
+                         struct tr_text path, uint64_t element)
+{
+    struct identity identity = {.host = host, .number = number, .element = element};
+    TR_ASSERT(path.size < PATH_BYTES);
+    memcpy(identity.path, path.data, path.size);
+    return *place_of(backend, &identity) != NULL;
+}
+
 void sim_backend_check_ended(const struct sim_backend *backend, uint32_t host, uint64_t number)
 {
     for (uint32_t i = 0; i < backend->capacity; i++) {
@@ -212,14 +222,48 @@ void sim_backend_check_ended(const struct sim_backend *backend, uint32_t host, u
 
 /* How long a job takes: some of what will be aborted never ends by itself. */
 static uint64_t draw_duration(struct sim_random *chance, const struct sim_execution *execution,
-                              const struct job *job)
+                              const char *path)
 {
-    bool may_be_endless = execution->is_aborted && strstr(job->identity.path, "finally") == NULL;
+    bool may_be_endless = execution->is_aborted && strstr(path, "finally") == NULL;
     uint64_t choice = sim_below(chance, 20);
     if (may_be_endless && choice < 5) {
         return UINT64_MAX / 2;
     }
     return sim_below(chance, choice == 19 ? 5000 * MS : 90 * MS);
+}
+
+/* The task of a name: of the definition, or of a graph that was decided, which is to be freed. */
+static const struct tr_task *find_task(const struct sim_stage *stage,
+                                       const struct sim_execution *execution, struct tr_text name,
+                                       struct tr_graph **decided)
+{
+    const struct tr_graph *graph = stage->graphs[execution->graph].graph;
+    uint32_t index = tr_graph_find_task(graph, name);
+    if (index == TR_GRAPH_NONE) {
+        graph = *decided = sim_decisions_with_task(stage->decisions, name);
+        index = graph == NULL ? TR_GRAPH_NONE : tr_graph_find_task(graph, name);
+    }
+    return index == TR_GRAPH_NONE ? NULL : &graph->tasks[index];
+}
+
+/* What a task gives: slots, or the text of a document that decides a graph. */
+static void make_outputs(const struct sim_stage *stage, const struct sim_execution *execution,
+                         const struct tr_task *task, struct tr_bytes inputs,
+                         struct sim_bytes *outputs)
+{
+    struct tr_buffer json;
+    struct tr_buffer given;
+    tr_buffer_init(&json, 0);
+    tr_buffer_init(&given, 0);
+    if (flow_random_is_dynamic(task) && sim_decides(stage, execution, task->name, inputs, &json)) {
+        tr_buffer_text_value(&given, tr_buffer_text(&json));
+    } else {
+        flow_value_outputs(task, inputs, &given);
+        sim_engine_seen.decided_plainly += flow_random_is_dynamic(task) ? 1 : 0;
+    }
+    sim_bytes_set(outputs, given.data, given.size);
+    tr_buffer_fini(&given);
+    tr_buffer_fini(&json);
 }
 
 /* Begins a job; its end is known from now on. */
@@ -238,27 +282,23 @@ static void start(struct sim_backend *backend, struct sim_host *host, struct job
         sim_fail("outside: a job of an execution that nobody launched");
         return;
     }
-    const struct tr_graph *graph = stage->graphs[execution->graph].graph;
-    uint32_t index = tr_graph_find_task(graph, told->task);
-    if (index == TR_GRAPH_NONE) {
+    struct tr_graph *decided = NULL;
+    const struct tr_task *task = find_task(stage, execution, told->task, &decided);
+    if (task == NULL) {
         sim_fail("outside: a job of a task that is none");
         return;
     }
-    const struct tr_task *task = &graph->tasks[index];
     check_attempt_before(backend, &job->identity);
     job->was_started = true;
     sim_engine_seen.jobs++;
     sim_engine_seen.jobs_again += told->attempt > 0 ? 1 : 0;
     job->outcome = sim_outcome(stage, execution, task, told->inputs, tr_text_of(path),
                                told->element, told->attempt);
-    job->end_ns = host->world->now_ns + draw_duration(chance, execution, job);
+    job->end_ns = host->world->now_ns + draw_duration(chance, execution, path);
     if (job->outcome == SIM_JOB_DONE) {
-        struct tr_buffer outputs;
-        tr_buffer_init(&outputs, 0);
-        flow_value_outputs(task, told->inputs, &outputs);
-        sim_bytes_set(&job->outputs, outputs.data, outputs.size);
-        tr_buffer_fini(&outputs);
+        make_outputs(stage, execution, task, told->inputs, &job->outputs);
     }
+    tr_graph_free(decided);
     if (++backend->running[host->index] > stage->quota) {
         sim_fail("outside: more than %u jobs run at once", stage->quota);
     }

@@ -6,13 +6,21 @@
 
 #include <string.h>
 
+#include "actors/workflow.h"
 #include "schemas/state_service.h"
 #include "schemas/state_workflow.h"
+#include "tests/sim/decisions.h"
 #include "tests/sim/engine_history.h"
 #include "tests/sim/engine_model.h"
 #include "tests/support/flow_value.h"
 
 struct sim_seen sim_engine_seen;
+
+/* Whether what becomes of an execution depends on time, or on when crashes came. */
+static bool is_timed(const struct sim_model *model)
+{
+    return model->stage->has_timing || model->stage->has_lost_answers;
+}
 
 /* Whether a node may be in a phase at the end. */
 static bool is_allowed(const struct sim_model *model, const struct sim_expected *expected,
@@ -24,7 +32,7 @@ static bool is_allowed(const struct sim_model *model, const struct sim_expected 
     bool is_open = phase == TR_NODE_PHASE_NOT_YET_STARTED || phase == TR_NODE_PHASE_SKIPPED ||
                    phase == TR_NODE_PHASE_ABORTED;
     bool is_end = tr_phase_is_end(TR_SUBJECT_NODE, phase);
-    return expected->is_cut && (is_open || (model->stage->has_timing && is_end));
+    return expected->is_cut && (is_open || (is_timed(model) && is_end));
 }
 
 /* Values that must be the same: all but those that hold errors. */
@@ -49,11 +57,27 @@ static void count_node(const struct sim_expected *expected, uint8_t phase)
     bool is_failed = phase == TR_NODE_PHASE_FAILED;
     seen->nodes += is_element ? 0 : 1;
     seen->elements += is_element ? 1 : 0;
+    seen->kept += phase == TR_NODE_PHASE_RECOVERED && !is_element ? 1 : 0;
+    seen->elements_kept += phase == TR_NODE_PHASE_RECOVERED && is_element ? 1 : 0;
     seen->nodes_skipped += phase == TR_NODE_PHASE_SKIPPED ? 1 : 0;
     seen->nodes_aborted += phase == TR_NODE_PHASE_ABORTED ? 1 : 0;
     seen->nodes_failed += is_failed && !is_element ? 1 : 0;
     seen->elements_failed += is_failed && is_element ? 1 : 0;
     seen->elements_of_workflows += memchr(expected->path.data, '[', expected->path.size) ? 1 : 0;
+}
+
+/* What was kept has not run again; who was launched has a number of its own. */
+static void check_not_run(const struct sim_model *model, const struct sim_expected *expected,
+                          uint8_t phase)
+{
+    const struct sim_execution *execution = model->execution;
+    bool is_own = memchr(expected->path.data, '!', expected->path.size) == NULL;
+    if (phase == TR_NODE_PHASE_RECOVERED && is_own &&
+        sim_backend_has_job(model->stage->backend, execution->host, execution->number,
+                            expected->path, expected->element)) {
+        sim_fail("%s: %.*s is kept, and has run", execution->name, (int)expected->path.size,
+                 expected->path.data);
+    }
 }
 
 static void check_expected(const struct sim_model *model, const struct sim_expected *expected)
@@ -75,11 +99,12 @@ static void check_expected(const struct sim_model *model, const struct sim_expec
     }
     count_node(expected, phase);
     entry->is_expected = true;
+    check_not_run(model, expected, phase);
     if (entry->has_row && entry->phase != entry->chain) {
         sim_fail("%s: %s is %s, and its last change was to %s", execution->name, entry->path,
                  tr_node_phase_word(entry->phase), tr_node_phase_word(entry->chain));
     }
-    if (expected->has_values && !model->stage->has_timing) {
+    if (expected->has_values && !is_timed(model)) {
         check_values(entry, expected->inputs_of, TR_VALUE_INPUTS, expected->inputs);
         check_values(entry, expected->outputs_of, TR_VALUE_OUTPUTS, expected->outputs);
     }
@@ -112,35 +137,64 @@ static const struct tr_workflow *workflow_of(const struct tr_graph *graph,
     return &graph->workflows[is_plan ? graph->plans[node->target].workflow : node->target];
 }
 
-/* The node that a path names, or NULL. */
-static const struct tr_node *find_node(const struct sim_model *model, struct tr_text path,
-                                       const struct tr_workflow **workflow)
+/* A node as it is found by its path. */
+struct found {
+    const struct tr_graph *graph;
+    struct tr_graph *decided; /* the same one, where a task has decided it */
+    const struct tr_workflow *workflow;
+    const struct tr_node *node; /* NULL: there is none */
+};
+
+/* Goes on to what a node runs: of a dynamic one what history says that it has decided. */
+static bool enter(const struct sim_model *model, struct tr_text path, struct found *found)
 {
-    const struct tr_node *node = NULL;
-    *workflow = &model->graph->workflows[model->graph->main_workflow];
+    const struct sim_stage *stage = model->stage;
+    const struct sim_execution *execution = model->execution;
+    if (found->node->kind != TR_NODE_DYNAMIC) {
+        found->workflow = workflow_of(found->graph, found->node);
+        return true;
+    }
+    const struct sim_entry_of *entry =
+        sim_history_find(stage->history, execution->host, execution->number, path, TR_ELEMENT_NONE);
+    struct tr_graph *graph = entry != NULL && entry->has_graph
+                                 ? sim_decisions_graph(stage->decisions, entry->graph)
+                                 : NULL;
+    if (graph == NULL) {
+        return false;
+    }
+    tr_graph_free(found->decided);
+    found->graph = found->decided = graph;
+    found->workflow = &graph->workflows[graph->main_workflow];
+    return true;
+}
+
+/* The node that a path names; to be given back by tr_graph_free of what was decided. */
+static struct found find_node(const struct sim_model *model, struct tr_text path)
+{
+    struct found found = {.graph = model->graph};
+    found.workflow = &found.graph->workflows[found.graph->main_workflow];
     for (size_t begin = 0; begin < path.size;) {
         size_t end = begin;
         while (end < path.size && memchr("/[!", path.data[end], 3) == NULL) {
             end++;
         }
         struct tr_text id = {.data = path.data + begin, .size = end - begin};
-        if (node != NULL) {
-            *workflow = workflow_of(model->graph, node);
+        struct tr_text before = {.data = path.data, .size = begin - (begin > 0 ? 1 : 0)};
+        bool is_there = found.node == NULL || enter(model, before, &found);
+        found.node = NULL;
+        for (uint32_t i = 0; is_there && i < found.workflow->node_count; i++) {
+            const struct tr_node *other = &found.workflow->nodes[i];
+            found.node = tr_text_equal(other->id, id) ? other : found.node;
         }
-        node = NULL;
-        for (uint32_t i = 0; i < (*workflow)->node_count; i++) {
-            const struct tr_node *other = &(*workflow)->nodes[i];
-            node = tr_text_equal(other->id, id) ? other : node;
-        }
-        if (node == NULL) {
-            return NULL;
+        if (found.node == NULL) {
+            return found;
         }
         while (end < path.size && path.data[end] != '/') {
             end++;
         }
         begin = end + 1;
     }
-    return node;
+    return found;
 }
 
 /* How that ended which a node is in: the execution, an inline workflow, or an element. */
@@ -171,19 +225,21 @@ static bool has_parent_succeeded(const struct sim_model *model, struct tr_text p
 /* What succeeded has nothing in it that failed, but what is optional, whatever the time it took. */
 static void check_inside(const struct sim_model *model, const struct sim_entry_of *entry)
 {
-    const struct tr_workflow *workflow;
     struct tr_text path = tr_text_of(entry->path);
-    bool has_failed =
-        entry->phase != TR_NODE_PHASE_SUCCEEDED && entry->phase != TR_NODE_PHASE_SKIPPED;
+    bool has_failed = entry->phase != TR_NODE_PHASE_SUCCEEDED &&
+                      entry->phase != TR_NODE_PHASE_RECOVERED &&
+                      entry->phase != TR_NODE_PHASE_SKIPPED;
     if (!entry->has_row || !has_failed || !has_parent_succeeded(model, path)) {
         return;
     }
-    const struct tr_node *node = find_node(model, path, &workflow);
+    struct found found = find_node(model, path);
+    const struct tr_node *node = found.node;
     bool is_excused = false;
     while (node != NULL && !is_excused) {
         is_excused = node->is_optional;
-        node = node->parent == TR_GRAPH_NONE ? NULL : &workflow->nodes[node->parent];
+        node = node->parent == TR_GRAPH_NONE ? NULL : &found.workflow->nodes[node->parent];
     }
+    tr_graph_free(found.decided);
     if (!is_excused) {
         sim_fail("%s: %s is %s, and what it is in succeeded", model->execution->name, entry->path,
                  tr_node_phase_word(entry->phase));
@@ -201,7 +257,7 @@ static void check_rest(const struct sim_model *model)
             entry->path[0] == '\0') {
             continue;
         }
-        if (!entry->is_expected && !model->stage->has_timing) {
+        if (!entry->is_expected && !is_timed(model)) {
             sim_fail("%s: %s[%lld] is in history, and the model has no such node", execution->name,
                      entry->path, (long long)entry->element);
         }
@@ -247,20 +303,20 @@ static void check_whole(const struct sim_model *model)
     bool is_end = tr_phase_is_end(TR_SUBJECT_EXECUTION, phase);
     bool is_fine = phase == model->phase ||
                    (execution->is_aborted && phase == TR_EXECUTION_ABORTED) ||
-                   (model->stage->has_timing && is_end);
+                   (is_timed(model) && is_end);
     if (!is_fine) {
         sim_fail("%s is %s (%.*s), the model has %s", execution->name,
                  tr_execution_phase_word(phase), (int)execution->code.size,
                  (const char *)execution->code.data, tr_execution_phase_word(model->phase));
         return;
     }
-    if (phase == TR_EXECUTION_FAILED && !model->stage->has_timing) {
+    if (phase == TR_EXECUTION_FAILED && !is_timed(model)) {
         check_failure(model);
     }
     const struct sim_entry_of *entry = sim_history_find(
         model->stage->history, execution->host, execution->number, tr_text_of(""), TR_ELEMENT_NONE);
     const struct tr_workflow *workflow = &model->graph->workflows[model->graph->main_workflow];
-    if (phase == TR_EXECUTION_SUCCEEDED && !model->stage->has_timing &&
+    if (phase == TR_EXECUTION_SUCCEEDED && !is_timed(model) &&
         workflow->interface.outputs.count > 0) {
         if (entry == NULL || entry->values[TR_VALUE_OUTPUTS].size == 0) {
             sim_fail("%s succeeded, and its outputs are not in history", execution->name);
@@ -274,6 +330,7 @@ static void count_execution(const struct sim_execution *execution)
 {
     struct sim_seen *seen = &sim_engine_seen;
     seen->executions++;
+    seen->recoveries += execution->from != NULL ? 1 : 0;
     seen->succeeded += execution->phase == TR_EXECUTION_SUCCEEDED ? 1 : 0;
     seen->failed += execution->phase == TR_EXECUTION_FAILED ? 1 : 0;
     seen->aborted += execution->phase == TR_EXECUTION_ABORTED ? 1 : 0;
@@ -292,6 +349,34 @@ static void check_execution(const struct sim_stage *stage, const struct sim_exec
     count_execution(execution);
     check_rest(&model);
     sim_model_fini(&model);
+}
+
+/* Whether nothing is on its way between the workers of a host. */
+static bool is_quiet(const struct sim_host *host)
+{
+    bool is_quiet = host->net.in_flight == 0;
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        is_quiet = is_quiet && tri_outbox_is_empty(&host->host->workers[i].outbox);
+    }
+    return is_quiet;
+}
+
+void sim_engine_check_pause(struct sim_host *host, const struct tri_worker *worker,
+                            struct tri_actor *actor)
+{
+    const struct tr_workflow_state *inner = tri_actor_state(actor);
+    struct tri_actor *parent = sim_find_actor(host, actor->parent);
+    if (tri_actor_behaviour(worker, actor)->id != tr_workflow_behaviour.id || parent == NULL ||
+        tri_actor_behaviour(worker, parent)->id != tr_workflow_behaviour.id ||
+        actor->mailbox_count > 0 || parent->mailbox_count > 0 || !is_quiet(host)) {
+        return;
+    }
+    const struct tr_workflow_state *outer = tri_actor_state(parent);
+    bool is_passed_on = outer->stage == TRI_STAGE_GRAPH && outer->is_paused && !outer->is_pausing;
+    if (is_passed_on && inner->stage == TRI_STAGE_GRAPH && !inner->is_paused) {
+        sim_fail("host %u: a workflow is paused, and %llu/%llu in it is not", host->index,
+                 (unsigned long long)actor->key.group, (unsigned long long)actor->key.serial);
+    }
 }
 
 /* What is held by a service, or waits for it. */
@@ -314,6 +399,10 @@ void sim_engine_check_staying(struct sim_host *host, const struct tri_worker *wo
     if (held > 0) {
         sim_fail("host %u: everybody has ended, and the %s holds %llu things for them", host->index,
                  behaviour->name, (unsigned long long)held);
+    }
+    if (behaviour->id == tr_resources_behaviour.id) {
+        struct tr_engine *engine = host->own;
+        sim_decisions_check_released(sim_stage_of(host->world)->decisions, host, &engine->shelf);
     }
 }
 

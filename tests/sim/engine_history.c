@@ -17,6 +17,7 @@ struct origin {
     char name[64];
     char place[SIM_PATH_BYTES]; /* "n1[2]!" */
     uint8_t phase;
+    bool is_paused;
 };
 
 struct sim_history {
@@ -241,6 +242,27 @@ static uint8_t node_phase_of(uint8_t phase)
                                              : TR_NODE_PHASE_RUNNING;
 }
 
+static void set_graph(struct sim_entry_of *entry, struct tr_bytes hash)
+{
+    entry->has_graph = hash.size == TR_GRAPH_HASH_BYTES;
+    if (entry->has_graph) {
+        memcpy(entry->graph, hash.data, TR_GRAPH_HASH_BYTES);
+    }
+}
+
+/* A pause changes no phase, and neither does its end. */
+static void check_change(const struct tr_execution *row, uint8_t phase, bool was_paused)
+{
+    bool is_pause = row->is_paused != was_paused && row->phase == TR_EXECUTION_RUNNING &&
+                    phase == TR_EXECUTION_RUNNING;
+    sim_engine_seen.pauses += is_pause && row->is_paused ? 1 : 0;
+    if (!is_pause && !tr_phase_may_follow(TR_SUBJECT_EXECUTION, phase, row->phase)) {
+        sim_fail("history: execution %.*s is %s after it was %s", (int)row->name.size,
+                 row->name.data, tr_execution_phase_word(row->phase),
+                 tr_execution_phase_word(phase));
+    }
+}
+
 static void take_launched(struct sim_history *history, const struct sim_host *host,
                           const struct tr_execution *row)
 {
@@ -260,14 +282,13 @@ static void take_launched(struct sim_history *history, const struct sim_host *ho
         history->origins = origin;
         sim_engine_seen.launched++;
     }
-    if (!tr_phase_may_follow(TR_SUBJECT_EXECUTION, origin->phase, row->phase)) {
-        sim_fail("history: execution %s is %s after it was %s", origin->name,
-                 tr_execution_phase_word(row->phase), tr_execution_phase_word(origin->phase));
-    }
+    check_change(row, origin->phase, origin->is_paused);
     origin->phase = row->phase;
+    origin->is_paused = row->is_paused;
     struct sim_entry_of *entry =
         entry_of(history, host->index, row->execution, tr_text_of(""), TR_ELEMENT_NONE);
     entry->phase = node_phase_of(row->phase);
+    set_graph(entry, row->graph);
 }
 
 /* ----------------------------------------------------------------------------------------- rows */
@@ -308,12 +329,10 @@ static void take_execution(struct sim_history *history, const struct sim_host *h
                  (unsigned long long)row.execution, (int)row.name.size, row.name.data);
         return;
     }
-    if (!tr_phase_may_follow(TR_SUBJECT_EXECUTION, execution->phase, row.phase)) {
-        sim_fail("history: execution %s is %s after it was %s", execution->name,
-                 tr_execution_phase_word(row.phase), tr_execution_phase_word(execution->phase));
-    }
+    check_change(&row, execution->phase, execution->is_paused);
     execution->number = row.execution;
     execution->phase = row.phase;
+    execution->is_paused = row.is_paused;
     execution->failed_element = row.failed_element;
     sim_bytes_set(&execution->failed, row.failed.data, row.failed.size);
     sim_bytes_set(&execution->code, row.code.data, row.code.size);
@@ -331,6 +350,7 @@ static void take_node(struct sim_history *history, const struct sim_host *host,
             memcpy(entry->target, row.target.data, row.target.size);
         }
         entry->phase = row.phase;
+        set_graph(entry, row.graph);
         sim_engine_seen.gates += tr_text_equal(row.kind, tr_text_of("approve")) ||
                                  tr_text_equal(row.kind, tr_text_of("signal"));
         sim_engine_seen.sleeps += tr_text_equal(row.kind, tr_text_of("sleep"));
@@ -409,12 +429,37 @@ static void take_progress(struct sim_history *history, const struct sim_host *ho
                           const struct tri_op *op)
 {
     struct tr_progress row;
-    (void)history;
-    (void)host;
-    if (READ(progress, op, &row) && row.succeeded + row.failed > row.total) {
+    if (!READ(progress, op, &row)) {
+        return;
+    }
+    struct sim_entry_of *entry =
+        entry_of(history, host->index, row.execution, row.path, TR_ELEMENT_NONE);
+    entry->total = row.total;
+    entry->succeeded = row.succeeded;
+    if (row.succeeded + row.failed > row.total) {
         sim_fail("history: %llu of %llu elements of %.*s have ended",
                  (unsigned long long)(row.succeeded + row.failed), (unsigned long long)row.total,
                  (int)row.path.size, row.path.data);
+    }
+}
+
+/* What elements gave of a map that did not wholly succeed: [element, slots], ... */
+static void take_element_outputs(struct sim_history *history, const struct sim_host *host,
+                                 const struct tri_op *op)
+{
+    struct tr_element_output row;
+    if (!READ(element_output, op, &row)) {
+        return;
+    }
+    struct tr_cursor cursor = tr_cursor_of(row.outputs);
+    uint32_t count = tr_read_array(&cursor);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)tr_read_array(&cursor);
+        uint64_t element = tr_read_u64(&cursor);
+        struct tr_bytes slots = tr_read_any(&cursor);
+        struct sim_entry_of *entry =
+            entry_of(history, host->index, row.execution, row.path, element);
+        sim_bytes_set(&entry->values[TR_VALUE_OUTPUTS], slots.data, slots.size);
     }
 }
 
@@ -425,9 +470,13 @@ void sim_history_record(struct sim_host *host, const struct tri_op *op)
         void (*take)(struct sim_history *history, const struct sim_host *host,
                      const struct tri_op *op);
     } rows[] = {
-        {&tr_execution_schema, take_execution}, {&tr_node_status_schema, take_node},
-        {&tr_phase_schema, take_change},        {&tr_node_value_schema, take_value},
-        {&tr_element_block_schema, take_block}, {&tr_progress_schema, take_progress},
+        {&tr_execution_schema, take_execution},
+        {&tr_node_status_schema, take_node},
+        {&tr_phase_schema, take_change},
+        {&tr_node_value_schema, take_value},
+        {&tr_element_block_schema, take_block},
+        {&tr_progress_schema, take_progress},
+        {&tr_element_output_schema, take_element_outputs},
     };
     struct sim_history *history = sim_stage_of(host->world)->history;
     if (op->kind != TRI_OP_PUT_RECORD) {

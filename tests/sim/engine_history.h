@@ -15,11 +15,15 @@ struct sim_entry_of {
     uint64_t number; /* of the execution */
     uint64_t element;
     char path[SIM_PATH_BYTES];
-    char target[64];            /* of a node that is a task: its name */
-    uint8_t phase;              /* as its row or block has it */
-    uint8_t chain;              /* as the rows of changes have it */
-    bool has_row;               /* in node_status */
-    bool is_expected;           /* for the checks at the end */
+    char target[64]; /* of a node that is a task: its name */
+    uint8_t phase;   /* as its row or block has it */
+    uint8_t chain;   /* as the rows of changes have it */
+    bool has_row;    /* in node_status */
+    bool has_graph;  /* of its own: a task has decided it, or it was launched in one */
+    uint8_t graph[TR_GRAPH_HASH_BYTES];
+    bool is_expected; /* for the checks at the end */
+    uint64_t total;   /* of a map: its elements */
+    uint64_t succeeded;
     struct sim_bytes values[2]; /* by enum tr_value_side */
 };
 

@@ -13,8 +13,9 @@
 #define FAILING_ALLOCATION_WITHIN 24
 
 static const struct tr_behaviour *const originals[] = {
-    &tr_launcher_behaviour,  &tr_workflow_behaviour, &tr_task_behaviour,    &tr_array_behaviour,
-    &tr_resources_behaviour, &tr_catalog_behaviour,  &tr_signals_behaviour, &sim_client_behaviour,
+    &tr_launcher_behaviour, &tr_workflow_behaviour,  &tr_task_behaviour,
+    &tr_array_behaviour,    &tr_resources_behaviour, &tr_catalog_behaviour,
+    &tr_signals_behaviour,  &tr_launch_behaviour,    &sim_client_behaviour,
 };
 
 #define COUNT TR_COUNT_OF(originals)

@@ -13,6 +13,7 @@ struct sim_outbox {
     uint64_t due_ns;
     struct tr_ref to;
     uint64_t ask;
+    bool is_inside; /* the service is a part of the process, and dies with it */
     const struct tr_schema *schema;
     size_t size;
     uint8_t body[];
@@ -32,6 +33,7 @@ void sim_outside_reply(struct sim_host *host, const struct tr_envelope *call,
         .due_ns = host->world->now_ns + delay_ns,
         .to = tr_envelope_from(call),
         .ask = call->sequence,
+        .is_inside = call->to_serial == TR_SERVICE_FILES,
         .schema = schema,
         .size = size,
     };
@@ -129,7 +131,7 @@ void sim_outside_forget(struct sim_host *host, bool all)
     struct sim_outbox **link = &host->outside_box;
     while (*link != NULL) {
         struct sim_outbox *reply = *link;
-        if (all || sim_below(&host->world->chance.outside, 2) == 0) {
+        if (all || reply->is_inside || sim_below(&host->world->chance.outside, 2) == 0) {
             *link = reply->next;
             free(reply);
         } else {

@@ -54,6 +54,17 @@ static void fail(struct tr_transition *transition, uint8_t phase, uint8_t failur
     transition->message = tr_text_of(message);
 }
 
+/* Slots, or a text that is a document. */
+static int give_outputs(struct tr_task_context *task, struct tr_bytes outputs)
+{
+    struct tr_cursor cursor = tr_cursor_of(outputs);
+    if (tr_peek(&cursor) != TR_CODEC_TEXT) {
+        return task->api->outputs(task, outputs);
+    }
+    struct tr_text problem;
+    return task->api->outputs_json(task, tr_read_text(&cursor), tr_text_of("/"), &problem);
+}
+
 /* The outside has said how the job stands. */
 static int hear_news(struct tr_task_context *task, struct tr_sim_remote *state,
                      const struct tr_sim_job_news *news, struct tr_transition *transition)
@@ -67,7 +78,7 @@ static int hear_news(struct tr_task_context *task, struct tr_sim_remote *state,
         return look_later(task, state);
     case SIM_JOB_DONE:
         transition->phase = TR_TASK_PHASE_SUCCESS;
-        return task->api->outputs(task, news->outputs);
+        return give_outputs(task, news->outputs);
     case SIM_JOB_FAILED:
         fail(transition, TR_TASK_PHASE_RETRYABLE_FAILURE, TR_FAILURE_USER, "JobFailed",
              "the job failed");

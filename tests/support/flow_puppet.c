@@ -122,7 +122,7 @@ void flow_make_outputs(const struct flow_task *task, struct tr_buffer *buffer)
 {
     const struct tr_node *node = task->node;
     const struct tr_variables *outputs = &node->outputs;
-    if (node->kind == TR_NODE_TASK) {
+    if (node->kind == TR_NODE_TASK || node->kind == TR_NODE_DYNAMIC) {
         outputs = &task->graph->tasks[node->target].interface.outputs;
     }
     tr_buffer_array(buffer, outputs->count);

@@ -13,6 +13,7 @@
 #define NESTING_MOST 3
 /* About so many tasks in a whole execution for each step of `size`. */
 #define WEIGHT_EACH 12
+#define DYNAMIC_TASKS 2
 
 /* ------------------------------------------------------------------------------------ nodes */
 
@@ -64,7 +65,8 @@ static struct callee *choose_callee(struct generator *g, uint32_t times)
     for (uint32_t i = 0; i < 8; i++) {
         struct callee *callee = &g->callees[below(g, g->callee_count)];
         bool has_room = g->weight + callee->weight * times <= most || callee->weight == 1;
-        if (has_room && (times == 1 || callee->inputs.count > 0)) {
+        bool may_map = callee->inputs.count > 0 && !callee->is_dynamic;
+        if (has_room && (times == 1 || may_map)) {
             g->weight += callee->weight * times;
             return callee;
         }
@@ -125,7 +127,8 @@ static void write_call(struct generator *g, struct interface *outputs)
         return;
     }
     g->has_gates = g->has_gates || callee->has_gates;
-    tr_buffer_print(g->text, "%s: %s", callee->is_workflow ? "workflow" : "task", callee->name);
+    const char *key = callee->is_workflow ? "workflow" : callee->is_dynamic ? "dynamic" : "task";
+    tr_buffer_print(g->text, "%s: %s", key, callee->name);
     write_with(g, callee, 0, 0);
 }
 
@@ -306,11 +309,13 @@ static void write_interface(struct generator *g, const char *key, const struct i
     tr_buffer_add_string(g->text, "}");
 }
 
-static void write_task(struct generator *g)
+/* What a dynamic task decides weighs something, and is not cached: that may end otherwise. */
+static void write_task(struct generator *g, bool is_dynamic)
 {
     struct callee *task = &g->callees[g->callee_count];
-    *task = (struct callee){.weight = 1};
-    (void)snprintf(task->name, sizeof task->name, "t%u", g->callee_count++);
+    *task = (struct callee){.weight = is_dynamic ? 4 : 1, .is_dynamic = is_dynamic};
+    (void)snprintf(task->name, sizeof task->name, "%s%u", is_dynamic ? FLOW_RANDOM_DYNAMIC : "t",
+                   g->callee_count++);
     draw_interface(g, &task->inputs, "a", 3);
     draw_interface(g, &task->outputs, "o", 3);
     tr_buffer_print(g->text, "  %s: {type: %s, ", task->name, g->options->task_type);
@@ -318,7 +323,7 @@ static void write_task(struct generator *g)
     tr_buffer_add_string(g->text, ", ");
     write_interface(g, "outputs", &task->outputs, false);
     write_settings(g);
-    if (g->options->has_caches && once_in(g, 2)) {
+    if (g->options->has_caches && !is_dynamic && once_in(g, 2)) {
         tr_buffer_print(g->text, ", cache: {version: v%u, serialize: %s}", below(g, 2),
                         once_in(g, 2) ? "true" : "false");
     }
@@ -422,7 +427,10 @@ void flow_random_write(const struct flow_random_options *options, struct tr_buff
     tr_buffer_print(text, "  mend: {type: %s, inputs: {err: error, a0: int}, outputs: {o0: int}}\n",
                     options->task_type);
     for (uint32_t i = 0; i < tasks; i++) {
-        write_task(g);
+        write_task(g, false);
+    }
+    for (uint32_t i = 0; options->has_dynamic && i < DYNAMIC_TASKS; i++) {
+        write_task(g, true);
     }
     tr_buffer_add_string(text, "workflows:\n");
     for (uint32_t i = 0; i <= workflows; i++) {

@@ -19,6 +19,7 @@ struct flow_random_options {
     bool has_caches;
     bool has_gates;    /* approvals and signals, whose names are flow_random_gates', and sleeps */
     bool has_launches; /* launch plans, and nodes and maps that launch; nothing in them has gates */
+    bool has_dynamic;  /* tasks that decide graphs */
 };
 
 /* The names that gates wait for; approvals have no type. */
@@ -31,6 +32,16 @@ extern const struct flow_random_gate flow_random_gates[FLOW_RANDOM_GATES];
 
 /* Appends the definition. Its main workflow is called `main`, and all its inputs have defaults. */
 void flow_random_write(const struct flow_random_options *options, struct tr_buffer *text);
+
+/* Whether a task is there for dynamic nodes, and for no others. */
+bool flow_random_is_dynamic(const struct tr_task *task);
+
+/*
+ * What such a task decides: appends a JSON document that is made of the number, and of nothing else
+ * but the graph of the definition. A few are wrong. False: it gives plain outputs.
+ */
+bool flow_random_decide(const struct tr_graph *graph, const struct tr_task *task, uint64_t number,
+                        struct tr_buffer *json);
 
 /* Compiles text that has to compile; ends the process with the errors where it does not. */
 struct tr_graph *flow_random_compile(struct tr_text text);

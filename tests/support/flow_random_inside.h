@@ -18,6 +18,9 @@
 #define CALLEES_MOST 16
 #define PLACES_MOST 200
 
+/* How the names of tasks begin that decide graphs. */
+#define FLOW_RANDOM_DYNAMIC "d"
+
 struct variable {
     char name[NAME_BYTES];
     char type[TYPE_BYTES];
@@ -32,6 +35,7 @@ struct interface {
 struct callee {
     char name[NAME_BYTES];
     bool is_workflow;
+    bool is_dynamic;  /* a task that decides a graph */
     bool has_gates;   /* in it, however deep */
     bool is_launched; /* somebody launches its plan */
     uint32_t fixed;   /* bits: inputs that its plan gives for good, and those it has defaults for */

@@ -89,7 +89,8 @@ static void test_a_graph_that_is_decided(void **state)
     } cases[] = {
         {{.step = TR_STEP_GRAPH}, "it has its graph compiled"},
         {{.step = TR_STEP_INNER}, "it runs the graph it has decided"},
-        {{.step = TR_STEP_INNER, .is_held = true}, "it has decided a graph, which is paused"},
+        {{.step = TR_STEP_INNER, .is_held = true},
+         "it is paused, and begins when the execution goes on"},
     };
     const struct tr_explain_pages pages = {.page = no_page};
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
@@ -196,8 +197,10 @@ static void test_who_makes_what_is_waited_for(void **state)
     struct tr_explain_pages pages = pages_of(catalog);
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
-    assert_int_equal(tr_explain_cache(tri_actor_state(catalog), &pages, stand_child().key, &text),
-                     0);
+    uint64_t maker;
+    assert_int_equal(
+        tr_explain_cache(tri_actor_state(catalog), &pages, stand_child().key, &text, &maker), 0);
+    assert_int_equal(maker, stand_child().key.group);
     assert_begins(text_of(&text), "it waits for what exec-alone-0-");
     stand_end();
 }

@@ -101,6 +101,35 @@ static void test_turns_pass_over_sleepers(void **state)
     end();
 }
 
+/* The settings name it no more: whoever waited there goes on. */
+static void test_a_quota_that_is_not_told_again_ends(void **state)
+{
+    (void)state;
+    begin(true);
+    quota("quota", 1, 0);
+    quota("other", 1, 0);
+    slot(1, 7);
+    slot(2, 7);
+    assert_int_equal(order_count, 1);
+    crash();
+    quota("other", 1, 0);
+    sleep_from_now_on(NULL, 0);
+    assert_int_equal(order_count, 1); /* nobody said that those are all */
+    crash();
+    quota("other", 1, 0);
+    struct tr_resource_asleep list = {.is_first = true, .is_last = true, .are_quotas_whole = true};
+    stage_tell(&stage, manager, &tr_resource_asleep_schema, &list);
+    stage_run(&stage);
+    assert_int_equal(order_count, 2);
+    for (uint64_t i = 3; i < 5; i++) {
+        ask(client(i),
+            &(struct tr_client_ask){.name = tr_text_of("other"), .execution = 7, .slots = 1});
+        stage_run(&stage);
+    }
+    assert_int_equal(order_count, 3); /* the other one is bounded as before */
+    end();
+}
+
 /* A sleeper whose holder is gone leaves nothing behind. */
 static void test_a_sleeper_that_ends_gives_back(void **state)
 {
@@ -127,6 +156,7 @@ int main(void)
         cmocka_unit_test(test_sleepers_keep_nobody_from_the_machine),
         cmocka_unit_test(test_each_start_says_who_sleeps),
         cmocka_unit_test(test_turns_pass_over_sleepers),
+        cmocka_unit_test(test_a_quota_that_is_not_told_again_ends),
         cmocka_unit_test(test_a_sleeper_that_ends_gives_back),
     };
     return cmocka_run_group_tests_name("resources_asleep", tests, NULL, NULL);

@@ -35,6 +35,8 @@ static enum { MAKES, FAILS, IS_AWAY, IS_SILENT } program;
 static uint32_t makes; /* graph_make that were answered with a graph */
 static uint32_t drops;
 static uint32_t failures; /* that come before the program makes graphs */
+static uint32_t
+    ghosts; /* answers of an earlier engine, whose shelf is gone: those that come first */
 static const struct outside_message *asked;
 
 static int give_document(struct tr_task_context *task, struct tr_puppet_state *state,
@@ -77,11 +79,18 @@ static void make_graph(const struct outside_message *message)
     assert_int_equal(make.depth, 1);
     assert_true(make.task < 2);
     struct tr_graph *graph = decide(make.text);
+    bool is_ghost = ghosts > 0;
+    ghosts -= is_ghost ? 1 : 0;
+    made.life = stand.engine->life - (is_ghost ? 1 : 0);
     if (graph != NULL) {
         memcpy(hash, graph->hash, sizeof hash);
         made.workflow = graph->main_workflow;
-        assert_int_equal(tr_shelf_put(&stand.engine->shelf, graph, &number), 0);
         made.graph = (struct tr_bytes){.data = hash, .size = sizeof hash};
+    }
+    if (graph != NULL && is_ghost) {
+        tr_graph_free(graph);
+    } else if (graph != NULL) {
+        assert_int_equal(tr_shelf_put(&stand.engine->shelf, graph, &number), 0);
         makes++;
     } else {
         made.code = tr_text_of("DynamicWorkflowBuildFailed");
@@ -225,6 +234,21 @@ static void test_a_program_that_is_away_is_asked_again(void **state)
     stand_run(serve);
     assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
     assert_int_equal(stand.ended.attempts, 1);
+    end();
+}
+
+/* An answer lay in the mailbox when the engine went down: its graph is on no shelf any more. */
+static void test_an_answer_may_outlive_its_engine(void **state)
+{
+    (void)state;
+    begin(doubles);
+    ghosts = 1;
+    stand.engine->life = 2;
+    stand_start(&start);
+    stand_run(serve);
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    assert_int_equal(stand.ended.attempts, 1);
+    assert_int_equal(stand_outside_times(&tr_graph_make_schema), 2);
     end();
 }
 
@@ -453,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_a_bad_document_is_permanent),
         cmocka_unit_test(test_what_the_machine_cannot_do_is_tried_again),
         cmocka_unit_test(test_a_program_that_is_away_is_asked_again),
+        cmocka_unit_test(test_an_answer_may_outlive_its_engine),
         cmocka_unit_test(test_a_failure_inside_names_its_node),
         cmocka_unit_test(test_a_timeout_inside_is_the_nodes),
         cmocka_unit_test(test_what_is_cached_is_what_the_graph_gave),

@@ -169,6 +169,44 @@ static void test_a_task_type_has_the_plugin_that_was_decided_on(void **state)
     assert_null(tr_engine_plugin(&engine, tr_text_of("process")));
 }
 
+static void test_secrets(void **state)
+{
+    (void)state;
+    require_good("secrets: [environment, {folder: /a/b}, folder, {command: [get, -q]}]\n");
+    const struct tr_secret_source *sources = settings.secrets.items;
+    assert_int_equal(settings.secrets.count, 4);
+    assert_int_equal(sources[0].kind, TR_SECRET_ENVIRONMENT);
+    assert_int_equal(sources[1].kind, TR_SECRET_FOLDER);
+    assert_string_equal(sources[1].folder, "/a/b");
+    assert_int_equal(sources[2].kind, TR_SECRET_FOLDER);
+    assert_null(sources[2].folder);
+    assert_int_equal(sources[3].kind, TR_SECRET_COMMAND);
+    assert_string_equal(sources[3].command[0], "get");
+    assert_string_equal(sources[3].command[1], "-q");
+    assert_null(sources[3].command[2]);
+    require_problem("secrets: environment\n",
+                    "s.yaml:1:10: secrets is a list, and this is text; write [a, b] "
+                    "[InvalidValue]\n");
+    require_problem("secrets: []\n",
+                    "s.yaml:1:10: secrets have at least one source; leave the key out for "
+                    "[environment, folder] [InvalidValue]\n");
+    require_problem("secrets: [vault]\n",
+                    "s.yaml:1:11: 'vault' is no value for 'secrets'; write one of: environment "
+                    "folder [InvalidValue]\n");
+    require_problem("secrets: [{folders: /a}]\n",
+                    "s.yaml:1:12: 'folders' is no key of a source of secrets; the nearest one is "
+                    "'folder' [InvalidValue]\n");
+    require_problem("secrets: [{folder: /a, command: [x]}]\n",
+                    "s.yaml:1:11: a source of secrets has one key; write {folder: FOLDER} or "
+                    "{command: [PROGRAM, WORD…]}, each in an element of its own [InvalidValue]\n");
+    require_problem("secrets: [{command: []}]\n",
+                    "s.yaml:1:21: a command has at least one word; write [PROGRAM, WORD…] "
+                    "[InvalidValue]\n");
+    require_problem("secrets: [{command: get}]\n",
+                    "s.yaml:1:21: a command is a list, and this is text; write [a, b] "
+                    "[InvalidValue]\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +218,7 @@ int main(void)
         cmocka_unit_test_teardown(test_task_types, tear_down),
         cmocka_unit_test_teardown(test_plugins, tear_down),
         cmocka_unit_test_teardown(test_quotas, tear_down),
+        cmocka_unit_test_teardown(test_secrets, tear_down),
         cmocka_unit_test_teardown(test_a_task_type_has_the_plugin_that_was_decided_on, tear_down),
     };
     return cmocka_run_group_tests_name("settings", tests, NULL, NULL);

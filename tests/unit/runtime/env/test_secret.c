@@ -13,6 +13,7 @@
 #include "tests/support/test.h"
 
 static char home[128];
+static struct tri_secrets *secrets;
 static char reason[TR_KEEPER_REASON_BYTES_MAX];
 
 static void write_secret(const char *name, const void *data, size_t size)
@@ -35,13 +36,14 @@ static int setup(void **state)
     assert_int_equal(system(command), 0);
     assert_int_equal(setenv("HOME", home, 1), 0);
     assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
-    return 0;
+    return tri_secrets_new(NULL, 0, &secrets);
 }
 
 static int teardown(void **state)
 {
     (void)state;
     char command[256];
+    tri_secrets_free(secrets);
     snprintf(command, sizeof command, "rm -rf %s", home);
     return system(command);
 }
@@ -51,7 +53,7 @@ static int find(const char *group, const char *key, const char *version, char *v
     struct tri_buffer found = {0};
     struct tr_process_secret secret = {tr_text_of("NAME"), tr_text_of(group), tr_text_of(key),
                                        tr_text_of(version), false};
-    int error = tri_secret_find(&secret, &found, reason);
+    int error = tri_secret_find(secrets, &secret, &found, reason);
     if (error == 0) {
         snprintf(value, size, "%.*s", (int)tri_buffer_size(&found),
                  (const char *)tri_buffer_front(&found));
@@ -121,14 +123,104 @@ static void hostile_references_are_refused(void **state)
     assert_non_null(strstr(reason, "crm"));
 }
 
+/* ---- Sources. ------------------------------------------------------------------------------- */
+
+static void ask_others(const struct tr_secret_source *sources, size_t count)
+{
+    tri_secrets_free(secrets);
+    assert_int_equal(tri_secrets_new(sources, count, &secrets), 0);
+}
+
+/* A script, which is asked with the reference as its $1. */
+static const char *const *script(const char *text)
+{
+    static const char *argv[5];
+    argv[0] = "sh";
+    argv[1] = "-c";
+    argv[2] = text;
+    argv[3] = "get-secret";
+    return argv;
+}
+
+static void sources_are_asked_in_their_order(void **state)
+{
+    (void)state;
+    char value[64];
+    char other[160];
+    snprintf(other, sizeof other, "%s/other", home);
+    const struct tr_secret_source sources[] = {
+        {.kind = TR_SECRET_COMMAND,
+         .command = script("test $1 = crm/token@2 && echo printed || exit 3")},
+        {.kind = TR_SECRET_FOLDER, .folder = other},
+        {.kind = TR_SECRET_FOLDER}};
+    ask_others(sources, TR_COUNT_OF(sources));
+    write_secret("crm/token", "user's", 6);
+    assert_int_equal(setenv("TROUPE_SECRET_CRM_TOKEN", "nobody asks", 1), 0);
+    assert_int_equal(find("crm", "token", "2", value, sizeof value), 0);
+    assert_string_equal(value, "printed\n");
+    assert_int_equal(find("crm", "token", "", value, sizeof value), 0);
+    assert_string_equal(value, "user's");
+    assert_int_equal(find("crm", "absent", "", value, sizeof value), TR_NOT_FOUND);
+    char expected[512];
+    snprintf(expected, sizeof expected,
+             "secret crm/absent: the command sh: exit status 3; the folder %s has it not; the "
+             "folder %s/.config/troupe/secrets has it not",
+             other, home);
+    assert_string_equal(reason, expected);
+    assert_int_equal(unsetenv("TROUPE_SECRET_CRM_TOKEN"), 0);
+}
+
+static void a_command_is_asked_once(void **state)
+{
+    (void)state;
+    char value[64];
+    char text[512];
+    snprintf(text, sizeof text, "echo x >> %s/asked; wc -l < %s/asked; test $1 != crm/absent", home,
+             home);
+    const struct tr_secret_source source = {.kind = TR_SECRET_COMMAND, .command = script(text)};
+    ask_others(&source, 1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(find("crm", "token", "", value, sizeof value), 0);
+        assert_string_equal(value, "1\n");
+        assert_int_equal(find("crm", "absent", "", value, sizeof value), TR_NOT_FOUND);
+        assert_string_equal(reason, "secret crm/absent: the command sh: exit status 1");
+    }
+    assert_int_equal(find("crm", "other", "", value, sizeof value), 0);
+    assert_string_equal(value, "3\n");
+}
+
+static void what_a_command_is_asked_is_no_option(void **state)
+{
+    (void)state;
+    char value[64];
+    const struct tr_secret_source source = {.kind = TR_SECRET_COMMAND, .command = script("echo x")};
+    ask_others(&source, 1);
+    assert_int_equal(find("", "--help", "", value, sizeof value), TR_INVALID);
+    assert_string_equal(reason,
+                        "secret --help: the command sh: it cannot be asked for such a name");
+}
+
+static void other_failures_end_the_search(void **state)
+{
+    (void)state;
+    char value[64];
+    const struct tr_secret_source sources[] = {
+        {.kind = TR_SECRET_COMMAND, .command = script("yes")}, {.kind = TR_SECRET_FOLDER}};
+    ask_others(sources, TR_COUNT_OF(sources));
+    write_secret("crm/token", "user's", 6);
+    assert_int_equal(find("crm", "token", "", value, sizeof value), TR_LIMIT);
+    assert_string_equal(reason,
+                        "secret crm/token: the command sh: it printed more than 65536 bytes");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(the_environment_comes_first),
-        TEST(a_version_is_another_secret),
-        TEST(the_configuration_folder_can_be_moved),
-        TEST(hostile_references_are_refused),
+        TEST(the_environment_comes_first),           TEST(a_version_is_another_secret),
+        TEST(the_configuration_folder_can_be_moved), TEST(hostile_references_are_refused),
+        TEST(sources_are_asked_in_their_order),      TEST(a_command_is_asked_once),
+        TEST(what_a_command_is_asked_is_no_option),  TEST(other_failures_end_the_search),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -314,7 +314,9 @@ static void test_queries_do_not_read_everything(void **state)
         {"SELECT * FROM executions WHERE project = 'a' AND domain = 'b' AND name = 'c'", {"r"}},
         {"SELECT * FROM record_execution WHERE phase = 2 ORDER BY created_ms DESC",
          {"record_execution"}},
+        {"SELECT * FROM record_execution WHERE phase = 1", {"record_execution"}},
         {"SELECT * FROM record_execution WHERE created_ms > 5", {"record_execution"}},
+        {"SELECT * FROM record_execution WHERE ended_ms > 5", {"record_execution"}},
     };
     for (size_t i = 0; i < TR_COUNT_OF(queries); i++) {
         char sql[256];
@@ -355,7 +357,7 @@ static void test_a_changed_view_is_made_anew(void **state)
         store = open_store(stand, &tr_history_views);
         tri_store_close(store);
         database = open_database(stand);
-        expect(database, "SELECT count(*) FROM pragma_table_info('executions')", "21\n");
+        expect(database, "SELECT count(*) FROM pragma_table_info('executions')", "23\n");
         /* The second time nothing is left to change. */
         expect(database, "SELECT count(*) FROM sqlite_schema WHERE type = 'view'", "6\n");
         sqlite3_close(database);

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""The command line as a whole: every command and option that is promised is there, once, in `help`,
+in each --help and in the completions of three shells."""
+
+import collections
+import re
+import shutil
+import subprocess
+import unittest
+
+from program import LIMIT_S, ProgramTest
+
+# What a line can be relied on to hold: command, its words, its options.
+INPUTS = "-i --input --inputs"
+BEGIN = f"{INPUTS} --name --if-new --cache -o"
+COMMANDS = {
+    "run": ("FILE [WORKFLOW]", f"{BEGIN} -d --detach -j --jobs --durability"),
+    "check": ("FILE...", "-o"),
+    "apply": ("[FILE]", "--delete -o"),
+    "backfill": ("PLAN", "--from --to --parallelism -o"),
+    "serve": ("", "-j --jobs --durability -o"),
+    "submit": ("FILE [WORKFLOW]", f"{BEGIN} -w --wait"),
+    "list": ("", "--workflow --phase --since --limit -o"),
+    "get": ("EXEC[/NODE[[ELEMENT]][@ATTEMPT]]", "-o"),
+    "watch": ("[EXEC]", "-o"),
+    "explain": ("EXEC[/NODE[[ELEMENT]]]", "-o"),
+    "logs": ("EXEC[/NODE[[ELEMENT]][@ATTEMPT]]", "-f --follow --tail"),
+    "abort": ("EXEC...", "-m --message --now -y --yes"),
+    "pause": ("EXEC...", "-m --message -y --yes"),
+    "resume": ("[EXEC...]", "-o"),
+    "signal": ("EXEC ID VALUE", "--node -m --message"),
+    "approve": ("EXEC ID", "--node -m --message"),
+    "reject": ("EXEC ID", "--node -m --message"),
+    "recover": ("EXEC", "--file --name --if-new --cache -d --detach -o"),
+    "rerun": ("EXEC", f"{BEGIN} --from --failed --set --file -d --detach"),
+    "actors": ("", "-o"),
+    "tap": ("", "--record --replay --with-secrets -o"),
+    "metrics": ("", ""),
+    "export": ("EXEC", ""),
+    "import": ("FILE", ""),
+    "prune": ("[EXEC...]", "--older-than --phase --dry-run -y --yes -o"),
+    "completion": ("bash|zsh|fish", ""),
+    "help": ("", "-o"),
+    "version": ("", "-o"),
+}
+EVERYWHERE = "-h --help -q --quiet -v --verbose"
+WITHOUT_STORE = ("check", "completion", "help", "version")
+
+
+class CommandsTest(ProgramTest):
+    def test_each_command_is_there_once(self):
+        names = self.troupe("help", "-o", "name")[0].split()
+        twice = [name for name, count in collections.Counter(names).items() if count > 1]
+        self.assertEqual(twice, [])
+        self.assertEqual(sorted(names), sorted(COMMANDS))
+
+    def test_each_says_its_words_and_options(self):
+        for command, (words, options) in COMMANDS.items():
+            with self.subTest(command):
+                text = self.troupe(command, "--help")[0]
+                self.assertTrue(text.startswith(f"usage: troupe {command} {words}"), text)
+                store = [] if command in WITHOUT_STORE else ["--store"]
+                for option in options.split() + EVERYWHERE.split() + store:
+                    self.assertRegex(text, rf"(?m)(^|[ ,]){re.escape(option)}[ ,\n]")
+
+    def test_unknown_options_name_the_nearest(self):
+        _, stderr = self.troupe("list", "--limt", "3", status=2)
+        self.assertIn("--limit", stderr)
+        _, stderr = self.troupe("lst", status=2)
+        self.assertIn("did you mean list?", stderr)
+
+    def test_options_stand_anywhere(self):
+        self.write("flow.yaml", "troupe: 1\ntasks: {t: {type: echo, inputs: {n: int}, outputs: "
+                   "{n: int}}}\nworkflows: {main: {inputs: {n: int}, nodes: {t: {task: t, with: "
+                   "{n: $n}}}, outputs: {n: $t.n}}}\n")
+        for words in (["run", "-q", "flow.yaml", "-i", "n=1"],
+                      ["run", "-i", "n=1", "flow.yaml", "-q"],
+                      ["run", "--input=n=1", "-q", "--", "flow.yaml"],
+                      ["-q", "run", "flow.yaml", "main", "-in=1"],
+                      ["--store", str(self.store), "-q", "run", "flow.yaml", "-i", "n=1"]):
+            with self.subTest(words):
+                self.assertEqual(self.troupe(*words)[0], "n: 1\n")
+
+    def test_each_shell_completes_all(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.troupe("completion", shell)[0]
+            for command, (_, options) in COMMANDS.items():
+                self.assertRegex(script, rf"\b{command}\b", shell)
+                for option in re.findall(r"--([a-z-]+)", options):
+                    self.assertRegex(script, rf"(--|-l ){option}\b", (shell, command))
+            if shutil.which(shell):
+                done = subprocess.run([shell, "-n"], input=script, text=True, capture_output=True,
+                                      timeout=LIMIT_S)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
