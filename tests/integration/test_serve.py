@@ -105,6 +105,14 @@ class ServeTest(ProgramTest):
         self.assertEqual((events[0], events[-1]), (("begins", "it"), ("ended", "it")))
         self.assertTrue(all(row["level"] == "info" and row["at"] for row in rows))
 
+    def test_what_ended_just_before_it_leaves_is_told(self):
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        self.troupe("submit", "echo.yaml", "-i", "n=4", "--name", "it", "--wait")
+        stderr = self.stop(engine)
+        self.assertIn("it begins", stderr)
+        self.assertIn("it succeeded", stderr)
+
     def test_quiet_says_nothing(self):
         engine = self.start("serve", "-q")
         end = signal.SIGTERM
