@@ -15,7 +15,7 @@
 #include "actors/graph/graph.h"
 #include "actors/value.h"
 #include "plugins/registry.h"
-#include "tests/bench/engine/bench.h"
+#include "tests/bench/engine/figures.h"
 
 #define PASSES_MAX 64
 
@@ -224,14 +224,7 @@ static void measure_array(const struct bench_run *run)
     bench_folder_remove(folder);
 }
 
-/* What is measured; its n is the size divided by `divisor`. */
-static const struct figure {
-    const char *name;
-    void (*measure)(const struct bench_run *run);
-    int kind;
-    uint32_t divisor;
-    enum tr_durability durability;
-} figures[] = {
+static const struct bench_figure figures[] = {
     {"array_seconds", measure_array, ARRAY, 1, TR_DURABILITY_FULL},
     {"array_seconds", measure_array, ARRAY, 1, TR_DURABILITY_PROCESS},
     {"array_least_seconds", measure_array, ARRAY_LEAST, 1, TR_DURABILITY_FULL},
@@ -245,40 +238,7 @@ static const struct figure {
     {"true_array_per_second", bench_program_measure, BENCH_PROCESSES, 100, TR_DURABILITY_FULL},
 };
 
-static void measure(struct bench_run *run, const char *only)
-{
-    uint64_t milliseconds = run->milliseconds;
-    for (size_t i = 0; i < TR_COUNT_OF(figures); i++) {
-        const struct figure *figure = &figures[i];
-        if (only != NULL && strcmp(only, figure->name) != 0) {
-            continue;
-        }
-        run->figure = figure->name;
-        run->kind = figure->kind;
-        run->durability = figure->durability;
-        run->n = run->size < figure->divisor ? 1 : run->size / figure->divisor;
-        run->milliseconds = milliseconds;
-        figure->measure(run);
-    }
-}
-
 int main(int argc, char **argv)
 {
-    struct bench_run run = {.size = 1000, .workers = 1, .milliseconds = 200};
-    const char *only = NULL;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--size") == 0) {
-            run.size = strtoull(argv[i + 1], NULL, 10);
-        } else if (strcmp(argv[i], "--milliseconds") == 0) {
-            run.milliseconds = strtoull(argv[i + 1], NULL, 10);
-        } else if (strcmp(argv[i], "--only") == 0) {
-            only = argv[i + 1];
-        }
-    }
-    if (argc % 2 == 0 || run.size == 0 || run.size > UINT32_MAX) {
-        fprintf(stderr, "usage: bench_engine [--size N] [--milliseconds M] [--only FIGURE]\n");
-        return 2;
-    }
-    measure(&run, only);
-    return 0;
+    return bench_main(argc, argv, figures, TR_COUNT_OF(figures));
 }

@@ -185,8 +185,7 @@ class LookingTest(ProgramTest):
         self.go()
 
     def test_examples_of_the_reference(self):
-        for file in EXAMPLES.glob("*.*"):
-            shutil.copy(file, self.folder)
+        shutil.copytree(EXAMPLES, self.folder, dirs_exist_ok=True)
         text = (ROOT / "deploy/README.md").read_text()
         section = text.split("## Looking at executions", 1)[1].split("\n## ", 1)[0]
         examples = re.findall(r"^    troupe (.*)$", section, re.MULTILINE)

@@ -4,21 +4,26 @@
 The program is `troupe_mortal` (mortal.c), which counts its writes, syncs, renames and the like and
 kills itself before the n-th. A run of all kinds of nodes is killed at each n; what it had said to
 have begun must be there, and the end must be that of a run that nobody disturbed: outputs, phases,
-and no process more than that one had. A part of the points by default, all with TROUPE_TEST_LONG.
+and no process more than that one had. So must a schedule that fires each second: one execution for
+each, and none twice. A part of the points by default, all with TROUPE_TEST_LONG.
 """
 
 import collections
 import concurrent.futures
+import contextlib
+import datetime
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import unittest
 
-from kills import IS_LONG, LIMIT_S, KillTest
+from kills import IS_LONG, LIMIT_S, PROGRAM, KillTest, wait_until
 
 MORTAL = pathlib.Path(os.environ.get(
     "TROUPE_MORTAL", pathlib.Path(__file__).resolve().parents[2] / "build/dev/tests/troupe_mortal"))
@@ -26,6 +31,7 @@ MORTAL = pathlib.Path(os.environ.get(
 # The long form takes every point, the short one each n-th.
 STEP = 1 if IS_LONG else 10
 STEP_KEEPER = 1 if IS_LONG else 2
+STEP_SCHEDULE = 1 if IS_LONG else 10
 
 # Runs at once: most of a run is waiting.
 AT_ONCE = 4
@@ -46,7 +52,14 @@ tasks:
   note: {inputs: {text: string}, run: [/bin/sh, ./task.sh, note]}
   say: {type: echo, inputs: {n: int}, outputs: {n: int}}
   wait: {type: core-sleep, inputs: {time: duration}}
+  decide: {inputs: {n: int}, outputs: {n: int}, run: [/bin/sh, ./task.sh, decide]}
+launch_plans:
+  plan: {workflow: launched}
 workflows:
+  launched:
+    inputs: {n: int}
+    nodes: {said: {task: say, with: {n: $n}}}
+    outputs: {n: $said.n}
   inner:
     inputs: {n: int}
     nodes:
@@ -76,7 +89,15 @@ workflows:
           - {when: $flaky.n > 5, task: say, with: {n: 0}}
           - else: {task: say, with: {n: $flaky.n}}
       optional: {workflow: fails, optional: true}
-    outputs: {n: $nested.n, chosen: $choice.n, parts: $upper.part}
+      launch: {launch: plan, with: {n: $flaky.n}}
+      plans: {map: plan, with: {n: $numbers}}
+      decided: {dynamic: decide, with: {n: 7}}
+      rest: {sleep: 30ms}
+      release: {approve: release, after: [rest]}
+      price: {signal: price, type: int}
+      priced: {task: say, with: {n: $price.value}, after: [release]}
+    outputs: {n: $nested.n, chosen: $choice.n, parts: $upper.part, launched: $launch.n,
+      plans: $plans.n, decided: $decided.n, priced: $priced.n}
     finally: {task: note, with: {text: main}}
 """
 
@@ -100,11 +121,32 @@ flaky)
 cached)
     cat "$TROUPE_INPUTS" >"$TROUPE_OUTPUTS"
     ;;
+decide)
+    echo '{"nodes": {"s": {"task": "say", "with": {"n": "$n"}}}, "outputs": {"n": "$s.n"}}' \
+        >"$TROUPE_OUTPUTS"
+    ;;
 broken)
     exit 7
     ;;
 esac
 """
+
+# What people answer, whenever the engine lets them.
+ANSWERS = (("approve", "it", "release"), ("signal", "it", "price", "12"))
+
+TICK = """
+troupe: 1
+tasks: {stamp: {inputs: {at: datetime}, run: [/bin/sh, -c,
+  'cat "$TROUPE_INPUTS" >>"$TROUPE_FOLDER/stamps"; echo >>"$TROUPE_FOLDER/stamps"']}}
+workflows: {w: {inputs: {at: datetime}, nodes: {s: {task: stamp, with: {at: $at}}}}}
+launch_plans:
+  tick:
+    workflow: w
+    schedule: {every: 1s, kickoff_input: at, catch_up: all, overlap: allow}
+"""
+
+# The schedule is swept from the start of its engine until it has fired so often.
+FIRINGS = 2
 
 INPUTS = {"numbers": [3, 4, 3], "text": "x"}
 
@@ -121,8 +163,10 @@ WITHOUT_ATTEMPTS = ("execution", "nodes")
 
 
 def twin(text):
-    """The elements 0 and 2 have the same inputs, so either may make what the other takes."""
-    return text.replace("nested/all[2]/two", "nested/all[0]/two")
+    """What may differ: the elements 0 and 2 have the same inputs, so either may make what the other
+    takes; names of launched executions hold letters that are made of their parent's number."""
+    text = text.replace("nested/all[2]/two", "nested/all[0]/two")
+    return re.sub(r"^plan-\w{12}$", "plan", text)
 
 
 class Run(KillTest):
@@ -137,12 +181,34 @@ class Run(KillTest):
         self.write("flow.yaml", FLOW)
         self.write("task.sh", TASK)
         self.write("inputs.json", json.dumps(INPUTS))
+        self.to_answer = list(ANSWERS)
+
+    @contextlib.contextmanager
+    def answering(self):
+        """People who answer the gates meanwhile; what was acknowledged is not said again."""
+        is_over = threading.Event()
+
+        def answer():
+            while self.to_answer and not is_over.wait(0.05):
+                done = subprocess.run([PROGRAM, *self.to_answer[0]], cwd=self.folder,
+                                      env=self.environment(), capture_output=True)
+                if done.returncode == 0:
+                    self.to_answer.pop(0)
+
+        people = threading.Thread(target=answer)
+        people.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            people.join()
 
     def call(self, *words, **variables):
         """(exit status, stdout, stderr) of the program, killed or not."""
-        done = subprocess.run([MORTAL, *words], cwd=self.folder, text=True, capture_output=True,
-                              stdin=subprocess.DEVNULL, timeout=LIMIT_S,
-                              env=dict(self.environment(), **variables))
+        with self.answering():
+            done = subprocess.run([MORTAL, *words], cwd=self.folder, text=True,
+                                  capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S,
+                                  env=dict(self.environment(), **variables))
         return done.returncode, done.stdout, done.stderr
 
     def run_it(self, **variables):
@@ -165,6 +231,36 @@ class Run(KillTest):
     def rows(self, names=tuple(WHAT_THERE_IS)):
         rows = {name: self.query(WHAT_THERE_IS[name]) for name in names}
         return {name: sorted((twin(row[0]), *row[1:]) for row in rows[name]) for name in names}
+
+
+class Ticking(Run):
+    """A schedule that fires each second, in an engine that stays."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("tick.yaml", TICK)
+        self.troupe("apply", "tick.yaml")
+
+    def serve(self, **variables):
+        """Serves until it is killed, or has fired; whether it was killed."""
+        begun = len(self.stamps())
+        engine = subprocess.Popen([MORTAL, "serve", "-q"], cwd=self.folder,
+                                  env=dict(self.environment(), **variables))
+        try:
+            wait_until(lambda: len(self.stamps()) >= begun + FIRINGS or engine.poll() is not None,
+                       "firings")
+        finally:
+            engine.terminate()
+        return engine.wait(LIMIT_S) == -signal.SIGKILL
+
+    def stamps(self):
+        path = self.folder / "stamps"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def seconds(self):
+        """The times of all executions, in order."""
+        names = [name for name, in self.query("SELECT name FROM record_execution ORDER BY name")]
+        return [datetime.datetime.strptime(name, "tick-%Y%m%dt%H%M%Sz") for name in names]
 
 
 class SweepTest(unittest.TestCase):
@@ -225,11 +321,16 @@ class SweepTest(unittest.TestCase):
         reference = self.reference(who)
         changes = reference[0]
         self.assertGreater(changes, 20)
-        points = range(1, changes + 1, step)
+        return self.visit(who, range(1, changes + 1, step),
+                          lambda at: self.kill_and_resume(who, at, reference))
+
+    def visit(self, what, points, kill):
+        """Kills at each of these points; (how often somebody was killed, how many points)."""
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            done = list(pool.map(lambda at: self.kill_and_resume(who, at, reference), points))
+            done = list(pool.map(kill, points))
         killed = sum(was_killed for was_killed, _ in done)
-        print(f"{who}: {len(points)} of {changes} points, killed {killed} times", flush=True)
+        print(f"{what}: {len(points)} of {points.stop - 1} points, killed {killed} times",
+              flush=True)
         wrong = {at: problem for at, (_, problem) in zip(points, done) if problem is not None}
         self.assertEqual(wrong, {}, f"{len(wrong)} points")
         return killed, len(points)
@@ -241,6 +342,42 @@ class SweepTest(unittest.TestCase):
     def test_keeper(self):
         """The engine lives on: a keeper that dies is followed by another one."""
         killed, points = self.sweep("keeper", STEP_KEEPER)
+        self.assertGreater(killed, points // 2)
+
+    def kill_ticking(self, at):
+        """Kills a schedule's engine at one point and goes on; as kill_and_resume."""
+        run = Ticking()
+        run.setUp()
+        try:
+            was_killed = run.serve(TROUPE_DIE_AS="engine", TROUPE_DIE_AT=str(at),
+                                   TROUPE_DIE_ONCE=str(run.folder / "died"))
+            run.serve()
+            seconds = run.seconds()
+            wanted = [seconds[0] + datetime.timedelta(seconds=i) for i in range(len(seconds))]
+            self.assertEqual(seconds, wanted)
+            again = {line: count for line, count in collections.Counter(run.stamps()).items()
+                     if count > 1}
+            self.assertEqual(again, {}, "seconds that were run more than once")
+        except (AssertionError, subprocess.TimeoutExpired, OSError, IndexError) as problem:
+            return False, str(problem)
+        finally:
+            run.tearDown()
+        return was_killed, None
+
+    def count_ticking(self):
+        run = Ticking()
+        run.setUp()
+        try:
+            count = run.folder / "changes"
+            run.serve(TROUPE_DIE_AS="engine", TROUPE_DIE_COUNT=str(count))
+            return count.stat().st_size
+        finally:
+            run.tearDown()
+
+    def test_schedule(self):
+        """Whatever the engine was at, each second has its execution, and none has two."""
+        killed, points = self.visit("schedule", range(1, self.count_ticking(), STEP_SCHEDULE),
+                                    self.kill_ticking)
         self.assertGreater(killed, points // 2)
 
 

@@ -11,7 +11,7 @@
 #include "runtime/journal/reader.h"
 #include "schemas/files.h"
 #include "schemas/history.h"
-#include "tests/bench/engine/bench.h"
+#include "tests/bench/engine/figures.h"
 
 #define CHAINS 64
 #define SMALL_AT_ONCE 256

@@ -5,31 +5,19 @@
  * The program is the one beside this one, built by the same build.
  */
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/bench/engine/bench.h"
+#include "tests/bench/engine/figures.h"
 
 #define STARTS_MAX 15
 #define COMMAND_BYTES 1024
 #define PATH_BYTES 256
 
-static char program[PATH_MAX];
+static const char *program;
 static char folder[BENCH_FOLDER_BYTES];
-
-static void find_program(void)
-{
-    char self[PATH_MAX - 16];
-    ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
-    bench_must(size > 0 ? 0 : TR_SYSTEM, "/proc/self/exe");
-    self[size] = '\0';
-    snprintf(program, sizeof program, "%s/troupe", dirname(self));
-    bench_must(access(program, X_OK) == 0 ? 0 : TR_NOT_FOUND, program);
-}
 
 static void write_text(const char *name, const char *text)
 {
@@ -246,7 +234,7 @@ static void measure_processes(const struct bench_run *run)
 
 void bench_program_measure(const struct bench_run *run)
 {
-    find_program();
+    program = bench_troupe();
     bench_folder_make(folder);
     if (run->kind == BENCH_START) {
         measure_cold_start(run);

@@ -1,9 +1,9 @@
 /*
- * What the parts of bench_engine share: the run in hand, the clock, the line of a figure, and a
- * host with the engine's actors in it.
+ * What benchmarks of the engine share: the run in hand, the clock, the line of a figure, folders,
+ * and a host with the engine's actors in it.
  */
-#ifndef TR_TESTS_BENCH_ENGINE_BENCH_H
-#define TR_TESTS_BENCH_ENGINE_BENCH_H
+#ifndef TR_TESTS_BENCH_SUPPORT_BENCH_H
+#define TR_TESTS_BENCH_SUPPORT_BENCH_H
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ void bench_must(int error, const char *what);
 
 double bench_now_ns(void);
 
-/* A line of /proc/self/status, in bytes. */
-uint64_t bench_status_bytes(const char *label);
+/* A line of a /proc/PID/status, in bytes. */
+uint64_t bench_status_bytes(const char *path, const char *label);
 
 /* The median; the values are sorted. */
 double bench_median(double *values, size_t count);
@@ -46,7 +46,13 @@ void bench_folder_remove(const char *folder);
 /* The bytes of all files of a folder, as the disk counts them. */
 uint64_t bench_folder_bytes(const char *folder);
 
-/* Compiles a definition and puts it on the shelf; gives the graph, which the shelf keeps. */
+/* Where `troupe` is, the one that the same build has made. */
+const char *bench_troupe(void);
+
+/* Compiles a definition; the graph is the caller's. */
+struct tr_graph *bench_compile(const char *definition);
+
+/* The same, and puts it on the shelf, which keeps it. */
 const struct tr_graph *bench_graph(struct tr_engine *engine, const char *definition,
                                    uint64_t *number);
 
@@ -58,11 +64,19 @@ struct tr_host *bench_host(const struct bench_run *run, struct tr_engine *engine
 /* How many changes of phase of executions, nodes, attempts and elements the store's history has. */
 uint64_t bench_count_phases(const char *folder);
 
-/* The figures of engine/flow.c and engine/program.c. */
-enum bench_flow { BENCH_CHAIN, BENCH_OUTSIDE, BENCH_CHAINS, BENCH_SMALL, BENCH_SEVEN };
-void bench_flow_measure(const struct bench_run *run);
+/* A row of a program's table: what is measured; its n is the size divided by `divisor`. */
+struct bench_figure {
+    const char *name;
+    void (*measure)(const struct bench_run *run);
+    int kind;
+    uint32_t divisor;
+    enum tr_durability durability;
+};
 
-enum bench_program { BENCH_START, BENCH_PROCESSES };
-void bench_program_measure(const struct bench_run *run);
+/*
+ * The main function of such a program: reads --size, --milliseconds and --only FIGURE, and measures
+ * one figure after the other. An exit status.
+ */
+int bench_main(int argc, char **argv, const struct bench_figure *figures, size_t figure_count);
 
 #endif

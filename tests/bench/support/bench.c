@@ -1,9 +1,12 @@
 /*
- * The small things that all parts of bench_engine need.
+ * The small things that benchmarks of the engine need.
  */
-#include "tests/bench/engine/bench.h"
+#include "tests/bench/support/bench.h"
 
+#include <errno.h>
 #include <ftw.h>
+#include <libgen.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,7 +19,7 @@
 void bench_must(int error, const char *what)
 {
     if (error != 0) {
-        fprintf(stderr, "bench_engine: %s: %s\n", what, tr_error_text(error));
+        fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, tr_error_text(error));
         exit(1);
     }
 }
@@ -28,11 +31,11 @@ double bench_now_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-uint64_t bench_status_bytes(const char *label)
+uint64_t bench_status_bytes(const char *path, const char *label)
 {
     char line[256];
     unsigned long kilobytes = 0;
-    FILE *file = fopen("/proc/self/status", "r");
+    FILE *file = fopen(path, "r");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         if (strncmp(line, label, strlen(label)) == 0) {
             kilobytes = strtoul(line + strlen(label) + 1, NULL, 10);
@@ -63,7 +66,7 @@ void bench_print(const struct bench_run *run, const char *figure, double value, 
     printf("{\"figure\":\"%s\",\"n\":%llu,\"value\":%.4f,\"unit\":\"%s\",\"workers\":%u,"
            "\"durability\":\"%s\",\"rss_bytes\":%llu}\n",
            figure, (unsigned long long)run->n, value, unit, run->workers, levels[run->durability],
-           (unsigned long long)bench_status_bytes("VmHWM"));
+           (unsigned long long)bench_status_bytes("/proc/self/status", "VmHWM"));
     fflush(stdout);
 }
 
@@ -81,7 +84,7 @@ void bench_folder_remove(const char *folder)
     char command[2 * BENCH_FOLDER_BYTES];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (system(command) != 0) {
-        fprintf(stderr, "bench_engine: %s was left behind\n", folder);
+        fprintf(stderr, "%s: %s was left behind\n", program_invocation_short_name, folder);
     }
 }
 
@@ -104,8 +107,19 @@ uint64_t bench_folder_bytes(const char *folder)
 
 /* ---------------------------------------------------------------- graphs and hosts */
 
-const struct tr_graph *bench_graph(struct tr_engine *engine, const char *definition,
-                                   uint64_t *number)
+const char *bench_troupe(void)
+{
+    static char program[PATH_MAX];
+    char self[PATH_MAX - 16];
+    ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+    bench_must(size > 0 ? 0 : TR_SYSTEM, "/proc/self/exe");
+    self[size] = '\0';
+    snprintf(program, sizeof program, "%s/troupe", dirname(self));
+    bench_must(access(program, X_OK) == 0 ? 0 : TR_NOT_FOUND, program);
+    return program;
+}
+
+struct tr_graph *bench_compile(const char *definition)
 {
     struct tr_compile_request request = {.path = tr_text_of("bench.yaml"),
                                          .folder = tr_text_of("/"),
@@ -123,7 +137,13 @@ const struct tr_graph *bench_graph(struct tr_engine *engine, const char *definit
     }
     bench_must(error, "compile");
     tr_report_fini(&report);
-    bench_must(tr_shelf_put(&engine->shelf, graph, number), "shelf");
+    return graph;
+}
+
+const struct tr_graph *bench_graph(struct tr_engine *engine, const char *definition,
+                                   uint64_t *number)
+{
+    bench_must(tr_shelf_put(&engine->shelf, bench_compile(definition), number), "shelf");
     return tr_shelf_find(&engine->shelf, *number);
 }
 
@@ -180,4 +200,41 @@ uint64_t bench_count_phases(const char *folder)
     bench_must(tr_reader_rows(reader, &blocks, add_block, &count), "elements");
     tr_reader_close(reader);
     return count;
+}
+
+/* ---------------------------------------------------------------------- the program */
+
+static void measure(struct bench_run *run, const struct bench_figure *figure)
+{
+    run->figure = figure->name;
+    run->kind = figure->kind;
+    run->durability = figure->durability;
+    run->n = run->size < figure->divisor ? 1 : run->size / figure->divisor;
+    figure->measure(run);
+}
+
+int bench_main(int argc, char **argv, const struct bench_figure *figures, size_t figure_count)
+{
+    struct bench_run run = {.size = 1000, .workers = 1, .milliseconds = 200};
+    const char *only = NULL;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--size") == 0) {
+            run.size = strtoull(argv[i + 1], NULL, 10);
+        } else if (strcmp(argv[i], "--milliseconds") == 0) {
+            run.milliseconds = strtoull(argv[i + 1], NULL, 10);
+        } else if (strcmp(argv[i], "--only") == 0) {
+            only = argv[i + 1];
+        }
+    }
+    if (argc % 2 == 0 || run.size == 0 || run.size > UINT32_MAX) {
+        fprintf(stderr, "usage: %s [--size N] [--milliseconds M] [--only FIGURE]\n",
+                program_invocation_short_name);
+        return 2;
+    }
+    for (size_t i = 0; i < figure_count; i++) {
+        if (only == NULL || strcmp(only, figures[i].name) == 0) {
+            measure(&run, &figures[i]);
+        }
+    }
+    return 0;
 }
