@@ -98,9 +98,6 @@ static int say_ended(struct tri_array *array, struct tr_node_ended *ended)
 int tri_array_succeed(struct tri_array *array, struct tr_bytes outputs)
 {
     struct tr_node_ended ended = {.outputs = outputs, .failed_element = TR_ELEMENT_NONE};
-    if (!tr_bind_fits_optional(array->node, &array->target.outputs, outputs)) {
-        return tri_array_fail(array, TR_CODE_INLINE, TR_WORDS_INLINE);
-    }
     int error = tri_array_to(array, TR_NODE_PHASE_SUCCEEDED);
     error = error != 0 ? error : tri_history_value(array, TR_VALUE_OUTPUTS, outputs);
     return error != 0 ? error : say_ended(array, &ended);

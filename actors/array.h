@@ -201,6 +201,11 @@ TR_MUST_USE int tri_feed_next(struct tri_array *array, struct tri_feed *feed, bo
 /* A piece of a source has come. */
 TR_MUST_USE int tri_source_piece(struct tri_array *array, struct tr_bytes bytes, uint64_t total);
 
+struct tr_values_given;
+
+/* A large element of a source has come, or why it cannot be had. */
+TR_MUST_USE int tri_source_element(struct tri_array *array, const struct tr_values_given *given);
+
 /* Asks for the piece again that did not come. */
 TR_MUST_USE int tri_source_call(struct tri_array *array);
 

@@ -29,6 +29,7 @@ int tri_array_on_answer(struct tri_array *array, const struct tr_message *messag
     struct tr_blob_bytes piece;
     struct tr_blob_stored stored;
     struct tr_blob_failed failed;
+    struct tr_values_given given;
     if (array->state->call == 0 || tr_message_ask(message) != array->state->call) {
         return tr_unexpected(array->context, message);
     }
@@ -41,6 +42,12 @@ int tri_array_on_answer(struct tri_array *array, const struct tr_message *messag
     if (tr_message_is(message, &tr_blob_bytes_schema) &&
         tr_message_read(message, blob_bytes, &piece) == 0) {
         return take_piece(array, &piece);
+    }
+    if (tr_message_is(message, &tr_values_given_schema) &&
+        array->state->step == TRI_ARRAY_RUNNING &&
+        tr_message_read(message, values_given, &given) == 0) {
+        int error = tri_source_element(array, &given);
+        return error == 0 ? tri_array_go_on(array) : error;
     }
     if (tr_message_is(message, &tr_recovered_elements_schema)) {
         return tri_array_recovered(array, message);

@@ -83,6 +83,7 @@ static int add_output(struct tri_array *array, struct piece *piece, struct tr_by
     }
     if (tr_slot_is_offloaded(slot, &piece->where)) {
         piece->is_cut = true;
+        tr_offloaded_write_head(&piece->where, &piece->bytes);
         return add_variant(piece);
     }
     if (piece->from != piece->to) {

@@ -3,13 +3,16 @@
  *
  * A list is never decoded whole: a cursor stands at the next element. Of a list that lies elsewhere
  * only one piece is here, in pages; when it is used up the next one is asked for, from the element
- * on that it does not hold whole.
+ * on that it does not hold whole. An element that is larger than a piece is asked for as a value
+ * that lies elsewhere, too, and its slot takes the place of the piece.
  */
 #include <inttypes.h>
 
 #include "actors/array.h"
+#include "actors/bind_plan.h"
 #include "runtime/memory.h"
 #include "schemas/files.h"
+#include "schemas/inquiry.h"
 
 /* A source: a row of its page. */
 struct source {
@@ -22,8 +25,9 @@ struct source {
     uint32_t input;
     uint32_t count; /* elements */
     uint8_t is_offloaded;
-    uint8_t is_open; /* `count` is known */
-    uint8_t unused[6];
+    uint8_t is_open;    /* `count` is known */
+    uint8_t is_element; /* what is here is the slot of the element at `piece_at` */
+    uint8_t unused[5];
 };
 
 _Static_assert(TR_ARRAY_MAPPED_MAX * sizeof(struct source) <= TR_PAGE_BYTES_MAX,
@@ -243,6 +247,67 @@ int tri_sources_count(struct tri_array *array, bool *is_known)
 
 /* ------------------------------------------------------------------------ pieces */
 
+/*
+ * The type of a source's list as it is here: one that lies elsewhere as a whole is still what its
+ * reference gives, and each element is made what the place wants.
+ */
+static const struct tr_type *list_type(const struct tri_array *array, const struct source *source)
+{
+    const struct tr_binding *binding = binding_of(array, source->input);
+    bool is_passed_on = source->is_offloaded && binding->kind == TR_BINDING_REFERENCE &&
+                        binding->count == 0 && binding->source != NULL &&
+                        binding->source->kind == TR_TYPE_LIST &&
+                        binding->type->kind == TR_TYPE_LIST;
+    return is_passed_on ? binding->source : binding->type;
+}
+
+/* Whether the piece that is here begins with an element that it does not hold. */
+static bool is_too_large(const struct source *source)
+{
+    return source->is_open && !source->is_element && source->piece_size > 0 &&
+           source->at == source->piece_at;
+}
+
+/* Asks for a large element of a list at `slot`, as a value of its own. */
+static int ask_element(struct tri_array *array, const struct source *source, struct tr_bytes slot)
+{
+    struct tr_buffer plan;
+    tr_buffer_init(&plan, 0);
+    int error = tr_bind_plan_element(name_of(array, source->input), list_type(array, source), slot,
+                                     array->state->next, &plan);
+    if (error == 0) {
+        const struct tr_values_bind question = {.plan = tr_buffer_bytes(&plan)};
+        error = tri_array_call(array, &tr_values_bind_schema, &question);
+    }
+    tr_buffer_fini(&plan);
+    return error;
+}
+
+int tri_source_element(struct tri_array *array, const struct tr_values_given *given)
+{
+    struct source *sources;
+    struct tr_offloaded where;
+    struct tr_bytes slot;
+    int error = edit_sources(array, &sources);
+    if (error != 0) {
+        return error;
+    }
+    struct source *source = &sources[array->state->call_source];
+    bool is_fine = given->code.size == 0 && is_too_large(source) &&
+                   tr_slots_get(given->slots, 0, &slot) == 0 &&
+                   tr_slot_is_offloaded(slot, &where) &&
+                   where.size_bytes <= source->total - source->at;
+    if (!is_fine) {
+        return tri_array_fail(array, "StorageError", "[%u] of input '%.*s' cannot be had: %.*s",
+                              array->state->next, (int)name_of(array, source->input).size,
+                              name_of(array, source->input).data, (int)given->message.size,
+                              given->message.data);
+    }
+    source->is_element = 1;
+    source->piece_size = (uint32_t)slot.size;
+    return tri_stretch_put(array->context, source->page, slot);
+}
+
 int tri_source_call(struct tri_array *array)
 {
     struct tr_node_start head;
@@ -261,7 +326,9 @@ int tri_source_call(struct tri_array *array)
             error = TR_MALFORMED;
         }
         struct tr_blob_read read = {.size = TR_ARRAY_PIECE_BYTES};
-        if (error == 0) {
+        if (error == 0 && is_too_large(source)) {
+            error = ask_element(array, source, slot);
+        } else if (error == 0) {
             read.uri = where.uri;
             read.offset = source->is_open ? source->at : 0;
             error = tri_array_call(array, &tr_blob_read_schema, &read);
@@ -289,6 +356,7 @@ int tri_source_piece(struct tri_array *array, struct tr_bytes bytes, uint64_t to
     source->total = total;
     source->piece_at = offset;
     source->piece_size = (uint32_t)bytes.size;
+    source->is_element = 0;
     error = tri_stretch_put(array->context, source->page, bytes);
     return error != 0 || source->is_open ? error : open_source(array, source, bytes);
 }
@@ -325,10 +393,13 @@ static int find_element(struct tri_array *array, const struct source *source,
         source->at < source->piece_at + source->piece_size ? source->piece_size - offset : 0;
     size_t in_page = TR_PAGE_BYTES_MAX - offset % TR_PAGE_BYTES_MAX;
     struct tr_bytes page;
+    if (left == 0) {
+        return TR_TRUNCATED;
+    }
     int error =
         tr_page_get(array->context, source->page + (uint32_t)(offset / TR_PAGE_BYTES_MAX), &page);
-    if (error != 0 || left == 0) {
-        return error != 0 ? error : TR_TRUNCATED;
+    if (error != 0) {
+        return error;
     }
     struct tr_bytes seen = {.data = page.data + offset % TR_PAGE_BYTES_MAX,
                             .size = left < in_page ? left : in_page};
@@ -352,12 +423,10 @@ static int find_element(struct tri_array *array, const struct source *source,
 static int add_element(struct tri_array *array, const struct source *source,
                        struct tr_bytes element, struct tr_buffer *inputs)
 {
-    const struct tr_binding *binding = binding_of(array, source->input);
-    const struct tr_type *from = binding->source;
-    const struct tr_type *to = binding->type;
-    if (source->is_offloaded && from != NULL && from != to && from->kind == TR_TYPE_LIST &&
-        to->kind == TR_TYPE_LIST && from->parts[0] != to->parts[0]) {
-        return tr_literal_cast(from->parts[0], to->parts[0], element, inputs);
+    const struct tr_type *from = list_type(array, source);
+    const struct tr_type *to = binding_of(array, source->input)->type;
+    if (from != to && from->parts[0] != to->parts[0]) {
+        return tr_bind_cast(from->parts[0], to->parts[0], element, inputs);
     }
     tr_buffer_add(inputs, element.data, element.size);
     return inputs->error;
@@ -367,14 +436,10 @@ static int add_element(struct tri_array *array, const struct source *source,
 static int want_piece(struct tri_array *array, const struct source *source, uint32_t index)
 {
     struct tr_text name = name_of(array, source->input);
-    if (source->piece_at + source->piece_size >= source->total) {
+    uint64_t here_end = source->is_element ? source->at : source->piece_at + source->piece_size;
+    if (here_end >= source->total) {
         return tri_array_fail(array, "StorageError", "the list of input '%.*s' ends within [%u]",
                               (int)name.size, name.data, array->state->next);
-    }
-    if (source->piece_size > 0 && source->at == source->piece_at) {
-        return tri_array_fail(array, "InputSizeExceeded",
-                              "[%u] of input '%.*s' is larger than %u bytes (TR_INLINE_BYTES_MAX)",
-                              array->state->next, (int)name.size, name.data, TR_INLINE_BYTES_MAX);
     }
     array->state->call_source = index;
     return array->state->call == 0 ? tri_source_call(array) : 0;
@@ -386,6 +451,7 @@ static int take_element(struct tri_array *array, struct tri_feed *feed, uint32_t
 {
     struct source *source = (struct source *)feed->sources + index;
     struct tr_bytes element;
+    struct tr_offloaded where;
     source->before = source->at;
     int error = find_element(array, source, &feed->scratch, &element);
     *is_there = error == 0;
@@ -393,7 +459,8 @@ static int take_element(struct tri_array *array, struct tri_feed *feed, uint32_t
         return want_piece(array, source, index);
     }
     if (error == 0) {
-        source->at += element.size;
+        bool is_elsewhere = source->is_element && tr_slot_is_offloaded(element, &where);
+        source->at += is_elsewhere ? where.size_bytes : element.size;
         error = add_element(array, source, element, &feed->inputs);
     }
     if (error == 0 || error == TR_MEMORY) {
@@ -401,6 +468,12 @@ static int take_element(struct tri_array *array, struct tri_feed *feed, uint32_t
     }
     *is_there = false;
     struct tr_text name = name_of(array, source->input);
+    if (error == TR_LIMIT) {
+        return tri_array_fail(array, "InputSizeExceeded",
+                              "[%u] of input '%.*s' is larger than %u bytes (TR_INLINE_BYTES_MAX) "
+                              "and of another type than the input; declare the same type for both",
+                              array->state->next, (int)name.size, name.data, TR_INLINE_BYTES_MAX);
+    }
     return tri_array_fail(array, "BindingResolutionError",
                           "[%u] of input '%.*s' is no value of its type", array->state->next,
                           (int)name.size, name.data);

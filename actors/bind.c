@@ -1,7 +1,8 @@
 /*
  * Bindings: literals are copied, references followed, lists and maps put together from their parts,
  * and each result is made into the type of its place. A literal that lies elsewhere passes by
- * reference where nobody has to look inside.
+ * reference where nobody has to look inside; where somebody has to, whoever binds opens it, or
+ * cannot and is told so.
  *
  * Recursion goes as deep as the definition's lists and maps nest, TR_TREE_DEPTH_MAX at the most.
  */
@@ -58,7 +59,7 @@ static void print_reference(const struct tr_binder *binder, const struct tr_bind
     } else {
         const struct tr_node *node = &binder->workflow->nodes[binding->node];
         const struct tr_variable *output = &node->outputs.items[binding->output];
-        if (binding->node == 0) {
+        if (node->kind == TR_NODE_START) {
             tr_buffer_print(words, "$%.*s", TRI_TEXT(output->name));
         } else {
             tr_buffer_print(words, "$%.*s.%.*s", TRI_TEXT(node->id), TRI_TEXT(output->name));
@@ -104,19 +105,39 @@ int tr_bind_none(const struct tr_type *type, struct tr_buffer *buffer)
     return TR_INVALID;
 }
 
-bool tr_bind_fits_optional(const struct tr_node *node, const struct tr_variables *given,
-                           struct tr_bytes outputs)
+/* Whether the variants of a union are the first ones of another: its bytes are the same there. */
+static bool begins_with(const struct tr_type *to, const struct tr_type *from)
 {
-    struct tr_cursor cursor;
-    struct tr_offloaded where;
-    uint32_t count = node->is_optional ? tr_slots_begin(outputs, &cursor) : 0;
-    bool fits = true;
-    for (uint32_t i = 0; fits && i < count && i < node->outputs.count; i++) {
-        bool is_same = i < given->count && given->items[i].type == node->outputs.items[i].type;
-        struct tr_bytes slot = tr_read_any(&cursor);
-        fits = is_same || !tr_slot_is_offloaded(slot, &where);
+    bool begins =
+        to->kind == TR_TYPE_UNION && from->kind == TR_TYPE_UNION && from->count <= to->count;
+    for (uint32_t i = 0; begins && i < from->count; i++) {
+        begins = from->parts[i] == to->parts[i];
     }
-    return fits;
+    return begins;
+}
+
+/* What lies elsewhere as one of another type, if none of its bytes changes with that. */
+static int cast_elsewhere(const struct tr_type *from, const struct tr_type *to,
+                          const struct tr_offloaded *where, struct tr_buffer *buffer)
+{
+    const struct tr_type *inside = tr_offloaded_type(where, from);
+    struct tr_offloaded cast = *where;
+    if (inside == NULL || to == NULL) {
+        return TR_LIMIT;
+    }
+    if (inside == to || begins_with(to, inside)) {
+        cast.variant = 0;
+        tr_slot_write_offloaded(buffer, &cast);
+        return buffer->error;
+    }
+    for (uint32_t i = 0; to->kind == TR_TYPE_UNION && i < to->count; i++) {
+        if (to->parts[i] == inside) {
+            cast.variant = i + 1;
+            tr_slot_write_offloaded(buffer, &cast);
+            return buffer->error;
+        }
+    }
+    return TR_LIMIT;
 }
 
 int tr_bind_cast(const struct tr_type *from, const struct tr_type *to, struct tr_bytes slot,
@@ -128,7 +149,7 @@ int tr_bind_cast(const struct tr_type *from, const struct tr_type *to, struct tr
         return buffer->error;
     }
     if (tr_slot_is_offloaded(slot, &where)) {
-        return TR_LIMIT;
+        return cast_elsewhere(from, to, &where, buffer);
     }
     int error = tr_literal_cast(from, to, slot, buffer);
     return error == TR_MALFORMED ? TR_INVALID : error;
@@ -149,19 +170,9 @@ static bool is_cast_later(const struct tr_binding *binding, const struct tr_type
 }
 
 /* Follows the steps of a reference into a value and appends what is there as the place's type. */
-static int add_part(struct tr_binder *binder, const struct tr_binding *binding,
-                    const struct tr_type *type, struct tr_bytes value, struct tr_buffer *buffer)
+static int add_inside(struct tr_binder *binder, const struct tr_binding *binding,
+                      const struct tr_type *type, struct tr_bytes value, struct tr_buffer *buffer)
 {
-    struct tr_offloaded where;
-    if (tr_slot_is_offloaded(value, &where)) {
-        if (binding->count == 0 && (type == binding->type || is_cast_later(binding, type))) {
-            tr_buffer_add(buffer, value.data, value.size);
-            return buffer->error;
-        }
-        return fail_reference(binder, binding, TR_CODE_INLINE,
-                              "is larger than TR_INLINE_BYTES_MAX (256 KiB) and lies outside: it "
-                              "can be passed on whole and as it is, but not be looked into");
-    }
     int error = tr_literal_follow(type, value, &binder->workflow->steps[binding->first],
                                   binding->count, &type, &value);
     if (error != 0) {
@@ -173,6 +184,45 @@ static int add_part(struct tr_binder *binder, const struct tr_binding *binding,
                               "holds a value that does not fit the declared type");
     }
     return error;
+}
+
+/* The same of a value that lies elsewhere, opened for that. */
+static int open_inside(struct tr_binder *binder, const struct tr_binding *binding,
+                       const struct tr_type *type, const struct tr_offloaded *where,
+                       struct tr_buffer *buffer)
+{
+    struct tr_bytes literal;
+    const struct tr_type *inside = tr_offloaded_type(where, type);
+    if (inside == NULL && where->variant != 0) {
+        return TR_MALFORMED;
+    }
+    if (binder->open == NULL) {
+        binder->lies_elsewhere = true;
+        return fail_reference(binder, binding, TR_CODE_INLINE,
+                              "is larger than TR_INLINE_BYTES_MAX (256 KiB) and lies elsewhere");
+    }
+    int error = binder->open(binder->self, where, &literal);
+    if (error == 0) {
+        error = add_inside(binder, binding, inside, literal, buffer);
+        binder->close(binder->self, literal);
+    }
+    return error;
+}
+
+/* What a reference names as the place's type: passed on as it lies elsewhere, if that will do. */
+static int add_part(struct tr_binder *binder, const struct tr_binding *binding,
+                    const struct tr_type *type, struct tr_bytes value, struct tr_buffer *buffer)
+{
+    struct tr_offloaded where;
+    if (!tr_slot_is_offloaded(value, &where)) {
+        return add_inside(binder, binding, type, value, buffer);
+    }
+    if (binding->count == 0 && is_cast_later(binding, type)) {
+        tr_buffer_add(buffer, value.data, value.size);
+        return buffer->error;
+    }
+    int error = binding->count == 0 ? tr_bind_cast(type, binding->type, value, buffer) : TR_LIMIT;
+    return error == TR_LIMIT ? open_inside(binder, binding, type, &where, buffer) : error;
 }
 
 static int bind_reference(struct tr_binder *binder, const struct tr_binding *binding,
@@ -218,21 +268,37 @@ static int compare_keys(const void *left, const void *right)
     return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-/* A part of a list or a map, which has to be inline. */
-static int add_element(struct tr_binder *binder, const struct tr_binding *whole,
-                       const struct tr_binding *part, struct tr_buffer *buffer)
+/* Puts a literal that lies elsewhere in the place of its slot, the last in a buffer. */
+static int take_in(struct tr_binder *binder, const struct tr_binding *binding,
+                   const struct tr_offloaded *where, size_t before, struct tr_buffer *buffer)
+{
+    struct tr_bytes literal;
+    if (binder->open == NULL) {
+        binder->lies_elsewhere = true;
+        return fail(binder, TR_CODE_INLINE,
+                    "'%.*s' has %llu bytes, more than TR_INLINE_BYTES_MAX (256 KiB), and lies "
+                    "elsewhere",
+                    TRI_TEXT(binding->key), (unsigned long long)where->size_bytes);
+    }
+    int error = binder->open(binder->self, where, &literal);
+    if (error == 0) {
+        tr_buffer_cut(buffer, before);
+        tr_offloaded_write_head(where, buffer);
+        tr_buffer_add(buffer, literal.data, literal.size);
+        binder->close(binder->self, literal);
+    }
+    return error != 0 ? error : buffer->error;
+}
+
+int tr_bind_literal(struct tr_binder *binder, const struct tr_binding *binding,
+                    struct tr_buffer *buffer)
 {
     size_t before = buffer->size;
-    int error = tr_bind_value(binder, part, buffer);
+    int error = tr_bind_value(binder, binding, buffer);
     struct tr_offloaded where;
     struct tr_bytes bytes = {.data = buffer->data + before, .size = buffer->size - before};
-    if (error == 0 && tr_slot_is_offloaded(bytes, &where)) {
-        return fail(binder, TR_CODE_INLINE,
-                    "'%.*s': a part of %llu bytes is larger than TR_INLINE_BYTES_MAX "
-                    "(256 KiB) and cannot be put into a list or a map",
-                    TRI_TEXT(whole->key), (unsigned long long)where.size_bytes);
-    }
-    return error;
+    bool is_elsewhere = error == 0 && tr_slot_is_offloaded(bytes, &where);
+    return is_elsewhere ? take_in(binder, binding, &where, before, buffer) : error;
 }
 
 static int add_list(struct tr_binder *binder, const struct tr_binding *binding,
@@ -241,8 +307,7 @@ static int add_list(struct tr_binder *binder, const struct tr_binding *binding,
     tr_buffer_array(buffer, binding->count);
     int error = buffer->error;
     for (uint32_t i = 0; error == 0 && i < binding->count; i++) {
-        error =
-            add_element(binder, binding, &binder->workflow->bindings[binding->first + i], buffer);
+        error = tr_bind_literal(binder, &binder->workflow->bindings[binding->first + i], buffer);
     }
     return error;
 }
@@ -264,7 +329,7 @@ static int add_map(struct tr_binder *binder, const struct tr_binding *binding,
     int error = buffer->error;
     for (uint32_t i = 0; error == 0 && i < count; i++) {
         tr_buffer_text_value(buffer, parts[i]->key);
-        error = add_element(binder, binding, parts[i], buffer);
+        error = tr_bind_literal(binder, parts[i], buffer);
     }
     tr_free(parts);
     return error;
@@ -327,7 +392,7 @@ int tr_bind_condition_inputs(struct tr_binder *binder, const struct tr_node *bra
     for (uint32_t i = 0; i < branch->input_count; i++) {
         size_t before = buffer->size;
         int error =
-            tr_bind_value(binder, &binder->workflow->bindings[branch->input_first + i], buffer);
+            tr_bind_literal(binder, &binder->workflow->bindings[branch->input_first + i], buffer);
         bool is_absent = error == TR_INVALID && strcmp(binder->code, TR_CODE_BINDING) == 0;
         if (error != 0 && !is_absent) {
             return error;

@@ -18,9 +18,6 @@
 #define TR_CODE_BINDING "BindingResolutionError"
 #define TR_CODE_INLINE "InlineSizeExceeded"
 
-/* Of an optional node whose outputs cannot be made into what may be none. */
-#define TR_WORDS_INLINE "an output of an optional node is larger than TR_INLINE_BYTES_MAX (256 KiB)"
-
 /* How long the words of a failure are at most. */
 #define TR_BIND_MESSAGE_BYTES 512
 
@@ -30,9 +27,15 @@
  */
 typedef int tr_bind_output(void *self, uint32_t node, uint32_t output, struct tr_bytes *slot);
 
+/* The bytes of a blob, until they are closed; errors are those of whoever opens. */
+typedef int tr_bind_open(void *self, const struct tr_offloaded *where, struct tr_bytes *literal);
+typedef void tr_bind_close(void *self, struct tr_bytes literal);
+
 struct tr_binder {
     const struct tr_workflow *workflow;
     tr_bind_output *output;
+    tr_bind_open *open; /* NULL: what lies elsewhere is passed on, and cannot be looked into */
+    tr_bind_close *close;
     void *self;
     /* The workflow's error, packed by the type error; empty: none, so that `$err` is none too. */
     struct tr_bytes failure;
@@ -41,6 +44,8 @@ struct tr_binder {
     const char *code;
     struct tr_text message;
     char words[TR_BIND_MESSAGE_BYTES];
+    /* It failed because something lies elsewhere that has to be looked into (bind_plan.h). */
+    bool lies_elsewhere;
 };
 
 /*
@@ -49,6 +54,10 @@ struct tr_binder {
  */
 TR_MUST_USE int tr_bind_value(struct tr_binder *binder, const struct tr_binding *binding,
                               struct tr_buffer *buffer);
+
+/* The same with the literal itself, wherever it lies: lists hold values and no places. */
+TR_MUST_USE int tr_bind_literal(struct tr_binder *binder, const struct tr_binding *binding,
+                                struct tr_buffer *buffer);
 
 /* Appends the list of all inputs of a node. Errors as tr_bind_value. */
 TR_MUST_USE int tr_bind_inputs(struct tr_binder *binder, const struct tr_node *node,
@@ -65,16 +74,9 @@ TR_MUST_USE int tr_bind_condition_inputs(struct tr_binder *binder, const struct 
 TR_MUST_USE int tr_bind_none(const struct tr_type *type, struct tr_buffer *buffer);
 
 /*
- * Whether what the target of an optional node gave can become the node's outputs, which may be
- * none: `given` are the target's own, of a map those of an element. False where one would have to
- * change that lies elsewhere: the node has failed, TR_CODE_INLINE.
- */
-bool tr_bind_fits_optional(const struct tr_node *node, const struct tr_variables *given,
-                           struct tr_bytes outputs);
-
-/*
- * Appends a slot of type `from` as one of type `to`. A literal that lies elsewhere cannot be
- * changed: TR_LIMIT. TR_INVALID when it does not fit, TR_MEMORY.
+ * Appends a slot of type `from` as one of type `to`. What lies elsewhere can become a variant of a
+ * union and come out of it again, since its bytes stay as they are; what would change them is
+ * TR_LIMIT. TR_INVALID when it does not fit, TR_MEMORY.
  */
 TR_MUST_USE int tr_bind_cast(const struct tr_type *from, const struct tr_type *to,
                              struct tr_bytes slot, struct tr_buffer *buffer);

@@ -111,13 +111,38 @@ static int decide(struct tri_flow *flow, uint32_t node, const struct tr_binder *
     return take_arm(flow, node, arm);
 }
 
-/* Views of the values in `values`, and the decision. */
+/* Views of the values that were asked for, and the decision. */
+static int decide_given(struct tri_flow *flow, uint32_t node, struct tr_binder *binder,
+                        struct tr_bytes *inputs)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(flow->given, &cursor);
+    if (count != flow->workflow->nodes[node].input_count) {
+        return TR_MALFORMED;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_there = tr_read_array(&cursor) == 1;
+        inputs[i] = is_there ? tr_read_any(&cursor) : (struct tr_bytes){0};
+    }
+    binder->message = flow->given_words.size > 0
+                          ? flow->given_words
+                          : tr_text_of("a condition asks for a value that is not there");
+    return cursor.error != 0 ? TR_MALFORMED : decide(flow, node, binder, inputs);
+}
+
+/* Views of the values in `values`, and the decision; or they are asked for. */
 static int decide_from(struct tri_flow *flow, uint32_t node, struct tr_binder *binder,
                        struct tr_buffer *values, struct tr_bytes *inputs, size_t *sizes)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     size_t at = 0;
+    if (flow->given.size > 0) {
+        return decide_given(flow, node, binder, inputs);
+    }
     int error = tr_bind_condition_inputs(binder, compiled, values, sizes);
+    if (error == TR_INVALID && binder->lies_elsewhere) {
+        return tri_bind_ask(flow, node, binder);
+    }
     if (error == TR_INVALID) {
         return fail_branch(flow, node, binder->code, binder->message);
     }
@@ -262,8 +287,9 @@ static int give_outputs(struct tri_flow *flow, uint32_t node, uint32_t arm)
     int error = collect_outputs(flow, node, arm, &values);
     if (error == TR_LIMIT) {
         error = fail_branch(flow, node, TR_CODE_INLINE,
-                            tr_text_of("an output that may be none is larger than "
-                                       "TR_INLINE_BYTES_MAX (256 KiB)"));
+                            tr_text_of("an output larger than TR_INLINE_BYTES_MAX (256 KiB) "
+                                       "would have to be changed into the type of the switch: "
+                                       "declare the same type for it in all arms"));
     } else if (error == TR_INVALID) {
         error = fail_branch(flow, node, "MismatchingTypes",
                             tr_text_of("an output of the arm is not of its declared type"));

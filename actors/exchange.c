@@ -102,9 +102,13 @@ static int write_value(const struct tr_exchange_writer *writer, const struct tr_
     if (!tr_slot_is_offloaded(slot, &where)) {
         return tr_literal_stream(type, slot, writer->put, writer->self);
     }
+    const struct tr_type *inside = tr_offloaded_type(&where, type);
+    if (inside == NULL && where.variant != 0) {
+        return TR_MALFORMED;
+    }
     int error = writer->open(writer->self, &where, &literal);
     if (error == 0) {
-        error = tr_literal_stream(type, literal, writer->put, writer->self);
+        error = tr_literal_stream(inside, literal, writer->put, writer->self);
         writer->close(writer->self, literal);
     }
     return error;

@@ -102,7 +102,9 @@ int tr_explain_workflow(const struct tr_workflow_state *state, const struct tr_g
     case TRI_STAGE_GRAPH:
         tr_buffer_print(text, "%u of its nodes run", state->running);
         if (state->recovery_call != 0) {
-            tr_buffer_add_string(text, "; it asks what others gave in an earlier execution");
+            tr_buffer_add_string(text, state->question_kind == TRI_QUESTION_VALUES
+                                           ? "; it fetches a part of a large value for the next"
+                                           : "; it asks what others gave in an earlier execution");
         }
         if (state->waiting > 0) {
             tr_buffer_print(text, ", %u wait for answers or time", state->waiting);
@@ -238,6 +240,11 @@ static int explain_node(struct look *look, const struct tr_node *node, const str
     if (state->is_paused) {
         tr_buffer_print(text, "it is paused; `troupe resume %.*s` goes on",
                         TRI_TEXT(look->scene->execution));
+    } else if (state->recovery_call != 0 && state->question_kind == TRI_QUESTION_VALUES) {
+        bool is_it = node == &look->workflow->nodes[state->ready_first - 1];
+        tr_buffer_add_string(text, is_it ? "it fetches a part of a large value"
+                                         : "it waits for another node, which fetches a part of a "
+                                           "large value");
     } else if (state->recovery_call != 0 && (row->recovery & TRI_RECOVERY_KNOWN) == 0) {
         tr_buffer_add_string(text, "it waits to hear what it gave in an earlier execution");
     } else if (is_full(state, look->workflow)) {

@@ -16,11 +16,13 @@ bool tr_slot_is_offloaded(struct tr_bytes slot, struct tr_offloaded *where)
     struct tr_cursor part = tr_cursor_of(inside);
     uint32_t count = tr_read_array(&part);
     struct tr_offloaded found = {.uri = tr_read_text(&part), .size_bytes = tr_read_u64(&part)};
+    uint64_t variant = count == 3 ? tr_read_u64(&part) : 0;
     bool is_whole = tr_cursor_left(&cursor) == 0 && tr_cursor_left(&part) == 0;
     if (cursor.error != 0 || part.error != 0 || !is_whole || type != TR_OFFLOADED_EXTENSION ||
-        count != 2) {
+        (count != 2 && (count != 3 || variant >= UINT32_MAX))) {
         return false;
     }
+    found.variant = count == 3 ? (uint32_t)variant + 1 : 0;
     *where = found;
     return true;
 }
@@ -38,9 +40,12 @@ void tr_slot_write_offloaded(struct tr_buffer *buffer, const struct tr_offloaded
 {
     struct tr_buffer inside;
     tr_buffer_init(&inside, 0);
-    tr_buffer_array(&inside, 2);
+    tr_buffer_array(&inside, where->variant != 0 ? 3 : 2);
     tr_buffer_text_value(&inside, where->uri);
     tr_buffer_u64(&inside, where->size_bytes);
+    if (where->variant != 0) {
+        tr_buffer_u64(&inside, where->variant - 1);
+    }
     if (inside.error != 0) {
         buffer->error = buffer->error != 0 ? buffer->error : inside.error;
     } else {
@@ -48,6 +53,24 @@ void tr_slot_write_offloaded(struct tr_buffer *buffer, const struct tr_offloaded
         tr_buffer_add(buffer, inside.data, inside.size);
     }
     tr_buffer_fini(&inside);
+}
+
+const struct tr_type *tr_offloaded_type(const struct tr_offloaded *where,
+                                        const struct tr_type *type)
+{
+    if (where->variant == 0) {
+        return type;
+    }
+    bool has_it = type != NULL && type->kind == TR_TYPE_UNION && where->variant <= type->count;
+    return has_it ? type->parts[where->variant - 1] : NULL;
+}
+
+void tr_offloaded_write_head(const struct tr_offloaded *where, struct tr_buffer *buffer)
+{
+    if (where->variant != 0) {
+        tr_buffer_array(buffer, 2);
+        tr_buffer_u64(buffer, where->variant - 1);
+    }
 }
 
 uint32_t tr_slots_begin(struct tr_bytes slots, struct tr_cursor *cursor)

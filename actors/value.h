@@ -2,13 +2,15 @@
  * Slots: how values travel between actors and wait in their states.
  *
  * A slot is one msgpack value: the literal itself, packed by its type (actors/graph/literal.h), or,
- * where that would be larger than TR_INLINE_BYTES_MAX, an extension that says where its bytes lie.
+ * where that would be larger than TR_INLINE_BYTES_MAX, an extension that says where its bytes lie:
+ * [uri, size], or [uri, size, variant] where they are the value of one variant of a union. So what
+ * lies elsewhere can become a value that may be none, and none of its bytes is touched.
  * Inputs and outputs are lists of slots in the order of their interface: arrays, in one piece.
  */
 #ifndef TR_ACTORS_VALUE_H
 #define TR_ACTORS_VALUE_H
 
-#include "actors/graph/buffer.h"
+#include "actors/graph/type.h"
 
 /* A literal above this is kept in the blob store (engine.md: inline while small). */
 #define TR_INLINE_BYTES_MAX (256U << 10)
@@ -19,7 +21,8 @@
 /* Where the bytes of a large literal are: a blob that holds them and nothing else. */
 struct tr_offloaded {
     struct tr_text uri;
-    uint64_t size_bytes;
+    uint64_t size_bytes; /* of the blob */
+    uint32_t variant;    /* + 1: which one of the union the blob holds; 0: it holds the literal */
 };
 
 /* Whether a slot's literal lies elsewhere; if so, where. The view lives as long as the slot. */
@@ -27,6 +30,16 @@ bool tr_slot_is_offloaded(struct tr_bytes slot, struct tr_offloaded *where);
 
 /* Appends a slot whose literal lies elsewhere. */
 void tr_slot_write_offloaded(struct tr_buffer *buffer, const struct tr_offloaded *where);
+
+/*
+ * The type of what the blob holds, where the slot's is `type`. NULL where `type` is no union that
+ * has such a variant, and where it is NULL itself.
+ */
+const struct tr_type *tr_offloaded_type(const struct tr_offloaded *where,
+                                        const struct tr_type *type);
+
+/* Appends what stands before the blob's bytes in the literal: of a variant its position. */
+void tr_offloaded_write_head(const struct tr_offloaded *where, struct tr_buffer *buffer);
 
 /* Begins to read a list of slots; no bytes at all and nil are an empty list. Gives the count. */
 uint32_t tr_slots_begin(struct tr_bytes slots, struct tr_cursor *cursor);

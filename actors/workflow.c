@@ -101,6 +101,11 @@ static int begin_one(struct tri_flow *flow)
     return tri_node_begin(flow, node);
 }
 
+int tri_first_begin(struct tri_flow *flow)
+{
+    return may_begin(flow) ? begin_one(flow) : 0;
+}
+
 /* One piece of work; `is_idle` when there is none that could be done now. */
 static int work(struct tri_flow *flow, bool *is_idle, bool *has_ended)
 {
@@ -118,7 +123,7 @@ static int work(struct tri_flow *flow, bool *is_idle, bool *has_ended)
     }
     if (state->ready_first != 0) {
         int error = tri_recovery_ask(flow, &is_asked);
-        *is_idle = is_asked || !may_begin(flow);
+        *is_idle = is_asked || state->recovery_call != 0 || !may_begin(flow);
         return error != 0 || *is_idle ? error : begin_one(flow);
     }
     int error = tri_stage_next(flow, &goes_on, has_ended);
@@ -288,8 +293,8 @@ static int handle_timer(struct tri_flow *flow, const struct tr_message *message)
     if (error != 0) {
         return error;
     }
-    if (timer.id == TRI_TIMER_RECOVERY) {
-        tri_recovery_again(flow);
+    if (timer.id == TRI_TIMER_QUESTION) {
+        tri_ask_again(flow);
         return 0;
     }
     if (timer.id < TRI_TIMER_NODES) {
@@ -342,7 +347,7 @@ static int dispatch(struct tri_flow *flow, const struct tr_message *message)
         return tri_gate_given(flow, message);
     }
     if (tr_message_is(message, &tr_ask_failed_schema) || message->kind == TR_KIND_REPLY) {
-        return tri_recovery_heard(flow, message);
+        return tri_ask_heard(flow, message);
     }
     return tri_signals_hand_on(flow, message);
 }

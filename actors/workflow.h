@@ -12,6 +12,8 @@
  *     branch.c           which arm is taken, and what becomes of the others
  *     workflow_pause.c   no node begins, and children hear of it
  *     gate.c             gates and sleeps; what the root hands on for them
+ *     workflow_bind.c    the inputs of a node, also where they look into values elsewhere
+ *     workflow_ask.c     questions that a node asks before it begins
  *     workflow_recover.c what an earlier execution gave, and need not be done again
  */
 #ifndef TR_ACTORS_WORKFLOW_H
@@ -41,9 +43,15 @@
  */
 #define TRI_TIMER_TIMEOUT 1
 #define TRI_TIMER_DEADLINE 2
-#define TRI_TIMER_RECOVERY 3
+#define TRI_TIMER_QUESTION 3
 #define TRI_TIMER_NODES 16
 #define TRI_TIMER_SLEEPS (1ULL << 32)
+
+/* What a node may have to ask before it begins. */
+enum tri_question {
+    TRI_QUESTION_RECOVERY, /* whether it need not run */
+    TRI_QUESTION_VALUES,   /* inputs that look into values which lie elsewhere */
+};
 
 /* Where a workflow stands between its start and its end. */
 enum tri_stage {
@@ -96,6 +104,16 @@ struct tri_failure {
     uint64_t failed_element;
 };
 
+/* A failure of a node by what its definition or its values are. */
+static inline struct tri_failure tri_failure_of(const char *code, struct tr_text message)
+{
+    return (struct tri_failure){.phase = TR_NODE_PHASE_FAILED,
+                                .kind = TR_FAILURE_USER,
+                                .code = tr_text_of(code),
+                                .message = message,
+                                .failed_element = TR_ELEMENT_NONE};
+}
+
 /* What one handler knows. */
 struct tri_flow {
     struct tr_context *context;
@@ -109,6 +127,8 @@ struct tri_flow {
     struct tr_buffer value; /* under a value that does not */
     struct tr_text cause;   /* of the changes of phase that are recorded, if there is one to tell */
     bool is_answered;       /* the gate that ends knows it from the signals */
+    struct tr_bytes given;  /* to the node that begins: its inputs, if it had to ask for them */
+    struct tr_text given_words; /* of a condition: what is not there, if anything */
     uint32_t starts_left;
     uint32_t steps_left;
     uint32_t looks_left;
@@ -165,6 +185,9 @@ static inline bool tri_row_is_done(const struct tri_row *row)
 TR_MUST_USE int tri_ready_push(struct tri_flow *flow, uint32_t node);
 TR_MUST_USE int tri_settle_push(struct tri_flow *flow, uint32_t node);
 
+/* Puts a node that cannot begin yet in front of them again. */
+TR_MUST_USE int tri_ready_return(struct tri_flow *flow, uint32_t node);
+
 /* Takes the first one off. */
 TR_MUST_USE int tri_ready_pop(struct tri_flow *flow, uint32_t *node);
 TR_MUST_USE int tri_settle_pop(struct tri_flow *flow);
@@ -209,10 +232,6 @@ TR_MUST_USE int tri_node_succeeded(struct tri_flow *flow, uint32_t node, uint8_t
 TR_MUST_USE int tri_node_skipped(struct tri_flow *flow, uint32_t node);
 TR_MUST_USE int tri_node_failed(struct tri_flow *flow, uint32_t node,
                                 const struct tri_failure *failure);
-
-/* Binds the inputs of a node. What cannot be bound fails it, and `is_bound` stays false. */
-TR_MUST_USE int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs,
-                                bool *is_bound);
 
 /* A node has given `ended->outputs`, those of its target: they become those of the node. */
 TR_MUST_USE int tri_keep_outputs(struct tri_flow *flow, uint32_t node,
@@ -268,6 +287,50 @@ TR_MUST_USE int tri_gate_leave(struct tri_flow *flow, uint32_t node);
 /* Hands on what gates, people and the signals say to the root; else it is a dead letter. */
 TR_MUST_USE int tri_signals_hand_on(struct tri_flow *flow, const struct tr_message *message);
 
+/* ------------------------------------------------------- workflow_bind.c */
+
+/*
+ * Binds the inputs of a node that begins. `is_bound` stays false where that failed the node, and
+ * where it went back into the queue, since it has to ask for them.
+ */
+TR_MUST_USE int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs,
+                                bool *is_bound);
+
+/*
+ * Records the inputs of a node that is kept, and so does not begin: none where they look into
+ * values that lie elsewhere. `is_fine` stays false where they cannot be bound, and it has failed.
+ */
+TR_MUST_USE int tri_bind_kept(struct tri_flow *flow, uint32_t node, bool *is_fine);
+
+struct tr_binder;
+
+/* Asks for inputs that `binder` could not bind, since they lie elsewhere; the node waits. */
+TR_MUST_USE int tri_bind_ask(struct tri_flow *flow, uint32_t node, struct tr_binder *binder);
+
+/* The answer: the node begins with them. */
+TR_MUST_USE int tri_bind_answered(struct tri_flow *flow, const struct tr_message *message);
+
+/* ------------------------------------------------------------ workflow.c */
+
+/* Begins the first node of the queue, unless a pause holds it back; it may have ended. */
+TR_MUST_USE int tri_first_begin(struct tri_flow *flow);
+
+/* -------------------------------------------------------- workflow_ask.c */
+
+/* Asks for the first node of those to be started, which stays there until the answer is here. */
+TR_MUST_USE int tri_ask(struct tri_flow *flow, enum tri_question kind,
+                        const struct tr_schema *schema, const void *body);
+
+/* An answer, or that there is none; the time has come to ask again. */
+TR_MUST_USE int tri_ask_heard(struct tri_flow *flow, const struct tr_message *message);
+void tri_ask_again(struct tri_flow *flow);
+
+/* The first node cannot begin, for what it was told. */
+TR_MUST_USE int tri_ask_fail(struct tri_flow *flow, const struct tri_failure *failure);
+
+/* Nobody needs the answer any more. */
+TR_MUST_USE int tri_ask_give_up(struct tri_flow *flow);
+
 /* ---------------------------------------------------- workflow_recover.c */
 
 /* Whether a node that has ended gives something else than in the earlier execution. */
@@ -276,12 +339,8 @@ TR_MUST_USE int tri_recovery_is_anew(struct tri_flow *flow, uint32_t node, bool 
 /* Asks about the first of those to be started, and others behind it, if that has to be. */
 TR_MUST_USE int tri_recovery_ask(struct tri_flow *flow, bool *is_asked);
 
-/* An answer, or that there is none; the time has come to ask again. */
-TR_MUST_USE int tri_recovery_heard(struct tri_flow *flow, const struct tr_message *message);
-void tri_recovery_again(struct tri_flow *flow);
-
-/* Nobody needs the answer any more. */
-TR_MUST_USE int tri_recovery_give_up(struct tri_flow *flow);
+/* The answer: what is kept ends, and the others will begin. */
+TR_MUST_USE int tri_recovery_answered(struct tri_flow *flow, const struct tr_message *message);
 
 /* Puts edited inputs in the place of those that a node was bound to. */
 TR_MUST_USE int tri_recovery_edit(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs);

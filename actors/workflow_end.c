@@ -56,7 +56,7 @@ static int drain(struct tri_flow *flow, uint8_t child_phase)
     tri_pause_lift(flow);
     flow->state->stage = TRI_STAGE_DRAIN;
     abort_from_here(flow, child_phase);
-    int error = tri_recovery_give_up(flow);
+    int error = tri_ask_give_up(flow);
     return error != 0 ? error : stop_timers(flow);
 }
 

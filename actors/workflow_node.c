@@ -9,18 +9,6 @@
 #include "actors/workflow.h"
 #include "schemas/utf8.h"
 
-/* What stands in a message beside values. */
-#define MESSAGE_MARGIN_BYTES 65536
-
-static struct tri_failure failure_of(const char *code, struct tr_text message)
-{
-    return (struct tri_failure){.phase = TR_NODE_PHASE_FAILED,
-                                .kind = TR_FAILURE_USER,
-                                .code = tr_text_of(code),
-                                .message = message,
-                                .failed_element = TR_ELEMENT_NONE};
-}
-
 /* ----------------------------------------------------------------- endings */
 
 /* The row of a node that has ended. */
@@ -192,54 +180,6 @@ int tri_output_find(void *self, uint32_t node, uint32_t output, struct tr_bytes 
     return error;
 }
 
-/* The workflow's failure as a value, for `$err`. Nothing where there is none. */
-static int write_failure(struct tri_flow *flow, struct tr_buffer *buffer)
-{
-    struct tr_buffer under;
-    struct tr_node_ended ended;
-    bool is_there = false;
-    tr_buffer_init(&under, 0);
-    int error = tri_failure_get(flow, &under, &ended, &is_there);
-    if (error == 0 && is_there) {
-        bool has_element = ended.failed_element != TR_ELEMENT_NONE;
-        struct tr_failure value = {.node = ended.failed,
-                                   .code = ended.code,
-                                   .message = ended.message,
-                                   .element = has_element ? (int64_t)ended.failed_element : -1};
-        tr_write_failure(buffer, &value);
-        error = buffer->error;
-    }
-    tr_buffer_fini(&under);
-    return error;
-}
-
-int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inputs, bool *is_bound)
-{
-    const struct tr_node *compiled = &flow->workflow->nodes[node];
-    struct tr_buffer err;
-    struct tr_binder binder = {.workflow = flow->workflow, .output = tri_output_find, .self = flow};
-    tr_buffer_init(&err, 0);
-    int error = compiled->role == TR_ROLE_GRAPH ? 0 : write_failure(flow, &err);
-    if (error == 0) {
-        binder.failure = tr_buffer_bytes(&err);
-        error = tr_bind_inputs(&binder, compiled, inputs);
-    }
-    tr_buffer_fini(&err);
-    error = error != 0 ? error : tri_recovery_edit(flow, node, inputs);
-    if (error == TR_INVALID) {
-        struct tri_failure failure = failure_of(binder.code, binder.message);
-        return tri_node_failed(flow, node, &failure);
-    }
-    if (error == 0 && inputs->size > TR_MESSAGE_BYTES_MAX - MESSAGE_MARGIN_BYTES) {
-        struct tri_failure failure = failure_of(
-            compiled->kind == TR_NODE_END ? "OutputSizeExceeded" : "InputSizeExceeded",
-            tr_text_of("the values together are larger than TR_MESSAGE_BYTES_MAX (1 MiB)"));
-        return tri_node_failed(flow, node, &failure);
-    }
-    *is_bound = error == 0;
-    return error;
-}
-
 /* -------------------------------------------------------------- beginnings */
 
 static int begin_end(struct tri_flow *flow, uint32_t node)
@@ -311,7 +251,7 @@ static int begin_child(struct tri_flow *flow, uint32_t node, const struct tr_beh
     tri_path_add(flow, node, &path);
     error = path.error;
     if (error == 0 && path.size > TR_ADDRESS_BYTES_MAX) {
-        struct tri_failure failure = failure_of(
+        struct tri_failure failure = tri_failure_of(
             "AddressTooLong", tr_text_of("the node's path is longer than TR_ADDRESS_BYTES_MAX"));
         error = tri_node_failed(flow, node, &failure);
         goto done;
@@ -433,7 +373,7 @@ static int cast_outputs(struct tri_flow *flow, const struct tr_node *node, struc
 /* A child that says it succeeded, and yet its node has failed. */
 static int refuse(struct tri_flow *flow, uint32_t node, const char *code, const char *message)
 {
-    struct tri_failure failure = failure_of(code, tr_text_of(message));
+    struct tri_failure failure = tri_failure_of(code, tr_text_of(message));
     bool has_actor = !tri_is_row(&flow->workflow->nodes[node]);
     int error = has_actor
                     ? tri_node_record(flow, node, TR_NODE_PHASE_RUNNING, failure.phase, 0, &failure)
@@ -453,9 +393,7 @@ int tri_keep_outputs(struct tri_flow *flow, uint32_t node, const struct tr_node_
         error = cast_outputs(flow, compiled, outputs, &cast);
         outputs = tr_buffer_bytes(&cast);
     }
-    if (error == TR_LIMIT) {
-        error = refuse(flow, node, TR_CODE_INLINE, TR_WORDS_INLINE);
-    } else if (error == TR_INVALID) {
+    if (error == TR_INVALID || error == TR_LIMIT) {
         error = refuse(flow, node, "MismatchingTypes", "an output is not of its declared type");
     } else if (error == 0) {
         error = tri_slots_put(flow, outputs, &place);
@@ -476,21 +414,17 @@ static bool is_complete(const struct tri_flow *flow, uint32_t node, struct tr_by
 int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs, bool *is_kept)
 {
     struct tr_node_ended ended = {.phase = TR_NODE_PHASE_RECOVERED, .outputs = outputs};
-    struct tr_buffer inputs;
-    bool is_bound = false;
+    bool is_fine = false;
     *is_kept = is_complete(flow, node, outputs);
     if (!*is_kept) {
         return 0;
     }
-    tr_buffer_init(&inputs, 0);
     int error = tri_start(flow);
-    error = error != 0 ? error : tri_bind_inputs(flow, node, &inputs, &is_bound);
-    if (error == 0 && is_bound) {
-        error = tri_node_record_value(flow, node, TR_VALUE_INPUTS, tr_buffer_bytes(&inputs));
-        error = error != 0 ? error : tri_node_record_value(flow, node, TR_VALUE_OUTPUTS, outputs);
+    error = error != 0 ? error : tri_bind_kept(flow, node, &is_fine);
+    if (error == 0 && is_fine) {
+        error = tri_node_record_value(flow, node, TR_VALUE_OUTPUTS, outputs);
         error = error != 0 ? error : tri_keep_outputs(flow, node, &ended);
     }
-    tr_buffer_fini(&inputs);
     return error;
 }
 

@@ -2,23 +2,15 @@
  * Recovery: nodes that gave something in an earlier execution, and need not run again.
  *
  * In an execution with a recovery the nodes of the graph are asked about when their turn comes,
- * those at the front of the queue in one question (schemas/recovery.h). They stay there until the
- * answer is here, so that a question which fails is simply put again. Then what is kept ends at
- * once, and the others go to the end of the queue, with what is known of them in their rows.
+ * those at the front of the queue in one question (schemas/recovery.h, workflow_ask.c). Then what is
+ * kept ends at once, and the others go to the end of the queue, with what is known of them in their
+ * rows.
  *
  * What runs anew gives something new: what is behind it runs, too. on_failure and finally belong to
  * this execution alone, and always run.
  */
 #include "actors/workflow.h"
-#include "schemas/files.h"
 #include "schemas/recovery.h"
-
-/* A question that fails is put again so often, each time later, before a node fails with it. */
-#define TRIES_MAX 6U
-#define WAIT_MS 50U
-
-/* Stands for the question while a timer runs until it is put again. */
-#define CALL_WAITS UINT64_MAX
 
 /* ------------------------------------------------------------- what runs anew */
 
@@ -105,8 +97,7 @@ static int ask(struct tri_flow *flow)
             .path = tr_buffer_text(&path),
             .nodes = tr_buffer_bytes(&nodes),
         };
-        error = tr_call(flow->context, TR_SERVICE_FILES, &tr_recover_nodes_schema, &question, 0,
-                        &flow->state->recovery_call);
+        error = tri_ask(flow, TRI_QUESTION_RECOVERY, &tr_recover_nodes_schema, &question);
     }
     tr_buffer_fini(&path);
     tr_buffer_fini(&nodes);
@@ -128,17 +119,6 @@ int tri_recovery_ask(struct tri_flow *flow, bool *is_asked)
     }
     *is_asked = true;
     return flow->state->recovery_call == 0 ? ask(flow) : 0;
-}
-
-int tri_recovery_give_up(struct tri_flow *flow)
-{
-    uint64_t call = flow->state->recovery_call;
-    flow->state->recovery_call = 0;
-    if (call == 0) {
-        return 0;
-    }
-    return call == CALL_WAITS ? tr_timer_stop(flow->context, TRI_TIMER_RECOVERY)
-                              : tr_ask_cancel(flow->context, call);
 }
 
 /* ------------------------------------------------------------------- the answer */
@@ -217,7 +197,7 @@ static int take_all(struct tri_flow *flow, struct tr_bytes nodes)
     return error;
 }
 
-static int on_recovered(struct tri_flow *flow, const struct tr_message *message)
+int tri_recovery_answered(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_recovered_nodes answer;
     struct tr_buffer cause;
@@ -225,7 +205,6 @@ static int on_recovered(struct tri_flow *flow, const struct tr_message *message)
     if (error != 0) {
         return error;
     }
-    flow->state->recovery_tries = 0;
     tr_buffer_init(&cause, 0);
     tr_buffer_print(&cause, "kept from %.*s", (int)answer.from.size, answer.from.data);
     flow->cause = tr_buffer_text(&cause);
@@ -233,70 +212,6 @@ static int on_recovered(struct tri_flow *flow, const struct tr_message *message)
     flow->cause = tr_text_of("");
     tr_buffer_fini(&cause);
     return error;
-}
-
-/* The first one that was asked about cannot begin, since nobody can say what it gave. */
-static int fail_first(struct tri_flow *flow, int reason, struct tr_text words)
-{
-    struct tr_buffer text;
-    uint32_t node;
-    tr_buffer_init(&text, 0);
-    tr_buffer_print(&text, "what it gave in the earlier execution cannot be read: %s%s%.*s",
-                    tr_error_text(reason), words.size > 0 ? ": " : "", (int)words.size, words.data);
-    struct tri_failure failure = {.phase = TR_NODE_PHASE_FAILED,
-                                  .kind = TR_FAILURE_SYSTEM,
-                                  .code = tr_text_of("RecoveryError"),
-                                  .message = tr_buffer_text(&text),
-                                  .failed_element = TR_ELEMENT_NONE};
-    int error = text.error != 0 ? text.error : tri_ready_pop(flow, &node);
-    error = error != 0 ? error : tri_node_failed(flow, node, &failure);
-    tr_buffer_fini(&text);
-    return error;
-}
-
-static bool may_pass(int reason)
-{
-    return reason == TR_NO_CONNECTION || reason == TR_TIMEOUT || reason == TR_BUSY ||
-           reason == TR_CLOSED || reason == TR_MEMORY;
-}
-
-static int on_failed(struct tri_flow *flow, int reason, struct tr_text words)
-{
-    struct tr_workflow_state *state = flow->state;
-    if (may_pass(reason) && ++state->recovery_tries < TRIES_MAX) {
-        state->recovery_call = CALL_WAITS;
-        uint64_t wait_ms = (uint64_t)WAIT_MS << (state->recovery_tries - 1);
-        return tr_timer_start(flow->context, TRI_TIMER_RECOVERY, wait_ms);
-    }
-    state->recovery_tries = 0;
-    return fail_first(flow, reason, words);
-}
-
-int tri_recovery_heard(struct tri_flow *flow, const struct tr_message *message)
-{
-    struct tr_blob_failed failed;
-    struct tr_ask_failed lost;
-    if (flow->state->recovery_call == 0 || flow->state->recovery_call == CALL_WAITS ||
-        tr_message_ask(message) != flow->state->recovery_call) {
-        return tr_unexpected(flow->context, message);
-    }
-    flow->state->recovery_call = 0;
-    if (tr_message_is(message, &tr_recovered_nodes_schema)) {
-        return on_recovered(flow, message);
-    }
-    if (tr_message_is(message, &tr_blob_failed_schema)) {
-        int error = tr_message_read(message, blob_failed, &failed);
-        return error != 0 ? error : on_failed(flow, (int)failed.error, failed.message);
-    }
-    int error = tr_message_read(message, ask_failed, &lost);
-    return error != 0 ? error : on_failed(flow, (int)-lost.reason, tr_text_of(""));
-}
-
-void tri_recovery_again(struct tri_flow *flow)
-{
-    if (flow->state->recovery_call == CALL_WAITS) {
-        flow->state->recovery_call = 0;
-    }
 }
 
 /* -------------------------------------------------------------------- edited inputs */

@@ -101,6 +101,21 @@ int tri_ready_push(struct tri_flow *flow, uint32_t node)
     return push(flow, node, &flow->state->ready_first, &flow->state->ready_last);
 }
 
+int tri_ready_return(struct tri_flow *flow, uint32_t node)
+{
+    struct tri_row *row;
+    int error = tri_row_edit(flow, node, &row);
+    if (error != 0) {
+        return error;
+    }
+    TR_ASSERT((row->flags & TRI_ROW_READY) == 0);
+    row->flags |= TRI_ROW_READY;
+    row->next = flow->state->ready_first;
+    flow->state->ready_last = row->next == 0 ? node + 1 : flow->state->ready_last;
+    flow->state->ready_first = node + 1;
+    return 0;
+}
+
 int tri_ready_pop(struct tri_flow *flow, uint32_t *node)
 {
     struct tri_row *row;

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,7 +16,6 @@
 #include "deploy/file.h"
 #include "deploy/inquiries.h"
 #include "deploy/offload.h"
-#include "deploy/repath.h"
 #include "runtime/memory.h"
 #include "schemas/files.h"
 
@@ -69,19 +67,7 @@ static int put(void *self, struct tr_text text)
 static int open_blob(void *self, const struct tr_offloaded *where, struct tr_bytes *literal)
 {
     struct target *target = self;
-    char home[PATH_MAX];
-    char *path = tr_text_copy(where->uri);
-    int error = path == NULL ? TR_MEMORY : 0;
-    if (error == 0) {
-        error = tr_file_map(tr_repath_home(target->folder, path, home) ? home : path, literal);
-    }
-    if (error != 0 && error != TR_MEMORY) {
-        snprintf(target->explain, TR_EXCHANGE_EXPLAIN_BYTES,
-                 "the value at %.600s cannot be read: %s", path,
-                 error == TR_NOT_FOUND ? tr_error_text(error) : strerror(errno));
-    }
-    tr_free(path);
-    return error;
+    return tr_offloaded_map(target->folder, where, literal, target->explain);
 }
 
 static void close_blob(void *self, struct tr_bytes literal)

@@ -5,6 +5,7 @@
 #include "deploy/inquiries.h"
 
 #include "actors/engine.h"
+#include "deploy/bind_values.h"
 #include "deploy/decide.h"
 #include "deploy/recall.h"
 #include "deploy/schedule_look.h"
@@ -33,6 +34,7 @@ static const struct {
 } rows[] = {
     {&tr_graph_make_schema, tr_decide_graph},
     {&tr_graph_drop_schema, drop_graph},
+    {&tr_values_bind_schema, tr_bind_values},
     {&tr_schedule_look_schema, tr_schedule_look_answer},
     {&tr_recover_nodes_schema, tr_recall_nodes},
     {&tr_recover_elements_schema, tr_recall_elements},

@@ -1,13 +1,19 @@
 /*
- * Writing large values to the blobs of a store: those of a graph, then those of the inputs.
+ * Writing large values to the blobs of a store: those of a graph, then those of the inputs; and
+ * mapping them.
  */
 #include "deploy/offload.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "actors/graph/pack.h"
-#include "actors/value.h"
+#include "deploy/file.h"
+#include "deploy/repath.h"
 #include "runtime/env/blob.h"
+#include "runtime/memory.h"
 #include "schemas/error.h"
 
 /* Values are not taken apart below this, however many there are. */
@@ -204,6 +210,23 @@ int tr_offload_slots(const char *store_folder, struct tr_buffer *slots, char *ex
     struct offload offload = {.folder = store_folder, .explain = explain};
     explain[0] = '\0';
     return finish(&offload, take_inputs(&offload, slots));
+}
+
+int tr_offloaded_map(const char *store_folder, const struct tr_offloaded *where,
+                     struct tr_bytes *literal, char *explain)
+{
+    char home[PATH_MAX];
+    char *path = tr_text_copy(where->uri);
+    int error = path == NULL ? TR_MEMORY : 0;
+    if (error == 0) {
+        error = tr_file_map(tr_repath_home(store_folder, path, home) ? home : path, literal);
+    }
+    if (error != 0 && error != TR_MEMORY) {
+        snprintf(explain, TR_OFFLOAD_EXPLAIN_BYTES, "the value at %.400s cannot be read: %s", path,
+                 error == TR_NOT_FOUND ? tr_error_text(error) : strerror(errno));
+    }
+    tr_free(path);
+    return error;
 }
 
 int tr_offload_document(const char *store_folder, struct tr_bytes document, struct tr_buffer *uri,

@@ -1,12 +1,13 @@
 /*
  * Large values before a launch: what is larger than messages carry is written to the store's blobs,
- * and the slot in its place says where it lies (actors/value.h). For the command's own thread; the
- * engine of the store may be this process or another one.
+ * and the slot in its place says where it lies (actors/value.h); and the way back. For the command's
+ * own thread, or the files service's; the engine of the store may be this process or another one.
  */
 #ifndef TR_DEPLOY_OFFLOAD_H
 #define TR_DEPLOY_OFFLOAD_H
 
 #include "actors/graph/graph.h"
+#include "actors/value.h"
 
 /* Why it could not be done, in words. */
 #define TR_OFFLOAD_EXPLAIN_BYTES 512
@@ -24,6 +25,13 @@ TR_MUST_USE int tr_offload(const char *store_folder, struct tr_graph *graph,
 
 /* The same for a list of slots alone. */
 TR_MUST_USE int tr_offload_slots(const char *store_folder, struct tr_buffer *slots, char *explain);
+
+/*
+ * Maps the bytes of a large value until tr_file_unmap; one that a store elsewhere has written is
+ * looked for among this one's blobs. TR_NOT_FOUND, TR_SYSTEM, TR_MEMORY; the first two with words.
+ */
+TR_MUST_USE int tr_offloaded_map(const char *store_folder, const struct tr_offloaded *where,
+                                 struct tr_bytes *literal, char *explain);
 
 /*
  * Puts a whole document into the blobs and appends the text that says where it lies, packed. Errors

@@ -137,7 +137,7 @@ static int print_line(const struct tr_value *value, const struct tr_value_bytes 
 {
     printf("%.*s: ", (int)value->name.size, value->name.data);
     int error = is_text(value->type) ? print_piece(value->type, bytes->literal)
-                                     : tr_value_stream(value->type, bytes, stdout);
+                                     : tr_value_stream(bytes, stdout);
     printf("\n");
     return error;
 }
@@ -154,7 +154,7 @@ static int print_output(const struct tr_value *value, struct tr_document *docume
     if (document != NULL) {
         snprintf(name, sizeof name, "%.*s", (int)value->name.size, value->name.data);
         tr_document_begin_json(document, name);
-        error = tr_value_stream(value->type, &bytes, document->stream);
+        error = tr_value_stream(&bytes, document->stream);
         tr_document_end_json(document);
     } else {
         error = print_line(value, &bytes);

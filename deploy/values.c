@@ -134,7 +134,7 @@ void tr_values_fini(struct tr_values *values)
 int tr_value_open(const struct tr_value *value, struct tr_value_bytes *bytes)
 {
     struct tr_offloaded where;
-    struct tr_value_bytes opened = {.literal = value->slot};
+    struct tr_value_bytes opened = {.literal = value->slot, .type = value->type};
     if (!tr_slot_is_offloaded(value->slot, &where)) {
         *bytes = opened;
         return 0;
@@ -144,6 +144,7 @@ int tr_value_open(const struct tr_value *value, struct tr_value_bytes *bytes)
     tr_free(path);
     if (error == 0) {
         opened.literal = opened.mapped;
+        opened.type = tr_offloaded_type(&where, value->type);
         *bytes = opened;
     }
     return error;
@@ -173,9 +174,9 @@ static int pick(struct tr_value *value, uint64_t element, struct tr_buffer *kept
     if (error == 0) {
         *begin = kept->size;
         tr_buffer_add(kept, part.data, part.size);
+        bool is_list = bytes.type != NULL && bytes.type->kind == TR_TYPE_LIST;
         value->slot.size = part.size;
-        value->type =
-            value->type != NULL && value->type->kind == TR_TYPE_LIST ? value->type->parts[0] : NULL;
+        value->type = is_list ? bytes.type->parts[0] : NULL;
         error = kept->error;
     }
     tr_value_close(&bytes);
@@ -222,7 +223,7 @@ int tr_value_json(const struct tr_value *value, struct tr_buffer *json)
     struct tr_value_bytes bytes;
     int error = tr_value_open(value, &bytes);
     if (error == 0) {
-        error = tr_literal_json(value->type, bytes.literal, json);
+        error = tr_literal_json(bytes.type, bytes.literal, json);
         tr_value_close(&bytes);
     }
     return error;
@@ -234,9 +235,9 @@ static int put_text(void *self, struct tr_text text)
     return 0;
 }
 
-int tr_value_stream(const struct tr_type *type, const struct tr_value_bytes *bytes, FILE *stream)
+int tr_value_stream(const struct tr_value_bytes *bytes, FILE *stream)
 {
-    return tr_literal_stream(type, bytes->literal, put_text, stream);
+    return tr_literal_stream(bytes->type, bytes->literal, put_text, stream);
 }
 
 static void write_problem(struct tr_document *document, const char *name,
@@ -262,7 +263,7 @@ static int write_one(const struct tr_value *value, struct tr_document *document)
         return 0;
     }
     tr_document_begin_json(document, name);
-    error = tr_value_stream(value->type, &bytes, document->stream);
+    error = tr_value_stream(&bytes, document->stream);
     tr_document_end_json(document);
     tr_value_close(&bytes);
     return error;

@@ -20,7 +20,8 @@ struct tr_value {
 /* A value's bytes, from wherever they lie. */
 struct tr_value_bytes {
     struct tr_bytes literal;
-    struct tr_bytes mapped; /* private */
+    const struct tr_type *type; /* of `literal`: what lies elsewhere may be one variant's value */
+    struct tr_bytes mapped;     /* private */
 };
 
 /* Values in the order of their interface. Slots live as long as their row. */
@@ -68,8 +69,7 @@ void tr_value_close(struct tr_value_bytes *bytes);
  * Writes a value as JSON, a list element by element, so that it may be large. On an error
  * (TR_MALFORMED, TR_LIMIT, TR_MEMORY) a part of it is written.
  */
-TR_MUST_USE int tr_value_stream(const struct tr_type *type, const struct tr_value_bytes *bytes,
-                                FILE *stream);
+TR_MUST_USE int tr_value_stream(const struct tr_value_bytes *bytes, FILE *stream);
 
 /*
  * Appends a value as JSON; what lies elsewhere is read from there. TR_NOT_FOUND, TR_SYSTEM (it

@@ -253,8 +253,8 @@ enum tr_failure_kind {
  * Which executions sleep from the engine's start on: what they have booked of the machine counts
  * nothing, and what they wait for is not given. Their numbers lie behind each other, eight bytes
  * each; the first message forgets what an earlier engine said, the last one completes the list.
- * `are_quotas_whole`, of the first: a namespace whose quota was not told since the one before has no
- * bound any more.
+ * `are_quotas_whole`, of the first: a namespace whose quota was not told since the one before has
+ * no bound any more.
  */
 #define TR_RESOURCE_ASLEEP_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, executions, 1, 0)              \

@@ -43,10 +43,17 @@
 /* Told: lets go of what one graph_made held, or what a restart held in its place. */
 #define TR_GRAPH_DROP_FIELDS(FIELD, ARRAY) FIELD(u64, graph, 1, 0)
 
+/*
+ * Binds inputs as `plan` says (actors/bind_plan.h), which look into values that lie elsewhere.
+ * Answered by values_given (schemas/files.h).
+ */
+#define TR_VALUES_BIND_FIELDS(FIELD, ARRAY) FIELD(bytes, plan, 1, TR_REDACTED)
+
 #define TR_INQUIRY_SCHEMAS(S)                                            \
     S(graph_make, 366, TR_MESSAGE, 2, TR_DURABLE, TR_GRAPH_MAKE_FIELDS)  \
     S(graph_made, 367, TR_MESSAGE, 3, TR_PRIORITY, TR_GRAPH_MADE_FIELDS) \
-    S(graph_drop, 368, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_DROP_FIELDS)
+    S(graph_drop, 368, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_DROP_FIELDS)  \
+    S(values_bind, 364, TR_MESSAGE, 1, TR_DURABLE, TR_VALUES_BIND_FIELDS)
 
 TR_INQUIRY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -20,7 +20,8 @@
 /*
  * `graph` is 0 before the start. `workflow` is the one that runs here, `node` and `element` what it
  * is to its parent. `start` is the place of the packed node_start, `failure` that of the node_ended
- * with the first failure. `phase` is one of an execution, also where this is a node.
+ * with the first failure. `phase` is one of an execution, also where this is a node. `recovery_call`
+ * and `recovery_tries` are those of a question of any kind.
  */
 #define TR_WORKFLOW_STATE_FIELDS(FIELD, ARRAY)                                      \
     FIELD(u64, graph, 1, 0)                                                         \
@@ -63,11 +64,12 @@
     FIELD(u32, recovery_tries, 3, 0) /* that failed in a row */                     \
     FIELD(bool, is_dynamic, 4, 0)    /* a task has decided it: that is the node */  \
     FIELD(u8, start_version, 5, 0)   /* in which `start` is packed; 0: the first */ \
-    FIELD(u8, failure_version, 5, 0)
+    FIELD(u8, failure_version, 5, 0)                                                \
+    FIELD(u8, question_kind, 6, 0) /* enum tri_question */
 
 #define TR_STATE_WORKFLOW_SCHEMAS(S)                                 \
     S(launcher_state, 100, TR_STATE, 1, 0, TR_LAUNCHER_STATE_FIELDS) \
-    S(workflow_state, 101, TR_STATE, 5, 0, TR_WORKFLOW_STATE_FIELDS)
+    S(workflow_state, 101, TR_STATE, 6, 0, TR_WORKFLOW_STATE_FIELDS)
 
 TR_STATE_WORKFLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -106,7 +106,7 @@ struct look {
 
 static int say(struct look *look, int error, const char *what, const char *words)
 {
-    snprintf(look->words, sizeof look->words, "%.200s%s%s", what, words[0] != '\0' ? ": " : "",
+    snprintf(look->words, sizeof look->words, "%.120s%s%.130s", what, words[0] != '\0' ? ": " : "",
              words);
     return error;
 }

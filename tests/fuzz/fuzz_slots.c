@@ -22,6 +22,7 @@ static void check_slot(struct tr_bytes slot)
     TR_ASSERT(buffer.error == 0);
     TR_ASSERT(tr_slot_is_offloaded(tr_buffer_bytes(&buffer), &again));
     TR_ASSERT(tr_text_equal(where.uri, again.uri) && where.size_bytes == again.size_bytes);
+    TR_ASSERT(where.variant == again.variant);
     tr_buffer_fini(&buffer);
 }
 

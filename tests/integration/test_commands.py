@@ -73,7 +73,8 @@ class CommandsTest(ProgramTest):
         self.write("flow.yaml", "troupe: 1\ntasks: {t: {type: echo, inputs: {n: int}, outputs: "
                    "{n: int}}}\nworkflows: {main: {inputs: {n: int}, nodes: {t: {task: t, with: "
                    "{n: $n}}}, outputs: {n: $t.n}}}\n")
-        for words in (["run", "-q", "flow.yaml", "-i", "n=1"], ["run", "-i", "n=1", "flow.yaml", "-q"],
+        for words in (["run", "-q", "flow.yaml", "-i", "n=1"],
+                      ["run", "-i", "n=1", "flow.yaml", "-q"],
                       ["run", "--input=n=1", "-q", "--", "flow.yaml"],
                       ["-q", "run", "flow.yaml", "main", "-in=1"],
                       ["--store", str(self.store), "-q", "run", "flow.yaml", "-i", "n=1"]):

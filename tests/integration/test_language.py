@@ -37,6 +37,28 @@ class LanguageTest(ProgramTest):
         nodes["n"]["retries"] = 1
         self.assertIn("it was told to fail", self.run_nodes(nodes, status=1)["error"]["message"])
 
+    def test_projects_and_domains(self):
+        self.write("flow.yaml", json.dumps({
+            "troupe": 1, "project": "shop", "domain": "production", "tasks": TASKS, "workflows": {
+                "main": {"description": "for people alone", "nodes": {
+                    "n": {"task": "same", "with": {"a": 1}, "interruptible": True}}}}}))
+        self.troupe("run", "flow.yaml", "--name", "one", "-q")
+        row = self.document("get", "shop/production/one")
+        self.assertEqual((row["project"], row["domain"]), ("shop", "production"))
+        self.assertEqual(self.document("list", "--project", "default"), [])
+        self.assertEqual(len(self.document("list", "--domain", "production")), 1)
+
+    def test_resources(self):
+        resources = {"cpu": "100m", "memory": "1Mi", "gpu": 1, "storage": "1Gi",
+                     "ephemeral_storage": "1Gi"}
+        nodes = {"n": {"task": "even", "with": {"a": 2}, "resources": resources}}
+        self.assertEqual(self.run_nodes(nodes, {"b": "$n.b"})["outputs"], {"b": 2})
+        nodes["n"]["resources"] = {"cpu": 4000}
+        error = self.run_nodes(nodes, status=1)["error"]
+        self.assertIn("ResourcesExceedLimits", error["code"])
+        self.assertIn("it asks for 4000000 thousandths of a CPU, and this machine has",
+                      error["message"])
+
     def test_optional(self):
         nodes = {"n": {"task": "fail", "with": {"a": 1}, "optional": True}}
         self.assertEqual(self.run_nodes(nodes, {"b": "$n.b"})["outputs"], {"b": None})

@@ -171,7 +171,7 @@ class LookingTest(ProgramTest):
         environment["PATH"] = f"{PROGRAM.parent}:{environment['PATH']}"
         done = subprocess.run(["bash", "-c", script], cwd=self.folder, env=environment, text=True,
                               capture_output=True, timeout=LIMIT_S)
-        self.assertEqual(done.stdout.split(), ["first", "@last"], done.stderr)
+        self.assertEqual(done.stdout.split(), ["first", "@last", "first/squares"], done.stderr)
 
     def test_nobody_reads_any_more(self):
         self.begin()
@@ -185,8 +185,7 @@ class LookingTest(ProgramTest):
         self.go()
 
     def test_examples_of_the_reference(self):
-        for file in EXAMPLES.iterdir():
-            shutil.copy(file, self.folder)
+        shutil.copytree(EXAMPLES, self.folder, dirs_exist_ok=True)
         text = (ROOT / "deploy/README.md").read_text()
         section = text.split("## Looking at executions", 1)[1].split("\n## ", 1)[0]
         examples = re.findall(r"^    troupe (.*)$", section, re.MULTILINE)

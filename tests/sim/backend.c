@@ -196,6 +196,15 @@ static void check_name(const struct sim_backend *backend, const struct job *job)
     }
 }
 
+bool sim_backend_has_job(const struct sim_backend *backend, uint32_t host, uint64_t number,
+                         struct tr_text path, uint64_t element)
+{
+    struct identity identity = {.host = host, .number = number, .element = element};
+    TR_ASSERT(path.size < PATH_BYTES);
+    memcpy(identity.path, path.data, path.size);
+    return *place_of(backend, &identity) != NULL;
+}
+
 void sim_backend_check_ended(const struct sim_backend *backend, uint32_t host, uint64_t number)
 {
     for (uint32_t i = 0; i < backend->capacity; i++) {
@@ -213,9 +222,9 @@ void sim_backend_check_ended(const struct sim_backend *backend, uint32_t host, u
 
 /* How long a job takes: some of what will be aborted never ends by itself. */
 static uint64_t draw_duration(struct sim_random *chance, const struct sim_execution *execution,
-                              const struct job *job)
+                              const char *path)
 {
-    bool may_be_endless = execution->is_aborted && strstr(job->identity.path, "finally") == NULL;
+    bool may_be_endless = execution->is_aborted && strstr(path, "finally") == NULL;
     uint64_t choice = sim_below(chance, 20);
     if (may_be_endless && choice < 5) {
         return UINT64_MAX / 2;
@@ -285,7 +294,7 @@ static void start(struct sim_backend *backend, struct sim_host *host, struct job
     sim_engine_seen.jobs_again += told->attempt > 0 ? 1 : 0;
     job->outcome = sim_outcome(stage, execution, task, told->inputs, tr_text_of(path),
                                told->element, told->attempt);
-    job->end_ns = host->world->now_ns + draw_duration(chance, execution, job);
+    job->end_ns = host->world->now_ns + draw_duration(chance, execution, path);
     if (job->outcome == SIM_JOB_DONE) {
         make_outputs(stage, execution, task, told->inputs, &job->outputs);
     }

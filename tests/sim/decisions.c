@@ -9,15 +9,13 @@
 #include "actors/graph/compile.h"
 #include "actors/graph/pack.h"
 #include "schemas/inquiry.h"
-#include "tests/sim/engine_history.h"
+#include "tests/sim/asks.h"
+#include "tests/sim/recall.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
 
 #define MS 1000000ULL
 #define ANSWER_NS_MOST (60 * MS)
-
-/* From so many asks on a task may have given up: what is to become of it depends on crashes. */
-#define ASKS_MOST 4
 
 struct decided {
     struct decided *next;
@@ -25,18 +23,9 @@ struct decided {
     struct sim_bytes packed;
 };
 
-/* How often a task has asked. */
-struct asker {
-    struct asker *next;
-    uint32_t host;
-    struct tr_key key;
-    uint32_t asks;
-};
-
 struct sim_decisions {
     struct sim_stage *stage;
     struct decided *first;
-    struct asker *askers;
 };
 
 struct sim_decisions *sim_decisions_new(struct sim_stage *stage)
@@ -53,11 +42,6 @@ void sim_decisions_free(struct sim_decisions *decisions)
         decisions->first = decided->next;
         free(decided->packed.data);
         free(decided);
-    }
-    while (decisions->askers != NULL) {
-        struct asker *asker = decisions->askers;
-        decisions->askers = asker->next;
-        free(asker);
     }
     free(decisions);
 }
@@ -147,31 +131,11 @@ static void hold(struct tr_shelf *shelf, struct tr_graph *graph)
     TR_ASSERT(error == 0);
 }
 
-/* Counts an ask; how often this task has asked before. */
-static uint32_t count_ask(struct sim_decisions *decisions, const struct sim_host *host,
-                          const struct tr_envelope *envelope)
-{
-    struct tr_key key = tr_envelope_from(envelope).key;
-    struct asker *asker = decisions->askers;
-    while (asker != NULL && !(asker->host == host->index && tr_key_equal(asker->key, key))) {
-        asker = asker->next;
-    }
-    if (asker == NULL) {
-        asker = sim_must(calloc(1, sizeof *asker));
-        *asker = (struct asker){.next = decisions->askers, .host = host->index, .key = key};
-        decisions->askers = asker;
-    }
-    return asker->asks++;
-}
-
-/* At once where a task has asked before: after some crashes in a row it does not ask again. */
-static void answer(struct sim_decisions *decisions, struct sim_host *host,
-                   const struct tr_envelope *envelope, const struct tr_graph_made *made)
+static void answer(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body,
+                   const struct tr_graph_made *made)
 {
     struct sim_random *chance = &host->world->chance.outside;
-    uint32_t asks = count_ask(decisions, host, envelope);
-    uint64_t delay_ns = asks > 0 ? 0 : sim_below(chance, ANSWER_NS_MOST);
-    decisions->stage->has_lost_graphs = decisions->stage->has_lost_graphs || asks >= ASKS_MOST;
+    uint64_t delay_ns = sim_asks_delay_ns(host, envelope, body, ANSWER_NS_MOST);
     sim_outside_reply(host, envelope, &tr_graph_made_schema, made, delay_ns);
     if (sim_below(chance, 8) == 0) {
         sim_outside_reply(host, envelope, &tr_graph_made_schema, made,
@@ -180,7 +144,8 @@ static void answer(struct sim_decisions *decisions, struct sim_host *host,
 }
 
 static void make(struct sim_decisions *decisions, struct sim_host *host,
-                 const struct tr_envelope *envelope, const struct tr_graph_make *asked)
+                 const struct tr_envelope *envelope, struct tr_bytes body,
+                 const struct tr_graph_make *asked)
 {
     struct tr_engine *engine = host->own;
     struct tr_graph *parent = sim_decisions_graph(decisions, asked->graph.data);
@@ -206,12 +171,15 @@ static void make(struct sim_decisions *decisions, struct sim_host *host,
         memcpy(hash, graph->hash, sizeof hash);
         made.graph = (struct tr_bytes){.data = hash, .size = sizeof hash};
         made.workflow = graph->main_workflow;
+        made.is_same =
+            asked->recovery.size > 0 &&
+            sim_recall_is_same_by_name(decisions->stage, asked->recovery, asked->path, graph->hash);
         hold(&engine->shelf, graph);
     } else {
         made.code = tr_text_of("DynamicWorkflowBuildFailed");
         made.message = tr_text_of("it is wrong");
     }
-    answer(decisions, host, envelope, &made);
+    answer(host, envelope, body, &made);
 }
 
 static void drop(struct sim_host *host, uint64_t number)
@@ -231,7 +199,7 @@ bool sim_decisions_hear(struct sim_decisions *decisions, struct sim_host *host,
     struct tr_graph_drop dropped;
     if (envelope->type == tr_graph_make_schema.id &&
         tr_graph_make_unpack(body, envelope->version, &asked) == 0) {
-        make(decisions, host, envelope, &asked);
+        make(decisions, host, envelope, body, &asked);
         return true;
     }
     if (envelope->type == tr_graph_drop_schema.id &&
@@ -261,6 +229,34 @@ void sim_decisions_load(const struct sim_decisions *decisions, const struct sim_
             struct tr_graph *graph = sim_decisions_graph(decisions, entry->graph);
             TR_ASSERT(graph != NULL);
             hold(shelf, graph);
+        }
+    }
+}
+
+/* Whether something was launched from inside a graph: a start holds that for the launcher. */
+static bool has_launched(const struct sim_decisions *decisions, const struct decided *decided)
+{
+    uint32_t cursor = 0;
+    const struct sim_entry_of *entry;
+    while ((entry = sim_history_next(decisions->stage->history, &cursor)) != NULL) {
+        size_t size = strlen(entry->path);
+        bool is_launched = size > 0 && entry->path[size - 1] == '!' && entry->has_graph;
+        if (is_launched && memcmp(entry->graph, decided->hash, TR_GRAPH_HASH_BYTES) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void sim_decisions_check_released(const struct sim_decisions *decisions,
+                                  const struct sim_host *host, struct tr_shelf *shelf)
+{
+    for (const struct decided *decided = decisions->first; decided != NULL;
+         decided = decided->next) {
+        uint64_t number = tr_graph_number(decided->hash);
+        if (tr_shelf_find(shelf, number) != NULL && !has_launched(decisions, decided)) {
+            sim_fail("host %u: everybody has ended, and a graph that was decided is still held",
+                     host->index);
         }
     }
 }

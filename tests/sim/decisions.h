@@ -23,6 +23,10 @@ bool sim_decisions_hear(struct sim_decisions *decisions, struct sim_host *host,
 void sim_decisions_load(const struct sim_decisions *decisions, const struct sim_host *host,
                         struct tr_shelf *shelf);
 
+/* Everybody has ended: nobody has a hold of what was decided, but the start for the launched. */
+void sim_decisions_check_released(const struct sim_decisions *decisions,
+                                  const struct sim_host *host, struct tr_shelf *shelf);
+
 /* A copy of the graph of a hash, to be freed; NULL: there is none. */
 struct tr_graph *sim_decisions_graph(const struct sim_decisions *decisions, const uint8_t *hash);
 

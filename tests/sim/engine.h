@@ -17,6 +17,10 @@
 #define SIM_GRAPHS_MAX 3
 #define SIM_EXECUTION_NAME_BYTES 16
 
+/* Paths that a recovery is to run again. */
+#define SIM_AGAIN_MOST 2
+#define SIM_AGAIN_BYTES 64
+
 /* What the engine allows of failures that are not the task's. */
 #define SIM_SYSTEM_RETRIES 2
 
@@ -72,7 +76,11 @@ struct sim_execution {
     bool is_aborted; /* the client aborts it */
     bool is_hard;
     uint64_t abort_after_ms;
-    uint64_t number; /* of its group, 0 before history knows it */
+    uint64_t number;                  /* of its group, 0 before history knows it */
+    const struct sim_execution *from; /* the one that it recovers, when that has ended; or NULL */
+    char again[SIM_AGAIN_MOST][SIM_AGAIN_BYTES]; /* what it runs again all the same */
+    uint32_t again_count;
+    bool is_planned; /* that is drawn */
     uint8_t phase;   /* as committed; so are the rest */
     bool is_paused;
     uint64_t failed_element;
@@ -103,11 +111,13 @@ struct sim_stage {
     bool has_launches;              /* and launch plans */
     bool has_pauses;                /* people pause executions */
     bool has_dynamic;               /* tasks decide graphs */
-    bool has_lost_graphs;           /* too many crashes came between, so attempts have failed */
+    bool has_recoveries;            /* executions recover others */
+    bool has_lost_answers;          /* too many crashes came between, so attempts have failed */
     bool has_client[SIM_HOSTS_MAX]; /* it was born, and that is committed */
     struct sim_backend *backend;
     struct sim_documents *documents;
     struct sim_decisions *decisions;
+    struct sim_asks *asks;
     struct sim_history *history;
 };
 
@@ -140,6 +150,9 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(sleeps)                \
     S(pauses)                \
     S(launched)              \
+    S(recoveries)            \
+    S(kept)                  \
+    S(elements_kept)         \
     S(graphs_decided)        \
     S(graphs_wrong)          \
     S(decided_plainly)

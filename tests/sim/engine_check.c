@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "actors/workflow.h"
 #include "schemas/state_service.h"
 #include "schemas/state_workflow.h"
 #include "tests/sim/decisions.h"
@@ -18,7 +19,7 @@ struct sim_seen sim_engine_seen;
 /* Whether what becomes of an execution depends on time, or on when crashes came. */
 static bool is_timed(const struct sim_model *model)
 {
-    return model->stage->has_timing || model->stage->has_lost_graphs;
+    return model->stage->has_timing || model->stage->has_lost_answers;
 }
 
 /* Whether a node may be in a phase at the end. */
@@ -56,11 +57,27 @@ static void count_node(const struct sim_expected *expected, uint8_t phase)
     bool is_failed = phase == TR_NODE_PHASE_FAILED;
     seen->nodes += is_element ? 0 : 1;
     seen->elements += is_element ? 1 : 0;
+    seen->kept += phase == TR_NODE_PHASE_RECOVERED && !is_element ? 1 : 0;
+    seen->elements_kept += phase == TR_NODE_PHASE_RECOVERED && is_element ? 1 : 0;
     seen->nodes_skipped += phase == TR_NODE_PHASE_SKIPPED ? 1 : 0;
     seen->nodes_aborted += phase == TR_NODE_PHASE_ABORTED ? 1 : 0;
     seen->nodes_failed += is_failed && !is_element ? 1 : 0;
     seen->elements_failed += is_failed && is_element ? 1 : 0;
     seen->elements_of_workflows += memchr(expected->path.data, '[', expected->path.size) ? 1 : 0;
+}
+
+/* What was kept has not run again; who was launched has a number of its own. */
+static void check_not_run(const struct sim_model *model, const struct sim_expected *expected,
+                          uint8_t phase)
+{
+    const struct sim_execution *execution = model->execution;
+    bool is_own = memchr(expected->path.data, '!', expected->path.size) == NULL;
+    if (phase == TR_NODE_PHASE_RECOVERED && is_own &&
+        sim_backend_has_job(model->stage->backend, execution->host, execution->number,
+                            expected->path, expected->element)) {
+        sim_fail("%s: %.*s is kept, and has run", execution->name, (int)expected->path.size,
+                 expected->path.data);
+    }
 }
 
 static void check_expected(const struct sim_model *model, const struct sim_expected *expected)
@@ -82,6 +99,7 @@ static void check_expected(const struct sim_model *model, const struct sim_expec
     }
     count_node(expected, phase);
     entry->is_expected = true;
+    check_not_run(model, expected, phase);
     if (entry->has_row && entry->phase != entry->chain) {
         sim_fail("%s: %s is %s, and its last change was to %s", execution->name, entry->path,
                  tr_node_phase_word(entry->phase), tr_node_phase_word(entry->chain));
@@ -208,8 +226,9 @@ static bool has_parent_succeeded(const struct sim_model *model, struct tr_text p
 static void check_inside(const struct sim_model *model, const struct sim_entry_of *entry)
 {
     struct tr_text path = tr_text_of(entry->path);
-    bool has_failed =
-        entry->phase != TR_NODE_PHASE_SUCCEEDED && entry->phase != TR_NODE_PHASE_SKIPPED;
+    bool has_failed = entry->phase != TR_NODE_PHASE_SUCCEEDED &&
+                      entry->phase != TR_NODE_PHASE_RECOVERED &&
+                      entry->phase != TR_NODE_PHASE_SKIPPED;
     if (!entry->has_row || !has_failed || !has_parent_succeeded(model, path)) {
         return;
     }
@@ -311,6 +330,7 @@ static void count_execution(const struct sim_execution *execution)
 {
     struct sim_seen *seen = &sim_engine_seen;
     seen->executions++;
+    seen->recoveries += execution->from != NULL ? 1 : 0;
     seen->succeeded += execution->phase == TR_EXECUTION_SUCCEEDED ? 1 : 0;
     seen->failed += execution->phase == TR_EXECUTION_FAILED ? 1 : 0;
     seen->aborted += execution->phase == TR_EXECUTION_ABORTED ? 1 : 0;
@@ -329,6 +349,34 @@ static void check_execution(const struct sim_stage *stage, const struct sim_exec
     count_execution(execution);
     check_rest(&model);
     sim_model_fini(&model);
+}
+
+/* Whether nothing is on its way between the workers of a host. */
+static bool is_quiet(const struct sim_host *host)
+{
+    bool is_quiet = host->net.in_flight == 0;
+    for (uint32_t i = 0; i < host->host->shared.worker_count; i++) {
+        is_quiet = is_quiet && tri_outbox_is_empty(&host->host->workers[i].outbox);
+    }
+    return is_quiet;
+}
+
+void sim_engine_check_pause(struct sim_host *host, const struct tri_worker *worker,
+                            struct tri_actor *actor)
+{
+    const struct tr_workflow_state *inner = tri_actor_state(actor);
+    struct tri_actor *parent = sim_find_actor(host, actor->parent);
+    if (tri_actor_behaviour(worker, actor)->id != tr_workflow_behaviour.id || parent == NULL ||
+        tri_actor_behaviour(worker, parent)->id != tr_workflow_behaviour.id ||
+        actor->mailbox_count > 0 || parent->mailbox_count > 0 || !is_quiet(host)) {
+        return;
+    }
+    const struct tr_workflow_state *outer = tri_actor_state(parent);
+    bool is_passed_on = outer->stage == TRI_STAGE_GRAPH && outer->is_paused && !outer->is_pausing;
+    if (is_passed_on && inner->stage == TRI_STAGE_GRAPH && !inner->is_paused) {
+        sim_fail("host %u: a workflow is paused, and %llu/%llu in it is not", host->index,
+                 (unsigned long long)actor->key.group, (unsigned long long)actor->key.serial);
+    }
 }
 
 /* What is held by a service, or waits for it. */
@@ -351,6 +399,10 @@ void sim_engine_check_staying(struct sim_host *host, const struct tri_worker *wo
     if (held > 0) {
         sim_fail("host %u: everybody has ended, and the %s holds %llu things for them", host->index,
                  behaviour->name, (unsigned long long)held);
+    }
+    if (behaviour->id == tr_resources_behaviour.id) {
+        struct tr_engine *engine = host->own;
+        sim_decisions_check_released(sim_stage_of(host->world)->decisions, host, &engine->shelf);
     }
 }
 

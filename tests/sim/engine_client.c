@@ -6,6 +6,7 @@
 
 #include "tests/sim/engine.h"
 #include "tests/sim/players.h"
+#include "tests/sim/recall.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
 
@@ -53,6 +54,10 @@ static int ask(struct tr_context *context, struct table *table, uint32_t index)
     const struct sim_stage *stage = stage_now();
     const struct sim_execution *execution = &stage->executions[index];
     const struct tr_graph *graph = stage->graphs[execution->graph].graph;
+    char recovery[SIM_RECALL_NAME_BYTES] = "";
+    if (execution->from != NULL) {
+        sim_recall_name(stage, execution, tr_text_of(""), recovery);
+    }
     struct tr_launch launch = {
         .name = tr_text_of(execution->name),
         .graph = {.data = graph->hash, .size = TR_GRAPH_HASH_BYTES},
@@ -61,6 +66,7 @@ static int ask(struct tr_context *context, struct table *table, uint32_t index)
         .inputs = tr_buffer_bytes(&execution->inputs),
         .cache_mode = execution->cache_mode,
         .cause = tr_text_of("simulated"),
+        .recovery = tr_text_of(recovery),
     };
     return tr_ask(context, table->launcher, &tr_launch_schema, &launch, 0, &table->asks[index]);
 }
@@ -77,7 +83,7 @@ static int begin(struct tr_context *context, struct tr_sim_client *state, struct
     table->launcher = go.launcher;
     state->asked = bits_of_host();
     for (uint32_t i = 0; error == 0 && i < SIM_EXECUTIONS_MAX; i++) {
-        if ((state->asked >> i & 1) != 0) {
+        if ((state->asked >> i & 1) != 0 && stage_now()->executions[i].from == NULL) {
             error = tr_timer_start(context, TIMER_LAUNCH + i, tr_random(context) % 120);
         }
     }
@@ -187,6 +193,19 @@ static int hear_timer(struct tr_context *context, struct tr_sim_client *state, s
     return is_late ? 0 : tr_tell(context, table->executions[index], &tr_node_abort_schema, &abort);
 }
 
+/* Those that take up an execution begin when it has ended. */
+static int recover(struct tr_context *context, uint32_t index)
+{
+    const struct sim_stage *stage = stage_now();
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < stage->execution_count; i++) {
+        if (stage->executions[i].from == &stage->executions[index]) {
+            error = tr_timer_start(context, TIMER_LAUNCH + i, tr_random(context) % 60);
+        }
+    }
+    return error;
+}
+
 static int hear_down(struct tr_context *context, struct tr_sim_client *state, struct table *table,
                      const struct tr_message *message)
 {
@@ -201,6 +220,7 @@ static int hear_down(struct tr_context *context, struct tr_sim_client *state, st
                              tr_error_name(-(int)down.reason));
         }
         state->ended |= 1ULL << i;
+        error = recover(context, i);
     }
     return error != 0 || state->ended != state->asked ? error : tr_stop(context);
 }

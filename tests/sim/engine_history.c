@@ -429,12 +429,37 @@ static void take_progress(struct sim_history *history, const struct sim_host *ho
                           const struct tri_op *op)
 {
     struct tr_progress row;
-    (void)history;
-    (void)host;
-    if (READ(progress, op, &row) && row.succeeded + row.failed > row.total) {
+    if (!READ(progress, op, &row)) {
+        return;
+    }
+    struct sim_entry_of *entry =
+        entry_of(history, host->index, row.execution, row.path, TR_ELEMENT_NONE);
+    entry->total = row.total;
+    entry->succeeded = row.succeeded;
+    if (row.succeeded + row.failed > row.total) {
         sim_fail("history: %llu of %llu elements of %.*s have ended",
                  (unsigned long long)(row.succeeded + row.failed), (unsigned long long)row.total,
                  (int)row.path.size, row.path.data);
+    }
+}
+
+/* What elements gave of a map that did not wholly succeed: [element, slots], ... */
+static void take_element_outputs(struct sim_history *history, const struct sim_host *host,
+                                 const struct tri_op *op)
+{
+    struct tr_element_output row;
+    if (!READ(element_output, op, &row)) {
+        return;
+    }
+    struct tr_cursor cursor = tr_cursor_of(row.outputs);
+    uint32_t count = tr_read_array(&cursor);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)tr_read_array(&cursor);
+        uint64_t element = tr_read_u64(&cursor);
+        struct tr_bytes slots = tr_read_any(&cursor);
+        struct sim_entry_of *entry =
+            entry_of(history, host->index, row.execution, row.path, element);
+        sim_bytes_set(&entry->values[TR_VALUE_OUTPUTS], slots.data, slots.size);
     }
 }
 
@@ -445,9 +470,13 @@ void sim_history_record(struct sim_host *host, const struct tri_op *op)
         void (*take)(struct sim_history *history, const struct sim_host *host,
                      const struct tri_op *op);
     } rows[] = {
-        {&tr_execution_schema, take_execution}, {&tr_node_status_schema, take_node},
-        {&tr_phase_schema, take_change},        {&tr_node_value_schema, take_value},
-        {&tr_element_block_schema, take_block}, {&tr_progress_schema, take_progress},
+        {&tr_execution_schema, take_execution},
+        {&tr_node_status_schema, take_node},
+        {&tr_phase_schema, take_change},
+        {&tr_node_value_schema, take_value},
+        {&tr_element_block_schema, take_block},
+        {&tr_progress_schema, take_progress},
+        {&tr_element_output_schema, take_element_outputs},
     };
     struct sim_history *history = sim_stage_of(host->world)->history;
     if (op->kind != TRI_OP_PUT_RECORD) {

@@ -21,7 +21,9 @@ struct sim_entry_of {
     bool has_row;    /* in node_status */
     bool has_graph;  /* of its own: a task has decided it, or it was launched in one */
     uint8_t graph[TR_GRAPH_HASH_BYTES];
-    bool is_expected;           /* for the checks at the end */
+    bool is_expected; /* for the checks at the end */
+    uint64_t total;   /* of a map: its elements */
+    uint64_t succeeded;
     struct sim_bytes values[2]; /* by enum tr_value_side */
 };
 

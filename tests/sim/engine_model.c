@@ -9,6 +9,7 @@
 #include "actors/graph/compile.h"
 #include "actors/graph/pack.h"
 #include "tests/sim/decisions.h"
+#include "tests/sim/recall.h"
 #include "tests/support/flow_value.h"
 
 /* What became of a task, a map, a branch or a workflow. */
@@ -16,6 +17,7 @@ struct result {
     uint8_t phase;
     struct tr_bytes *outputs; /* one for each, when it succeeded */
     uint32_t output_count;
+    bool is_kept; /* from an earlier execution */
     const char *code;
 };
 
@@ -36,7 +38,7 @@ static struct sim_expected *expect(struct sim_model *model, struct tr_text path,
     *expected = (struct sim_expected){
         .path = path,
         .element = element,
-        .phase = result->phase,
+        .phase = result->is_kept ? TR_NODE_PHASE_RECOVERED : result->phase,
         .code = result->code,
     };
     return expected;
@@ -112,11 +114,19 @@ static const struct tr_graph *decide(struct sim_model *model, uint32_t task, str
     return graph;
 }
 
+/* Whether the graph is the one that was decided here in the earlier execution. */
+static bool is_same_graph(const struct sim_model *model, struct tr_text path,
+                          const struct tr_graph *graph)
+{
+    return sim_recall_is_same(model->stage, model->execution, path, graph->hash);
+}
+
 /* A task that may decide a graph, which then runs below its path, in its place. */
 static struct result run_dynamic(struct sim_model *model, const struct tr_node *node,
                                  struct tr_text path, const struct tr_bytes *inputs)
 {
     const struct tr_graph *outer = model->graph;
+    bool recovers = model->recovers;
     const struct tr_task *task = &outer->tasks[node->target];
     struct tr_bytes packed = sim_pack(model, inputs, node->input_count);
     struct result result = run_task(model, task, node->settings, path, TR_ELEMENT_NONE, packed);
@@ -129,6 +139,7 @@ static struct result run_dynamic(struct sim_model *model, const struct tr_node *
             result = failed("DynamicWorkflowBuildFailed");
             sim_engine_seen.graphs_wrong++;
         } else {
+            model->recovers = recovers && is_same_graph(model, path, graph);
             path = tr_arena_print(&model->arena, "%.*s/", (int)path.size, path.data);
             model->graph = graph;
             result = run_workflow(model, &graph->workflows[graph->main_workflow], path, inputs);
@@ -210,6 +221,8 @@ static struct result run_launch(struct sim_model *model, const struct tr_node *n
     for (uint32_t i = 0; i < count; i++) {
         all[i] = plan != NULL ? plan_input(graph, plan, i, inputs) : inputs[i];
     }
+    model->recovers = model->recovers && element == TR_ELEMENT_NONE &&
+                      sim_recall_launched(model->stage, model->execution, path);
     if (element != TR_ELEMENT_NONE) {
         path = tr_arena_print(&model->arena, "%.*s[%llu]", (int)path.size, path.data,
                               (unsigned long long)element);
@@ -240,6 +253,7 @@ struct mapping {
     uint32_t count;
     uint32_t needed;
     uint32_t failures;
+    bool recovers; /* its elements may be kept */
     struct result *elements;
 };
 
@@ -289,12 +303,58 @@ static uint32_t needed_of(const struct tr_node *node, uint32_t count)
     return needed;
 }
 
+/* The type of a map's output as it is without `optional`. */
+static const struct tr_type *list_type(const struct tr_node *node, uint32_t output)
+{
+    const struct tr_type *type = node->outputs.items[output].type;
+    for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
+        if (type->parts[i]->kind == TR_TYPE_LIST) {
+            return type->parts[i];
+        }
+    }
+    return type;
+}
+
+/* Whether an element gives what it gave in the earlier execution. */
+static bool keep_element(struct mapping *mapping, uint32_t index, struct result *result)
+{
+    struct sim_model *model = mapping->flow->model;
+    struct tr_buffer slots;
+    bool is_listed;
+    uint32_t count = mapping->target.outputs.count;
+    tr_buffer_init(&slots, 0);
+    bool is_kept =
+        mapping->recovers && sim_recall_element(model->stage, model->execution, mapping->path,
+                                                index, count, &is_listed, &slots);
+    if (is_kept) {
+        *result = (struct result){.phase = TR_NODE_PHASE_SUCCEEDED, .is_kept = true};
+    }
+    if (is_kept && count > 0) { /* else it is written as nothing */
+        result->outputs = sim_unpack(model, tr_arena_bytes(&model->arena, tr_buffer_bytes(&slots)),
+                                     &result->output_count);
+        TR_ASSERT(result->output_count == count);
+    }
+    for (uint32_t i = 0; is_kept && is_listed && i < count; i++) {
+        bool is_fine = sim_cast(model, list_type(mapping->node, i)->parts[0],
+                                mapping->target.outputs.items[i].type, result->outputs[i],
+                                &result->outputs[i]);
+        TR_ASSERT(is_fine);
+    }
+    tr_buffer_fini(&slots);
+    return is_kept;
+}
+
 static struct result run_element(struct mapping *mapping, uint32_t index)
 {
     struct sim_model *model = mapping->flow->model;
     const struct tr_node *node = mapping->node;
     struct tr_bytes inputs[16];
+    struct result kept;
     TR_ASSERT(node->input_count <= TR_COUNT_OF(inputs));
+    if (keep_element(mapping, index, &kept)) {
+        return kept;
+    }
+    model->recovers = mapping->recovers;
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t count;
         bool is_mapped = mapping->flow->workflow->bindings[node->input_first + i].is_mapped;
@@ -311,18 +371,6 @@ static struct result run_element(struct mapping *mapping, uint32_t index)
     struct tr_text path = tr_arena_print(&model->arena, "%.*s[%u]/", (int)mapping->path.size,
                                          mapping->path.data, index);
     return run_workflow(model, &model->graph->workflows[node->target], path, inputs);
-}
-
-/* The type of a map's output as it is without `optional`. */
-static const struct tr_type *list_type(const struct tr_node *node, uint32_t output)
-{
-    const struct tr_type *type = node->outputs.items[output].type;
-    for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
-        if (type->parts[i]->kind == TR_TYPE_LIST) {
-            return type->parts[i];
-        }
-    }
-    return type;
 }
 
 /* One output of all elements; the last one may be that of their errors. */
@@ -380,6 +428,7 @@ static struct result run_map(struct sim_flow *flow, const struct tr_node *node, 
         .path = path,
         .target = interface_of(flow->model->graph, node),
         .inputs = inputs,
+        .recovers = flow->model->recovers,
     };
     if (!count_elements(&mapping)) {
         return failed("InvalidArrayLength");
@@ -442,6 +491,8 @@ static struct result run_arm(struct sim_flow *flow, const struct tr_node *node,
     struct result result = {.phase = TR_NODE_PHASE_SUCCEEDED, .output_count = node->outputs.count};
     result.outputs = tr_arena_array(&model->arena, node->outputs.count, sizeof(struct tr_bytes));
     TR_ASSERT(result.outputs != NULL);
+    flow->nodes[node - flow->workflow->nodes].arm =
+        arm->kind == TR_ARM_NODE ? arm->node : TR_GRAPH_NONE;
     const struct sim_node *taken = arm->kind == TR_ARM_NODE ? run_node(flow, arm->node) : NULL;
     if (taken != NULL && taken->phase != TR_NODE_PHASE_SUCCEEDED) {
         return (struct result){.phase = taken->phase, .code = taken->code};
@@ -564,6 +615,83 @@ static bool may_run(struct sim_flow *flow, const struct tr_node *node)
     return may;
 }
 
+/* ------------------------------------------------------------------------------------- what is kept */
+
+/* Whether a node gives something that is not from an earlier execution. */
+static bool is_anew(const struct sim_flow *flow, uint32_t index)
+{
+    const struct tr_node *node = &flow->workflow->nodes[index];
+    const struct sim_node *own = &flow->nodes[index];
+    if (node->kind == TR_NODE_START || node->kind == TR_NODE_END || node->role != TR_ROLE_GRAPH ||
+        own->is_again) {
+        return own->is_again;
+    }
+    if (node->kind == TR_NODE_BRANCH) {
+        return own->arm != TR_GRAPH_NONE && is_anew(flow, own->arm);
+    }
+    return !own->is_kept;
+}
+
+/* What is behind something new is new; an arm, too, whose branch is. */
+static void note_again(struct sim_flow *flow, uint32_t index)
+{
+    const struct tr_node *node = &flow->workflow->nodes[index];
+    for (uint32_t i = 0; i < node->upstream_count; i++) {
+        uint32_t upstream = flow->workflow->upstream[node->upstream_first + i];
+        bool is_new =
+            upstream == node->parent ? flow->nodes[upstream].is_again : is_anew(flow, upstream);
+        flow->nodes[index].is_again = flow->nodes[index].is_again || is_new;
+    }
+}
+
+/* A task that was kept gave what it would give now. */
+static void check_kept(const struct sim_model *model, const struct tr_node *node,
+                       struct tr_text path, struct tr_bytes inputs, struct tr_bytes outputs)
+{
+    struct tr_buffer wanted;
+    if (node->kind != TR_NODE_TASK || model->is_cut) {
+        return;
+    }
+    const struct tr_task *task = &model->graph->tasks[node->target];
+    const struct tr_variables *variables = &task->interface.outputs;
+    tr_buffer_init(&wanted, 0);
+    flow_value_outputs(task, inputs, &wanted);
+    if (flow_value_digest_slots(variables, outputs) !=
+        flow_value_digest_slots(variables, tr_buffer_bytes(&wanted))) {
+        sim_fail("%s: %.*s is kept, and would give something else", model->execution->name,
+                 (int)path.size, path.data);
+    }
+    tr_buffer_fini(&wanted);
+}
+
+/* Whether a node is kept, and what it gives then; else whether what is inside it may be. */
+static bool keep(struct sim_flow *flow, const struct tr_node *node, struct tr_text path,
+                 struct result *result)
+{
+    struct sim_model *model = flow->model;
+    const struct sim_entry_of *entry = NULL;
+    bool is_again = flow->nodes[node - flow->workflow->nodes].is_again;
+    model->recovers = false;
+    if (!flow->recovers || node->kind == TR_NODE_END || node->role != TR_ROLE_GRAPH) {
+        return false;
+    }
+    enum tr_recovery_way way =
+        sim_recall_node(model->stage, model->execution, path, is_again, &entry);
+    model->recovers = way != TR_RECOVERY_ANEW;
+    bool is_kept = way == TR_RECOVERY_KEPT;
+    uint32_t count = 0;
+    if (is_kept && entry->values[TR_VALUE_OUTPUTS].size > 0) {
+        result->outputs = sim_unpack(model, sim_bytes_of(&entry->values[TR_VALUE_OUTPUTS]), &count);
+    }
+    if (!is_kept || count != node->outputs.count) {
+        return false;
+    }
+    result->phase = TR_NODE_PHASE_SUCCEEDED;
+    result->is_kept = true;
+    result->output_count = count;
+    return true;
+}
+
 static void note_values(struct sim_model *model, struct sim_expected *expected,
                         const struct tr_node *node, const struct tr_bytes *inputs,
                         const struct result *result)
@@ -597,8 +725,16 @@ static struct result run_kind(struct sim_flow *flow, const struct tr_node *node,
         tr_arena_array(&model->arena, node->input_count, sizeof(struct tr_bytes));
     TR_ASSERT(inputs != NULL);
     bool is_bound = bind_inputs(flow, node, inputs);
-    struct result result =
-        is_bound ? run_target(flow, node, path, inputs) : failed("BindingResolutionError");
+    struct result result = {.phase = TR_NODE_PHASE_FAILED};
+    bool is_kept = keep(flow, node, path, &result);
+    if (!is_bound) {
+        result = failed("BindingResolutionError");
+    } else if (is_kept) {
+        check_kept(model, node, path, sim_pack(model, inputs, node->input_count),
+                   sim_pack(model, result.outputs, result.output_count));
+    } else {
+        result = run_target(flow, node, path, inputs);
+    }
     if (node->kind != TR_NODE_END || !is_bound) {
         struct sim_expected *expected = expect(model, path, TR_ELEMENT_NONE, &result);
         if (is_bound) {
@@ -619,13 +755,16 @@ static const struct sim_node *run_node(struct sim_flow *flow, uint32_t index)
     struct tr_text path = tr_arena_print(&model->arena, "%.*s%.*s", (int)flow->path.size,
                                          flow->path.data, (int)node->id.size, node->id.data);
     struct result result = {.phase = TR_NODE_PHASE_SKIPPED};
-    if (may_run(flow, node)) {
+    bool may = may_run(flow, node);
+    note_again(flow, index);
+    if (may) {
         result = run_kind(flow, node, path);
     } else {
         (void)expect(model, path, TR_ELEMENT_NONE, &result);
     }
     own->phase = result.phase;
     own->code = result.code;
+    own->is_kept = result.is_kept;
     own->gives = result.phase == TR_NODE_PHASE_SUCCEEDED ||
                  (node->is_optional && result.phase == TR_NODE_PHASE_FAILED);
     if (node->is_optional && own->gives && node->kind != TR_NODE_BRANCH) {
@@ -667,8 +806,12 @@ static struct result run_workflow(struct sim_model *model, const struct tr_workf
 {
     struct sim_flow flow = {.model = model, .workflow = workflow, .path = path};
     uint32_t first = model->expected.count;
+    flow.recovers = model->recovers;
     flow.nodes = tr_arena_array(&model->arena, workflow->node_count, sizeof *flow.nodes);
     TR_ASSERT(flow.nodes != NULL);
+    for (uint32_t i = 0; i < workflow->node_count; i++) {
+        flow.nodes[i].arm = TR_GRAPH_NONE;
+    }
     flow.nodes[0] = (struct sim_node){.phase = TR_NODE_PHASE_SUCCEEDED, .gives = true};
     flow.nodes[0].outputs = sim_unpack(
         model, sim_pack(model, inputs, workflow->interface.inputs.count), &(uint32_t){0});
@@ -706,6 +849,8 @@ void sim_model_init(struct sim_model *model, const struct sim_stage *stage,
         .stage = stage,
         .execution = execution,
         .graph = stage->graphs[execution->graph].graph,
+        .is_cut = execution->is_aborted || stage->has_timing || stage->has_lost_answers,
+        .recovers = execution->from != NULL,
     };
     tr_arena_init(&model->arena);
     uint32_t count;
@@ -714,7 +859,6 @@ void sim_model_init(struct sim_model *model, const struct sim_stage *stage,
         model, &model->graph->workflows[model->graph->main_workflow], tr_text_of(""), inputs);
     bool has_succeeded = result.phase == TR_NODE_PHASE_SUCCEEDED;
     model->phase = has_succeeded ? TR_EXECUTION_SUCCEEDED : TR_EXECUTION_FAILED;
-    model->is_cut = execution->is_aborted || stage->has_timing || stage->has_lost_graphs;
     if (has_succeeded) {
         model->outputs = sim_pack(model, result.outputs, result.output_count);
     }

@@ -31,6 +31,7 @@ struct sim_model {
     const struct sim_stage *stage;
     const struct sim_execution *execution;
     const struct tr_graph *graph; /* in which it is right now */
+    bool recovers;                /* whether what is entered next may keep something */
     struct tri_vector decided;    /* struct tr_graph *: those of dynamic nodes */
     struct tri_vector expected;   /* struct sim_expected */
     uint8_t phase;                /* enum tr_execution_phase of the whole */
@@ -48,6 +49,9 @@ void sim_model_fini(struct sim_model *model);
 /* A node of a workflow on its way. */
 struct sim_node {
     uint8_t phase;            /* NOT_YET_STARTED: it was not looked at */
+    bool is_again;            /* something before it is new, so that it runs */
+    bool is_kept;             /* it gave what it gave in an earlier execution */
+    uint32_t arm;             /* of a branch: the node that it took, or TR_GRAPH_NONE */
     bool gives;               /* those behind it may run: it succeeded, or is optional and failed */
     struct tr_bytes *outputs; /* one for each */
     const char *code;
@@ -59,6 +63,7 @@ struct sim_flow {
     const struct tr_workflow *workflow;
     struct tr_text path; /* with a slash behind it where there is one */
     struct sim_node *nodes;
+    bool recovers; /* its nodes may be kept */
     bool has_failed;
 };
 

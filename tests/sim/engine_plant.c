@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "actors/value.h"
+#include "schemas/recovery.h"
 #include "schemas/state_array.h"
+#include "schemas/state_signals.h"
 #include "schemas/state_task.h"
 #include "tests/sim/engine_turn.h"
 
@@ -62,6 +64,41 @@ static int lose_owner(TURN)
 {
     bool is_lost = strikes_at(behaviour, &tr_task_behaviour, message, &tr_cache_owner_schema, 2);
     return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+/* The last word of what was launched. */
+static int lose_launched(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_launch_behaviour, message, &tr_node_ended_schema, 2);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+/* A dynamic task does not hear that its graph has ended. */
+static int lose_inner(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_task_behaviour, message, &tr_node_ended_schema, 2);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+/* A word about a pause, or about its end, which does not come to a workflow inside another one. */
+static int lose_pause(TURN, bool is_begin)
+{
+    struct tr_node_pause pause;
+    bool is_meant = behaviour->id == tr_workflow_behaviour.id && message->kind == TR_KIND_TELL &&
+                    tr_message_is(message, &tr_node_pause_schema) &&
+                    tr_message_read(message, node_pause, &pause) == 0 &&
+                    pause.is_paused == is_begin;
+    return is_meant && strikes(2) ? 0 : sim_engine_handle(context, state, message);
+}
+
+static int lose_pause_begin(TURN)
+{
+    return lose_pause(context, state, message, behaviour, true);
+}
+
+static int lose_pause_end(TURN)
+{
+    return lose_pause(context, state, message, behaviour, false);
 }
 
 /* ----------------------------------------------------------------- messages that are changed */
@@ -122,6 +159,36 @@ static int forget_failure(TURN)
     }
     ended.phase = TR_NODE_PHASE_SKIPPED;
     return handle_changed(context, state, message, &tr_node_ended_schema, &ended);
+}
+
+/* Nodes that are to be kept run again. */
+static int keep_nothing(TURN)
+{
+    struct tr_recovered_nodes answer;
+    struct tr_buffer nodes;
+    bool is_meant = behaviour->id == tr_workflow_behaviour.id &&
+                    tr_message_is(message, &tr_recovered_nodes_schema) &&
+                    tr_message_read(message, recovered_nodes, &answer) == 0;
+    if (!is_meant || !strikes(2)) {
+        return sim_engine_handle(context, state, message);
+    }
+    struct tr_cursor cursor = tr_cursor_of(answer.nodes);
+    uint32_t count = tr_read_array(&cursor);
+    tr_buffer_init(&nodes, 0);
+    tr_buffer_array(&nodes, count);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)tr_read_array(&cursor);
+        tr_buffer_array(&nodes, 3);
+        tr_buffer_u64(&nodes, tr_read_u64(&cursor));
+        (void)tr_read_u64(&cursor);
+        (void)tr_read_any(&cursor);
+        tr_buffer_u64(&nodes, TR_RECOVERY_ANEW);
+        tr_buffer_array(&nodes, 0);
+    }
+    answer.nodes = tr_buffer_bytes(&nodes);
+    int error = handle_changed(context, state, message, &tr_recovered_nodes_schema, &answer);
+    tr_buffer_fini(&nodes);
+    return error;
 }
 
 /* A request is granted, and granted once more whatever there is. */
@@ -191,6 +258,18 @@ static void put_state(struct tr_image *image, const struct tr_schema *schema, co
     image->state = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
 }
 
+/* A start has forgotten what signals were sent, and who waits for some. */
+static void load_no_signals(struct sim_host *host, struct tr_image *image, uint8_t *room)
+{
+    struct tr_signals_state signals;
+    (void)host;
+    if (image->behaviour == tr_signals_behaviour.id &&
+        tr_signals_state_unpack(image->state, image->state_version, &signals) == 0) {
+        signals = (struct tr_signals_state){0};
+        put_state(image, &tr_signals_state_schema, &signals, room);
+    }
+}
+
 /* A start begins with the first attempt again. */
 static void load_first(struct sim_host *host, struct tr_image *image, uint8_t *room)
 {
@@ -258,6 +337,30 @@ const struct sim_plant sim_engine_plants[] = {
      .text = "after a start a task counts its attempts from 0 again",
      .first_seed = 21,
      .load = load_first},
+    {.name = "launched-end-lost",
+     .text = "a launch node does not hear how what it launched has ended",
+     .first_seed = 5,
+     .turn = lose_launched},
+    {.name = "decided-end-lost",
+     .text = "a dynamic task does not hear that its graph has ended",
+     .first_seed = 15,
+     .turn = lose_inner},
+    {.name = "pause-not-passed-on",
+     .text = "a workflow inside another one does not hear of a pause",
+     .first_seed = 165,
+     .turn = lose_pause_begin},
+    {.name = "pause-not-lifted",
+     .text = "a workflow inside another one does not hear that a pause is over",
+     .first_seed = 104,
+     .turn = lose_pause_end},
+    {.name = "signals-forgotten",
+     .text = "after a start nobody remembers signals, nor who waits for them",
+     .first_seed = 2,
+     .load = load_no_signals},
+    {.name = "kept-runs-again",
+     .text = "a workflow runs what it is to keep of an earlier execution",
+     .first_seed = 8,
+     .turn = keep_nothing},
     {.name = "submitted-before-commit",
      .text = "a call leaves the host with its batch, not after the commit",
      .first_seed = 1,

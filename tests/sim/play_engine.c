@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "actors/graph/pack.h"
+#include "tests/sim/asks.h"
 #include "tests/sim/decisions.h"
 #include "tests/sim/documents.h"
 #include "tests/sim/engine_check.h"
 #include "tests/sim/engine_history.h"
 #include "tests/sim/engine_plant.h"
 #include "tests/sim/engine_turn.h"
+#include "tests/sim/recall.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
 
@@ -106,6 +108,26 @@ static void make_execution(struct sim_stage *stage, struct sim_random *random)
                       &execution->inputs);
 }
 
+/* Takes up an execution when it has ended: the same once more, but for what can be kept. */
+static void make_recovery(struct sim_stage *stage, struct sim_random *random)
+{
+    const struct sim_execution *from =
+        &stage->executions[sim_below(random, stage->execution_count)];
+    uint32_t index = stage->execution_count++;
+    struct sim_execution *execution = &stage->executions[index];
+    *execution = (struct sim_execution){
+        .host = from->host,
+        .graph = from->graph,
+        .cache_mode = from->cache_mode,
+        .from = from,
+        .is_aborted = sim_below(random, 8) == 0,
+        .abort_after_ms = sim_below(random, 500),
+    };
+    (void)snprintf(execution->name, sizeof execution->name, "e%u", index);
+    tr_buffer_init(&execution->inputs, 0);
+    tr_buffer_add(&execution->inputs, from->inputs.data, from->inputs.size);
+}
+
 static void draw_rates(struct sim_rates *rates, struct sim_random *random)
 {
     if (sim_below(random, 3) > 0) {
@@ -129,6 +151,8 @@ static void begin(struct sim_world *world)
     stage->has_dynamic = world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 3) == 0;
     stage->quota = (uint32_t)(sim_below(&random, 3) == 0 ? sim_between(&random, 1, 4) : 1000);
     draw_rates(&stage->rates, &random);
+    stage->has_recoveries =
+        world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 3) == 0;
     uint32_t graphs = (uint32_t)sim_between(&random, 1, 2);
     for (uint32_t i = 0; i < graphs; i++) {
         make_graph(stage, &random);
@@ -137,6 +161,11 @@ static void begin(struct sim_world *world)
     for (uint32_t i = 0; i < executions; i++) {
         make_execution(stage, &random);
     }
+    uint32_t recoveries = stage->has_recoveries ? 1 + (uint32_t)sim_below(&random, 3) : 0;
+    for (uint32_t i = 0; i < recoveries; i++) {
+        make_recovery(stage, &random);
+    }
+    stage->asks = sim_asks_new();
     stage->backend = sim_backend_new(world);
     stage->documents = sim_documents_new();
     stage->decisions = sim_decisions_new(stage);
@@ -151,6 +180,7 @@ static void end(struct sim_world *world)
     sim_backend_free(stage->backend);
     sim_documents_free(stage->documents);
     sim_decisions_free(stage->decisions);
+    sim_asks_free(stage->asks);
     for (uint32_t i = 0; i < stage->execution_count; i++) {
         tr_buffer_fini(&stage->executions[i].inputs);
         free(stage->executions[i].failed.data);
@@ -342,6 +372,7 @@ static bool look(struct sim_host *host, const struct tri_worker *worker, struct 
 {
     const struct own *own = host->own;
     const struct tr_sim_client *state = tri_actor_state(actor);
+    sim_engine_check_pause(host, worker, actor);
     bool is_new = tri_actor_behaviour(worker, actor)->id == sim_client_behaviour.id &&
                   own->refs[MEMBER_CLIENT].key.serial != 0 && own->is_quota_known &&
                   state->asked == 0 && actor->mailbox_count == 0;
@@ -358,9 +389,10 @@ static bool look(struct sim_host *host, const struct tri_worker *worker, struct 
 
 static void hear(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body)
 {
-    const struct sim_stage *stage = sim_stage_of(host->world);
+    struct sim_stage *stage = sim_stage_of(host->world);
     if (!sim_documents_hear(stage->documents, host, envelope, body) &&
-        !sim_decisions_hear(stage->decisions, host, envelope, body)) {
+        !sim_decisions_hear(stage->decisions, host, envelope, body) &&
+        !sim_recall_hear(stage, host, envelope, body)) {
         sim_backend_hear(stage->backend, host, envelope, body);
     }
 }

@@ -82,6 +82,10 @@ void sim_backend_free(struct sim_backend *backend);
 void sim_backend_hear(struct sim_backend *backend, struct sim_host *host,
                       const struct tr_envelope *envelope, struct tr_bytes body);
 
+/* Whether anything was ever asked for of a node or an element. */
+bool sim_backend_has_job(const struct sim_backend *backend, uint32_t host, uint64_t number,
+                         struct tr_text path, uint64_t element);
+
 /* An execution has ended, and that is committed: nothing of it may be running. */
 void sim_backend_check_ended(const struct sim_backend *backend, uint32_t host, uint64_t number);
 

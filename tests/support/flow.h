@@ -69,8 +69,10 @@ struct flow {
     flow_script *script;
     void *self;
 
-    /* Of an execution that recovers another one: what that says, and how often it was asked. */
     struct tri_service files;
+    struct tr_bytes elsewhere; /* the literal that lies at any URI; empty: there is none */
+
+    /* Of an execution that recovers another one: what that says, and how often it was asked. */
     flow_recall *recall;   /* NULL: executions recover none */
     uint32_t asked;        /* questions */
     uint32_t asked_nodes;  /* in all of them */

@@ -1,7 +1,10 @@
 /*
- * An earlier execution, for the stage of workflows: a files service that knows one question, and
- * answers it as the test says.
+ * The files service of the stage of workflows: it answers for an earlier execution, and binds what
+ * looks into values that lie elsewhere, as the test says.
  */
+#include "actors/bind_plan.h"
+#include "schemas/files.h"
+#include "schemas/inquiry.h"
 #include "schemas/recovery.h"
 #include "tests/support/flow_inside.h"
 
@@ -45,17 +48,11 @@ static void answer_node(struct flow *flow, struct tr_text above, struct tr_curso
     tr_buffer_fini(&path);
 }
 
-static void answer(struct flow *flow, const uint8_t *envelope)
+static void answer_nodes(struct flow *flow, const uint8_t *envelope)
 {
     struct tri_caller caller = tri_caller_of(envelope);
     struct tr_recover_nodes question;
     struct tr_buffer nodes;
-    flow->asked++;
-    if (flow->refusals > 0) {
-        flow->refusals--;
-        tri_service_refuse(&flow->files, &caller, flow->refusal);
-        return;
-    }
     assert_int_equal(tr_recover_nodes_unpack(tr_envelope_body(envelope), 1, &question), 0);
     assert_true(tr_text_equal(question.recovery, tr_text_of("plan")));
     struct tr_cursor cursor = tr_cursor_of(question.nodes);
@@ -74,6 +71,61 @@ static void answer(struct flow *flow, const uint8_t *envelope)
     assert_int_equal(tri_service_reply(&flow->files, &caller, &tr_recovered_nodes_schema, &found),
                      0);
     tr_buffer_fini(&nodes);
+}
+
+/* ----------------------------------------------------------- values elsewhere */
+
+static int open_elsewhere(void *self, const struct tr_offloaded *where, struct tr_bytes *literal)
+{
+    (void)where;
+    *literal = ((const struct flow *)self)->elsewhere;
+    return literal->size > 0 ? 0 : TR_NOT_FOUND;
+}
+
+static void close_elsewhere(void *self, struct tr_bytes literal)
+{
+    (void)self;
+    (void)literal;
+}
+
+static void answer_values(struct flow *flow, const uint8_t *envelope)
+{
+    struct tri_caller caller = tri_caller_of(envelope);
+    const struct tr_bind_reader reader = {
+        .open = open_elsewhere, .close = close_elsewhere, .self = flow};
+    struct tr_values_bind question;
+    struct tr_bind_problem problem;
+    struct tr_buffer slots;
+    bool is_condition;
+    assert_int_equal(tr_values_bind_unpack(tr_envelope_body(envelope), 1, &question), 0);
+    tr_buffer_init(&slots, 0);
+    int error = tr_bind_carry_out(question.plan, &reader, &slots, &is_condition, &problem);
+    if (error != 0 && error != TR_INVALID) {
+        tri_service_refuse(&flow->files, &caller, error);
+    } else {
+        struct tr_values_given given = {.slots = tr_buffer_bytes(&slots),
+                                        .code = tr_text_of(problem.code),
+                                        .message = tr_text_of(problem.words)};
+        assert_int_equal(tri_service_reply(&flow->files, &caller, &tr_values_given_schema, &given),
+                         0);
+    }
+    tr_buffer_fini(&slots);
+}
+
+/* ------------------------------------------------------------------ questions */
+
+static void answer(struct flow *flow, const uint8_t *envelope)
+{
+    struct tri_caller caller = tri_caller_of(envelope);
+    flow->asked++;
+    if (flow->refusals > 0) {
+        flow->refusals--;
+        tri_service_refuse(&flow->files, &caller, flow->refusal);
+    } else if (tr_envelope_get(envelope, 16, type) == tr_values_bind_schema.id) {
+        answer_values(flow, envelope);
+    } else {
+        answer_nodes(flow, envelope);
+    }
 }
 
 bool flow_recall_serve(struct flow *flow)

@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/bind_plan.h"
 #include "actors/graph/compile.h"
 #include "actors/graph/json.h"
 #include "runtime/host/service.h"
 #include "runtime/memory.h"
 #include "schemas/files.h"
+#include "schemas/inquiry.h"
 #include "schemas/recovery.h"
 
 struct array_stand array_stand;
@@ -273,6 +275,45 @@ static int answer_write(const struct tri_caller *caller, const uint8_t *envelope
     return tri_service_reply(&array_stand.files, caller, &tr_blob_stored_schema, &stored);
 }
 
+static int open_blob(void *self, const struct tr_offloaded *where, struct tr_bytes *literal)
+{
+    const struct array_stand_blob *blob = find_blob(where->uri);
+    (void)self;
+    *literal = (struct tr_bytes){blob->data, blob->size};
+    return blob->is_whole ? 0 : TR_NOT_FOUND;
+}
+
+static void close_blob(void *self, struct tr_bytes literal)
+{
+    (void)self;
+    (void)literal;
+}
+
+/* One element of a list, in a blob of its own. */
+static int answer_element(const struct tri_caller *caller, const uint8_t *envelope)
+{
+    const struct tr_bind_reader reader = {.open = open_blob, .close = close_blob};
+    struct tr_values_bind question;
+    struct tr_bind_problem problem;
+    struct tr_buffer slots;
+    struct tr_buffer found;
+    struct tr_bytes slot;
+    bool is_condition;
+    tr_buffer_init(&slots, 0);
+    tr_buffer_init(&found, 0);
+    assert_int_equal(tr_values_bind_unpack(tr_envelope_body(envelope), 1, &question), 0);
+    assert_int_equal(tr_bind_carry_out(question.plan, &reader, &slots, &is_condition, &problem), 0);
+    assert_int_equal(tr_slots_get(tr_buffer_bytes(&slots), 0, &slot), 0);
+    tr_buffer_array(&found, 1);
+    tr_slot_write_offloaded(
+        &found, &(struct tr_offloaded){.uri = array_stand_blob(slot), .size_bytes = slot.size});
+    struct tr_values_given given = {.slots = tr_buffer_bytes(&found)};
+    int error = tri_service_reply(&array_stand.files, caller, &tr_values_given_schema, &given);
+    tr_buffer_fini(&found);
+    tr_buffer_fini(&slots);
+    return error;
+}
+
 /* As much of a question as there is room for in this answer: half of it, if it is long. */
 static int answer_recover(const struct tri_caller *caller, const uint8_t *envelope)
 {
@@ -316,6 +357,10 @@ static void answer(const uint8_t *envelope)
     }
     if (tr_envelope_get(envelope, 16, type) == tr_recover_elements_schema.id) {
         assert_int_equal(answer_recover(&caller, envelope), 0);
+        return;
+    }
+    if (tr_envelope_get(envelope, 16, type) == tr_values_bind_schema.id) {
+        assert_int_equal(answer_element(&caller, envelope), 0);
         return;
     }
     bool is_read = tr_envelope_get(envelope, 16, type) == tr_blob_read_schema.id;

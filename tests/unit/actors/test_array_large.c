@@ -50,6 +50,22 @@ static char *words(uint32_t count, uint32_t size)
     return text;
 }
 
+/* Says whether its input, which may be none, lies elsewhere. */
+static void large_or_small(enum array_stand_event event, const struct tr_node_start *start,
+                           struct array_stand_act *act)
+{
+    struct tr_bytes slot;
+    struct tr_offloaded where = {.variant = 1};
+    if (event == STAND_START) {
+        assert_int_equal(tr_slots_get(start->inputs, 0, &slot), 0);
+        bool is_large = tr_slot_is_offloaded(slot, &where);
+        assert_int_equal(where.variant, 1);
+        act->is_over = true;
+        tr_buffer_array(&act->outputs, 1);
+        tr_buffer_i64(&act->outputs, is_large ? 1 : 0);
+    }
+}
+
 /* A list slot that lies in a blob. */
 static void add_list(struct tr_buffer *slots, const char *type, const char *json)
 {
@@ -185,15 +201,61 @@ static void test_lengths_of_blobs_are_compared_too(void **state)
     array_stand_close();
 }
 
-static void test_an_element_too_large_is_named_with_the_limit(void **state)
+/* They lie elsewhere each for itself, and come back out of it where all are gathered. */
+static void test_large_elements_of_one_list_and_of_two(void **state)
 {
     (void)state;
-    char *json = words(2, 300000);
-    array_stand_open(definition, same, false);
-    start("all", json);
+    static const struct {
+        uint32_t count;
+        uint32_t size;
+    } cases[] = {{1, 300000}, {3, 262140}, {3, 262139}, {4, 700000}};
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        char *json = words(cases[i].count, cases[i].size);
+        struct tr_buffer slots;
+        array_stand_open(definition, same, false);
+        array_stand.files_refusals = 1;
+        array_stand.files_error = TR_BUSY;
+        tr_buffer_init(&slots, 0);
+        tr_buffer_array(&slots, 2);
+        add_list(&slots, "[string]", json);
+        add_list(&slots, "[string]", json);
+        array_stand_start_slots("both", tr_buffer_bytes(&slots));
+        tr_buffer_fini(&slots);
+        array_stand_run();
+        array_stand_advance(1000);
+        array_stand_run();
+        assert_int_equal(array_stand.ends, 1);
+        assert_int_equal(array_stand.end.phase, TR_NODE_PHASE_SUCCEEDED);
+        assert_string_equal(array_stand_output(0), json);
+        free(json);
+        array_stand_close();
+    }
+}
+
+/* Small and large ones in turn, for a place that may be none. */
+static void test_large_elements_among_small_ones(void **state)
+{
+    (void)state;
+    enum { COUNT = 9, LARGE_SIZE = 300000 };
+    char *json = malloc(COUNT * (LARGE_SIZE + 16));
+    assert_non_null(json);
+    size_t used = (size_t)snprintf(json, 2, "[");
+    for (int i = 0; i < COUNT; i++) {
+        used += (size_t)snprintf(json + used, LARGE_SIZE + 16, "%s\"%0*d\"", i > 0 ? ", " : "",
+                                 i % 2 == 1 ? LARGE_SIZE : 5, i);
+    }
+    snprintf(json + used, 2, "]");
+    array_stand_open(definition, large_or_small, false);
+    struct tr_buffer slots;
+    tr_buffer_init(&slots, 0);
+    tr_buffer_array(&slots, 1);
+    add_list(&slots, "[string]", json);
+    array_stand_start_slots("cast", tr_buffer_bytes(&slots));
+    tr_buffer_fini(&slots);
     array_stand_run();
-    expect_failure("InputSizeExceeded",
-                   "[0] of input 'a' is larger than 262144 bytes (TR_INLINE_BYTES_MAX)");
+    assert_int_equal(array_stand.ends, 1);
+    assert_int_equal(array_stand.end.phase, TR_NODE_PHASE_SUCCEEDED);
+    assert_string_equal(array_stand_output(0), "[0, 1, 0, 1, 0, 1, 0, 1, 0]");
     array_stand_close();
     free(json);
 }
@@ -324,7 +386,7 @@ static void give_elsewhere(enum array_stand_event event, const struct tr_node_st
         return;
     }
     tr_buffer_array(&act->outputs, 1);
-    tr_slot_write_offloaded(&act->outputs, &(struct tr_offloaded){large_uri, large_size});
+    tr_slot_write_offloaded(&act->outputs, &(struct tr_offloaded){large_uri, large_size, 0});
 }
 
 static void gather_elsewhere(const char *node, bool may_fail)
@@ -397,7 +459,8 @@ int main(void)
         cmocka_unit_test(test_two_lists_with_pieces_of_their_own),
         cmocka_unit_test(test_elements_are_cast_one_by_one),
         cmocka_unit_test(test_lengths_of_blobs_are_compared_too),
-        cmocka_unit_test(test_an_element_too_large_is_named_with_the_limit),
+        cmocka_unit_test(test_large_elements_of_one_list_and_of_two),
+        cmocka_unit_test(test_large_elements_among_small_ones),
         cmocka_unit_test(test_a_blob_that_is_no_list_or_ends_too_soon),
         cmocka_unit_test(test_a_service_that_is_busy_is_asked_again),
         cmocka_unit_test(test_a_service_that_is_not_there_fails_the_node),

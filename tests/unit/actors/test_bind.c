@@ -52,6 +52,7 @@ struct ground {
     struct tr_buffer slots[TR_COUNT_OF(given)];
     struct tr_buffer input;
     bool is_elsewhere;
+    bool lies_elsewhere; /* what the last binding said */
     struct tr_buffer elsewhere;
     struct tr_buffer result;
 };
@@ -142,6 +143,7 @@ static const char *bind(struct ground *ground, const char *id, struct tr_bytes f
     tr_buffer_init(&slots, 0);
     tr_buffer_cut(&ground->result, 0);
     int error = tr_bind_inputs(&binder, node, &slots);
+    ground->lies_elsewhere = binder.lies_elsewhere;
     if (error != 0) {
         assert_int_equal(error, TR_INVALID);
         tr_buffer_print(&ground->result, "%s: %.*s", binder.code, TRI_TEXT(binder.message));
@@ -203,18 +205,69 @@ static void test_what_cannot_be_bound_is_told_in_words(void **state)
     }
 }
 
-static void test_what_lies_elsewhere_is_passed_on_or_refused(void **state)
+static void test_what_lies_elsewhere_is_passed_on_or_asked_for(void **state)
 {
     struct ground *ground = *state;
+    static const char *const asking[] = {"deep", "plain", "parts", "mixed"};
     ground->is_elsewhere = true;
     assert_string_equal(bind(ground, "a", NO_FAILURE), "file:///far");
-    assert_non_null(strstr(bind(ground, "deep", NO_FAILURE),
-                           "InlineSizeExceeded: 'i' gets $a.v.n, which is larger than "
-                           "TR_INLINE_BYTES_MAX (256 KiB)"));
-    assert_non_null(strstr(bind(ground, "plain", NO_FAILURE), "InlineSizeExceeded: 'i' gets $a.i"));
-    assert_non_null(strstr(bind(ground, "parts", NO_FAILURE), "InlineSizeExceeded: "));
-    assert_non_null(strstr(bind(ground, "mixed", NO_FAILURE), "InlineSizeExceeded: "));
+    assert_false(ground->lies_elsewhere);
+    for (size_t i = 0; i < TR_COUNT_OF(asking); i++) {
+        assert_non_null(strstr(bind(ground, asking[i], NO_FAILURE), "InlineSizeExceeded: "));
+        assert_true(ground->lies_elsewhere);
+    }
     ground->is_elsewhere = false;
+}
+
+/* A slot of `from` that lies elsewhere, whose blob holds `variant`, as one of `to`. */
+static int cast_elsewhere(const struct tr_type *from, uint32_t variant, const struct tr_type *to,
+                          uint32_t *variant_out)
+{
+    const struct tr_offloaded where = {
+        .uri = tr_text_of("/far"), .size_bytes = 7, .variant = variant};
+    struct tr_offloaded found = {.variant = 99};
+    struct tr_buffer slot;
+    struct tr_buffer cast;
+    tr_buffer_init(&slot, 0);
+    tr_buffer_init(&cast, 0);
+    tr_slot_write_offloaded(&slot, &where);
+    int error = tr_bind_cast(from, to, tr_buffer_bytes(&slot), &cast);
+    assert_int_equal(error == 0, tr_slot_is_offloaded(tr_buffer_bytes(&cast), &found));
+    *variant_out = found.variant;
+    tr_buffer_fini(&cast);
+    tr_buffer_fini(&slot);
+    return error;
+}
+
+static void test_what_lies_elsewhere_may_be_none_without_being_touched(void **state)
+{
+    (void)state;
+    static const struct tr_type number = {.kind = TR_TYPE_INT};
+    static const struct tr_type none = {.kind = TR_TYPE_NONE};
+    static const struct tr_type text = {.kind = TR_TYPE_STRING};
+    static const struct tr_type *const parts[] = {&number, &none, &text};
+    static const struct tr_type maybe = {.kind = TR_TYPE_UNION, .parts = parts, .count = 2};
+    static const struct tr_type wide = {.kind = TR_TYPE_UNION, .parts = parts, .count = 3};
+    static const struct tr_type late = {.kind = TR_TYPE_UNION, .parts = parts + 1, .count = 2};
+    static const struct {
+        const struct tr_type *from;
+        uint32_t variant;
+        const struct tr_type *to;
+        int error;
+        uint32_t expected;
+    } cases[] = {
+        {&number, 0, &maybe, 0, 1},       {&text, 0, &late, 0, 2},
+        {&maybe, 1, &number, 0, 0},       {&maybe, 0, &wide, 0, 0},
+        {&maybe, 1, &wide, 0, 1},         {&wide, 3, &late, 0, 2},
+        {&maybe, 1, &maybe, 0, 1},        {&wide, 0, &late, TR_LIMIT, 99},
+        {&number, 0, NULL, TR_LIMIT, 99}, {&number, 0, &late, TR_LIMIT, 99},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        uint32_t variant;
+        assert_int_equal(cast_elsewhere(cases[i].from, cases[i].variant, cases[i].to, &variant),
+                         cases[i].error);
+        assert_int_equal(variant, cases[i].expected);
+    }
 }
 
 static const char *bind_handler(struct ground *ground, struct tr_bytes failure)
@@ -267,8 +320,9 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_bound_is_told_in_words, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_what_lies_elsewhere_is_passed_on_or_refused, set_up,
+        cmocka_unit_test_setup_teardown(test_what_lies_elsewhere_is_passed_on_or_asked_for, set_up,
                                         tear_down),
+        cmocka_unit_test(test_what_lies_elsewhere_may_be_none_without_being_touched),
         cmocka_unit_test_setup_teardown(test_the_error_reaches_those_who_clean_up, set_up,
                                         tear_down),
         cmocka_unit_test(test_none_is_written_by_its_place),

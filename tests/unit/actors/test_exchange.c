@@ -221,12 +221,12 @@ static void test_values_elsewhere_are_written_from_there(void **state)
     DECLARE("int", "[int]");
     tr_buffer_array(&slots, 2);
     tr_buffer_i64(&slots, 5);
-    tr_slot_write_offloaded(&slots, &(struct tr_offloaded){tr_text_of("/blob"), 4});
+    tr_slot_write_offloaded(&slots, &(struct tr_offloaded){tr_text_of("/blob"), 4, 0});
     expect_json("{\"a\": 5, \"b\": [1, 2, 3]}");
     tr_buffer_cut(&slots, 0);
     tr_buffer_array(&slots, 2);
     tr_buffer_i64(&slots, 5);
-    tr_slot_write_offloaded(&slots, &(struct tr_offloaded){tr_text_of("/gone"), 4});
+    tr_slot_write_offloaded(&slots, &(struct tr_offloaded){tr_text_of("/gone"), 4, 0});
     assert_int_equal(write_json(&json), TR_NOT_FOUND);
     tr_buffer_fini(&json);
 }

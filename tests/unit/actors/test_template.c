@@ -47,7 +47,7 @@ static struct tr_template_values values;
 static void add_slot(size_t i, struct tr_report *report)
 {
     if (inputs[i].json == NULL) {
-        tr_slot_write_offloaded(&slots, &(struct tr_offloaded){tr_text_of("/blob"), 300000});
+        tr_slot_write_offloaded(&slots, &(struct tr_offloaded){tr_text_of("/blob"), 300000, 0});
         return;
     }
     struct tr_literal_reader reader = {.report = report, .arena = &arena};

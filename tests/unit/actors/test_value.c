@@ -37,6 +37,35 @@ static void test_what_lies_elsewhere_comes_back(void **state)
     }
 }
 
+static void test_a_variant_that_lies_elsewhere(void **state)
+{
+    (void)state;
+    static const struct tr_type number = {.kind = TR_TYPE_INT};
+    static const struct tr_type none = {.kind = TR_TYPE_NONE};
+    static const struct tr_type *const parts[] = {&number, &none};
+    static const struct tr_type either = {.kind = TR_TYPE_UNION, .parts = parts, .count = 2};
+    struct tr_offloaded where = {.uri = tr_text_of("/a"), .size_bytes = 5, .variant = 1};
+    struct tr_offloaded found;
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
+    tr_slot_write_offloaded(&buffer, &where);
+    assert_true(tr_slot_is_offloaded(tr_buffer_bytes(&buffer), &found));
+    assert_int_equal(found.variant, 1);
+    assert_ptr_equal(tr_offloaded_type(&found, &either), &number);
+    assert_null(tr_offloaded_type(&found, &number));
+    assert_null(tr_offloaded_type(&found, NULL));
+    tr_buffer_cut(&buffer, 0);
+    tr_offloaded_write_head(&found, &buffer);
+    assert_memory_equal(buffer.data, "\x92\x00", 2);
+    found.variant = 0;
+    tr_offloaded_write_head(&found, &buffer);
+    assert_int_equal(buffer.size, 2);
+    assert_ptr_equal(tr_offloaded_type(&found, &number), &number);
+    found.variant = 3;
+    assert_null(tr_offloaded_type(&found, &either));
+    tr_buffer_fini(&buffer);
+}
+
 static void test_a_uri_that_is_no_text_is_not_written(void **state)
 {
     (void)state;
@@ -67,8 +96,10 @@ static void test_bytes_that_only_look_like_it(void **state)
         {0xd5, 1, 0x91, 0xa0},
         {0xd6, 1, 0x92, 0xa0, 0xa0, 0xa0},
         {0xd6, 1, 0x92, 0xa0, 1, 1},
+        {0xd6, 1, 0x93, 0xa0, 1, 0xc0},
+        {0xd6, 1, 0x94, 0xa0, 1, 1},
     };
-    static const size_t sizes[] = {1, 3, 3, 3, 4, 6, 6};
+    static const size_t sizes[] = {1, 3, 3, 3, 4, 6, 6, 6, 6};
     for (size_t i = 0; i < TR_COUNT_OF(others); i++) {
         assert_false(tr_slot_is_offloaded((struct tr_bytes){others[i], sizes[i]}, &where));
     }
@@ -129,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_lies_elsewhere_comes_back),
+        cmocka_unit_test(test_a_variant_that_lies_elsewhere),
         cmocka_unit_test(test_a_uri_that_is_no_text_is_not_written),
         cmocka_unit_test(test_bytes_that_only_look_like_it),
         cmocka_unit_test(test_changed_bytes_are_read_without_a_fault),

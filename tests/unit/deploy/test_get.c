@@ -415,7 +415,7 @@ static void test_what_lies_elsewhere_is_read_there(void **state)
     snprintf(path, sizeof path, "%s/blob", folder);
     tr_buffer_init(&slots, 0);
     tr_buffer_array(&slots, 2);
-    tr_slot_write_offloaded(&slots, &(struct tr_offloaded){TEXT(path), sizeof list});
+    tr_slot_write_offloaded(&slots, &(struct tr_offloaded){TEXT(path), sizeof list, 0});
     tr_buffer_i64(&slots, 5);
     PAST(node_value, .execution = EXECUTION, .path = TEXT("squares"), .side = TR_VALUE_INPUTS,
          .slots = tr_buffer_bytes(&slots));

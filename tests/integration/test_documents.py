@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What `-o json` prints is what schemas/documents.schema.json says, field by field."""
+
+import json
+import shutil
+import signal
+import unittest
+
+import jsonschema
+
+from program import EXAMPLES, ROOT, ProgramTest
+
+SCHEMA = json.loads((ROOT / "schemas/documents.schema.json").read_text())
+
+
+def closed(part):
+    """The schema with no other fields than it names: a new field has to be described."""
+    if isinstance(part, list):
+        return [closed(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    copy = {key: closed(value) for key, value in part.items()}
+    if "required" in copy and "properties" in copy:
+        copy["additionalProperties"] = False
+    return copy
+
+
+class DocumentsTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        for path in EXAMPLES.glob("*.*"):
+            shutil.copy(path, self.folder)
+        self.schema = closed(SCHEMA)
+
+    def suits(self, name, document):
+        schema = {**self.schema, "$ref": f"#/definitions/{name}"}
+        jsonschema.Draft7Validator(schema).validate(document)
+
+    def prints(self, name, *words, status=0):
+        document = self.document(*words, status=status)
+        self.suits(name, document)
+        return document
+
+    def test_the_schema_is_one(self):
+        jsonschema.Draft7Validator.check_schema(SCHEMA)
+        with self.assertRaises(jsonschema.ValidationError):
+            self.suits("version", {"version": "1", "more": 1})
+        with self.assertRaises(jsonschema.ValidationError):
+            self.suits("version", {})
+
+    def test_runs_and_looks(self):
+        self.prints("result", "run", "fan_out.yaml", "--name", "good")
+        self.prints("result", "run", "failure.yaml", "-i", "fail=true", "--name", "bad", status=1)
+        self.assertEqual(len(self.prints("list", "list")), 2)
+        self.prints("result", "rerun", "good", "--from", "sum", "--name", "again")
+        for name in ("good", "bad", "again"):
+            self.prints("get", "get", name)
+            self.prints("explain", "explain", name)
+        for node in ("good/squares", "good/squares[3]", "good/sum@0", "bad/end", "again/list",
+                     "bad/halves[1]@0"):
+            self.prints("get_node", "get", node)
+
+    def test_changes(self):
+        self.troupe("run", "failure.yaml", "-i", "fail=true", "--name", "bad", "-q", status=1)
+        lines = self.troupe("watch", "bad", "-o", "json", status=1)[0].splitlines()
+        for line in lines[:-1]:
+            self.suits("change", json.loads(line))
+        self.suits("result", json.loads(lines[-1]))
+
+    def test_gates_and_pauses(self):
+        self.prints("handed", "run", "approval.yaml", "--name", "it", "--detach")
+        self.prints("pause", "pause", "it")
+        self.prints("explain", "explain", "it")
+        self.prints("get_node", "get", "it/ok")
+        self.prints("answer", "approve", "it", "release", "-m", "fine")
+        self.prints("result", "resume", "it")
+
+    def test_definitions_and_schedules(self):
+        self.assertEqual(self.prints("check", "check", "hello.yaml"), [])
+        self.write("wrong.yaml", "troupe: 1\ntasks: {t: {rum: [date]}}\n")
+        self.assertGreater(len(self.prints("check", "check", "wrong.yaml", status=2)), 0)
+        self.prints("apply", "apply", "nightly.yaml")
+        self.prints("schedules", "apply")
+        self.prints("backfill", "backfill", "nightly", "--from", "2026-08-01", "--to", "2026-08-03")
+
+    def test_an_engine_that_stays(self):
+        self.store.mkdir()
+        engine = self.start("serve", "-o", "json", "-v")
+        engine.wait_for("serves")
+        self.prints("result", "submit", "hello.yaml", "-i", "name=Ada", "--wait")
+        self.prints("handed", "submit", "hello.yaml", "-i", "name=Bob")
+        self.prints("actors", "actors")
+        self.prints("metrics", "metrics")
+        engine.wait_for('"event":"ended"')
+        engine.signal(signal.SIGTERM)
+        lines = [json.loads(line) for line in engine.end()[2].splitlines()]
+        for line in lines:
+            self.suits("chronicle", line)
+        self.assertIn("begins", [line.get("event") for line in lines])
+
+    def test_the_rest(self):
+        self.troupe("run", "hello.yaml", "-i", "name=Ada", "-q")
+        self.prints("prune", "prune", "--dry-run")
+        self.prints("prune", "prune", "@last", "--yes")
+        self.prints("version", "version")
+
+
+if __name__ == "__main__":
+    unittest.main()

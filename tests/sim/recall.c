@@ -1,0 +1,411 @@
+/*
+ * Earlier executions, looked up in history as it was committed. What was kept itself has its insides
+ * in the execution that it was kept from.
+ */
+#include "tests/sim/recall.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schemas/files.h"
+#include "tests/sim/asks.h"
+
+#define MS 1000000ULL
+#define ANSWER_NS_MOST (40 * MS)
+
+void sim_recall_name(const struct sim_stage *stage, const struct sim_execution *execution,
+                     struct tr_text place, char name[SIM_RECALL_NAME_BYTES])
+{
+    (void)snprintf(name, SIM_RECALL_NAME_BYTES, "%u:%.*s",
+                   (unsigned)(execution - stage->executions), (int)place.size, place.data);
+}
+
+/* ---------------------------------------------------------------------------------- what is again */
+
+/* Whether a node may be named as one that is to run again: not what was launched. */
+static bool may_be_named(const struct sim_entry_of *entry, const struct sim_execution *execution)
+{
+    return entry->host == execution->host && entry->number == execution->number &&
+           entry->path[0] != '\0' && strchr(entry->path, '!') == NULL && strlen(entry->path) <= 50;
+}
+
+/* Draws what is to run again, when it is known what there was. */
+static void plan(const struct sim_stage *stage, struct sim_execution *execution)
+{
+    struct sim_random random =
+        sim_random_of(stage->world->plan.seed, 90 + (uint64_t)(execution - stage->executions));
+    const struct sim_entry_of *entry;
+    uint32_t cursor = 0;
+    uint32_t count = 0;
+    if (execution->is_planned) {
+        return;
+    }
+    execution->is_planned = true;
+    while ((entry = sim_history_next(stage->history, &cursor)) != NULL) {
+        count += may_be_named(entry, execution->from) ? 1 : 0;
+    }
+    cursor = 0;
+    while (count > 0 && (entry = sim_history_next(stage->history, &cursor)) != NULL) {
+        bool is_named = may_be_named(entry, execution->from) &&
+                        execution->again_count < sim_below(&random, 2 * SIM_AGAIN_MOST) &&
+                        sim_below(&random, count) == 0;
+        if (is_named && entry->element == TR_ELEMENT_NONE) {
+            (void)snprintf(execution->again[execution->again_count++], SIM_AGAIN_BYTES, "%.50s",
+                           entry->path);
+        } else if (is_named) {
+            (void)snprintf(execution->again[execution->again_count++], SIM_AGAIN_BYTES, "%.50s[%u]",
+                           entry->path, (unsigned)entry->element);
+        }
+        if (execution->again_count == SIM_AGAIN_MOST) {
+            break;
+        }
+    }
+    for (uint32_t i = 0; i < execution->again_count; i++) {
+        sim_say("%s runs %s again", execution->name, execution->again[i]);
+    }
+}
+
+/* Whose plan a name is, and for which place in it. */
+static const struct sim_execution *read_name(struct sim_stage *stage, struct tr_text name,
+                                             struct tr_text *place)
+{
+    unsigned index = (unsigned)(name.data[0] - '0');
+    bool is_fine = name.size >= 2 && name.data[1] == ':' && index < stage->execution_count;
+    if (!is_fine || stage->executions[index].from == NULL) {
+        sim_fail("outside: '%.*s' is no plan of a recovery", (int)name.size, name.data);
+        return NULL;
+    }
+    *place = (struct tr_text){.data = name.data + 2, .size = name.size - 2};
+    plan(stage, &stage->executions[index]);
+    return &stage->executions[index];
+}
+
+/* Whether one path is another, or lies in it. */
+static bool is_in(struct tr_text path, struct tr_text outer)
+{
+    return path.size >= outer.size && memcmp(path.data, outer.data, outer.size) == 0 &&
+           (path.size == outer.size || strchr("/[!", path.data[outer.size]) != NULL);
+}
+
+static enum tr_recovery_way way_of(const struct sim_execution *execution, struct tr_text path)
+{
+    enum tr_recovery_way way = TR_RECOVERY_KEPT;
+    for (uint32_t i = 0; i < execution->again_count; i++) {
+        struct tr_text again = tr_text_of(execution->again[i]);
+        if (is_in(path, again)) {
+            return TR_RECOVERY_ANEW;
+        }
+        way = is_in(again, path) ? TR_RECOVERY_OPEN : way;
+    }
+    return way;
+}
+
+/* ------------------------------------------------------------------------------------- what was */
+
+static bool has_given(uint8_t phase)
+{
+    return phase == TR_NODE_PHASE_SUCCEEDED || phase == TR_NODE_PHASE_RECOVERED;
+}
+
+static const struct sim_entry_of *entry_in(const struct sim_stage *stage,
+                                           const struct sim_execution *execution,
+                                           struct tr_text path, uint64_t element)
+{
+    const struct sim_entry_of *entry =
+        sim_history_find(stage->history, execution->host, execution->number, path, element);
+    return entry != NULL && entry->phase != TR_NODE_PHASE_NOT_YET_STARTED ? entry : NULL;
+}
+
+/* Cuts a path to what it lies in: false where that is the execution. */
+static bool cut(struct tr_text *path, uint64_t *element)
+{
+    char last;
+    uint64_t unit = 1;
+    *element = TR_ELEMENT_NONE;
+    do {
+        last = path->size > 0 ? path->data[--path->size] : '/';
+    } while (path->size > 0 && last != '/');
+    if (path->size > 0 && path->data[path->size - 1] == ']') {
+        *element = 0;
+        for (path->size--; path->data[path->size - 1] != '['; path->size--, unit *= 10) {
+            *element += (uint64_t)(path->data[path->size - 1] - '0') * unit;
+        }
+        path->size--;
+    }
+    return path->size > 0;
+}
+
+/* Whether the nearest thing around a path that is known at all was kept. */
+static bool is_inside_kept(const struct sim_stage *stage, const struct sim_execution *execution,
+                           struct tr_text path, uint64_t element)
+{
+    const struct sim_entry_of *entry =
+        element == TR_ELEMENT_NONE ? NULL : entry_in(stage, execution, path, TR_ELEMENT_NONE);
+    while (entry == NULL && cut(&path, &element)) {
+        entry = entry_in(stage, execution, path, element);
+        if (entry == NULL && element != TR_ELEMENT_NONE) {
+            entry = entry_in(stage, execution, path, TR_ELEMENT_NONE);
+        }
+    }
+    return entry != NULL && entry->phase == TR_NODE_PHASE_RECOVERED;
+}
+
+/* The entry in the earlier execution, or in the one from which that kept what is around it. */
+static const struct sim_entry_of *find(const struct sim_stage *stage,
+                                       const struct sim_execution *execution, struct tr_text path,
+                                       uint64_t element, const struct sim_execution **where)
+{
+    for (const struct sim_execution *from = execution->from; from != NULL; from = from->from) {
+        const struct sim_entry_of *entry = entry_in(stage, from, path, element);
+        if (where != NULL) {
+            *where = from;
+        }
+        if (entry != NULL || !is_inside_kept(stage, from, path, element)) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+enum tr_recovery_way sim_recall_node(const struct sim_stage *stage,
+                                     const struct sim_execution *execution, struct tr_text path,
+                                     bool is_again, const struct sim_entry_of **entry)
+{
+    enum tr_recovery_way way = way_of(execution, path);
+    *entry = NULL;
+    if (way == TR_RECOVERY_ANEW || (is_again && way == TR_RECOVERY_KEPT)) {
+        return TR_RECOVERY_ANEW;
+    }
+    *entry = find(stage, execution, path, TR_ELEMENT_NONE, NULL);
+    bool was_given = *entry != NULL && has_given((*entry)->phase);
+    return way == TR_RECOVERY_KEPT && was_given ? TR_RECOVERY_KEPT : TR_RECOVERY_OPEN;
+}
+
+bool sim_recall_launched(const struct sim_stage *stage, const struct sim_execution *execution,
+                         struct tr_text path)
+{
+    char place[SIM_PATH_BYTES];
+    const struct sim_execution *where = NULL;
+    if (find(stage, execution, path, TR_ELEMENT_NONE, &where) == NULL) {
+        return false;
+    }
+    int size = snprintf(place, sizeof place, "%.*s!", (int)path.size, path.data);
+    TR_ASSERT(size < SIM_PATH_BYTES);
+    return entry_in(stage, where, tr_text_of(place), TR_ELEMENT_NONE) != NULL;
+}
+
+bool sim_recall_is_same(const struct sim_stage *stage, const struct sim_execution *execution,
+                        struct tr_text path, const uint8_t *hash)
+{
+    const struct sim_entry_of *entry = find(stage, execution, path, TR_ELEMENT_NONE, NULL);
+    return entry != NULL && entry->has_graph &&
+           memcmp(entry->graph, hash, TR_GRAPH_HASH_BYTES) == 0;
+}
+
+/* ------------------------------------------------------------------------------------- elements */
+
+/* The elements' slots out of the lists of a map that wholly succeeded. */
+static void take_listed(const struct sim_entry_of *array, uint64_t element, uint32_t outputs,
+                        struct tr_buffer *slots)
+{
+    struct tr_cursor lists = tr_cursor_of(sim_bytes_of(&array->values[TR_VALUE_OUTPUTS]));
+    uint32_t count = array->values[TR_VALUE_OUTPUTS].size > 0 ? tr_read_array(&lists) : 0;
+    TR_ASSERT(count >= outputs); /* there may be one more, of errors */
+    tr_buffer_array(slots, outputs);
+    for (uint32_t i = 0; i < outputs; i++) {
+        struct tr_cursor list = tr_cursor_of(tr_read_any(&lists));
+        struct tr_bytes slot = {0};
+        uint32_t items = tr_read_array(&list);
+        TR_ASSERT(element < items);
+        for (uint64_t k = 0; k <= element; k++) {
+            slot = tr_read_any(&list);
+        }
+        tr_buffer_add(slots, slot.data, slot.size);
+    }
+}
+
+bool sim_recall_element(const struct sim_stage *stage, const struct sim_execution *execution,
+                        struct tr_text path, uint64_t element, uint32_t outputs, bool *is_listed,
+                        struct tr_buffer *slots)
+{
+    char own[SIM_PATH_BYTES];
+    const struct sim_execution *where = execution;
+    const struct sim_entry_of *array = NULL;
+    do { /* of an array that was kept itself, the elements are where it ran */
+        array = find(stage, where, path, TR_ELEMENT_NONE, &where);
+    } while (array != NULL && array->phase == TR_NODE_PHASE_RECOVERED && where->from != NULL);
+    *is_listed = array != NULL && has_given(array->phase) && array->total > 0 &&
+                 array->succeeded == array->total;
+    int size = snprintf(own, sizeof own, "%.*s[%llu]", (int)path.size, path.data,
+                        (unsigned long long)element);
+    TR_ASSERT(size < SIM_PATH_BYTES);
+    const struct sim_entry_of *entry = array == NULL ? NULL : entry_in(stage, where, path, element);
+    bool is_kept = entry != NULL && has_given(entry->phase) &&
+                   way_of(execution, tr_text_of(own)) == TR_RECOVERY_KEPT;
+    if (is_kept && *is_listed) {
+        take_listed(array, element, outputs, slots);
+    } else if (is_kept) {
+        const struct sim_bytes *given = &entry->values[TR_VALUE_OUTPUTS];
+        tr_buffer_add(slots, given->data, given->size);
+    }
+    return is_kept && slots->size > 0;
+}
+
+/* ------------------------------------------------------------------------------------- questions */
+
+/* A path below the place that a plan is for, as a path of the whole. */
+static struct tr_text whole_of(struct tr_text place, struct tr_text path, struct tr_text id,
+                               char whole[SIM_PATH_BYTES])
+{
+    int size = snprintf(whole, SIM_PATH_BYTES, "%.*s%s%.*s%s%.*s", (int)place.size, place.data,
+                        place.size > 0 ? "/" : "", (int)path.size, path.data,
+                        path.size > 0 && id.size > 0 ? "/" : "", (int)id.size, id.data);
+    TR_ASSERT(size < SIM_PATH_BYTES);
+    return tr_text_of(whole);
+}
+
+bool sim_recall_is_same_by_name(struct sim_stage *stage, struct tr_text name, struct tr_text path,
+                                const uint8_t *hash)
+{
+    char whole[SIM_PATH_BYTES];
+    struct tr_text place;
+    const struct sim_execution *execution = read_name(stage, name, &place);
+    return execution != NULL &&
+           sim_recall_is_same(stage, execution, whole_of(place, path, tr_text_of(""), whole), hash);
+}
+
+/* [name of an input, slot]: only the plan for what a launch node begins. */
+static void write_launched(const struct sim_stage *stage, const struct sim_execution *execution,
+                           struct tr_text path, struct tr_buffer *answer)
+{
+    char place[SIM_PATH_BYTES];
+    char name[SIM_RECALL_NAME_BYTES];
+    if (!sim_recall_launched(stage, execution, path)) {
+        tr_buffer_array(answer, 0);
+        return;
+    }
+    (void)snprintf(place, sizeof place, "%.*s!", (int)path.size, path.data);
+    sim_recall_name(stage, execution, tr_text_of(place), name);
+    tr_buffer_array(answer, 1);
+    tr_buffer_array(answer, 2);
+    tr_buffer_text_value(answer, tr_text_of(""));
+    tr_buffer_text_value(answer, tr_text_of(name));
+}
+
+static void answer_node(const struct sim_stage *stage, const struct sim_execution *execution,
+                        struct tr_text path, bool is_again, struct tr_buffer *answer)
+{
+    const struct sim_entry_of *entry;
+    enum tr_recovery_way way = sim_recall_node(stage, execution, path, is_again, &entry);
+    tr_buffer_u64(answer, way);
+    if (way == TR_RECOVERY_KEPT && entry->values[TR_VALUE_OUTPUTS].size > 0) {
+        const struct sim_bytes *given = &entry->values[TR_VALUE_OUTPUTS];
+        tr_buffer_add(answer, given->data, given->size);
+    } else if (way == TR_RECOVERY_OPEN) {
+        write_launched(stage, execution, path, answer);
+    } else {
+        tr_buffer_array(answer, 0);
+    }
+}
+
+static void reply(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body,
+                  const struct tr_schema *schema, const void *answer)
+{
+    uint64_t delay_ns = sim_asks_delay_ns(host, envelope, body, ANSWER_NS_MOST);
+    sim_outside_reply(host, envelope, schema, answer, delay_ns);
+    if (sim_below(&host->world->chance.outside, 8) == 0) {
+        sim_outside_reply(host, envelope, schema, answer, delay_ns + ANSWER_NS_MOST / 2);
+    }
+}
+
+/* All nodes of a question, or only the first ones. */
+static void answer_nodes(struct sim_stage *stage, struct sim_host *host,
+                         const struct tr_envelope *envelope, struct tr_bytes body,
+                         const struct tr_recover_nodes *question)
+{
+    struct tr_text place;
+    const struct sim_execution *execution = read_name(stage, question->recovery, &place);
+    struct tr_cursor cursor = tr_cursor_of(question->nodes);
+    uint32_t count = tr_read_array(&cursor);
+    struct sim_random *chance = &host->world->chance.outside;
+    struct tr_buffer nodes;
+    count = sim_below(chance, 4) == 0 ? 1 + (uint32_t)sim_below(chance, count) : count;
+    tr_buffer_init(&nodes, 0);
+    tr_buffer_array(&nodes, count);
+    for (uint32_t i = 0; execution != NULL && i < count; i++) {
+        char whole[SIM_PATH_BYTES];
+        (void)tr_read_array(&cursor);
+        tr_buffer_array(&nodes, 3);
+        tr_buffer_u64(&nodes, tr_read_u64(&cursor));
+        struct tr_text id = tr_read_text(&cursor);
+        bool is_again = tr_read_bool(&cursor);
+        answer_node(stage, execution, whole_of(place, question->path, id, whole), is_again, &nodes);
+    }
+    if (execution != NULL) {
+        struct tr_recovered_nodes answer = {.from = tr_text_of(execution->from->name),
+                                            .nodes = tr_buffer_bytes(&nodes)};
+        reply(host, envelope, body, &tr_recovered_nodes_schema, &answer);
+    }
+    tr_buffer_fini(&nodes);
+}
+
+static void answer_elements(struct sim_stage *stage, struct sim_host *host,
+                            const struct tr_envelope *envelope, struct tr_bytes body,
+                            const struct tr_recover_elements *question)
+{
+    char whole[SIM_PATH_BYTES];
+    struct tr_text place;
+    const struct sim_execution *execution = read_name(stage, question->recovery, &place);
+    struct sim_random *chance = &host->world->chance.outside;
+    struct tr_recovered_elements answer = {.first = question->first, .count = question->count};
+    struct tr_buffer kept;
+    struct tr_buffer list;
+    uint32_t kept_count = 0;
+    if (execution == NULL) {
+        return;
+    }
+    tr_buffer_init(&kept, 0);
+    tr_buffer_init(&list, 0);
+    if (sim_below(chance, 4) == 0) {
+        answer.count = 1 + (uint32_t)sim_below(chance, question->count);
+    }
+    struct tr_text path = whole_of(place, question->path, tr_text_of(""), whole);
+    for (uint64_t element = answer.first; element < answer.first + answer.count; element++) {
+        struct tr_buffer slots;
+        tr_buffer_init(&slots, 0);
+        if (sim_recall_element(stage, execution, path, element, question->outputs,
+                               &answer.is_listed, &slots)) {
+            tr_buffer_array(&kept, 2);
+            tr_buffer_u64(&kept, element);
+            tr_buffer_add(&kept, slots.data, slots.size);
+            kept_count++;
+        }
+        tr_buffer_fini(&slots);
+    }
+    tr_buffer_array(&list, kept_count);
+    tr_buffer_add(&list, kept.data, kept.size);
+    answer.from = tr_text_of(execution->from->name);
+    answer.elements = tr_buffer_bytes(&list);
+    reply(host, envelope, body, &tr_recovered_elements_schema, &answer);
+    tr_buffer_fini(&list);
+    tr_buffer_fini(&kept);
+}
+
+bool sim_recall_hear(struct sim_stage *stage, struct sim_host *host,
+                     const struct tr_envelope *envelope, struct tr_bytes body)
+{
+    struct tr_recover_nodes nodes;
+    struct tr_recover_elements elements;
+    if (envelope->type == tr_recover_nodes_schema.id &&
+        tr_recover_nodes_unpack(body, envelope->version, &nodes) == 0) {
+        answer_nodes(stage, host, envelope, body, &nodes);
+        return true;
+    }
+    if (envelope->type == tr_recover_elements_schema.id &&
+        tr_recover_elements_unpack(body, envelope->version, &elements) == 0) {
+        answer_elements(stage, host, envelope, body, &elements);
+        return true;
+    }
+    return false;
+}
