@@ -158,7 +158,7 @@ workflows:
         error = self.document("run", "flow.yaml", "lost", status=1)["error"]
         self.assertIn("OutputsNotFound", error["code"])
         self.assertIn("nowhere/", error["message"])
-        self.assertIn("not found", error["message"])
+        self.assertIn("No such file or directory", error["message"])
 
     def test_conditions_look_inside(self):
         for name, taken in (("small", "yes"), ("other", "no")):
@@ -188,6 +188,23 @@ workflows:
     outputs: {b: $s.b}
 """
         self.assertEqual(self.outputs(workflow), {"b": "same"})
+
+    def test_what_conditions_compare_has_a_bound(self):
+        self.write("make.py", MAKE.replace("* 300000", "* 500000"))
+        self.write("flow.yaml", TASKS + """
+  main:
+    nodes:
+      m: {task: make}
+      s:
+        switch:
+          - {when: $m.s == $m.v.long, task: text, with: {a: same}}
+          - else: skip
+""")
+        error = self.document("run", "flow.yaml", "main", status=1)["error"]
+        self.assertEqual(error["code"], "InlineSizeExceeded")
+        self.assertIn("the conditions compare values of 1000013 bytes together, more than "
+                      "TR_CONDITION_VALUES_BYTES_MAX (786432); compare a part of them",
+                      error["message"])
 
     def test_gates_and_those_who_clean_up_look_inside(self):
         self.write("make.py", MAKE)
