@@ -76,6 +76,9 @@
 /* How long a worker without work spins before it sleeps. */
 #define TR_SPIN_NS 30000
 
+/* Spins in a row that may find nothing; then it sleeps at once, until a spin would have paid. */
+#define TR_SPINS_LOST_MAX 4
+
 /* A handler that takes longer is named in a log line and a metric. */
 #define TR_SLOW_HANDLER_MS 5
 

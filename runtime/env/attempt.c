@@ -279,6 +279,19 @@ int tri_attempt_open(struct tri_attempt_folders *folders, const struct tri_attem
     return error != 0 ? error : tri_below_folder(folder, last, 0, fd);
 }
 
+bool tri_attempt_is_there(struct tri_attempt_folders *folders, const struct tri_attempt *attempt)
+{
+    struct tr_text parent;
+    struct tr_text last;
+    struct tri_below_place place;
+    struct stat status;
+    int folder;
+    split(attempt, &parent, &last);
+    return open_parent(folders, parent, 0, &folder) == 0 &&
+           tri_below_find(folder, last, 0, &place) == 0 &&
+           fstatat(folder, place.last, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* Makes the attempt's folder, in its parent. */
 static int make_folder(struct tri_attempt_folders *folders, const struct tri_attempt *attempt,
                        bool is_emptied)

@@ -44,6 +44,9 @@ TR_MUST_USE int tri_attempt_new(const struct tri_attempt_folders *folders,
 /* NULL is fine. */
 void tri_attempt_free(struct tri_attempt *attempt);
 
+/* Whether something stands where the folder is to be made. */
+bool tri_attempt_is_there(struct tri_attempt_folders *folders, const struct tri_attempt *attempt);
+
 /*
  * Makes the folder with all that is in it, and puts the packed environment, which holds secrets,
  * into `environment`. TR_EXISTS: there is such a folder, and it is not `is_emptied` first; nothing

@@ -285,19 +285,39 @@ int tr_host_new(const struct tr_host_options *options, char *explain, struct tr_
 
 /* ------------------------------------------------------------ running it */
 
-/* Looks for work a while before it sleeps: waking a sleeping core costs more than a spin. */
-static void rest(struct tr_host *host, struct tri_worker *worker)
+/* Looks for work for TR_SPIN_NS; whether it has found some. */
+static bool spin(struct tr_host *host, struct tri_worker *worker)
 {
-    uint64_t idle_ns = tri_worker_idle_ns(worker);
-    if (idle_ns > TR_SPIN_NS) {
-        uint64_t begin = tri_monotonic_ns(host->env);
-        while (tri_monotonic_ns(host->env) - begin < TR_SPIN_NS) {
-            if (tri_worker_step(worker)) {
-                return;
-            }
+    uint64_t begin = tri_monotonic_ns(host->env);
+    while (tri_monotonic_ns(host->env) - begin < TR_SPIN_NS) {
+        if (tri_worker_step(worker)) {
+            return true;
         }
     }
+    return false;
+}
+
+/*
+ * Looks for work a while before it sleeps: waking a sleeping core costs more than a spin. But spins
+ * that find nothing take the core from processes that could use it. So after `lost` of them it goes
+ * to sleep at once, until it is woken so soon that a spin would have found the work.
+ */
+static void rest(struct tr_host *host, struct tri_worker *worker, uint32_t *lost)
+{
+    uint64_t idle_ns = tri_worker_idle_ns(worker);
+    bool is_long = idle_ns > TR_SPIN_NS;
+    if (is_long && *lost < TR_SPINS_LOST_MAX) {
+        if (spin(host, worker)) {
+            *lost = 0;
+            return;
+        }
+        (*lost)++;
+    }
+    uint64_t begin = tri_monotonic_ns(host->env);
     tri_link_wait(worker->link, idle_ns);
+    if (is_long && tri_monotonic_ns(host->env) - begin < TR_SPIN_NS) {
+        *lost = 0;
+    }
 }
 
 static void fail_host(struct tr_host *host, int error)
@@ -313,6 +333,7 @@ static void *worker_main(void *argument)
     struct tr_host *host = thread->host;
     int error = host->env->ops->link_open(host->env, worker->index, &worker->link);
     struct tri_signal_stack stack = {0};
+    uint32_t lost = 0;
     if (error == 0) {
         error = tri_signal_stack_init(&stack);
     }
@@ -323,7 +344,7 @@ static void *worker_main(void *argument)
     while (!atomic_load_explicit(&host->is_stopping, memory_order_acquire) && worker->fatal == 0 &&
            atomic_load_explicit(&host->fatal, memory_order_relaxed) == 0) {
         if (!tri_worker_step(worker)) {
-            rest(host, worker);
+            rest(host, worker, &lost);
         }
     }
     if (worker->fatal != 0) {

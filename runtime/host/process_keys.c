@@ -156,7 +156,6 @@ int tri_process_key_hold(struct tri_process_key *entry, struct tr_bytes body, ui
     entry->held = held;
     entry->held_size = body.size;
     entry->held_version = version;
-    entry->phase = TRI_RUN_HELD;
     return 0;
 }
 
@@ -167,11 +166,40 @@ void tri_process_key_let_go(struct tri_process_key *entry)
     entry->held_size = 0;
 }
 
+void tri_process_line_put(struct tri_process_line *line, struct tri_process_key *entry)
+{
+    entry->before = line->last;
+    entry->behind = NULL;
+    if (line->last != NULL) {
+        line->last->behind = entry;
+    } else {
+        line->first = entry;
+    }
+    line->last = entry;
+}
+
+void tri_process_line_remove(struct tri_process_line *line, struct tri_process_key *entry)
+{
+    if (entry->before != NULL) {
+        entry->before->behind = entry->behind;
+    } else {
+        line->first = entry->behind;
+    }
+    if (entry->behind != NULL) {
+        entry->behind->before = entry->before;
+    } else {
+        line->last = entry->before;
+    }
+    entry->before = NULL;
+    entry->behind = NULL;
+}
+
 void tri_process_key_end(struct tri_process_key *entry)
 {
     tri_process_key_let_go(entry);
     tri_attempt_free(entry->attempt);
     entry->attempt = NULL;
+    entry->is_stopped = false;
     entry->phase = TRI_RUN_NONE;
 }
 

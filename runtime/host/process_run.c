@@ -2,12 +2,13 @@
  * The life of a process_run: folder, environment and files are made, the keeper is told, and in the
  * end the documents are read and all of it becomes one process_over.
  *
- *     NONE -folder made--------------------> ASKED -started-> STARTED -ended-> NONE
- *       `--there is one-> HELD -not known-----^  |               ^
- *                          `----known: it runs, waits or ended --'
+ *     NONE -no folder-> WAITING -folder made-> ASKED -started-> STARTED -ended-> NONE
+ *       `--there is one-> HELD -not known-------^  |               ^
+ *                          `----known: it runs, waits or ended ----'
  *
  * The folder is made before the keeper hears of the key, so a folder that is new means a key that
- * never ran, and nobody has to be asked.
+ * never ran, and nobody has to be asked. One that is there may be of a process that runs since
+ * before this engine, which has its turn already.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,6 +16,24 @@
 #include "runtime/env/secret.h"
 #include "runtime/host/process_inside.h"
 #include "runtime/memory.h"
+
+void tri_run_set_phase(struct tri_process_service *service, struct tri_process_key *entry,
+                       enum tri_run_phase phase)
+{
+    if (entry->phase == TRI_RUN_WAITING && phase != TRI_RUN_WAITING) {
+        tri_process_line_remove(&service->waiting, entry);
+    }
+    service->ahead += phase == TRI_RUN_ASKED ? 1 : 0;
+    service->ahead -= entry->phase == TRI_RUN_ASKED ? 1 : 0;
+    entry->phase = phase;
+}
+
+/* A run is over: nothing is kept of it. */
+static void end_run(struct tri_process_service *service, struct tri_process_key *entry)
+{
+    tri_run_set_phase(service, entry, TRI_RUN_NONE);
+    tri_process_key_end(entry);
+}
 
 static void refuse(struct tri_process_service *service, struct tri_process_key *entry, int error,
                    const char *reason)
@@ -26,7 +45,7 @@ static void refuse(struct tri_process_service *service, struct tri_process_key *
     };
     tri_process_service_check(service, tri_service_reply(&service->base, &entry->run,
                                                          &tr_process_refused_schema, &refused));
-    tri_process_key_end(entry);
+    end_run(service, entry);
 }
 
 /* ---- Telling the keeper. -------------------------------------------------------------------- */
@@ -61,8 +80,8 @@ static int send_start(struct tri_process_service *service, const struct tr_proce
 }
 
 /* Makes the folder and tells the keeper. TR_EXISTS: there is a folder, and nothing was done. */
-static int begin(struct tri_process_service *service, struct tri_process_key *entry,
-                 const struct tr_process_run *run, bool is_emptied, char *reason)
+static int make_and_send(struct tri_process_service *service, struct tri_process_key *entry,
+                         const struct tr_process_run *run, bool is_emptied, char *reason)
 {
     int error = tri_attempt_make(&service->folders, entry->attempt, run, is_emptied,
                                  &service->environment, reason);
@@ -76,18 +95,41 @@ static int begin(struct tri_process_service *service, struct tri_process_key *en
         tri_attempt_discard(&service->folders, entry->attempt);
         return error;
     }
-    entry->phase = TRI_RUN_ASKED;
+    tri_run_set_phase(service, entry, TRI_RUN_ASKED);
     return 0;
 }
 
-/* Holds a run until the keeper has said whether it knows the key. */
-static int hold(struct tri_process_service *service, struct tri_process_key *entry,
-                struct tr_bytes body, uint8_t version)
+/* Has the keeper asked whether it knows the key; until then the run is held. */
+static int query(struct tri_process_service *service, struct tri_process_key *entry)
 {
     struct tr_process_query query = {.key = {.data = entry->key, .size = entry->size}};
-    int error = tri_process_key_hold(entry, body, version);
-    return error != 0 ? error
-                      : tri_keeper_client_send(service->client, &tr_process_query_schema, &query);
+    tri_run_set_phase(service, entry, TRI_RUN_HELD);
+    return tri_keeper_client_send(service->client, &tr_process_query_schema, &query);
+}
+
+static void begin(struct tri_process_service *service, struct tri_process_key *entry,
+                  bool is_emptied)
+{
+    char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
+    struct tr_process_run run;
+    struct tr_bytes body = {.data = entry->held, .size = entry->held_size};
+    int error = tr_process_run_unpack(body, entry->held_version, &run);
+    if (error == 0) {
+        error = make_and_send(service, entry, &run, is_emptied, reason);
+    }
+    if (error == TR_EXISTS && !is_emptied) {
+        error = query(service, entry);
+    } else if (error == 0) {
+        tri_process_key_let_go(entry);
+    }
+    if (error != 0) {
+        refuse(service, entry, error, reason);
+    }
+}
+
+void tri_run_begin(struct tri_process_service *service, struct tri_process_key *entry)
+{
+    begin(service, entry, false);
 }
 
 /* ---- Calls. --------------------------------------------------------------------------------- */
@@ -113,16 +155,17 @@ static void replace_caller(struct tri_process_service *service, struct tri_proce
     }
 }
 
-static void start_run(struct tri_process_service *service, struct tri_process_key *entry,
-                      const struct tr_process_run *run, struct tr_bytes body, uint8_t version)
+/* A run that may be known already is asked about at once; any other waits for its turn. */
+static void take_in(struct tri_process_service *service, struct tri_process_key *entry,
+                    const struct tr_process_run *run, struct tr_bytes body, uint8_t version)
 {
     char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
     int error = tri_attempt_new(&service->folders, run, reason, &entry->attempt);
-    if (error == 0) {
-        error = begin(service, entry, run, false, reason);
-        if (error == TR_EXISTS) {
-            error = hold(service, entry, body, version);
-        }
+    if (error == 0 && !tri_attempt_is_there(&service->folders, entry->attempt)) {
+        error = tri_turns_wait(service, entry, body, version);
+    } else if (error == 0) {
+        error = tri_process_key_hold(entry, body, version);
+        error = error != 0 ? error : query(service, entry);
     }
     if (error != 0) {
         refuse(service, entry, error, reason);
@@ -149,7 +192,7 @@ void tri_run_take(struct tri_process_service *service, struct tr_bytes body, uin
     }
     tri_unclaimed_claim(service, run.key);
     entry->run = *caller;
-    start_run(service, entry, &run, body, version);
+    take_in(service, entry, &run, body, version);
     tri_process_keys_tidy(&service->keys, entry);
 }
 
@@ -161,7 +204,7 @@ void tri_run_started(struct tri_process_service *service, struct tri_process_key
     if (entry->phase != TRI_RUN_ASKED) {
         return;
     }
-    entry->phase = TRI_RUN_STARTED;
+    tri_run_set_phase(service, entry, TRI_RUN_STARTED);
     entry->pid = started->pid;
     entry->start_time = started->start_time;
     entry->started_ms = started->started_ms;
@@ -177,7 +220,7 @@ void tri_run_refused(struct tri_process_service *service, struct tri_process_key
     tri_attempt_discard(&service->folders, entry->attempt);
     tri_process_service_check(service, tri_service_reply(&service->base, &entry->run,
                                                          &tr_process_refused_schema, refused));
-    tri_process_key_end(entry);
+    end_run(service, entry);
 }
 
 /* The end as process_over says it. */
@@ -218,34 +261,32 @@ void tri_run_ended(struct tri_process_service *service, struct tri_process_key *
         /* Without memory now, but the end is kept: whoever asks again hears it. */
         tri_service_refuse(&service->base, &entry->run, error);
     }
-    tri_process_key_end(entry);
+    end_run(service, entry);
 }
 
-/* The keeper never heard of it: an engine died between making the folder and telling. */
-static void begin_held(struct tri_process_service *service, struct tri_process_key *entry)
+struct tr_process_ended tri_run_skipped(const struct tri_process_service *service,
+                                        const struct tri_process_key *entry)
 {
-    char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
-    struct tr_process_run run;
-    struct tr_bytes body = {.data = entry->held, .size = entry->held_size};
-    int error = tr_process_run_unpack(body, entry->held_version, &run);
-    if (error == 0) {
-        error = begin(service, entry, &run, true, reason);
-    }
-    if (error != 0) {
-        refuse(service, entry, error, reason);
-    }
-    tri_process_key_let_go(entry);
+    return (struct tr_process_ended){
+        .key = {.data = entry->key, .size = entry->size},
+        .outcome = TR_PROCESS_NOT_STARTED,
+        .status = ECANCELED,
+        .stopped_by = TR_PROCESS_STOPPED_BY_REQUEST,
+        .ended_ms = tri_wall_ms(service->base.env),
+        .reason = tr_text_of("it was stopped before its turn came"),
+    };
 }
 
 void tri_run_known(struct tri_process_service *service, struct tri_process_key *entry,
                    const struct tr_process_state *state)
 {
     if (state->phase == TR_PROCESS_NEW || state->phase == TR_PROCESS_FORGOTTEN) {
-        begin_held(service, entry);
+        /* An engine died between making the folder and telling. */
+        begin(service, entry, true);
         return;
     }
     tri_process_key_let_go(entry);
-    entry->phase = TRI_RUN_ASKED;
+    tri_run_set_phase(service, entry, TRI_RUN_ASKED);
     if (state->phase == TR_PROCESS_RUNNING) {
         struct tr_process_started started = {.key = state->key,
                                              .pid = state->pid,

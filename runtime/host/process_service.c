@@ -22,6 +22,37 @@ void tri_process_service_check(struct tri_process_service *service, int error)
     }
 }
 
+/* ---- Answers. ------------------------------------------------------------------------------- */
+
+/* Answers a call about a key with what the keeper has said of it. */
+static bool answer_open(struct tri_process_service *service, struct tri_process_key *entry,
+                        const struct tr_schema *schema, const void *value)
+{
+    struct tri_caller caller;
+    if (!tri_process_key_answer(entry, &caller)) {
+        return false;
+    }
+    tri_process_service_check(service, tri_service_reply(&service->base, &caller, schema, value));
+    return true;
+}
+
+/* An end: for the run itself, and for all who have asked about its key. */
+static void tell_end(struct tri_process_service *service, struct tri_process_key *entry,
+                     const struct tr_process_ended *ended)
+{
+    tri_unclaimed_told(service, ended->key);
+    tri_run_ended(service, entry, ended);
+    while (answer_open(service, entry, &tr_process_ended_schema, ended)) {
+    }
+}
+
+/* Ends a run that was stopped before the keeper heard of it. */
+static void end_unbegun(struct tri_process_service *service, struct tri_process_key *entry)
+{
+    struct tr_process_ended ended = tri_run_skipped(service, entry);
+    tell_end(service, entry, &ended);
+}
+
 /* ---- From actors. --------------------------------------------------------------------------- */
 
 /* A call, as its handler gets it. */
@@ -56,18 +87,55 @@ static int hand_on(struct tri_process_service *service, const struct call *call,
     return error;
 }
 
+/* What became of a key is asked; one that waits will run, as one that waits in the keeper. */
+static int ask(struct tri_process_service *service, const struct call *call, struct tr_text key)
+{
+    struct tr_process_query query = {.key = key};
+    const struct tri_process_key *entry = tri_process_keys_find(&service->keys, key);
+    if (entry == NULL || entry->phase != TRI_RUN_WAITING) {
+        return hand_on(service, call, &tr_process_query_schema, &query, key);
+    }
+    struct tr_process_state state = {.key = key, .phase = TR_PROCESS_STARTING};
+    return call->is_answered
+               ? tri_service_reply(&service->base, &call->caller, &tr_process_state_schema, &state)
+               : 0;
+}
+
 static int take_query(struct tri_process_service *service, const struct call *call)
 {
     struct tr_process_query query;
     int error = tr_process_query_unpack(call->body, call->version, &query);
-    return error != 0 ? error : hand_on(service, call, &tr_process_query_schema, &query, query.key);
+    return error != 0 ? error : ask(service, call, query.key);
+}
+
+/* A run that waits here ends here. */
+static int stop_waiting(struct tri_process_service *service, const struct call *call,
+                        struct tri_process_key *entry)
+{
+    struct tr_text key = {.data = entry->key, .size = entry->size};
+    int error = call->is_answered ? tri_process_keys_open(&service->keys, key, &call->caller) : 0;
+    if (error == 0) {
+        end_unbegun(service, entry);
+        tri_process_keys_tidy(&service->keys, entry);
+    }
+    return error;
 }
 
 static int take_stop(struct tri_process_service *service, const struct call *call)
 {
     struct tr_process_stop stop;
     int error = tr_process_stop_unpack(call->body, call->version, &stop);
-    return error != 0 ? error : hand_on(service, call, &tr_process_stop_schema, &stop, stop.key);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_process_key *entry = tri_process_keys_find(&service->keys, stop.key);
+    if (entry != NULL && entry->phase == TRI_RUN_WAITING) {
+        return stop_waiting(service, call, entry);
+    }
+    if (entry != NULL && entry->phase == TRI_RUN_HELD) {
+        entry->is_stopped = true; /* should the keeper not know it, nobody must begin it */
+    }
+    return hand_on(service, call, &tr_process_stop_schema, &stop, stop.key);
 }
 
 /* The keeper does not answer that it has forgotten, so whoever wants to know has it asked. */
@@ -80,11 +148,7 @@ static int take_forget(struct tri_process_service *service, const struct call *c
         error = hand_on(service, &told, &tr_process_forget_schema, &forget, forget.key);
         tri_unclaimed_forgotten(service, forget.key);
     }
-    if (error == 0 && call->is_answered) {
-        struct tr_process_query query = {.key = forget.key};
-        error = hand_on(service, call, &tr_process_query_schema, &query, query.key);
-    }
-    return error;
+    return error == 0 && call->is_answered ? ask(service, call, forget.key) : error;
 }
 
 /* Has a folder removed beside what is done here; false: it has to be done here. */
@@ -218,18 +282,6 @@ static bool can_go_on(const struct tri_process_service *service)
 
 /* ---- From the keeper. ----------------------------------------------------------------------- */
 
-/* Answers a call about a key with what the keeper has said of it. */
-static bool answer_open(struct tri_process_service *service, struct tri_process_key *entry,
-                        const struct tr_schema *schema, const void *value)
-{
-    struct tri_caller caller;
-    if (!tri_process_key_answer(entry, &caller)) {
-        return false;
-    }
-    tri_process_service_check(service, tri_service_reply(&service->base, &caller, schema, value));
-    return true;
-}
-
 static void hear_started(struct tri_process_service *service, struct tri_process_key *entry,
                          const void *value)
 {
@@ -245,18 +297,17 @@ static void hear_refused(struct tri_process_service *service, struct tri_process
 static void hear_ended(struct tri_process_service *service, struct tri_process_key *entry,
                        const void *value)
 {
-    struct tr_text key = {.data = entry->key, .size = entry->size};
-    tri_unclaimed_told(service, key);
-    tri_run_ended(service, entry, value);
-    while (answer_open(service, entry, &tr_process_ended_schema, value)) {
-    }
+    tell_end(service, entry, value);
 }
 
 static void hear_state(struct tri_process_service *service, struct tri_process_key *entry,
                        const void *value)
 {
     const struct tr_process_state *state = value;
-    if (entry->phase == TRI_RUN_HELD) {
+    bool is_known = state->phase != TR_PROCESS_NEW && state->phase != TR_PROCESS_FORGOTTEN;
+    if (entry->phase == TRI_RUN_HELD && entry->is_stopped && !is_known) {
+        end_unbegun(service, entry);
+    } else if (entry->phase == TRI_RUN_HELD) {
         tri_run_known(service, entry, state);
     } else if (state->phase != TR_PROCESS_ENDED) {
         (void)answer_open(service, entry, &tr_process_state_schema, state);
@@ -328,6 +379,7 @@ static void take_events(struct tri_process_service *service)
             break;
         case TRI_KEEPER_DOWN:
             tri_process_keys_clear(&service->keys, service, refuse_open);
+            tri_turns_clear(service);
             service->has_failed = true;
             break;
         case TRI_KEEPER_PACKET:
@@ -362,10 +414,11 @@ static void *service_main(void *argument)
     while (!atomic_load(&base->is_stopping)) {
         take_events(service);
         take_calls(service);
+        tri_turns_take(service);
         tri_unclaimed_forget(service);
         tri_keeper_client_flush(service->client);
         tri_voice_flush(&base->voice);
-        if (!can_go_on(service)) {
+        if (!can_go_on(service) && !tri_turns_are_due(service)) {
             tri_link_wait_also(base->voice.link, tri_keeper_client_fd(service->client), WAIT_NS);
         }
     }
@@ -386,6 +439,7 @@ static int start(struct tri_process_service *service,
                                                .command = options->keeper_command,
                                                .running_max = jobs_wanted(options)};
     int error = tri_process_keys_init(&service->keys);
+    service->ahead_max = tri_turns_ahead(client.running_max);
     service->unclaimed_ms =
         options->unclaimed_ms != 0 ? options->unclaimed_ms : TR_PROCESS_UNCLAIMED_MS;
     if (error == 0) {

@@ -3,10 +3,14 @@
  *
  * An actor makes one call for an attempt, process_run; schemas/process.h has the conversation. The
  * service makes the attempt's folder, has the keeper run the process, reads its documents when it
- * has ended, and answers with process_over. process_query and a called process_stop are answered by
- * the next that the keeper says of the key: process_state or process_ended. A called process_forget
- * is answered by process_state when the keeper has forgotten. folder_remove needs no keeper; one
- * that is told is done by a thread of its own (runtime/env/sweep.h).
+ * has ended, and answers with process_over. The folder is made only when the keeper has few runs
+ * left that it has not begun (process_turns.c); a run that waits until then is TR_PROCESS_STARTING
+ * to who asks, and a process_stop ends it as not started.
+ *
+ * process_query and a called process_stop are otherwise answered by the next that the keeper says
+ * of the key: process_state or process_ended. A called process_forget is answered by process_state
+ * when the keeper has forgotten. folder_remove needs no keeper; one that is told is done by a
+ * thread of its own (runtime/env/sweep.h).
  *
  * When the keeper is lost, or cannot be had, every open call fails with TR_NO_CONNECTION; what
  * became of its key is found out by saying the same process_run again (law 5).

@@ -4,6 +4,9 @@
 import json
 import os
 import pathlib
+import signal
+import threading
+import time
 import unittest
 
 from program import ProgramTest
@@ -238,6 +241,66 @@ class ProcessTest(ProgramTest):
         folder = self.only_attempt()
         self.assertFalse((folder / "work").exists())
         self.assertEqual((folder / "stderr").read_text(), "said\n")
+
+    # ------------------------------------------------------------- those that wait their turn
+
+    WIDTH = 200
+    MADE_MAX = 40  # process_turns.c: 32 in the keeper, one that runs, and some in between
+
+    def begin_wide(self):
+        """A wide map with one process at a time, each of which waits for `go`."""
+        self.write("inputs.json", json.dumps({"a": list(range(self.WIDTH))}))
+        self.write("flow.yaml", HEAD + """
+tasks:
+  t:
+    inputs: {a: int}
+    run: [sh, -c, 'echo $TROUPE_ELEMENT >> ran; while [ ! -e go ]; do sleep 0.02; done']
+workflows:
+  main:
+    inputs: {a: [int]}
+    nodes: {m: {map: t, with: {a: $a}}}
+""".replace("ran", str(self.folder / "ran")).replace("-e go", f"-e {self.folder / 'go'}"))
+        running = self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", "it",
+                             "--jobs", "1")
+        self.await_file("ran")
+        self.await_count(self.attempts, 2)
+        return running
+
+    def attempts(self):
+        return [path for path in (self.store / "attempts").glob("*/*/it/*") if path.is_dir()]
+
+    def await_count(self, find, least):
+        end = time.monotonic() + 60
+        while len(find()) < least and time.monotonic() < end:
+            threading.Event().wait(0.02)
+
+    def ran(self):
+        return [int(line) for line in (self.folder / "ran").read_text().split()]
+
+    def test_folders_are_made_shortly_before_their_turn(self):
+        running = self.begin_wide()
+        self.await_count(self.attempts, 32)
+        self.assertGreaterEqual(len(self.attempts()), 16)
+        self.assertLessEqual(len(self.attempts()), self.MADE_MAX)
+        self.write("go", "")
+        self.assertEqual(running.end()[0], 0)
+        self.assertEqual(sorted(self.ran()), list(range(self.WIDTH)))
+
+    def test_those_who_wait_are_aborted_with_nothing_made(self):
+        running = self.begin_wide()
+        self.troupe("abort", "it")
+        self.assertEqual(running.end()[0], 3)
+        self.assertLessEqual(len(self.ran()), len(self.attempts()))
+        self.assertLessEqual(len(self.attempts()), self.MADE_MAX)
+
+    def test_those_who_wait_outlive_a_kill_and_run_once(self):
+        running = self.begin_wide()
+        running.signal(signal.SIGKILL)
+        running.end()
+        self.assertLessEqual(len(self.attempts()), self.MADE_MAX)
+        self.write("go", "")
+        self.troupe("resume", "it", "-q")
+        self.assertEqual(sorted(self.ran()), list(range(self.WIDTH)))
 
     # -------------------------------------------------------------------- templates
 

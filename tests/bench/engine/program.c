@@ -13,6 +13,7 @@
 #include "tests/bench/engine/figures.h"
 
 #define STARTS_MAX 15
+#define AT_ONCE_MAX 256
 #define COMMAND_BYTES 1024
 #define PATH_BYTES 256
 
@@ -60,7 +61,9 @@ static double start_once(const char *definition, const char *store)
     static char run[] = "run";
     static char quiet[] = "-q";
     static char store_option[] = "--store";
-    char *words[] = {program, run, definition_path, quiet, store_option, store_path, NULL};
+    char program_path[2 * PATH_BYTES];
+    char *words[] = {program_path, run, definition_path, quiet, store_option, store_path, NULL};
+    snprintf(program_path, sizeof program_path, "%s", program);
     snprintf(definition_path, sizeof definition_path, "%.60s/%.100s", folder, definition);
     snprintf(store_path, sizeof store_path, "%.60s/%.100s", folder, store);
     double begin = bench_now_ns();
@@ -151,23 +154,60 @@ static pid_t spawn_true(uint64_t number, bool has_files)
     return pid;
 }
 
-/* The loop, as many at once as there are cores; in seconds. */
-static double loop(uint64_t count, bool has_files)
+/* What the loop does beside starting processes. */
+enum loop_kind { LOOP_BARE, LOOP_FILES, LOOP_REMOVING };
+
+/* Removes what make_files and the process have made, by their names. */
+static void remove_files(uint64_t number)
 {
-    uint64_t at_once = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+    static const char *const names[] = {"/inputs.json", "/stdout",     "/stderr", "/work",
+                                        "/tmp",         "/checkpoint", ""};
     char path[PATH_BYTES];
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        snprintf(path, sizeof path, "%s/loop/%llu%s", folder, (unsigned long long)number, names[i]);
+        bench_must(remove(path) == 0 ? 0 : TR_SYSTEM, path);
+    }
+}
+
+/* Awaits the end of one of those that run, and gives its place. */
+static size_t await_one(const pid_t running[AT_ONCE_MAX], size_t at_once)
+{
+    int status;
+    size_t place = 0;
+    pid_t pid = waitpid(-1, &status, 0);
+    while (place < at_once && running[place] != pid) {
+        place++;
+    }
+    bench_must(place < at_once && status == 0 ? 0 : TR_FAILED, "a process failed");
+    return place;
+}
+
+/* The loop, as many at once as there are cores; in seconds. */
+static double loop(uint64_t count, enum loop_kind kind)
+{
+    size_t at_once = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+    pid_t running[AT_ONCE_MAX] = {0};
+    uint64_t numbers[AT_ONCE_MAX];
+    char path[PATH_BYTES];
+    at_once = at_once < AT_ONCE_MAX ? at_once : AT_ONCE_MAX;
     snprintf(path, sizeof path, "%s/loop", folder);
     bench_must(mkdir(path, 0700) == 0 ? 0 : TR_SYSTEM, path);
     double begin = bench_now_ns();
     for (uint64_t i = 0; i < count + at_once; i++) {
+        size_t place = i;
         if (i >= at_once && i - at_once < count) {
-            await(-1);
+            place = await_one(running, at_once);
+            running[place] = 0;
+            if (kind == LOOP_REMOVING) {
+                remove_files(numbers[place]);
+            }
         }
-        if (i < count && has_files) {
+        if (i < count && kind != LOOP_BARE) {
             make_files(i);
         }
         if (i < count) {
-            (void)spawn_true(i, has_files);
+            numbers[place] = i;
+            running[place] = spawn_true(i, kind != LOOP_BARE);
         }
     }
     double seconds = (bench_now_ns() - begin) / 1e9;
@@ -220,15 +260,19 @@ static void measure_processes(const struct bench_run *run)
 {
     char command[COMMAND_BYTES];
     write_map(run->n);
-    double files = loop(run->n, true);
+    double files = loop(run->n, LOOP_FILES);
+    double removing = loop(run->n, LOOP_REMOVING);
     snprintf(command, sizeof command,
              "'%.400s' run %s/map.yaml -q --store %s/map --inputs %s/inputs.json >/dev/null",
              program, folder, folder, folder);
     double ours = run_command(command);
-    files = (files + loop(run->n, true)) / 2; /* one before, one after: the disk changes its mood */
+    /* One before, one after: the disk changes its mood. */
+    removing = (removing + loop(run->n, LOOP_REMOVING)) / 2;
+    files = (files + loop(run->n, LOOP_FILES)) / 2;
     print_rate(run, run->figure, ours);
+    print_rate(run, "true_loop_removing_per_second", removing);
     print_rate(run, "true_loop_files_per_second", files);
-    print_rate(run, "true_loop_bare_per_second", loop(run->n, false));
+    print_rate(run, "true_loop_bare_per_second", loop(run->n, LOOP_BARE));
     measure_tools(run);
 }
 
