@@ -3,7 +3,7 @@
  *
  * A plan is [is_condition, [binding, ...]], and a binding one of
  *
- *     [LITERAL, key, slot]            what could be bound where the plan was made; no bytes: nothing
+ *     [LITERAL, key, slot]            what could be bound by the maker; no bytes: nothing
  *     [REFERENCE, key, type, [id, kind, output, type, slot], [step, ...]]
  *     [LIST or MAP, key, type, type it is put together as, [binding, ...]]
  *

@@ -152,7 +152,6 @@ int tr_exchange_write(struct tr_bytes plan, const struct tr_exchange_writer *wri
 
 /* ----------------------------------------------------------------- reading */
 
-/* Paths are kept one by one by the task's actor, which has to see them. */
 static bool holds_paths(const struct planned *planned)
 {
     const struct tr_variable variable = {.name = planned->name, .type = planned->type};
@@ -178,6 +177,7 @@ struct reading {
     uint32_t count;
     bool is_dynamic;
     bool is_decision;
+    const struct tr_exchange_keeper *keeper;
     struct tr_exchange_problem *problem;
 };
 
@@ -441,31 +441,35 @@ static int add_missing(struct reading *reading, const struct planned *planned,
                   TRI_TEXT(planned->name), TRI_SHOWN(type));
 }
 
+/* What was packed, its paths kept where it may be put elsewhere. */
+static int add_found(struct reading *reading, const struct found *found, struct tr_buffer *slots)
+{
+    struct tr_bytes value = {.data = reading->values.data + found->begin, .size = found->size};
+    if (found->size > TR_EXCHANGE_PATHS_BYTES && holds_paths(&found->planned)) {
+        return tr_literal_map_paths(found->planned.type, value, reading->keeper->keep,
+                                    reading->keeper->self, slots);
+    }
+    tr_buffer_add(slots, value.data, value.size);
+    return slots->error;
+}
+
 static int add_slots(struct reading *reading, struct tr_buffer *slots)
 {
     tr_buffer_array(slots, reading->count);
     int error = slots->error;
     for (uint32_t i = 0; error == 0 && i < reading->count; i++) {
         const struct found *found = &reading->found[i];
-        if (found->size > TR_INLINE_BYTES_MAX && holds_paths(&found->planned)) {
-            error = refuse(reading, "OutputSizeExceeded",
-                           "the output '%.*s' has %zu bytes of paths, more than "
-                           "TR_INLINE_BYTES_MAX (%u): put the files into one directory",
-                           TRI_TEXT(found->planned.name), found->size, TR_INLINE_BYTES_MAX);
-        } else if (found->is_there) {
-            tr_buffer_add(slots, reading->values.data + found->begin, found->size);
-            error = slots->error;
-        } else {
-            error = add_missing(reading, &found->planned, slots);
-        }
+        error = found->is_there ? add_found(reading, found, slots)
+                                : add_missing(reading, &found->planned, slots);
     }
     return error;
 }
 
-int tr_exchange_read(struct tr_bytes plan, struct tr_text json, struct tr_buffer *slots,
+int tr_exchange_read(struct tr_bytes plan, struct tr_text json,
+                     const struct tr_exchange_keeper *keeper, struct tr_buffer *slots,
                      bool *is_decision, struct tr_exchange_problem *problem)
 {
-    struct reading reading = {.left = json, .problem = problem};
+    struct reading reading = {.left = json, .keeper = keeper, .problem = problem};
     tr_arena_init(&reading.arena);
     tr_types_init(&reading.types, &reading.arena);
     tr_buffer_init(&reading.values, TR_VALUES_BYTES_MAX);

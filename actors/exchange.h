@@ -49,11 +49,23 @@ struct tr_exchange_problem {
 };
 
 /*
+ * Above this the paths of an output are kept while the document is read, and `keep` gives what
+ * stands in the place of each: such a value may be put elsewhere as it is. Those of smaller ones
+ * are the task's own matter, which knows its inputs.
+ */
+#define TR_EXCHANGE_PATHS_BYTES 4096U
+struct tr_exchange_keeper {
+    tr_path_map *keep; /* TR_INVALID: it has said why in the problem */
+    void *self;
+};
+
+/*
  * Reads a document into slots, all of them inline: of a list one element is taken apart at a time.
  * With `is_decision` it decides a graph, and `slots` are nothing. TR_INVALID: `problem` says why;
- * TR_MALFORMED (no plan), TR_LIMIT, TR_MEMORY.
+ * TR_MALFORMED (no plan), TR_LIMIT, TR_MEMORY, and what the keeper says.
  */
-TR_MUST_USE int tr_exchange_read(struct tr_bytes plan, struct tr_text json, struct tr_buffer *slots,
+TR_MUST_USE int tr_exchange_read(struct tr_bytes plan, struct tr_text json,
+                                 const struct tr_exchange_keeper *keeper, struct tr_buffer *slots,
                                  bool *is_decision, struct tr_exchange_problem *problem);
 
 #endif

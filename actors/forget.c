@@ -11,18 +11,6 @@
 /* What the fields of a row that are no key take, being empty. */
 #define EMPTY_BYTES_MAX 256
 
-/* Room for a row of any record of the history. */
-union row {
-    struct tr_execution execution;
-    struct tr_phase phase;
-    struct tr_node_status node_status;
-    struct tr_node_value node_value;
-    struct tr_attempt attempt;
-    struct tr_element_block element_block;
-    struct tr_progress progress;
-    struct tr_element_output element_output;
-};
-
 static const struct tr_schema *find_record(uint64_t id)
 {
     for (size_t i = 0; i < tr_history_schema_count; i++) {
@@ -34,7 +22,7 @@ static const struct tr_schema *find_record(uint64_t id)
 }
 
 /* A row's key with zeros behind it: the fields of the key are the first ones. */
-static void take_key(const struct tr_schema *schema, const void *row, union row *key)
+static void take_key(const struct tr_schema *schema, const void *row, union tr_history_row *key)
 {
     uint16_t count = tr_row_key_count(schema);
     size_t size =
@@ -46,7 +34,7 @@ static void take_key(const struct tr_schema *schema, const void *row, union row 
 
 int tr_forget_add(struct tr_buffer *rows, const struct tr_schema *schema, const void *row)
 {
-    union row key;
+    union tr_history_row key;
     uint8_t packed[TR_ROW_KEY_BYTES_MAX + EMPTY_BYTES_MAX];
     struct tr_writer writer = tr_writer_of(packed, sizeof packed);
     take_key(schema, row, &key);
@@ -62,7 +50,7 @@ int tr_forget_add(struct tr_buffer *rows, const struct tr_schema *schema, const 
 
 static int forget_row(struct tr_context *context, struct tr_cursor *cursor)
 {
-    union row key;
+    union tr_history_row key;
     const struct tr_schema *schema = find_record(tr_read_u64(cursor));
     struct tr_bytes bytes = tr_read_bytes(cursor);
     if (cursor->error != 0 || schema == NULL || schema->struct_size > sizeof key) {

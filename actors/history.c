@@ -163,16 +163,7 @@ int tr_history_value(struct tr_context *context, uint64_t execution, struct tr_t
 int tr_history_forget(struct tr_context *context, uint64_t execution)
 {
     /* Each of the structs begins with its key's first field; the others are not looked at. */
-    union {
-        struct tr_execution execution;
-        struct tr_phase phase;
-        struct tr_node_status node_status;
-        struct tr_node_value node_value;
-        struct tr_attempt attempt;
-        struct tr_element_block element_block;
-        struct tr_progress progress;
-        struct tr_element_output element_output;
-    } row;
+    union tr_history_row row;
     int error = 0;
     for (size_t i = 0; error == 0 && i < tr_history_schema_count; i++) {
         const struct tr_schema *schema = tr_history_schemas[i];

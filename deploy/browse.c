@@ -44,6 +44,25 @@ void tr_browse_close(struct tr_browse *browse)
     browse->reader = NULL;
 }
 
+enum tr_exit_status tr_browse_first(const struct tr_invocation *invocation,
+                                    enum tr_exit_status (*act)(const struct tr_browse *browse,
+                                                               const struct tr_found *found))
+{
+    struct tr_browse browse;
+    struct tr_found found;
+    enum tr_exit_status status = tr_browse_open(invocation, &browse);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    status = tr_browse_find(&browse, invocation->arguments.words[0], &found);
+    if (status == TR_EXIT_DONE) {
+        status = act(&browse, &found);
+        tr_found_fini(&found);
+    }
+    tr_browse_close(&browse);
+    return status;
+}
+
 enum tr_exit_status tr_browse_failed(const struct tr_browse *browse, int error)
 {
     const char *words = tr_reader_explain(browse->reader);

@@ -39,6 +39,11 @@ enum tr_exit_status tr_browse_find(const struct tr_browse *browse, const char *w
                                    struct tr_found *out);
 void tr_found_fini(struct tr_found *found);
 
+/* Opens, finds what the command's first word names, lets `act` do its work, and closes. */
+enum tr_exit_status tr_browse_first(const struct tr_invocation *invocation,
+                                    enum tr_exit_status (*act)(const struct tr_browse *browse,
+                                                               const struct tr_found *found));
+
 /* Says why something of the store could not be read; gives TR_EXIT_ENGINE. */
 enum tr_exit_status tr_browse_failed(const struct tr_browse *browse, int error);
 

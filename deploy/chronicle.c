@@ -378,6 +378,11 @@ void tr_chronicle_step(struct tr_chronicle *chronicle)
     chronicle->next_ms = now_ms + TR_CHRONICLE_MS + TR_CHRONICLE_PARTS * took_ms;
 }
 
+void tr_chronicle_last(struct tr_chronicle *chronicle)
+{
+    (void)!look(chronicle);
+}
+
 uint32_t tr_chronicle_timeout_ms(const struct tr_chronicle *chronicle)
 {
     uint64_t now_ms = tr_clock_ms();

@@ -27,6 +27,9 @@ void tr_chronicle_free(struct tr_chronicle *chronicle);
 /* Tells what is new, if it is time. What cannot be read now is told later. */
 void tr_chronicle_step(struct tr_chronicle *chronicle);
 
+/* Tells what is new, for the last time: before the engine leaves. */
+void tr_chronicle_last(struct tr_chronicle *chronicle);
+
 /* How long until the next step has something to do; UINT32_MAX: when something was written. */
 uint32_t tr_chronicle_timeout_ms(const struct tr_chronicle *chronicle);
 

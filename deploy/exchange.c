@@ -1,6 +1,7 @@
 /*
  * Files around the exchange of documents. A task's own file is copied before it is mapped, without
- * a name, because somebody may still change it.
+ * a name, because somebody may still change it. Files that its outputs name are kept where their
+ * list is large.
  */
 #include "deploy/exchange.h"
 
@@ -13,9 +14,11 @@
 #include <unistd.h>
 
 #include "actors/exchange.h"
+#include "actors/task_resolve.h"
 #include "deploy/file.h"
 #include "deploy/inquiries.h"
 #include "deploy/offload.h"
+#include "runtime/env/blob.h"
 #include "runtime/memory.h"
 #include "schemas/files.h"
 
@@ -153,13 +156,74 @@ static int open_outputs(struct tr_text path, const char *folder, struct tr_bytes
     return error;
 }
 
+/* Files of the task on their way into the blobs. */
+struct keeping {
+    const char *folder;
+    struct tri_blobs *blobs; /* NULL until the first path */
+    struct tr_exchange_problem *problem;
+    char *explain;
+};
+
+/* A file that is not there, or is none, is the task's fault; a disk that fails is not. */
+static int fail_path(struct keeping *keeping, struct tr_text uri, int error, const char *words)
+{
+    if (error == TR_NOT_FOUND || error == TR_INVALID || error == TR_LIMIT) {
+        keeping->problem->code = "OutputsNotFound";
+        snprintf(keeping->problem->words, sizeof keeping->problem->words, "the output '%.*s': %s",
+                 (int)uri.size, uri.data, words);
+        return TR_INVALID;
+    }
+    snprintf(keeping->explain, TR_EXCHANGE_EXPLAIN_BYTES, "the output '%.*s' cannot be kept: %s",
+             (int)uri.size, uri.data, words);
+    return error;
+}
+
+/* Keeps a file of this machine, and gives where it is kept; other places stay. */
+static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob,
+                     struct tr_buffer *buffer)
+{
+    static const char scheme[] = "file://";
+    struct keeping *keeping = self;
+    struct tri_blob kept;
+    (void)type;
+    if (!tri_is_local(blob.uri)) {
+        tr_write_blob(buffer, blob);
+        return buffer->error;
+    }
+    size_t skipped = blob.uri.data[0] == '/' ? 0 : sizeof scheme - 1;
+    struct tr_text path = {.data = blob.uri.data + skipped, .size = blob.uri.size - skipped};
+    int error =
+        keeping->blobs != NULL ? 0 : tri_blobs_open_beside(keeping->folder, &keeping->blobs);
+    if (error != 0) {
+        return fail_path(keeping, blob.uri, error, tr_error_text(error));
+    }
+    error = tri_blob_put(keeping->blobs, path, tr_text_of(""), &kept);
+    if (error != 0) {
+        return fail_path(keeping, blob.uri, error, tri_blobs_words(keeping->blobs));
+    }
+    tr_write_blob(buffer, (struct tr_blob){.uri = tr_text_of(kept.uri), .format = blob.format});
+    return buffer->error;
+}
+
+/* Reads the document, and keeps the files of large lists of them. */
+static int read_document(struct tr_bytes plan, const char *folder, struct tr_text json,
+                         struct tr_buffer *slots, bool *is_decision,
+                         struct tr_exchange_problem *problem, char *explain)
+{
+    struct keeping keeping = {.folder = folder, .problem = problem, .explain = explain};
+    const struct tr_exchange_keeper keeper = {.keep = keep_path, .self = &keeping};
+    int error = tr_exchange_read(plan, json, &keeper, slots, is_decision, problem);
+    tri_blobs_close(keeping.blobs);
+    return error;
+}
+
 /* Reads the document and puts what is large into the blob store: one that decides a graph whole. */
 static int take_outputs(struct tr_bytes plan, const char *folder, struct tr_text json,
                         struct tr_buffer *slots, char *code, char *explain)
 {
     struct tr_exchange_problem problem;
     bool is_decision = false;
-    int error = tr_exchange_read(plan, json, slots, &is_decision, &problem);
+    int error = read_document(plan, folder, json, slots, &is_decision, &problem, explain);
     if (error == TR_INVALID) {
         snprintf(code, TR_EXCHANGE_CODE_BYTES, "%s", problem.code);
         snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s", problem.words);

@@ -199,22 +199,16 @@ printf("%s\n", exporting->path);
 return TR_EXIT_DONE;
 }
 
+static enum tr_exit_status export_found(const struct tr_browse *browse,
+                                        const struct tr_found *found)
+{
+    struct exporting exporting = {.browse = browse, .row = &found->execution.row};
+    return export(&exporting);
+}
+
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
-    struct tr_browse browse;
-    struct tr_found found;
-    enum tr_exit_status status = tr_browse_open(invocation, &browse);
-    if (status != TR_EXIT_DONE) {
-        return status;
-    }
-    status = tr_browse_find(&browse, invocation->arguments.words[0], &found);
-    if (status == TR_EXIT_DONE) {
-        struct exporting exporting = {.browse = &browse, .row = &found.execution.row};
-        status = export(&exporting);
-        tr_found_fini(&found);
-    }
-    tr_browse_close(&browse);
-    return status;
+    return tr_browse_first(invocation, export_found);
 }
 
 static const struct tr_option options[] = {

@@ -37,19 +37,7 @@ static enum tr_exit_status get_found(const struct tr_browse *browse, const struc
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
-    struct tr_browse browse;
-    struct tr_found found;
-    enum tr_exit_status status = tr_browse_open(invocation, &browse);
-    if (status != TR_EXIT_DONE) {
-        return status;
-    }
-    status = tr_browse_find(&browse, invocation->arguments.words[0], &found);
-    if (status == TR_EXIT_DONE) {
-        status = get_found(&browse, &found);
-        tr_found_fini(&found);
-    }
-    tr_browse_close(&browse);
-    return status;
+    return tr_browse_first(invocation, get_found);
 }
 
 const struct tr_command tr_command_get = {

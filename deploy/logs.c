@@ -19,7 +19,7 @@
 #define LOOK_MS 1000
 
 struct logs {
-    struct tr_browse *browse;
+    const struct tr_browse *browse;
     const struct tr_execution *execution;
     const struct tr_target *target;
     struct tr_log_files files;
@@ -235,7 +235,7 @@ static enum tr_exit_status show(struct logs *logs)
     return TR_EXIT_DONE;
 }
 
-static enum tr_exit_status show_found(struct tr_browse *browse, const struct tr_found *found)
+static enum tr_exit_status show_found(const struct tr_browse *browse, const struct tr_found *found)
 {
     uint64_t tail = UINT64_MAX;
     const struct tr_arguments *arguments = &browse->invocation->arguments;
@@ -259,19 +259,7 @@ static enum tr_exit_status show_found(struct tr_browse *browse, const struct tr_
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {
-    struct tr_browse browse;
-    struct tr_found found;
-    enum tr_exit_status status = tr_browse_open(invocation, &browse);
-    if (status != TR_EXIT_DONE) {
-        return status;
-    }
-    status = tr_browse_find(&browse, invocation->arguments.words[0], &found);
-    if (status == TR_EXIT_DONE) {
-        status = show_found(&browse, &found);
-        tr_found_fini(&found);
-    }
-    tr_browse_close(&browse);
-    return status;
+    return tr_browse_first(invocation, show_found);
 }
 
 static const struct tr_option options[] = {

@@ -1,6 +1,6 @@
 /*
  * Large values before a launch: what is larger than messages carry is written to the store's blobs,
- * and the slot in its place says where it lies (actors/value.h); and the way back. For the command's
+ * and the slot in its place says where it lies (actors/value.h); and the way back. For a command's
  * own thread, or the files service's; the engine of the store may be this process or another one.
  */
 #ifndef TR_DEPLOY_OFFLOAD_H

@@ -42,6 +42,7 @@ static enum tr_exit_status serve(const struct tr_invocation *invocation, struct 
     tr_notify("READY=1");
     enum tr_exit_status status = tr_attend_staying(invocation, live, chronicle);
     tr_notify("STOPPING=1");
+    tr_chronicle_last(chronicle);
     tr_chronicle_free(chronicle);
     return status;
 }

@@ -192,6 +192,13 @@ enum tr_value_side {
 
 TR_HISTORY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
+/* Room for a row of any of them. */
+union tr_history_row {
+#define TRI_HISTORY_MEMBER(name, id, role, version, marks, fields) struct tr_##name name;
+    TR_HISTORY_SCHEMAS(TRI_HISTORY_MEMBER)
+#undef TRI_HISTORY_MEMBER
+};
+
 /* All of them, for the records of a host and of a reader. */
 extern const struct tr_schema *const tr_history_schemas[];
 extern const size_t tr_history_schema_count;

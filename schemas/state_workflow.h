@@ -20,8 +20,8 @@
 /*
  * `graph` is 0 before the start. `workflow` is the one that runs here, `node` and `element` what it
  * is to its parent. `start` is the place of the packed node_start, `failure` that of the node_ended
- * with the first failure. `phase` is one of an execution, also where this is a node. `recovery_call`
- * and `recovery_tries` are those of a question of any kind.
+ * with the first failure. `phase` is one of an execution, also where this is a node.
+ * `recovery_call` and `recovery_tries` are those of a question of any kind.
  */
 #define TR_WORKFLOW_STATE_FIELDS(FIELD, ARRAY)                                      \
     FIELD(u64, graph, 1, 0)                                                         \

@@ -30,12 +30,22 @@ static bool read_small(const struct tr_variables *outputs, bool is_dynamic, stru
     return error == 0;
 }
 
+static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob,
+                     struct tr_buffer *buffer)
+{
+    (void)self;
+    (void)type;
+    tr_write_blob(buffer, blob);
+    return buffer->error;
+}
+
 static void read_plan(struct tr_bytes plan, struct tr_text json, struct tr_buffer *slots,
                       int *error)
 {
+    const struct tr_exchange_keeper keeper = {.keep = keep_path};
     struct tr_exchange_problem problem = {.code = NULL};
     bool is_decision = false;
-    *error = tr_exchange_read(plan, json, slots, &is_decision, &problem);
+    *error = tr_exchange_read(plan, json, &keeper, slots, &is_decision, &problem);
     TR_ASSERT(!is_decision || slots->size == 0);
     TR_ASSERT(*error != TR_INVALID || (problem.code != NULL && problem.words[0] != '\0'));
     TR_ASSERT(memchr(problem.words, '\0', sizeof problem.words) != NULL);

@@ -123,6 +123,43 @@ class LargePartsTest(ProgramTest):
         self.assertEqual(element["inputs"], {"a": "x" * LONG})
         self.assertEqual(element["outputs"], {"b": "x" * LONG})
 
+    def test_a_large_list_of_files_is_kept(self):
+        """More bytes of paths than stay inline: they outlive the folder of the attempt."""
+        count = 100
+        self.write("files.py", f"""
+import json, os
+names = ["./" * 1400 + f"file-{{i}}.txt" for i in range({count})]
+for name in names:
+    open(name, "w").write(name[-12:])
+json.dump({{"f": names, "one": names[0]}}, open(os.environ["TROUPE_OUTPUTS"], "w"))
+""")
+        self.write("flow.yaml", """
+troupe: 1
+tasks:
+  make: {outputs: {f: "[file]", one: file}, run: [python3, "{{.folder}}/files.py"]}
+  read: {inputs: {f: file}, outputs: {s: string}, stdout: outputs, run: [python3, -c,
+         "import json,sys; print(json.dumps({'s': open(sys.argv[1]).read()}))", "{{.inputs.f}}"]}
+  gone: {outputs: {f: "[file]"}, stdout: outputs, run: [python3, -c,
+         "import json; print(json.dumps({'f': ['nowhere/' + 'z' * 50] * 20000}))"]}
+workflows:
+  main:
+    nodes:
+      m: {task: make}
+      t: {task: read, with: {f: "$m.f[77]"}}
+    outputs: {f: $m.f, s: $t.s, one: $m.one}
+  lost: {nodes: {m: {task: gone}}}
+""".replace("{{.folder}}", str(self.folder)))
+        outputs = self.document("run", "flow.yaml", "main")["outputs"]
+        self.assertEqual(len(outputs["f"]), count)
+        self.assertEqual(outputs["s"], "/file-77.txt")
+        blobs = str(self.store.resolve() / "blobs")
+        self.assertTrue(all(path.startswith(blobs) for path in outputs["f"]), outputs["f"][0])
+        self.assertEqual(outputs["f"][0], outputs["one"])
+        error = self.document("run", "flow.yaml", "lost", status=1)["error"]
+        self.assertIn("OutputsNotFound", error["code"])
+        self.assertIn("nowhere/", error["message"])
+        self.assertIn("No such file or directory", error["message"])
+
     def test_conditions_look_inside(self):
         for name, taken in (("small", "yes"), ("other", "no")):
             outputs = self.outputs("""
@@ -151,6 +188,23 @@ class LargePartsTest(ProgramTest):
     outputs: {b: $s.b}
 """
         self.assertEqual(self.outputs(workflow), {"b": "same"})
+
+    def test_what_conditions_compare_has_a_bound(self):
+        self.write("make.py", MAKE.replace("* 300000", "* 500000"))
+        self.write("flow.yaml", TASKS + """
+  main:
+    nodes:
+      m: {task: make}
+      s:
+        switch:
+          - {when: $m.s == $m.v.long, task: text, with: {a: same}}
+          - else: skip
+""")
+        error = self.document("run", "flow.yaml", "main", status=1)["error"]
+        self.assertEqual(error["code"], "InlineSizeExceeded")
+        self.assertIn("the conditions compare values of 1000013 bytes together, more than "
+                      "TR_CONDITION_VALUES_BYTES_MAX (786432); compare a part of them",
+                      error["message"])
 
     def test_gates_and_those_who_clean_up_look_inside(self):
         self.write("make.py", MAKE)

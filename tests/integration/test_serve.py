@@ -105,6 +105,14 @@ class ServeTest(ProgramTest):
         self.assertEqual((events[0], events[-1]), (("begins", "it"), ("ended", "it")))
         self.assertTrue(all(row["level"] == "info" and row["at"] for row in rows))
 
+    def test_what_ended_just_before_it_leaves_is_told(self):
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        self.troupe("submit", "echo.yaml", "-i", "n=4", "--name", "it", "--wait")
+        stderr = self.stop(engine)
+        self.assertIn("it begins", stderr)
+        self.assertIn("it succeeded", stderr)
+
     def test_quiet_says_nothing(self):
         engine = self.start("serve", "-q")
         end = signal.SIGTERM
@@ -348,6 +356,27 @@ class SleepersTest(ProgramTest):
         self.write("one.go", "")
         self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
         self.assertEqual(new.end()[:2], (0, "n: 2"))
+
+    def test_an_answer_and_a_pause_wake_one(self):
+        self.write("gate.yaml", "troupe: 1\nworkflows: {main: {nodes: {g: {signal: g, type: int}}, "
+                   "outputs: {n: $g.value}}}\n")
+        running = self.start("run", "gate.yaml", "--name", "gate")
+        running.wait_for("g: running")
+        running.signal(signal.SIGKILL)
+        running.end()
+        self.leave("one")
+        self.write("sleep.yaml", SLEEP)
+        engine = self.start("run", "sleep.yaml", "--name", "new")
+        engine.wait_for("nap: running")
+        self.troupe("pause", "one", "-q")
+        self.assertEqual(self.phases()["one"], ("running", False))
+        self.troupe("signal", "gate", "g", "7", "-q")
+        self.troupe("watch", "gate", "-q")
+        self.assertEqual(self.document("get", "gate")["outputs"], {"n": 7})
+        self.write("one.go", "")
+        self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
+        engine.signal(signal.SIGINT)
+        self.assertEqual(engine.end()[0], 3)
 
     def test_an_abort_wakes_one(self):
         self.leave("one")

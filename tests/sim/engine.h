@@ -111,6 +111,8 @@ struct sim_stage {
     bool has_launches;              /* and launch plans */
     bool has_pauses;                /* people pause executions */
     bool has_dynamic;               /* tasks decide graphs */
+    bool has_schedules;             /* plans fire by themselves, on the first host */
+    bool has_planner;               /* who registers them was born, and that is committed */
     bool has_recoveries;            /* executions recover others */
     bool has_lost_answers;          /* too many crashes came between, so attempts have failed */
     bool has_client[SIM_HOSTS_MAX]; /* it was born, and that is committed */
@@ -118,6 +120,7 @@ struct sim_stage {
     struct sim_documents *documents;
     struct sim_decisions *decisions;
     struct sim_asks *asks;
+    struct sim_timetable *timetable; /* NULL: there are no schedules */
     struct sim_history *history;
 };
 
@@ -150,6 +153,8 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(sleeps)                \
     S(pauses)                \
     S(launched)              \
+    S(fired)                 \
+    S(fires_skipped)         \
     S(recoveries)            \
     S(kept)                  \
     S(elements_kept)         \

@@ -12,6 +12,7 @@
 #include "tests/sim/decisions.h"
 #include "tests/sim/engine_history.h"
 #include "tests/sim/engine_model.h"
+#include "tests/sim/timetable.h"
 #include "tests/support/flow_value.h"
 
 struct sim_seen sim_engine_seen;
@@ -385,10 +386,12 @@ static uint64_t count_held(const struct tr_behaviour *behaviour, const void *sta
     const struct tr_resources_state *resources = state;
     const struct tr_catalog_state *catalog = state;
     const struct tr_launcher_state *launcher = state;
-    return behaviour->id == tr_resources_behaviour.id  ? resources->held + resources->waiting
-           : behaviour->id == tr_catalog_behaviour.id  ? catalog->owned + catalog->waiting
-           : behaviour->id == tr_launcher_behaviour.id ? launcher->live
-                                                       : 0;
+    const struct tr_schedules_state *schedules = state;
+    return behaviour->id == tr_resources_behaviour.id   ? resources->held + resources->waiting
+           : behaviour->id == tr_catalog_behaviour.id   ? catalog->owned + catalog->waiting
+           : behaviour->id == tr_launcher_behaviour.id  ? launcher->live
+           : behaviour->id == tr_schedules_behaviour.id ? schedules->live
+                                                        : 0;
 }
 
 void sim_engine_check_staying(struct sim_host *host, const struct tri_worker *worker,
@@ -426,6 +429,9 @@ void sim_engine_check_end(struct sim_host *host)
         if (stage->executions[i].host == host->index) {
             check_execution(stage, &stage->executions[i]);
         }
+    }
+    if (stage->timetable != NULL && host->index == 0) {
+        sim_timetable_check_end(stage->timetable);
     }
     check_store(host);
 }

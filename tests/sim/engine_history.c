@@ -4,6 +4,8 @@
  */
 #include "tests/sim/engine_history.h"
 
+#include "tests/sim/timetable.h"
+
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -313,6 +315,10 @@ static void take_execution(struct sim_history *history, const struct sim_host *h
     if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row.phase)) {
         sim_backend_check_ended(history->stage->backend, host->index, row.execution);
     }
+    struct sim_timetable *timetable = history->stage->timetable;
+    if (timetable != NULL && host->index == 0 && sim_timetable_take_execution(timetable, &row)) {
+        return;
+    }
     if (row.parent.size > 0) {
         take_launched(history, host, &row);
         return;
@@ -463,6 +469,16 @@ static void take_element_outputs(struct sim_history *history, const struct sim_h
     }
 }
 
+static void take_schedule(struct sim_history *history, const struct sim_host *host,
+                          const struct tri_op *op)
+{
+    struct tr_schedule_row row;
+    (void)host;
+    if (READ(schedule_row, op, &row)) {
+        sim_timetable_take_schedule(history->stage->timetable, &row);
+    }
+}
+
 void sim_history_record(struct sim_host *host, const struct tri_op *op)
 {
     static const struct {
@@ -477,8 +493,12 @@ void sim_history_record(struct sim_host *host, const struct tri_op *op)
         {&tr_element_block_schema, take_block},
         {&tr_progress_schema, take_progress},
         {&tr_element_output_schema, take_element_outputs},
+        {&tr_schedule_row_schema, take_schedule},
     };
     struct sim_history *history = sim_stage_of(host->world)->history;
+    if (op->kind != TRI_OP_PUT_RECORD && op->type == tr_schedule_row_schema.id) {
+        return; /* a schedule was dropped */
+    }
     if (op->kind != TRI_OP_PUT_RECORD) {
         sim_fail("history: rows of type %u are deleted", op->type);
         return;

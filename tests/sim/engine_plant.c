@@ -9,6 +9,7 @@
 
 #include "actors/value.h"
 #include "schemas/recovery.h"
+#include "schemas/schedule.h"
 #include "schemas/state_array.h"
 #include "schemas/state_signals.h"
 #include "schemas/state_task.h"
@@ -77,6 +78,13 @@ static int lose_launched(TURN)
 static int lose_inner(TURN)
 {
     bool is_lost = strikes_at(behaviour, &tr_task_behaviour, message, &tr_node_ended_schema, 2);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+/* A schedule does not hear that its time has come. */
+static int lose_time(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_schedule_behaviour, message, &tr_timer_schema, 10);
     return is_lost ? 0 : sim_engine_handle(context, state, message);
 }
 
@@ -161,6 +169,20 @@ static int forget_failure(TURN)
     return handle_changed(context, state, message, &tr_node_ended_schema, &ended);
 }
 
+/* A time that is to start something starts nothing. */
+static int pass_time_over(TURN)
+{
+    struct tr_schedule_seen seen;
+    bool is_meant = behaviour->id == tr_schedule_behaviour.id &&
+                    tr_message_is(message, &tr_schedule_seen_schema) &&
+                    tr_message_read(message, schedule_seen, &seen) == 0 && seen.fires;
+    if (!is_meant || !strikes(10)) {
+        return sim_engine_handle(context, state, message);
+    }
+    seen.fires = false;
+    return handle_changed(context, state, message, &tr_schedule_seen_schema, &seen);
+}
+
 /* Nodes that are to be kept run again. */
 static int keep_nothing(TURN)
 {
@@ -233,6 +255,18 @@ static int need_fewer(TURN)
         array->needed--;
     }
     return error;
+}
+
+/* A schedule has forgotten that what it started before still runs. */
+static int forget_running(TURN)
+{
+    struct tr_schedule_state *schedule = state;
+    bool is_meant = behaviour->id == tr_schedule_behaviour.id &&
+                    tr_message_is(message, &tr_schedule_seen_schema) && schedule->monitor != 0;
+    if (is_meant && strikes(2)) {
+        schedule->monitor = 0;
+    }
+    return sim_engine_handle(context, state, message);
 }
 
 /* After a start an array has forgotten one element that had ended. */
@@ -361,6 +395,18 @@ const struct sim_plant sim_engine_plants[] = {
      .text = "a workflow runs what it is to keep of an earlier execution",
      .first_seed = 8,
      .turn = keep_nothing},
+    {.name = "time-not-heard",
+     .text = "a schedule does not hear that its time has come",
+     .first_seed = 2,
+     .turn = lose_time},
+    {.name = "time-passed-over",
+     .text = "a schedule starts nothing at a time that fires",
+     .first_seed = 2,
+     .turn = pass_time_over},
+    {.name = "overlap-forgotten",
+     .text = "a schedule has forgotten that what it started before still runs",
+     .first_seed = 2,
+     .turn = forget_running},
     {.name = "submitted-before-commit",
      .text = "a call leaves the host with its batch, not after the commit",
      .first_seed = 1,

@@ -8,14 +8,16 @@
 #include "tests/sim/engine_turn.h"
 
 #include "tests/sim/plant.h"
+#include "tests/sim/timetable.h"
 
 /* Allocations within which one fails, when one is to fail. */
 #define FAILING_ALLOCATION_WITHIN 24
 
 static const struct tr_behaviour *const originals[] = {
-    &tr_launcher_behaviour, &tr_workflow_behaviour,  &tr_task_behaviour,
-    &tr_array_behaviour,    &tr_resources_behaviour, &tr_catalog_behaviour,
-    &tr_signals_behaviour,  &tr_launch_behaviour,    &sim_client_behaviour,
+    &tr_launcher_behaviour,  &tr_workflow_behaviour,  &tr_task_behaviour,
+    &tr_array_behaviour,     &tr_resources_behaviour, &tr_catalog_behaviour,
+    &tr_signals_behaviour,   &tr_launch_behaviour,    &sim_client_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour,  &sim_planner_behaviour,
 };
 
 #define COUNT TR_COUNT_OF(originals)
@@ -24,6 +26,12 @@ static struct tr_behaviour wrapped[COUNT];
 
 const struct tr_behaviour *sim_engine_behaviours[COUNT];
 const size_t sim_engine_behaviour_count = COUNT;
+
+/* History, and the rows of schedules. */
+#define RECORDS 9
+
+const struct tr_schema *sim_engine_records[RECORDS];
+const size_t sim_engine_record_count = RECORDS;
 
 static const struct tr_behaviour *original_of(const struct tr_context *context)
 {
@@ -79,6 +87,11 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
 
 void sim_engine_wrap(void)
 {
+    TR_ASSERT(tr_history_schema_count + 1 == RECORDS);
+    for (size_t i = 0; i < tr_history_schema_count; i++) {
+        sim_engine_records[i] = tr_history_schemas[i];
+    }
+    sim_engine_records[tr_history_schema_count] = &tr_schedule_row_schema;
     for (size_t i = 0; i < COUNT; i++) {
         wrapped[i] = *originals[i];
         wrapped[i].handle = handle;
@@ -91,5 +104,6 @@ void sim_engine_wrap(void)
 bool sim_engine_stays(const struct tr_behaviour *behaviour)
 {
     return behaviour->id == tr_launcher_behaviour.id ||
-           behaviour->id == tr_resources_behaviour.id || behaviour->id == tr_catalog_behaviour.id;
+           behaviour->id == tr_resources_behaviour.id || behaviour->id == tr_catalog_behaviour.id ||
+           behaviour->id == tr_schedules_behaviour.id;
 }

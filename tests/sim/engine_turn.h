@@ -9,7 +9,10 @@
 extern const struct tr_behaviour *sim_engine_behaviours[];
 extern const size_t sim_engine_behaviour_count;
 
-/* Fills the table above; once is enough. */
+extern const struct tr_schema *sim_engine_records[];
+extern const size_t sim_engine_record_count;
+
+/* Fills the tables above; once is enough. */
 void sim_engine_wrap(void);
 
 /* The handler of the actor whose turn it is, unspoilt. */

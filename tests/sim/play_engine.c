@@ -14,13 +14,22 @@
 #include "tests/sim/engine_plant.h"
 #include "tests/sim/engine_turn.h"
 #include "tests/sim/recall.h"
+#include "tests/sim/timetable.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"
 
 #define MS 1000000ULL
 
 /* What the program has born in each host, in this order. */
-enum member { MEMBER_RESOURCES, MEMBER_CATALOG, MEMBER_LAUNCHER, MEMBER_CLIENT, MEMBER_COUNT };
+enum member {
+    MEMBER_RESOURCES,
+    MEMBER_CATALOG,
+    MEMBER_LAUNCHER,
+    MEMBER_CLIENT,
+    MEMBER_SCHEDULES, /* these where there are schedules */
+    MEMBER_PLANNER,
+    MEMBER_COUNT
+};
 
 static const struct {
     const struct tr_behaviour *behaviour;
@@ -30,6 +39,8 @@ static const struct {
     [MEMBER_CATALOG] = {&tr_catalog_behaviour, "catalog"},
     [MEMBER_LAUNCHER] = {&tr_launcher_behaviour, "default/development"},
     [MEMBER_CLIENT] = {&sim_client_behaviour, "client"},
+    [MEMBER_SCHEDULES] = {&tr_schedules_behaviour, "schedules"},
+    [MEMBER_PLANNER] = {&sim_planner_behaviour, "planner"},
 };
 
 /* What a host of the engine has while it is up. */
@@ -37,6 +48,7 @@ struct own {
     struct tr_engine engine; /* stays first: handlers get it */
     struct tr_ref refs[MEMBER_COUNT];
     bool is_quota_told;
+    bool is_woken;       /* schedules know that an engine has begun which fires them */
     bool is_quota_known; /* the resource manager has heard of it since this start */
 };
 
@@ -153,6 +165,8 @@ static void begin(struct sim_world *world)
     draw_rates(&stage->rates, &random);
     stage->has_recoveries =
         world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 3) == 0;
+    stage->has_schedules =
+        world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 5) == 0;
     uint32_t graphs = (uint32_t)sim_between(&random, 1, 2);
     for (uint32_t i = 0; i < graphs; i++) {
         make_graph(stage, &random);
@@ -165,6 +179,7 @@ static void begin(struct sim_world *world)
     for (uint32_t i = 0; i < recoveries; i++) {
         make_recovery(stage, &random);
     }
+    stage->timetable = stage->has_schedules ? sim_timetable_new(stage, &random) : NULL;
     stage->asks = sim_asks_new();
     stage->backend = sim_backend_new(world);
     stage->documents = sim_documents_new();
@@ -181,6 +196,7 @@ static void end(struct sim_world *world)
     sim_documents_free(stage->documents);
     sim_decisions_free(stage->decisions);
     sim_asks_free(stage->asks);
+    sim_timetable_free(stage->timetable);
     for (uint32_t i = 0; i < stage->execution_count; i++) {
         tr_buffer_fini(&stage->executions[i].inputs);
         free(stage->executions[i].failed.data);
@@ -268,6 +284,7 @@ static void open_host(struct sim_host *host)
     own->engine.system_retries = SIM_SYSTEM_RETRIES;
     own->engine.store_folder = "/simulated";
     own->engine.life = host->starts + 1;
+    own->engine.fires_schedules = true;
     for (uint32_t i = 0; i < stage->graph_count; i++) {
         struct tr_graph *graph = NULL;
         uint64_t number;
@@ -295,6 +312,8 @@ static void set_member(struct sim_host *host, uint32_t member, struct tr_ref act
     own->engine.catalog = own->refs[MEMBER_CATALOG];
     if (member == MEMBER_CLIENT) {
         sim_stage_of(host->world)->has_client[host->index] = true;
+    } else if (member == MEMBER_PLANNER) {
+        sim_stage_of(host->world)->has_planner = true;
     }
 }
 
@@ -313,16 +332,32 @@ static void check_loaded(struct sim_host *host)
     sim_each_actor(host, note_member);
 }
 
-/* The next one that is to be born, or MEMBER_COUNT. A client that has ended stays away. */
+/* Whether somebody has to be there. A client or a planner that has ended stays away. */
+static bool is_wanted(const struct sim_host *host, uint32_t member)
+{
+    const struct sim_stage *stage = sim_stage_of(host->world);
+    bool has_schedules = stage->has_schedules && host->index == 0;
+    switch ((enum member)member) {
+    case MEMBER_CLIENT:
+        return !stage->has_client[host->index];
+    case MEMBER_SCHEDULES:
+        return has_schedules;
+    case MEMBER_PLANNER:
+        return has_schedules && !stage->has_planner;
+    default:
+        return true;
+    }
+}
+
+/* The next one that is to be born, or MEMBER_COUNT. */
 static uint32_t next_member(const struct sim_host *host)
 {
     const struct own *own = host->own;
     uint32_t next = 0;
-    while (next < MEMBER_COUNT && own->refs[next].key.serial != 0) {
+    while (next < MEMBER_COUNT && (own->refs[next].key.serial != 0 || !is_wanted(host, next))) {
         next++;
     }
-    bool was_there = sim_stage_of(host->world)->has_client[host->index];
-    return next == MEMBER_CLIENT && was_there ? MEMBER_COUNT : next;
+    return next;
 }
 
 static void tell_quota(struct sim_host *host)
@@ -336,6 +371,18 @@ static void tell_quota(struct sim_host *host)
     if (actor != NULL) { /* else it moves */
         sim_program_say(host, actor, TR_KIND_TELL, &tr_resource_quota_schema, &quota);
         own->is_quota_told = true;
+    }
+}
+
+/* Once after each start: times went by, and the clock may have been set. */
+static void wake_schedules(struct sim_host *host)
+{
+    struct own *own = host->own;
+    struct tr_schedule_wake wake = {.from = 0};
+    const struct tri_actor *actor = sim_find_actor(host, own->refs[MEMBER_SCHEDULES].key);
+    if (actor != NULL) {
+        sim_program_say(host, actor, TR_KIND_TELL, &tr_schedule_wake_schema, &wake);
+        own->is_woken = true;
     }
 }
 
@@ -355,6 +402,9 @@ static bool ask(struct sim_host *host)
     if (!own->is_quota_told && next > MEMBER_RESOURCES) {
         tell_quota(host);
     }
+    if (!own->is_woken && own->refs[MEMBER_SCHEDULES].key.serial != 0) {
+        wake_schedules(host);
+    }
     if (next == MEMBER_COUNT) {
         return false;
     }
@@ -367,10 +417,29 @@ static void granted(struct sim_host *host, const struct tr_granted *granted)
     set_member(host, next_member(host), granted->actor);
 }
 
+/* A planner that is new is told to begin. */
+static bool look_at_planner(struct sim_host *host, struct tri_actor *actor)
+{
+    const struct own *own = host->own;
+    const struct tr_sim_planner *state = tri_actor_state(actor);
+    bool is_new =
+        own->refs[MEMBER_PLANNER].key.serial != 0 && !state->has_begun && actor->mailbox_count == 0;
+    if (is_new && sim_program_may_wish(host, actor->key)) {
+        struct tr_sim_planner_go go = {.schedules = own->refs[MEMBER_SCHEDULES],
+                                       .launcher = own->refs[MEMBER_LAUNCHER]};
+        sim_program_say(host, actor, TR_KIND_TELL, &tr_sim_planner_go_schema, &go);
+        return true;
+    }
+    return false;
+}
+
 /* A client that is new is told to begin. */
 static bool look(struct sim_host *host, const struct tri_worker *worker, struct tri_actor *actor)
 {
     const struct own *own = host->own;
+    if (tri_actor_behaviour(worker, actor)->id == sim_planner_behaviour.id) {
+        return look_at_planner(host, actor);
+    }
     const struct tr_sim_client *state = tri_actor_state(actor);
     sim_engine_check_pause(host, worker, actor);
     bool is_new = tri_actor_behaviour(worker, actor)->id == sim_client_behaviour.id &&
@@ -390,6 +459,9 @@ static bool look(struct sim_host *host, const struct tri_worker *worker, struct 
 static void hear(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body)
 {
     struct sim_stage *stage = sim_stage_of(host->world);
+    if (stage->timetable != NULL && sim_timetable_hear(stage->timetable, host, envelope, body)) {
+        return;
+    }
     if (!sim_documents_hear(stage->documents, host, envelope, body) &&
         !sim_decisions_hear(stage->decisions, host, envelope, body) &&
         !sim_recall_hear(stage, host, envelope, body)) {
@@ -406,8 +478,8 @@ const struct sim_play sim_engine = {
     .name = "engine",
     .behaviours = sim_engine_behaviours,
     .behaviour_count = &sim_engine_behaviour_count,
-    .records = tr_history_schemas,
-    .record_count = &tr_history_schema_count,
+    .records = sim_engine_records,
+    .record_count = &sim_engine_record_count,
     .plants = sim_engine_plants,
     .plant_count = &sim_engine_plant_count,
     .has_files = true,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Aborting much at once: acknowledged at once, over after the grace, and nothing left outside.
 
-A run with a wide map of elements that sleep, and 64 processes that ignore SIGTERM.
+A run with a wide map of elements that sleep, maps over workflows, launches and dynamic nodes in
+which something sleeps, and 64 processes that ignore SIGTERM.
 """
 
 import json
@@ -11,6 +12,7 @@ import unittest
 from kills import IS_LONG, KillTest, wait_until
 
 SLEEPERS = 100000 if IS_LONG else 1000
+FLOWS = 1000 if IS_LONG else 50
 PROCESSES = 64
 GRACE_S = 1
 ACKNOWLEDGED_S = 0.1
@@ -27,12 +29,24 @@ tasks:
     grace: 1s
     run: [/bin/sh, ./stay.sh]
   note: {run: [/bin/sh, -c, 'echo ran >> "$TROUPE_FOLDER/finally"']}
+  decide: {inputs: {n: int}, run: [/bin/sh, -c, 'cp "$TROUPE_FOLDER/decided" "$TROUPE_OUTPUTS"']}
+launch_plans:
+  plan: {workflow: inner}
 workflows:
+  inner:
+    inputs: {n: int}
+    nodes: {rest: {task: sleep, with: {time: 1h, n: $n}}}
+  deciding:
+    inputs: {n: int}
+    nodes: {decided: {dynamic: decide, with: {n: $n}}}
   main:
-    inputs: {sleepers: [int], processes: [int]}
+    inputs: {sleepers: [int], numbers: [int], processes: [int]}
     nodes:
       asleep: {map: sleep, over: [n], with: {time: 1h, n: $sleepers}}
       awake: {map: stay, with: {n: $processes}}
+      flows: {map: inner, with: {n: $numbers}}
+      launches: {map: plan, with: {n: $numbers}}
+      dynamic: {map: deciding, with: {n: $numbers}}
     finally: {task: note}
 """
 
@@ -44,24 +58,39 @@ while :; do
 done
 """
 
+DECIDED = {"nodes": {"rest": {"task": "sleep", "with": {"time": "1h", "n": "$n"}}}}
+
+# The maps, of which all elements live when it is aborted.
+MAPS = ("asleep", "awake", "flows", "launches", "dynamic")
+
+# What lives as long as a store does: the launcher and the services.
+ACTORS_LEFT = 8
+
 
 class AbortTest(KillTest):
     def begin(self):
         self.write("flow.yaml", FLOW)
         self.write("stay.sh", STAY)
-        self.write("inputs.json", json.dumps({"sleepers": [1] * SLEEPERS,
+        self.write("decided", json.dumps(DECIDED))
+        self.write("inputs.json", json.dumps({"sleepers": [1] * SLEEPERS, "numbers": [1] * FLOWS,
                                               "processes": list(range(PROCESSES))}))
-        running = self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", "it",
-                             "-j", str(PROCESSES))
+        running = self.start("run", "flow.yaml", "main", "--inputs", "inputs.json", "--name", "it",
+                             "-j", str(PROCESSES + 4))
         wait_until(lambda: len(self.counts()) == PROCESSES or running.process.poll() is not None,
                    "all processes")
         wait_until(lambda: self.live_sleepers() == SLEEPERS, "all sleepers")
+        wait_until(lambda: self.live_inside() == 3 * FLOWS, "all that sleeps in workflows")
         return running
 
     def live_sleepers(self):
         """How many elements of the sleeping map are live, by the history."""
         rows = self.query("SELECT queued + running FROM record_progress WHERE path = 'asleep'")
         return rows[0][0] if rows else 0
+
+    def live_inside(self):
+        """How many nodes sleep in workflows, launched executions and what was decided."""
+        return self.query("SELECT count(*) FROM nodes WHERE phase = 'running' AND "
+                          "(path = 'rest' OR path LIKE '%/rest')")[0][0]
 
     def acknowledge(self):
         """Aborts; how long it took to hear that it is being done, without starting a program."""
@@ -101,7 +130,9 @@ class AbortTest(KillTest):
         self.assertEqual((self.folder / "finally").read_text(), "ran\n")
         self.assertEqual(self.zombies_of(self.keeper()), [])
         phases = self.query("SELECT path, phase FROM record_node_status ORDER BY path")
-        self.assertEqual(dict(phases)["awake"], dict(phases)["asleep"])
+        self.assertEqual(len({dict(phases)[path] for path in MAPS}), 1, phases)
+        self.assertEqual(self.query("SELECT count(*) FROM executions WHERE ended_ms = 0"), [(0,)])
+        self.assertLess(self.query("SELECT count(*) FROM actors")[0][0], ACTORS_LEFT)
         self.assertEqual(len(self.counts()), PROCESSES)
 
 

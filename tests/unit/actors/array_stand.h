@@ -114,7 +114,8 @@ void array_stand_abort(uint8_t phase, bool is_hard);
 /* Packs a value of JSON by a type's text; the buffer is the caller's. */
 void array_stand_pack(const char *type, const char *json, struct tr_buffer *buffer);
 
-/* A blob of these bytes; gives its URI. */
+/* The blob with this name, which may be new; and one of these bytes, whose URI it gives. */
+struct array_stand_blob *array_stand_find_blob(struct tr_text name);
 struct tr_text array_stand_blob(struct tr_bytes bytes);
 
 /* An output of the array as JSON, from wherever it lies. The text lives until the next call. */

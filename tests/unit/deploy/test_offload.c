@@ -232,8 +232,8 @@ static void test_lists_are_written_element_by_element(void **state)
     }
     assert_int_equal(tr_literal_json(&list, tr_buffer_bytes(&packed), &whole), 0);
     FILE *stream = open_memstream(&written, &size);
-    struct tr_value_bytes bytes = {.literal = tr_buffer_bytes(&packed)};
-    assert_int_equal(tr_value_stream(&list, &bytes, stream), 0);
+    struct tr_value_bytes bytes = {.literal = tr_buffer_bytes(&packed), .type = &list};
+    assert_int_equal(tr_value_stream(&bytes, stream), 0);
     assert_int_equal(fclose(stream), 0);
     assert_int_equal(size, whole.size);
     assert_memory_equal(written, whole.data, size);
@@ -241,7 +241,7 @@ static void test_lists_are_written_element_by_element(void **state)
 
     stream = open_memstream(&written, &size);
     bytes.literal.size -= 1;
-    assert_int_equal(tr_value_stream(&list, &bytes, stream), TR_MALFORMED);
+    assert_int_equal(tr_value_stream(&bytes, stream), TR_MALFORMED);
     assert_int_equal(fclose(stream), 0);
     free(written);
     tr_buffer_fini(&packed);

@@ -1,0 +1,359 @@
+/*
+ * Plans that fire every few seconds, as many as there are ways to overlap and to catch up.
+ *
+ * A time starts one execution or none, whatever crashes and however the clock is set. Where plans
+ * may overlap and catch up on all, each time up to the last one that was dealt with has started one;
+ * where they may not overlap, two never live at once; and none of them stands still.
+ */
+#include "tests/sim/timetable.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/graph/pack.h"
+#include "actors/schedule.h"
+#include "tests/sim/players.h"
+#include "tests/support/flow_random.h"
+
+SIM_PLANNER_SCHEMAS(TR_SCHEMA_DEFINE)
+
+#define MS 1000000ULL
+#define PLANS 3
+#define ANSWER_NS_MOST (30 * MS)
+
+/* Times that are caught up on are fewer than would be left out. */
+#define TIMES_MOST (TR_SCHEDULE_CATCH_UP_MAX - 100)
+
+/* How far behind the clock a schedule may be when there are no faults. */
+#define LAG_MS 6000
+
+/* How often the planner looks whether faults are over, and how long it goes on then. */
+#define LOOK_MS 300
+#define CALM_MS 20000
+
+/* What the planner has to do with time. */
+enum timer { TIMER_LOOK = 1, TIMER_DROP };
+
+struct started {
+    struct started *next;
+    uint32_t plan;
+    int64_t time;
+    uint64_t number;
+    uint8_t phase;
+};
+
+struct plan {
+    uint32_t every_s;
+    uint8_t overlap;
+    uint8_t catch_up;
+    uint64_t since_ms;
+    uint64_t last_ms;
+    uint64_t dropped_ms; /* by the host's clock */
+};
+
+struct sim_timetable {
+    struct sim_stage *stage;
+    const struct tr_graph *graph;
+    struct plan plans[PLANS];
+    struct started *first;
+};
+
+/* ------------------------------------------------------------------------------------- the plans */
+
+static void write_plans(const struct sim_timetable *timetable, uint64_t sleep_ms,
+                        struct tr_buffer *text)
+{
+    static const char *const overlaps[] = {
+        [TR_OVERLAP_ALLOW] = "allow", [TR_OVERLAP_SKIP] = "skip", [TR_OVERLAP_REPLACE] = "replace"};
+    static const char *const catch_ups[] = {
+        [TR_CATCH_UP_ALL] = "all", [TR_CATCH_UP_LAST] = "last", [TR_CATCH_UP_NONE] = "none"};
+    tr_buffer_print(text,
+                    "troupe: 1\nworkflows:\n  main:\n    inputs: {at: datetime}\n"
+                    "    nodes: {n0: {sleep: %ums}, n1: {sleep: 5ms, after: [n0]}}\n"
+                    "launch_plans:\n",
+                    (unsigned)sleep_ms);
+    for (uint32_t i = 0; i < PLANS; i++) {
+        const struct plan *plan = &timetable->plans[i];
+        tr_buffer_print(text,
+                        "  s%u: {workflow: main, schedule: {every: %us, overlap: %s, "
+                        "catch_up: %s, kickoff_input: at}}\n",
+                        i, plan->every_s, overlaps[plan->overlap], catch_ups[plan->catch_up]);
+    }
+}
+
+struct sim_timetable *sim_timetable_new(struct sim_stage *stage, struct sim_random *random)
+{
+    struct sim_timetable *timetable = sim_must(calloc(1, sizeof *timetable));
+    struct sim_graph *made = &stage->graphs[stage->graph_count++];
+    bool is_slow = stage->world->plan.clock_jump_ms > 20000;
+    struct tr_buffer text;
+    timetable->stage = stage;
+    for (uint32_t i = 0; i < PLANS; i++) {
+        uint32_t pace = 1 + (uint32_t)sim_below(random, 3);
+        timetable->plans[i] = (struct plan){
+            .every_s = is_slow ? 10 * pace : pace,
+            .overlap = (uint8_t)(i == 0 ? TR_OVERLAP_ALLOW : sim_below(random, 3)),
+            .catch_up = (uint8_t)(i == 0 ? TR_CATCH_UP_ALL : sim_below(random, 3)),
+        };
+    }
+    tr_buffer_init(&text, 0);
+    write_plans(timetable, 1 + sim_below(random, 2500), &text);
+    sim_say("schedules:\n%.*s", (int)text.size, (const char *)text.data);
+    made->graph = flow_random_compile(tr_buffer_text(&text));
+    timetable->graph = made->graph;
+    tr_buffer_fini(&text);
+    tr_buffer_init(&made->packed, 0);
+    int error = tr_graph_pack(made->graph, &made->packed);
+    TR_ASSERT(error == 0 && made->graph->plan_count == PLANS);
+    return timetable;
+}
+
+void sim_timetable_free(struct sim_timetable *timetable)
+{
+    while (timetable != NULL && timetable->first != NULL) {
+        struct started *started = timetable->first;
+        timetable->first = started->next;
+        free(started);
+    }
+    free(timetable);
+}
+
+/* ----------------------------------------------------------------------------------- the program */
+
+static struct started *find(const struct sim_timetable *timetable, uint32_t plan, int64_t time)
+{
+    struct started *started = timetable->first;
+    while (started != NULL && (started->plan != plan || started->time != time)) {
+        started = started->next;
+    }
+    return started;
+}
+
+bool sim_timetable_hear(struct sim_timetable *timetable, struct sim_host *host,
+                        const struct tr_envelope *envelope, struct tr_bytes body)
+{
+    struct tr_schedule_look asked;
+    struct tr_schedule_seen seen;
+    if (envelope->type != tr_schedule_look_schema.id ||
+        tr_schedule_look_unpack(body, envelope->version, &asked) != 0) {
+        return false;
+    }
+    struct tr_zone *zone = NULL;
+    int error = tr_zone_open(tr_text_of("UTC"), &zone);
+    TR_ASSERT(error == 0);
+    uint64_t now_ms = tri_wall_ms(&host->env.base);
+    tr_schedule_see(&timetable->graph->plans[asked.plan].schedule, zone, &asked, now_ms, &seen);
+    tr_zone_close(zone);
+    seen.exists = seen.fires && find(timetable, asked.plan, seen.fire) != NULL;
+    sim_outside_reply(host, envelope, &tr_schedule_seen_schema, &seen,
+                      sim_below(&host->world->chance.outside, ANSWER_NS_MOST));
+    return true;
+}
+
+/* --------------------------------------------------------------------------------------- history */
+
+/* "s1-20260820t030000z": which plan and when; false: it is none of these. */
+static bool read_name(const struct sim_timetable *timetable, struct tr_text name, uint32_t *plan,
+                      int64_t *time, uint64_t at_ms)
+{
+    char wanted[TR_SCHEDULE_NAME_BYTES];
+    *plan = name.size > 1 ? (uint32_t)(name.data[1] - '0') : PLANS;
+    if (*plan >= PLANS) {
+        return false;
+    }
+    /* Times lie around the clock: the one that is called so is found by its name. */
+    int64_t every = timetable->plans[*plan].every_s;
+    int64_t near = (int64_t)(at_ms / 1000) / every * every;
+    for (int64_t i = 0; i < 3000; i++) {
+        int64_t offset = (i % 2 == 0 ? i / 2 : -(i / 2) - 1) * every;
+        tr_schedule_name(timetable->graph->plans[*plan].name, near + offset, wanted);
+        if (tr_text_equal(tr_text_of(wanted), name)) {
+            *time = near + offset;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who may not overlap does not. */
+static void check_alone(const struct sim_timetable *timetable, const struct started *started)
+{
+    for (const struct started *other = timetable->first; other != NULL; other = other->next) {
+        bool is_live = !tr_phase_is_end(TR_SUBJECT_EXECUTION, other->phase);
+        if (other != started && other->plan == started->plan && is_live) {
+            sim_fail("schedule s%u starts the execution of %lld, and that of %lld runs",
+                     started->plan, (long long)started->time, (long long)other->time);
+        }
+    }
+}
+
+bool sim_timetable_take_execution(struct sim_timetable *timetable, const struct tr_execution *row)
+{
+    uint32_t plan;
+    int64_t time;
+    bool is_mine = row->name.size > 0 && row->name.data[0] == 's' && row->parent.size == 0;
+    if (!is_mine || !read_name(timetable, row->name, &plan, &time, row->created_ms)) {
+        return false;
+    }
+    struct started *started = find(timetable, plan, time);
+    if (started == NULL) {
+        started = sim_must(calloc(1, sizeof *started));
+        *started = (struct started){.next = timetable->first,
+                                    .plan = plan,
+                                    .time = time,
+                                    .number = row->execution,
+                                    .phase = row->phase};
+        timetable->first = started;
+        sim_engine_seen.fired++;
+        if (timetable->plans[plan].overlap != TR_OVERLAP_ALLOW) {
+            check_alone(timetable, started);
+        }
+    }
+    if (started->number != row->execution) {
+        sim_fail("schedule s%u has started the execution of %lld twice", plan, (long long)time);
+    }
+    started->phase = row->phase;
+    return true;
+}
+
+void sim_timetable_take_schedule(struct sim_timetable *timetable, const struct tr_schedule_row *row)
+{
+    uint32_t index = (uint32_t)(row->plan.data[1] - '0');
+    TR_ASSERT(index < PLANS);
+    struct plan *plan = &timetable->plans[index];
+    plan->since_ms = plan->since_ms == 0 ? row->applied_ms : plan->since_ms;
+    plan->last_ms = row->last_ms > plan->last_ms ? row->last_ms : plan->last_ms;
+    sim_engine_seen.fires_skipped += row->outcome == TR_SCHEDULE_OUTCOME_SKIPPED ? 1 : 0;
+}
+
+/* Each time up to the last one has started an execution. */
+static void check_all(const struct sim_timetable *timetable, uint32_t index)
+{
+    const struct plan *plan = &timetable->plans[index];
+    int64_t every = plan->every_s;
+    int64_t last = (int64_t)(plan->last_ms / 1000);
+    int64_t time = ((int64_t)(plan->since_ms / 1000) / every + 1) * every;
+    bool is_wanted = plan->overlap == TR_OVERLAP_ALLOW && plan->catch_up == TR_CATCH_UP_ALL &&
+                     (last - time) / every < TIMES_MOST;
+    for (; is_wanted && time <= last; time += every) {
+        if (find(timetable, index, time) == NULL) {
+            sim_fail("schedule s%u has not started the execution of %lld", index, (long long)time);
+        }
+    }
+}
+
+void sim_timetable_check_end(const struct sim_timetable *timetable)
+{
+    for (uint32_t i = 0; i < PLANS; i++) {
+        const struct plan *plan = &timetable->plans[i];
+        check_all(timetable, i);
+        if (plan->last_ms + 2000 * plan->every_s + LAG_MS < plan->dropped_ms) {
+            sim_fail("schedule s%u stood still %llu ms before it was dropped", i,
+                     (unsigned long long)(plan->dropped_ms - plan->last_ms));
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------ the planner */
+
+static struct sim_timetable *timetable_now(void)
+{
+    return sim_stage_of(sim_world())->timetable;
+}
+
+static int begin(struct tr_context *context, struct tr_sim_planner *state,
+                 const struct tr_message *message)
+{
+    const struct tr_graph *graph = timetable_now()->graph;
+    struct tr_sim_planner_go go;
+    int error = tr_message_read(message, sim_planner_go, &go);
+    if (error != 0 || state->has_begun) {
+        return error; /* it was told twice */
+    }
+    state->has_begun = true;
+    state->schedules = go.schedules;
+    state->launcher = go.launcher;
+    for (uint32_t i = 0; error == 0 && i < PLANS; i++) {
+        char address[sizeof "default/development/s0"];
+        (void)snprintf(address, sizeof address, "default/development/s%u", i % PLANS);
+        struct tr_schedule_set set = {
+            .address = tr_text_of(address),
+            .graph = {.data = graph->hash, .size = TR_GRAPH_HASH_BYTES},
+            .plan = i,
+            .launcher = go.launcher,
+            .at_ms = tr_now_ms(context),
+        };
+        error = tr_ask(context, go.schedules, &tr_schedule_set_schema, &set, 0, NULL);
+    }
+    return error != 0 ? error : tr_timer_start(context, TIMER_LOOK, LOOK_MS);
+}
+
+static int drop(struct tr_context *context, struct tr_sim_planner *state)
+{
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < PLANS; i++) {
+        char address[sizeof "default/development/s0"];
+        (void)snprintf(address, sizeof address, "default/development/s%u", i % PLANS);
+        struct tr_schedule_drop dropped = {.address = tr_text_of(address)};
+        timetable_now()->plans[i].dropped_ms = tr_now_ms(context);
+        error = tr_ask(context, state->schedules, &tr_schedule_drop_schema, &dropped, 0, NULL);
+    }
+    state->is_dropping = true;
+    return error;
+}
+
+/* When there are no faults any more it lets the schedules go on for a while. */
+static int hear_timer(struct tr_context *context, struct tr_sim_planner *state,
+                      const struct tr_message *message)
+{
+    struct tr_timer timer;
+    int error = tr_message_read(message, timer, &timer);
+    if (error != 0 || timer.id == TIMER_DROP) {
+        return error != 0 ? error : drop(context, state);
+    }
+    uint64_t pace_s = 0;
+    for (uint32_t i = 0; i < PLANS; i++) {
+        uint64_t every_s = timetable_now()->plans[i].every_s;
+        pace_s = every_s > pace_s ? every_s : pace_s;
+    }
+    return sim_world()->is_calm ? tr_timer_start(context, TIMER_DROP, CALM_MS + 3000 * pace_s)
+                                : tr_timer_start(context, TIMER_LOOK, LOOK_MS);
+}
+
+static int hear_kept(struct tr_context *context, struct tr_sim_planner *state,
+                     const struct tr_message *message)
+{
+    struct tr_schedule_kept kept;
+    int error = tr_message_read(message, schedule_kept, &kept);
+    if (error == 0 && kept.error != 0) {
+        return sim_wrong(context, message, "a schedule is refused: %.*s", (int)kept.message.size,
+                         kept.message.data);
+    }
+    state->set += error == 0 && !state->is_dropping ? 1 : 0;
+    state->dropped += error == 0 && state->is_dropping ? 1 : 0;
+    return error != 0 || state->dropped < PLANS ? error : tr_stop(context);
+}
+
+static int handle(struct tr_context *context, void *own, const struct tr_message *message)
+{
+    struct tr_sim_planner *state = own;
+    if (tr_message_is(message, &tr_sim_planner_go_schema)) {
+        return begin(context, state, message);
+    }
+    if (tr_message_is(message, &tr_schedule_kept_schema)) {
+        return hear_kept(context, state, message);
+    }
+    if (sim_is_signal(message, &tr_timer_schema)) {
+        return hear_timer(context, state, message);
+    }
+    return sim_wrong(context, message, "not for a planner");
+}
+
+const struct tr_behaviour sim_planner_behaviour = {
+    .name = "planner",
+    .id = 931,
+    .state = &tr_sim_planner_schema,
+    .supervision = {.backoff_max_ms = 50},
+    .handle = handle,
+};
