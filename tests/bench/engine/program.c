@@ -61,7 +61,9 @@ static double start_once(const char *definition, const char *store)
     static char run[] = "run";
     static char quiet[] = "-q";
     static char store_option[] = "--store";
-    char *words[] = {program, run, definition_path, quiet, store_option, store_path, NULL};
+    char program_path[2 * PATH_BYTES];
+    char *words[] = {program_path, run, definition_path, quiet, store_option, store_path, NULL};
+    snprintf(program_path, sizeof program_path, "%s", program);
     snprintf(definition_path, sizeof definition_path, "%.60s/%.100s", folder, definition);
     snprintf(store_path, sizeof store_path, "%.60s/%.100s", folder, store);
     double begin = bench_now_ns();
