@@ -244,6 +244,25 @@ static void test_paused_workflows(void **state)
     expect_nodes(&paused, 0, "four: it is paused; `troupe resume it` goes on\n");
 }
 
+static void test_nodes_that_look_into_large_values(void **state)
+{
+    (void)state;
+    struct tr_workflow_state looking = {.running = 1,
+                                        .ready_first = node("four") + 1,
+                                        .recovery_call = 7,
+                                        .question_kind = TRI_QUESTION_VALUES};
+    expect_workflow(&looking,
+                    "1 of its nodes run; it fetches a part of a large value for the next");
+    for (uint32_t i = 0; i < graph->workflows[0].node_count; i++) {
+        rows[i].phase = TR_NODE_PHASE_SUCCEEDED;
+    }
+    rows[node("four")] = (struct tri_row){.flags = TRI_ROW_READY};
+    expect_nodes(&looking, 0, "four: it fetches a part of a large value\n");
+    looking.ready_first = node("three") + 1;
+    expect_nodes(&looking, 0,
+                 "four: it waits for another node, which fetches a part of a large value\n");
+}
+
 static void test_bytes_that_do_not_suit_the_graph(void **state)
 {
     (void)state;
@@ -276,6 +295,7 @@ int main(void)
         TEST(test_nodes_that_have_not_begun),
         TEST(test_gates_and_sleeps),
         TEST(test_paused_workflows),
+        TEST(test_nodes_that_look_into_large_values),
         TEST(test_bytes_that_do_not_suit_the_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
