@@ -46,6 +46,7 @@ static int seal(void)
         ALLOW(SYS_madvise),
         ALLOW(SYS_rt_sigprocmask), /* setjmp */
         ALLOW(SYS_sysinfo),        /* qsort: how much memory there is */
+        ALLOW(SYS_futex),          /* what libraries do once */
         ALLOW(SYS_exit_group),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
     };
