@@ -301,12 +301,17 @@ static int on_drop(struct tri_schedule *schedule)
     return error != 0 ? error : tr_stop(schedule->context);
 }
 
-/* Schedules are fired from now on, or the clock was set. */
+/*
+ * Schedules are fired from now on, or the clock was set. Whoever was to look again later looks now:
+ * by a clock that was set back that may be far away. With a time in hand it looks again as soon as
+ * that is dealt with: how long it was to wait then was said by the clock before.
+ */
 static int on_wake(struct tri_schedule *schedule)
 {
     uint8_t step = schedule->state->step;
-    bool is_idle = step == TR_SCHEDULE_RESTING || step == TR_SCHEDULE_WAITING;
-    return is_idle ? look(schedule) : 0;
+    bool has_time = step == TR_SCHEDULE_REPLACING || step == TR_SCHEDULE_LAUNCHING;
+    schedule->state->wait_ms = 0;
+    return has_time ? 0 : look(schedule);
 }
 
 static int on_timer(struct tri_schedule *schedule)
