@@ -149,7 +149,10 @@ static int answer(struct tr_context *context, const struct table *table, uint32_
     }
     struct tr_send_signal signal = {
         .id = id, .value = tr_buffer_bytes(&value), .by = tr_text_of("simulated")};
-    int error = tr_ask(context, table->executions[index], &tr_send_signal_schema, &signal, 0, NULL);
+    int error = value.error;
+    if (error == 0) {
+        error = tr_ask(context, table->executions[index], &tr_send_signal_schema, &signal, 0, NULL);
+    }
     tr_buffer_fini(&value);
     return error;
 }
