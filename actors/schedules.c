@@ -164,7 +164,7 @@ static int set_plan(struct tr_rows *rows, struct tr_schedules_state *state,
                     struct tr_schedule_set *set, const struct tr_message *message)
 {
     uint64_t graph = tr_graph_number(set->graph.data);
-    struct row *row;
+    struct row *row = NULL;
     int error = open_plan(rows, state, set, &set->row, &row);
     if (error != 0) {
         return error;
