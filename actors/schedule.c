@@ -134,7 +134,9 @@ static int fire(struct tri_schedule *schedule, const struct tr_schedule_seen *se
     if (!seen->fires) {
         return go_on(schedule, TR_SCHEDULE_OUTCOME_MISSED);
     }
-    if (seen->exists) {
+    /* What it has just started may not be in the history yet, and is not replaced by itself. */
+    bool is_started = state->last == seen->fire && state->outcome == TR_SCHEDULE_OUTCOME_STARTED;
+    if (seen->exists || is_started) {
         return go_on(schedule, TR_SCHEDULE_OUTCOME_EXISTED);
     }
     if (schedule->graph == NULL) {
