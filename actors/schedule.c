@@ -94,7 +94,7 @@ static int wait_for_due(struct tri_schedule *schedule)
 static int go_on(struct tri_schedule *schedule, enum tr_schedule_outcome outcome)
 {
     struct tr_schedule_state *state = schedule->state;
-    state->outcome = outcome;
+    state->outcome = (uint8_t)outcome;
     state->last = outcome == TR_SCHEDULE_OUTCOME_MISSED ? state->due : state->fire;
     state->due = state->next;
     return state->is_changed ? look_anew(schedule) : wait_for_due(schedule);

@@ -72,7 +72,7 @@ static void a_name_that_is_cut_is_found_by_its_half(void **state)
         open_names(NULL);
         snprintf(part, sizeof part, "/%.*s", (int)cut, B);
         read_text(part, true);
-        snprintf(part, sizeof part, "%s~", B + cut);
+        snprintf(part, sizeof part, "%s~", &B[cut]);
         read_text(part, true);
         assert_true(tr_names_has(names, B));
         assert_false(tr_names_has(names, A));
@@ -80,7 +80,7 @@ static void a_name_that_is_cut_is_found_by_its_half(void **state)
     /* The end of a name is one only where bytes may begin within it. */
     close_names(NULL);
     open_names(NULL);
-    read_text(B + 32, false);
+    read_text(&B[32], false);
     assert_false(tr_names_has(names, B));
 }
 
