@@ -245,7 +245,7 @@ class ProcessTest(ProgramTest):
     # ------------------------------------------------------------- those that wait their turn
 
     WIDTH = 200
-    MADE_MAX = 40  # process_turns.c: 32 in the keeper, one that runs, and some in between
+    MADE_MAX = 64
 
     def begin_wide(self):
         """A wide map with one process at a time, each of which waits for `go`."""
