@@ -21,7 +21,7 @@ static int setup(void **state)
     static struct attempt_world world;
     attempt_world_init(&world);
     attempt_plan.key = "w/task@0";
-    attempt_plan.folder = "work/w/task@0";
+    attempt_plan.folder = "made/w/task@0";
     *state = &world;
     return 0;
 }
@@ -94,13 +94,13 @@ static void an_attempt_has_all_it_needs(void **state)
     assert_string_equal(attempt_seen.contents[0], "{\"a\":1}");
     assert_true(attempt_seen.documents[1].is_absent);
     struct stat status;
-    assert_int_equal(stat(attempt_path(world, "work/w/task@0"), &status), 0);
+    assert_int_equal(stat(attempt_path(world, "made/w/task@0"), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0700);
-    assert_int_equal(stat(attempt_path(world, "work/w/task@0/in/inputs.json"), &status), 0);
+    assert_int_equal(stat(attempt_path(world, "made/w/task@0/in/inputs.json"), &status), 0);
     assert_int_equal(status.st_mode & 0777, 0400);
     /* The working folder was empty, so nothing was listed; and empty outputs do not stay. */
-    assert_false(attempt_has_file(world, "work/w/task@0/stdout"));
-    assert_false(attempt_has_file(world, "work/w/task@0/stderr"));
+    assert_false(attempt_has_file(world, "made/w/task@0/stdout"));
+    assert_false(attempt_has_file(world, "made/w/task@0/stderr"));
 }
 
 static void outputs_that_were_written_stay(void **state)
@@ -112,8 +112,8 @@ static void outputs_that_were_written_stay(void **state)
     attempt_world_open(world);
     attempt_run(world);
     expect_exit(3);
-    assert_string_equal(attempt_read_file(world, "work/w/task@0/stdout"), "said\n");
-    assert_false(attempt_has_file(world, "work/w/task@0/stderr"));
+    assert_string_equal(attempt_read_file(world, "made/w/task@0/stdout"), "said\n");
+    assert_false(attempt_has_file(world, "made/w/task@0/stderr"));
 }
 
 static void a_program_that_is_not_there_is_an_end(void **state)
@@ -201,9 +201,9 @@ static void secrets_are_delivered_and_taken_back(void **state)
     attempt_run(world);
     expect_exit(0);
     char expected[256];
-    snprintf(expected, sizeof expected, "600 %s/work/w/task@0/secrets/KEY\n", world->folder);
-    assert_string_equal(attempt_read_file(world, "work/w/task@0/stdout"), expected);
-    assert_false(attempt_has_file(world, "work/w/task@0/secrets"));
+    snprintf(expected, sizeof expected, "600 %s/made/w/task@0/secrets/KEY\n", world->folder);
+    assert_string_equal(attempt_read_file(world, "made/w/task@0/stdout"), expected);
+    assert_false(attempt_has_file(world, "made/w/task@0/secrets"));
     assert_int_equal(unsetenv("XDG_CONFIG_HOME"), 0);
 }
 
@@ -217,7 +217,7 @@ static void a_secret_that_is_not_there_refuses(void **state)
     attempt_world_open(world);
     expect_refusal(world, TR_NOT_FOUND);
     assert_non_null(strstr(attempt_seen.reason, "crm/absent"));
-    assert_false(attempt_has_file(world, "work/w/task@0"));
+    assert_false(attempt_has_file(world, "made/w/task@0"));
 }
 
 /* ---- Hostile names and tasks. --------------------------------------------------------------- */
@@ -249,9 +249,9 @@ static void names_outside_are_refused(void **state)
     attempt_plan.stdout_path = NULL;
     attempt_plan.folder = "/tmp/troupe-outside";
     expect_refusal(world, TR_INVALID);
-    attempt_plan.folder = "work/../../outside";
+    attempt_plan.folder = "made/../../outside";
     expect_refusal(world, TR_INVALID);
-    assert_false(attempt_has_file(world, "work"));
+    assert_false(attempt_has_file(world, "made"));
 }
 
 static void a_file_named_twice_is_refused(void **state)
@@ -263,7 +263,7 @@ static void a_file_named_twice_is_refused(void **state)
     attempt_plan.file_count = 2;
     attempt_world_open(world);
     expect_refusal(world, TR_INVALID);
-    assert_false(attempt_has_file(world, "work/w/task@0"));
+    assert_false(attempt_has_file(world, "made/w/task@0"));
 }
 
 static void only_regular_files_are_documents(void **state)
@@ -294,11 +294,11 @@ static void a_folder_is_removed_without_its_links(void **state)
     attempt_world_open(world);
     attempt_run(world);
     expect_exit(0);
-    attempt_remove(world, attempt_path(world, "work/w/task@0"));
+    attempt_remove(world, attempt_path(world, "made/w/task@0"));
     assert_int_equal(attempt_seen.removed.error, 0);
-    assert_false(attempt_has_file(world, "work/w/task@0"));
+    assert_false(attempt_has_file(world, "made/w/task@0"));
     assert_string_equal(attempt_read_file(world, "kept/file"), "kept");
-    attempt_remove(world, attempt_path(world, "work/w/task@0"));
+    attempt_remove(world, attempt_path(world, "made/w/task@0"));
     assert_int_equal(attempt_seen.removed.error, 0);
 }
 
@@ -332,10 +332,10 @@ static void what_is_not_of_the_store_is_not_removed(void **state)
 static void a_folder_that_was_left_is_emptied(void **state)
 {
     struct attempt_world *world = *state;
-    assert_int_equal(mkdir(attempt_path(world, "work"), 0700), 0);
-    assert_int_equal(mkdir(attempt_path(world, "work/w"), 0700), 0);
-    assert_int_equal(mkdir(attempt_path(world, "work/w/task@0"), 0700), 0);
-    write_text(attempt_path(world, "work/w/task@0/outputs.json"), "stale");
+    assert_int_equal(mkdir(attempt_path(world, "made"), 0700), 0);
+    assert_int_equal(mkdir(attempt_path(world, "made/w"), 0700), 0);
+    assert_int_equal(mkdir(attempt_path(world, "made/w/task@0"), 0700), 0);
+    write_text(attempt_path(world, "made/w/task@0/outputs.json"), "stale");
     attempt_plan.script = "ls -A";
     attempt_plan.stdout_path = "stdout";
     attempt_plan.results[0] = result_of("outputs.json", 100);
@@ -344,7 +344,7 @@ static void a_folder_that_was_left_is_emptied(void **state)
     attempt_run(world);
     expect_exit(0);
     assert_true(attempt_seen.documents[0].is_absent);
-    assert_string_equal(attempt_read_file(world, "work/w/task@0/stdout"), "stdout\n");
+    assert_string_equal(attempt_read_file(world, "made/w/task@0/stdout"), "stdout\n");
 }
 
 static void set_slow_plan(void)
@@ -414,7 +414,7 @@ static void a_new_engine_hears_what_ended_meanwhile(void **state)
     assert_int_equal(mkfifo(attempt_path(world, "gate"), 0600), 0);
     run_in_engine_that_dies(world);
     let_go(world);
-    attempt_await_file(world, "work/w/task@0/outputs.json");
+    attempt_await_file(world, "made/w/task@0/outputs.json");
     attempt_world_open(world);
     await_heir(world);
     expect_exit(0);
@@ -483,7 +483,7 @@ static void let_time_pass(struct attempt_world *world)
     static char key[32];
     static char folder[64];
     snprintf(key, sizeof key, "w/other@%d", times);
-    snprintf(folder, sizeof folder, "work/w/other@%d", times++);
+    snprintf(folder, sizeof folder, "made/w/other@%d", times++);
     attempt_plan = (struct attempt_plan){.key = key, .folder = folder, .script = "sleep 1.5"};
     attempt_run(world);
     attempt_plan = before;

@@ -62,7 +62,7 @@ static int start_process(struct tr_context *context, struct tr_runner *runner,
     struct tr_writer writer = tr_writer_of(words, sizeof words);
     int error = tr_process_words_pack(argv, &writer);
     char folder[128];
-    snprintf(folder, sizeof folder, "%s/work/errand@0", store_folder);
+    snprintf(folder, sizeof folder, "%s/made/errand@0", store_folder);
     struct tr_process_run run = {
         .key = tr_text_of("test/errand@0"),
         .argv = {words, tr_writer_size(&writer)},
