@@ -155,6 +155,29 @@ static const struct tri_key node_keys[] = {
     TRI_SETTING_ROWS(BODY_OVERRIDE),
 };
 
+/* A node without a body: the key that should be one is told, or that there is none. */
+static void tell_bodiless(struct tri_definition *definition, const struct tr_tree *tree)
+{
+    bool has_unknown = false;
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct tr_tree *key = tree->pairs[i].key;
+        bool is_known = false;
+        for (size_t k = 0; k < TR_COUNT_OF(node_keys); k++) {
+            is_known = is_known || tr_text_equal(key->text, tr_text_of(node_keys[k].name));
+        }
+        if (!is_known) {
+            tri_unknown_key(definition, key, "a node", node_keys, TR_COUNT_OF(node_keys));
+            has_unknown = true;
+        }
+    }
+    if (!has_unknown) {
+        tri_report_add(
+            definition->report, tree->place, "ValueRequired",
+            "the node does not say what it is\n"
+            "add task, map, workflow, launch, dynamic, switch, approve, signal or sleep");
+    }
+}
+
 /* What a node is: the only one of its keys that says so. */
 static const struct body *find_body(struct tri_definition *definition, const struct tr_tree *tree,
                                     const struct tr_tree **value)
@@ -176,10 +199,7 @@ static const struct body *find_body(struct tri_definition *definition, const str
         }
     }
     if (found == NULL) {
-        tri_report_add(
-            definition->report, tree->place, "ValueRequired",
-            "the node does not say what it is\n"
-            "add task, map, workflow, launch, dynamic, switch, approve, signal or sleep");
+        tell_bodiless(definition, tree);
     }
     return found;
 }

@@ -296,6 +296,25 @@ static void test_all_errors_with_places(void **state)
     help_fini(&help);
 }
 
+/* A misspelt body is told by its nearest name; where there is none at all, what there could be. */
+static void test_nodes_without_a_body(void **state)
+{
+    (void)state;
+    struct help help;
+    help_init(&help);
+    assert_null(compile(&help, "workflows:\n"
+                               "  w:\n"
+                               "    nodes:\n"
+                               "      a: {taks: one}\n"
+                               "      b: {deadline: 1s}\n"));
+    assert_string_equal(
+        help_errors(&help),
+        "t:10:11: w.a: 'taks' is no key of a node; the nearest one is 'task' [InvalidValue]\n"
+        "t:11:10: w.b: the node does not say what it is; add task, map, workflow, launch, dynamic, "
+        "switch, approve, signal or sleep [ValueRequired]");
+    help_fini(&help);
+}
+
 /* Writes a workflow of many nodes and gives the processor time that compiling it took. */
 static int64_t compile_many(uint32_t count, const char *form, struct tr_graph **graph)
 {
@@ -426,6 +445,7 @@ int main(void)
         cmocka_unit_test(test_overrides_are_merged),
         cmocka_unit_test(test_handlers_get_the_error),
         cmocka_unit_test(test_all_errors_with_places),
+        cmocka_unit_test(test_nodes_without_a_body),
         cmocka_unit_test(test_hundred_thousand_nodes),
         cmocka_unit_test(test_nesting),
         cmocka_unit_test(test_memory_may_end_anywhere),
