@@ -84,7 +84,7 @@ static enum tr_exit_status offload(struct apply *apply)
     int error = tr_offload(apply->store.folder, apply->graph, &none, explain);
     tr_buffer_fini(&none);
     if (error == TR_LIMIT) {
-        return tr_command_mistake(apply->invocation->command, "%s", explain);
+        return tr_command_refused(apply->invocation->command, "%s", explain);
     }
     return error == 0 ? TR_EXIT_DONE : tr_command_failed(apply->invocation->command, "%s", explain);
 }

@@ -107,7 +107,7 @@ static enum tr_exit_status read_registered(struct command *command)
     const char *plan = command->invocation->arguments.words[0];
     int error = find_registered(command, &registered, explain);
     if (error == 0 && registered.count != 1) {
-        return tr_command_mistake(
+        return tr_command_refused(
             command->invocation->command,
             registered.count == 0
                 ? "no plan '%.80s' is registered in this store; apply its file, or give it "
@@ -153,7 +153,7 @@ static enum tr_exit_status choose(struct command *command)
     }
     uint32_t plan = tr_graph_find_plan(command->graph, tr_text_of(word));
     if (plan == TR_GRAPH_NONE || !command->graph->plans[plan].schedule.is_set) {
-        return tr_command_mistake(command->invocation->command,
+        return tr_command_refused(command->invocation->command,
                                   "%.200s has no launch plan '%.80s' with a schedule",
                                   file != NULL ? file : "the definition", word);
     }
@@ -255,7 +255,7 @@ static enum tr_exit_status collect_times(struct command *command)
         return tr_command_failed(command->invocation->command, "%s", tr_error_text(error));
     }
     if (backfill->count > TR_BACKFILL_MAX) {
-        return tr_command_mistake(command->invocation->command,
+        return tr_command_refused(command->invocation->command,
                                   "there are more than %d times (TR_BACKFILL_MAX); choose a "
                                   "shorter span",
                                   TR_BACKFILL_MAX);

@@ -45,7 +45,7 @@ static enum tr_exit_status find_path(struct exporting *exporting)
         return tr_command_mistake(invocation->command, "--file: the path is too long");
     }
     if (access(exporting->path, F_OK) == 0) {
-        return tr_command_mistake(invocation->command,
+        return tr_command_refused(invocation->command,
                                   "%s is there already; remove it, or name another with --file",
                                   exporting->path);
     }
@@ -165,7 +165,7 @@ static enum tr_exit_status check_parent(const struct exporting *exporting)
     if (row->parent.size == 0 || tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
         return TR_EXIT_DONE;
     }
-    return tr_command_mistake(exporting->browse->invocation->command,
+    return tr_command_refused(exporting->browse->invocation->command,
                               "%.*s was launched by %.*s, which waits for it; export that one",
                               (int)row->name.size, row->name.data, (int)row->parent.size,
                               row->parent.data);

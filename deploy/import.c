@@ -20,7 +20,7 @@ static enum tr_exit_status fail(const struct tr_invocation *invocation,
     const char *words = unpacking->explain[0] != '\0' ? unpacking->explain : tr_error_text(error);
     bool is_users = error == TR_NOT_FOUND || error == TR_MALFORMED || error == TR_TRUNCATED ||
                     error == TR_VERSION || error == TR_EXISTS || error == TR_BUSY;
-    return is_users ? tr_command_mistake(invocation->command, "%s: %s", file, words)
+    return is_users ? tr_command_refused(invocation->command, "%s: %s", file, words)
                     : tr_command_failed(invocation->command, "%s: %s", file, words);
 }
 

@@ -146,7 +146,7 @@ static enum tr_exit_status find_executions(struct wanted *wanted)
             wanted->executions[wanted->request.execution_count++] = copy.row.execution;
         } else {
             status = error == TR_NOT_FOUND || error == TR_INVALID
-                         ? tr_command_mistake(wanted->invocation->command, "%s", problem)
+                         ? tr_command_refused(wanted->invocation->command, "%s", problem)
                          : tr_browse_failed(&browse, error);
         }
         tr_execution_copy_fini(&copy);
@@ -197,7 +197,7 @@ static enum tr_exit_status show(const struct wanted *wanted, const struct tr_pru
 {
     if (error != 0) {
         write_text(pruned, wanted->request.is_dry, stderr);
-        return error == TR_BUSY ? tr_command_mistake(wanted->invocation->command, "%s", explain)
+        return error == TR_BUSY ? tr_command_refused(wanted->invocation->command, "%s", explain)
                                 : tr_command_failed(wanted->invocation->command, "%s", explain);
     }
     if (wanted->invocation->output == TR_OUTPUT_TEXT) {

@@ -29,7 +29,7 @@ static enum tr_exit_status check_phase(const struct tri_recover *recover)
     uint8_t phase = recover->found.execution.row.phase;
     struct tr_text name = tri_recover_name_of(recover);
     if (!tr_phase_is_end(TR_SUBJECT_EXECUTION, phase)) {
-        return tr_command_mistake(recover->invocation->command,
+        return tr_command_refused(recover->invocation->command,
                                   "%.*s has not ended (%s); wait for it (`troupe watch %.*s`), go "
                                   "on with it (`troupe resume %.*s`), or end it (`troupe abort "
                                   "%.*s`)",
@@ -37,7 +37,7 @@ static enum tr_exit_status check_phase(const struct tri_recover *recover)
                                   TRI_SHOWN(name), TRI_SHOWN(name));
     }
     if (!recover->is_rerun && phase == TR_EXECUTION_SUCCEEDED) {
-        return tr_command_mistake(recover->invocation->command,
+        return tr_command_refused(recover->invocation->command,
                                   "%.*s succeeded, so that there is nothing to recover; `troupe "
                                   "rerun %.*s --from NODE` runs parts of it again",
                                   TRI_SHOWN(name), TRI_SHOWN(name));
@@ -105,7 +105,7 @@ static enum tr_exit_status choose_graph(struct tri_recover *recover)
     prepared->plan =
         row->plan.size > 0 ? tr_graph_find_plan(prepared->graph, row->plan) : TR_GRAPH_NONE;
     if (prepared->workflow == TR_GRAPH_NONE) {
-        return tr_command_mistake(recover->invocation->command,
+        return tr_command_refused(recover->invocation->command,
                                   "%s has no workflow '%.*s', which is what %.*s ran", file,
                                   TRI_SHOWN(row->workflow), TRI_SHOWN(row->name));
     }

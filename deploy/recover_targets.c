@@ -38,12 +38,12 @@ static enum tr_exit_status find_node(const struct tri_recover *recover, const ch
     }
     tr_route_fini(&route);
     if (error == TR_NOT_FOUND) {
-        return tr_command_mistake(recover->invocation->command,
+        return tr_command_refused(recover->invocation->command,
                                   "%s: there is no node '%.*s'; `troupe get %.*s` shows them",
                                   option, TRI_SHOWN(path), TRI_SHOWN(tri_recover_name_of(recover)));
     }
     if (error == TR_INVALID) {
-        return tr_command_mistake(recover->invocation->command,
+        return tr_command_refused(recover->invocation->command,
                                   "%s: '%.*s' names an element of a node that is no map", option,
                                   TRI_SHOWN(path));
     }
@@ -55,7 +55,7 @@ static enum tr_exit_status check_role(const struct tri_recover *recover, const c
 {
     const struct tr_node *node = &stop->workflow->nodes[stop->node];
     if (node->role != TR_ROLE_GRAPH) {
-        return tr_command_mistake(recover->invocation->command,
+        return tr_command_refused(recover->invocation->command,
                                   "%s: '%.*s' is none of the graph's nodes: on_failure and finally "
                                   "belong to each execution anew",
                                   option, TRI_SHOWN(node->id));
@@ -87,7 +87,7 @@ static enum tr_exit_status check_failed(const struct tri_recover *recover, struc
     bool is_map =
         stop->workflow->nodes[stop->node].kind == TR_NODE_MAP && path.data[path.size - 1] != ']';
     if (!is_map) {
-        return tr_command_mistake(recover->invocation->command,
+        return tr_command_refused(recover->invocation->command,
                                   "--failed is for maps, and '%.*s' is none; leave it out",
                                   TRI_SHOWN(path));
     }
@@ -96,7 +96,7 @@ static enum tr_exit_status check_failed(const struct tri_recover *recover, struc
         return tr_browse_failed(&recover->browse, error);
     }
     return count > 0 ? TR_EXIT_DONE
-                     : tr_command_mistake(recover->invocation->command,
+                     : tr_command_refused(recover->invocation->command,
                                           "no element of '%.*s' failed; leave --failed out to run "
                                           "all of them again",
                                           TRI_SHOWN(path));
@@ -182,7 +182,7 @@ static enum tr_exit_status take_set(struct tri_recover *recover, const char *wor
     }
     const struct tr_node *node = &stop.workflow->nodes[stop.node];
     if (node->kind == TR_NODE_BRANCH || path.data[path.size - 1] == ']') {
-        return tr_command_mistake(recover->invocation->command,
+        return tr_command_refused(recover->invocation->command,
                                   "--set: '%.*s' has no inputs of its own; edit those of %s",
                                   TRI_SHOWN(path),
                                   node->kind == TR_NODE_BRANCH ? "its arms" : "its map");
@@ -205,7 +205,7 @@ static enum tr_exit_status take_set(struct tri_recover *recover, const char *wor
         }
         return status;
     }
-    return tr_command_mistake(recover->invocation->command,
+    return tr_command_refused(recover->invocation->command,
                               "--set: the node '%.*s' has no input '%.*s'; `troupe get %.*s/%.*s` "
                               "shows what it has",
                               TRI_SHOWN(path), TRI_SHOWN(name),

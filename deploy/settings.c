@@ -384,7 +384,7 @@ static enum tr_exit_status read_file(const struct tr_invocation *invocation,
     struct tr_report report;
     int error = tr_file_read(settings->path, TR_FILE_BYTES_MAX, &text, &size);
     if (error != 0) {
-        return tr_command_mistake(invocation->command, "the settings %s cannot be read: %s",
+        return tr_command_refused(invocation->command, "the settings %s cannot be read: %s",
                                   settings->path,
                                   error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
     }
