@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -25,6 +24,7 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
+#include "runtime/env/heard.h"
 #include "runtime/env/keeper_folder.h"
 #include "runtime/memory.h"
 
@@ -287,37 +287,6 @@ static void greet(struct tri_keeper_client *client, int fd)
 }
 
 /* Starts the program that becomes a keeper; its stdout is where we hear its line. */
-static int spawn_keeper(struct tri_keeper_client *client, int line)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int number = posix_spawn_file_actions_init(&files);
-    if (number != 0) {
-        return number;
-    }
-    number = posix_spawnattr_init(&attributes);
-    if (number != 0) {
-        posix_spawn_file_actions_destroy(&files);
-        return number;
-    }
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, line, STDOUT_FILENO);
-    /* A keeper that outlives us must not hold our stderr, whose reader may wait for its end. */
-    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    number =
-        posix_spawn(&client->child, client->program, &files, &attributes, client->command, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    return number;
-}
-
 static void start_keeper(struct tri_keeper_client *client)
 {
     int ends[2];
@@ -329,7 +298,9 @@ static void start_keeper(struct tri_keeper_client *client)
         go_down_with_errno(client, "cannot start the keeper");
         return;
     }
-    int number = spawn_keeper(client, ends[1]);
+    struct tri_heard keeper = {
+        .program = client->program, .words = client->command, .line = ends[1]};
+    int number = tri_heard_spawn(&keeper, &client->child);
     close(ends[1]);
     client->line = ends[0];
     client->text_size = 0;

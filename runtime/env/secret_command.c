@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -17,6 +16,7 @@
 
 #include "runtime/env/attempt_limits.h"
 #include "runtime/env/clock.h"
+#include "runtime/env/heard.h"
 #include "runtime/memory.h"
 #include "schemas/error.h"
 
@@ -60,40 +60,6 @@ static char **words_of(const char *const *argv, const char *word)
     return words;
 }
 
-/* Gives the number of an errno. */
-static int spawn(char **words, int line_fd, pid_t *pid)
-{
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int number = posix_spawn_file_actions_init(&files);
-    if (number != 0) {
-        return number;
-    }
-    number = posix_spawnattr_init(&attributes);
-    if (number != 0) {
-        posix_spawn_file_actions_destroy(&files);
-        return number;
-    }
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, line_fd, STDOUT_FILENO);
-    /* What it complains of may hold what it knows. */
-    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF);
-    number = posix_spawnp(pid, words[0], &files, &attributes, words, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    return number;
-}
-
 static int start(struct command *command, const char *const *argv, const char *word)
 {
     int ends[2];
@@ -105,8 +71,9 @@ static int start(struct command *command, const char *const *argv, const char *w
         tr_free(words);
         return TR_SYSTEM;
     }
+    struct tri_heard heard = {.words = words, .line = ends[1], .is_alone = true};
     int number =
-        fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0 ? errno : spawn(words, ends[1], &command->pid);
+        fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0 ? errno : tri_heard_spawn(&heard, &command->pid);
     close(ends[1]);
     tr_free(words);
     if (number != 0) {
