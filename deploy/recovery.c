@@ -36,7 +36,9 @@ static uint32_t lower_bound(const struct tr_text *paths, uint32_t count, struct 
                                 .size = found.size < path.size ? found.size : path.size};
         int order = tr_recovery_compare(front, path);
         if (order == 0 && letter != 0) {
-            order = found.size == path.size || found.data[path.size] < letter ? -1 : 1;
+            /* By the byte, as paths are sorted: a char may be signed. */
+            bool is_before = found.size == path.size || (uint8_t)found.data[path.size] < letter;
+            order = is_before ? -1 : 1;
         }
         low = order < 0 ? middle + 1 : low;
         high = order < 0 ? high : middle;
@@ -197,25 +199,54 @@ static void read_edits(struct tr_cursor *cursor, struct tr_arena *arena,
     recovery->edits = edits;
 }
 
-static int unpack(struct tr_bytes bytes, struct tr_arena *arena, struct tr_recovery *recovery)
+static bool are_sorted(const struct tr_text *paths, uint32_t count)
 {
+    uint32_t i = 1;
+    while (i < count && tr_recovery_compare(paths[i - 1], paths[i]) <= 0) {
+        i++;
+    }
+    return i >= count && (count == 0 || paths[0].size > 0);
+}
+
+/* What is looked up by halves must be in order: else a plan would say KEPT of what it names. */
+static bool is_in_order(const struct tr_recovery *recovery)
+{
+    const struct tr_recovery_edit *edits = recovery->edits;
+    uint32_t i = 1;
+    while (i < recovery->edit_count && tr_recovery_compare(edits[i - 1].path, edits[i].path) <= 0) {
+        i++;
+    }
+    return i >= recovery->edit_count && are_sorted(recovery->again, recovery->again_count) &&
+           are_sorted(recovery->open, recovery->open_count);
+}
+
+int tr_recovery_unpack(struct tr_bytes bytes, struct tr_arena *arena, struct tr_recovery *out)
+{
+    struct tr_recovery plan = {.from_count = 0};
     struct tr_cursor cursor = tr_cursor_of(bytes);
     uint32_t parts = tr_read_array(&cursor);
     uint64_t version = tr_read_u64(&cursor);
     if (cursor.error == 0 && version > PLAN_VERSION) {
         return TR_VERSION;
     }
-    recovery->from_count = read_count(&cursor);
-    if (parts != 5 || recovery->from_count > TR_RECOVERY_DEPTH_MAX) {
+    plan.from_count = read_count(&cursor);
+    if (parts != 5 || plan.from_count > TR_RECOVERY_DEPTH_MAX) {
         return TR_MALFORMED;
     }
-    for (uint32_t i = 0; i < recovery->from_count; i++) {
-        recovery->from[i] = tr_read_u64(&cursor);
+    for (uint32_t i = 0; i < plan.from_count; i++) {
+        plan.from[i] = tr_read_u64(&cursor);
     }
-    read_paths(&cursor, arena, &recovery->again, &recovery->again_count);
-    read_paths(&cursor, arena, &recovery->open, &recovery->open_count);
-    read_edits(&cursor, arena, recovery);
-    return arena->error != 0 ? arena->error : cursor.error != 0 ? TR_MALFORMED : 0;
+    read_paths(&cursor, arena, &plan.again, &plan.again_count);
+    read_paths(&cursor, arena, &plan.open, &plan.open_count);
+    read_edits(&cursor, arena, &plan);
+    if (arena->error != 0) {
+        return arena->error;
+    }
+    if (cursor.error != 0 || tr_cursor_left(&cursor) != 0 || !is_in_order(&plan)) {
+        return TR_MALFORMED;
+    }
+    *out = plan;
+    return 0;
 }
 
 int tr_recovery_read(struct tr_text uri, struct tr_arena *arena, struct tr_recovery *out,
@@ -227,7 +258,7 @@ int tr_recovery_read(struct tr_text uri, struct tr_arena *arena, struct tr_recov
     int error = path == NULL ? TR_MEMORY : tr_file_map(path, &mapped);
     if (error == 0) {
         struct tr_bytes bytes = tr_arena_bytes(arena, mapped);
-        error = arena->error != 0 ? arena->error : unpack(bytes, arena, &recovery);
+        error = arena->error != 0 ? arena->error : tr_recovery_unpack(bytes, arena, &recovery);
         tr_file_unmap(mapped);
     }
     if (error == 0) {

@@ -64,4 +64,11 @@ TR_MUST_USE int tr_recovery_write(const struct tr_recovery *recovery, const char
 TR_MUST_USE int tr_recovery_read(struct tr_text uri, struct tr_arena *arena,
                                  struct tr_recovery *recovery, char *explain);
 
+/*
+ * Reads one from bytes that the arena has, and that stay as long as it. TR_MALFORMED, also where
+ * paths are not sorted or more follows; TR_VERSION, TR_MEMORY.
+ */
+TR_MUST_USE int tr_recovery_unpack(struct tr_bytes bytes, struct tr_arena *arena,
+                                   struct tr_recovery *recovery);
+
 #endif

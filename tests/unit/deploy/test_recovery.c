@@ -17,7 +17,8 @@
         .data = "" literal, .size = sizeof(literal) - 1 \
     }
 
-static const struct tr_text again[] = {TEXT("a"), TEXT("a-b"), TEXT("sq[3]"), TEXT("w/inner")};
+static const struct tr_text again[] = {TEXT("a"),          TEXT("a-b"),     TEXT("sq[3]"),
+                                       TEXT("sq\xc3\xa9"), TEXT("w/inner"), TEXT("z")};
 static const struct tr_text open[] = {TEXT("map")};
 static const uint8_t seven[] = {7};
 static const struct tr_recovery_edit edits[] = {
@@ -116,6 +117,9 @@ static void test_what_is_no_plan_is_refused(void **state)
         {"\x94\x01\x90\x90\x90", 5, TR_MALFORMED},
         {"\x95\x01\xdd\xff\xff\xff\xff\x90\x90\x90", 10, TR_MALFORMED}, /* a count that lies */
         {"\x95\x01\x90\x91\x01\x90\x90", 7, TR_MALFORMED},              /* a path that is none */
+        {"\x95\x01\x90\x92\xa1z\xa1y\x90\x90", 10, TR_MALFORMED},       /* not in order */
+        {"\x95\x01\x90\x91\xa0\x90\x90", 7, TR_MALFORMED},              /* a path of nothing */
+        {"\x95\x01\x90\x90\x90\x90\xc0", 7, TR_MALFORMED},              /* more behind it */
     };
     char path[128];
     char explain[TR_RECOVERY_EXPLAIN_BYTES];
