@@ -436,12 +436,23 @@ static void hosts_and_lines_have_limits(void **state)
     http_server_stop(&other);
 }
 
+/* A thread that submits, with ids of its own: a later thread may get the stack of an earlier one, so
+ * addresses there are none. */
+struct submitter {
+    pthread_t thread;
+    struct http_fixture *fixture;
+    uint64_t first_id;
+};
+
+enum { SUBMITTERS = 4, SUBMITTED_BY_EACH = 50 };
+
 static void *submit_many(void *self)
 {
-    struct http_fixture *fixture = self;
-    for (uint64_t i = 0; i < 50; i++) {
+    const struct submitter *submitter = self;
+    struct http_fixture *fixture = submitter->fixture;
+    for (uint64_t i = 0; i < SUBMITTED_BY_EACH; i++) {
         struct tri_http_request request = {
-            .id = (uint64_t)(uintptr_t)&request + i,
+            .id = submitter->first_id + i,
             .method = tr_text_of("GET"),
             .url = tr_text_of("http://127.0.0.1:1/"),
         };
@@ -456,19 +467,22 @@ static void *submit_many(void *self)
 static void any_thread_may_submit(void **state)
 {
     (void)state;
-    enum { THREADS = 4 };
-    pthread_t threads[THREADS];
+    struct submitter submitters[SUBMITTERS];
     struct http_fixture *fixture = with_options((struct tri_http_options){.requests_max = 20});
-    for (size_t i = 0; i < THREADS; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, submit_many, fixture), 0);
+    for (size_t i = 0; i < SUBMITTERS; i++) {
+        submitters[i].fixture = fixture;
+        submitters[i].first_id = 1 + i * SUBMITTED_BY_EACH;
+        assert_int_equal(pthread_create(&submitters[i].thread, NULL, submit_many, &submitters[i]),
+                         0);
     }
-    for (size_t i = 0; i < THREADS; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (size_t i = 0; i < SUBMITTERS; i++) {
+        assert_int_equal(pthread_join(submitters[i].thread, NULL), 0);
     }
-    for (int i = 0; i < 2000 && http_ended(fixture) < 50 * THREADS; i++) {
+    size_t all = (size_t)SUBMITTERS * SUBMITTED_BY_EACH;
+    for (int i = 0; i < 2000 && http_ended(fixture) < all; i++) {
         act_wait_ms(5);
     }
-    assert_int_equal(http_ended(fixture), 50 * THREADS);
+    assert_int_equal(http_ended(fixture), all);
     http_fixture_free(fixture);
 }
 
