@@ -35,6 +35,9 @@ struct transfer {
     struct tri_http *http;
     struct tri_http_task *task;
     struct tri_http_easy easy; /* without a handle while it waits */
+    bool is_paused;            /* nothing is read, since the receiver has enough in hand */
+    uint64_t idle_due_ms;      /* when the server was silent for too long; 0: never */
+    uint64_t patience_due_ms;  /* when the receiver was; 0: it has nothing in hand */
     struct tri_http_response response;
 };
 
@@ -76,21 +79,47 @@ static void take_out(struct transfer *transfer)
 
 /* ---- What curl calls. ----------------------------------------------------------------------- */
 
-/* Something came: the time of patience begins anew. */
-static void note_sign_of_life(struct transfer *transfer)
+/* Has the line see to whichever comes first. */
+static void set_due(struct transfer *transfer)
+{
+    uint64_t idle_ms = transfer->idle_due_ms;
+    uint64_t patience_ms = transfer->patience_due_ms;
+    uint64_t due_ms =
+        idle_ms == 0 || (patience_ms != 0 && patience_ms < idle_ms) ? patience_ms : idle_ms;
+    tri_http_line_set_due(&transfer->http->line, &transfer->place, due_ms);
+}
+
+/* The server said something, or is waited for again: its time begins anew. */
+static void expect_server(struct transfer *transfer)
 {
     uint32_t idle_ms = transfer->task->request.idle_timeout_ms;
-    if (idle_ms != 0) {
-        tri_http_line_set_due(&transfer->http->line, &transfer->place,
-                              tri_monotonic_ms() + idle_ms);
-    }
+    transfer->idle_due_ms = idle_ms != 0 ? tri_monotonic_ms() + idle_ms : 0;
+    set_due(transfer);
+}
+
+/* The receiver took something, or was given something after he had nothing: his time begins. */
+static void expect_receiver(struct transfer *transfer)
+{
+    bool is_expected = transfer->response.in_hand > 0 && transfer->task->request.window_bytes > 0;
+    transfer->patience_due_ms =
+        is_expected ? tri_monotonic_ms() + transfer->http->options.patience_ms : 0;
+    set_due(transfer);
+}
+
+/* Nothing is read any more until the receiver has made room: no time of the server's. */
+static size_t hold_back(struct transfer *transfer)
+{
+    transfer->is_paused = true;
+    transfer->idle_due_ms = 0;
+    set_due(transfer);
+    return CURL_WRITEFUNC_PAUSE;
 }
 
 static size_t on_header(char *data, size_t one, size_t size, void *self)
 {
     struct transfer *transfer = self;
     (void)one;
-    note_sign_of_life(transfer);
+    expect_server(transfer);
     return tri_http_response_take_header(&transfer->response, data, size) ? size : 0;
 }
 
@@ -98,9 +127,17 @@ static size_t on_body(char *data, size_t one, size_t size, void *self)
 {
     struct transfer *transfer = self;
     (void)one;
-    note_sign_of_life(transfer);
-    return tri_http_response_take_body(&transfer->response, data, size) ? size
-                                                                        : CURL_WRITEFUNC_ERROR;
+    if (tri_http_response_is_full(&transfer->response)) {
+        return hold_back(transfer);
+    }
+    expect_server(transfer);
+    if (!tri_http_response_take_body(&transfer->response, data, size)) {
+        return CURL_WRITEFUNC_ERROR;
+    }
+    if (transfer->patience_due_ms == 0) {
+        expect_receiver(transfer);
+    }
+    return size;
 }
 
 /* ---- Beginning a transfer. ------------------------------------------------------------------ */
@@ -132,8 +169,7 @@ static bool begin(struct transfer *transfer)
         return false;
     }
     /* From now on curl sees to the end, and the line to signs of life. */
-    tri_http_line_set_due(&transfer->http->line, &transfer->place, 0);
-    note_sign_of_life(transfer);
+    expect_server(transfer);
     return curl->multi_add_handle(transfer->http->multi, transfer->easy.handle) == CURLM_OK;
 }
 
@@ -178,17 +214,26 @@ static void end_finished(struct tri_http *http)
     }
 }
 
-/* Ends who waited in line for too long, or from whose server nothing comes. */
+/* What is said of a transfer whose time is over. */
+static const char *words_of_delay(const struct transfer *transfer, uint64_t now_ms)
+{
+    if (!transfer->place.is_active) {
+        return "its turn did not come: too many requests are under way to this host, or in all";
+    }
+    return transfer->idle_due_ms != 0 && transfer->idle_due_ms <= now_ms
+               ? "nothing came for too long (idle_timeout_ms)"
+               : "nobody takes what comes: the receiver gave no room back for too long "
+                 "(TR_HTTP_PATIENCE_MS)";
+}
+
+/* Ends who waited in line for too long, and where server or receiver is silent. */
 static void end_expired(struct tri_http *http)
 {
     struct tri_http_place *place;
     uint64_t now_ms = tri_monotonic_ms();
     while ((place = tri_http_line_expired(&http->line, now_ms)) != NULL) {
         struct transfer *transfer = (struct transfer *)place;
-        fail(transfer, TRI_HTTP_TIMEOUT,
-             place->is_active ? "nothing came for too long (idle_timeout_ms)"
-                              : "its turn did not come: too many requests are under way to this "
-                                "host, or in all");
+        fail(transfer, TRI_HTTP_TIMEOUT, words_of_delay(transfer, now_ms));
         take_out(transfer);
     }
 }
@@ -241,16 +286,37 @@ static void take_cancel(struct tri_http *http, struct tri_http_task *task)
     tri_http_task_free(task);
 }
 
+/* The receiver has taken something. Reading goes on when half of what he may have is free, so that
+ * it does not stop and go with each part. */
+static void take_room(struct tri_http *http, struct tri_http_task *task)
+{
+    struct transfer *transfer =
+        (struct transfer *)tri_http_line_find(&http->line, task->request.id);
+    if (transfer != NULL && transfer->place.is_active) {
+        uint64_t *in_hand = &transfer->response.in_hand;
+        *in_hand -= task->room_bytes < *in_hand ? task->room_bytes : *in_hand;
+        expect_receiver(transfer);
+        if (transfer->is_paused && *in_hand <= transfer->task->request.window_bytes / 2) {
+            transfer->is_paused = false;
+            expect_server(transfer);
+            /* What it holds is taken in here; whether it goes well is told by its end. */
+            (void)curl->easy_pause(transfer->easy.handle, CURLPAUSE_CONT);
+        }
+    }
+    tri_http_task_free(task);
+}
+
 static void take_tasks(struct tri_http *http)
 {
+    static void (*const takers[])(struct tri_http * http, struct tri_http_task * task) = {
+        [TRI_HTTP_TASK_REQUEST] = take_request,
+        [TRI_HTTP_TASK_CANCEL] = take_cancel,
+        [TRI_HTTP_TASK_ROOM] = take_room,
+    };
     struct tri_http_task *task = tri_http_inbox_take(&http->inbox);
     while (task != NULL) {
         struct tri_http_task *next = task->next;
-        if (task->is_cancel) {
-            take_cancel(http, task);
-        } else {
-            take_request(http, task);
-        }
+        takers[task->kind](http, task);
         task = next;
     }
 }
@@ -335,6 +401,7 @@ int tri_http_start(const struct tri_http_options *options, struct tri_http **htt
     }
     made->options = *options;
     made->options.requests_max = given_or(options->requests_max, TR_HTTP_REQUESTS_MAX);
+    made->options.patience_ms = given_or(options->patience_ms, TR_HTTP_PATIENCE_MS);
     tri_http_line_init(&made->line, given_or(options->concurrent_max, TR_HTTP_CONCURRENT_MAX),
                        given_or(options->concurrent_per_host_max, TR_HTTP_CONCURRENT_PER_HOST_MAX));
     made->multi = curl->multi_init();
@@ -391,14 +458,27 @@ int tri_http_submit(struct tri_http *http, const struct tri_http_request *reques
     return 0;
 }
 
-int tri_http_cancel(struct tri_http *http, uint64_t id)
+/* Hands over a word about a request. */
+static int say_of(struct tri_http *http, uint64_t id, enum tri_http_task_kind kind,
+                  uint64_t room_bytes)
 {
     struct tri_http_task *task = tr_alloc_zero(1, sizeof *task);
     if (task == NULL) {
         return TR_MEMORY;
     }
-    task->is_cancel = true;
+    task->kind = kind;
+    task->room_bytes = room_bytes;
     task->request.id = id;
     hand_over(http, task);
     return 0;
+}
+
+int tri_http_cancel(struct tri_http *http, uint64_t id)
+{
+    return say_of(http, id, TRI_HTTP_TASK_CANCEL, 0);
+}
+
+int tri_http_give_room(struct tri_http *http, uint64_t id, uint64_t bytes)
+{
+    return say_of(http, id, TRI_HTTP_TASK_ROOM, bytes);
 }
