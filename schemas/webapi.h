@@ -108,9 +108,10 @@ struct tr_webapi_item {
 struct tr_webapi_api;
 
 /*
- * What a verb works on. `group` is that of all items of create, cancel, failures and streams, and
- * empty for status, whose items may be of many. `is_whole_group`, for cancel: the items are all
- * jobs that are left of the group, so that one call may end it as a whole.
+ * What a verb works on. `group` is that of all items of create, cancel, find, failures and streams,
+ * and empty for status, whose items may be of many. `is_whole_group`, for cancel: the items are all
+ * jobs that are left of the group, so that one call may end it as a whole. Where the plugin says
+ * `ends_groups` there may be more of them than `items_max`.
  */
 struct tr_webapi_batch {
     const struct tr_webapi_api *api;
@@ -322,6 +323,7 @@ struct tr_webapi {
     struct tr_webapi_verb create;
     struct tr_webapi_verb status;
     struct tr_webapi_verb cancel;
+    bool ends_groups; /* cancel ends a whole group in one call, however many jobs are left of it */
     struct tr_webapi_verb find;
     struct tr_webapi_verb failures;
     struct tr_webapi_stream stream;
