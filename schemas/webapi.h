@@ -276,7 +276,8 @@ enum tr_webapi_stage {
     FIELD(u8, signal, 1, 0)                                   \
     FIELD(u32, exit_status, 1, 0)                             \
     ARRAY(text, code, TR_WEBAPI_CODE_BYTES_MAX, 1, 0)         \
-    ARRAY(text, message, TR_WEBAPI_MESSAGE_BYTES_MAX, 1, 0)
+    ARRAY(text, message, TR_WEBAPI_MESSAGE_BYTES_MAX, 1, 0)   \
+    FIELD(bool, has_log, 1, 0)
 #define TR_WEBAPI_ENDPOINT_BYTES_MAX 63
 #define TR_WEBAPI_CODE_BYTES_MAX 63
 #define TR_WEBAPI_MESSAGE_BYTES_MAX 1000
