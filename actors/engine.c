@@ -1,5 +1,5 @@
 /*
- * Finding a plugin in the engine's table.
+ * Finding a plugin, and its endpoints, in the engine's tables.
  */
 #include "actors/engine.h"
 
@@ -17,7 +17,7 @@ static bool serves(const struct tr_plugin *plugin, struct tr_text task_type)
 
 const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct tr_text task_type)
 {
-    const struct tr_plugin *standard = NULL;
+    const struct tr_plugin *standard = engine->default_plugin;
     for (size_t i = 0; i < engine->task_type_count; i++) {
         if (tr_text_equal(engine->task_types[i].name, task_type)) {
             return engine->task_types[i].plugin;
@@ -27,7 +27,7 @@ const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct 
         if (serves(engine->plugins[i], task_type)) {
             return engine->plugins[i];
         }
-        if (engine->plugins[i]->is_default) {
+        if (standard == NULL && engine->plugins[i]->is_default) {
             standard = engine->plugins[i];
         }
     }
@@ -39,6 +39,20 @@ const struct tr_plugin *tr_engine_plugin_by_id(const struct tr_engine *engine, s
     for (size_t i = 0; i < engine->plugin_count; i++) {
         if (tr_text_equal(tr_text_of(engine->plugins[i]->id), id)) {
             return engine->plugins[i];
+        }
+    }
+    return NULL;
+}
+
+const struct tr_engine_endpoint *tr_engine_endpoint(const struct tr_engine *engine,
+                                                    const struct tr_plugin *plugin,
+                                                    struct tr_text name)
+{
+    for (size_t i = 0; i < engine->endpoint_count; i++) {
+        const struct tr_engine_endpoint *found = &engine->endpoints[i];
+        if (found->plugin == plugin &&
+            (name.size == 0 || tr_text_equal(found->endpoint.name, name))) {
+            return found;
         }
     }
     return NULL;

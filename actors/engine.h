@@ -8,11 +8,19 @@
 #include "actors/shelf.h"
 #include "runtime/troupe.h"
 #include "schemas/flow.h"
+#include "schemas/webapi.h"
 
 /* Which plugin runs tasks of a type, where people have decided that. */
 struct tr_task_type {
     struct tr_text name;
     const struct tr_plugin *plugin;
+};
+
+/* Where a plugin of the Web API shape reaches its back end, and the actor that does. */
+struct tr_engine_endpoint {
+    const struct tr_plugin *plugin;
+    struct tr_webapi_endpoint endpoint;
+    struct tr_ref refresh;
 };
 
 struct tr_engine {
@@ -21,6 +29,10 @@ struct tr_engine {
     size_t plugin_count;
     const struct tr_task_type *task_types; /* looked at before what plugins say of themselves */
     size_t task_type_count;
+    const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: its own word */
+    const struct tr_engine_endpoint
+        *endpoints; /* by the settings; a plugin's first one is its own */
+    size_t endpoint_count;
     struct tr_ref resources;  /* the resource manager; serial 0: none, every request is granted */
     struct tr_ref catalog;    /* the catalog; serial 0: no work is serialized */
     const char *store_folder; /* absolute; NULL: no store, no files */
@@ -41,6 +53,11 @@ const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct 
 
 /* The plugin of an id, or NULL: for states that name theirs. */
 const struct tr_plugin *tr_engine_plugin_by_id(const struct tr_engine *engine, struct tr_text id);
+
+/* An endpoint of a plugin by its name, empty: the first one; NULL: there is none. */
+const struct tr_engine_endpoint *tr_engine_endpoint(const struct tr_engine *engine,
+                                                    const struct tr_plugin *plugin,
+                                                    struct tr_text name);
 
 /* The actors' behaviours, for tr_host_options: one table, ids 100 to 199. */
 extern const struct tr_behaviour tr_launcher_behaviour;  /* 100: launcher.c */

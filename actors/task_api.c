@@ -257,6 +257,39 @@ static int api_outputs_plan(struct tr_task_context *side, struct tr_text folder,
     return keep_plan(task, &plan, error, out);
 }
 
+static const struct tr_plugin *api_plugin(struct tr_task_context *side)
+{
+    return behind(side)->plugin;
+}
+
+static const struct tr_engine_endpoint *endpoint_of(struct tri_task *task, struct tr_text name)
+{
+    return tr_engine_endpoint(task->engine, task->plugin, name);
+}
+
+static const struct tr_webapi_endpoint *api_endpoint(struct tr_task_context *side,
+                                                     struct tr_text name)
+{
+    const struct tr_engine_endpoint *found = endpoint_of(behind(side), name);
+    return found == NULL ? NULL : &found->endpoint;
+}
+
+/* What is asked of the refresh actor it may ask outside: the intent is the task's from now on. */
+static int api_refresh(struct tr_task_context *side, struct tr_text endpoint,
+                       const struct tr_schema *schema, const void *body)
+{
+    struct tri_task *task = behind(side);
+    const struct tr_engine_endpoint *found = endpoint_of(task, endpoint);
+    if (found == NULL || tr_key_is_none(found->refresh.key)) {
+        return TR_NOT_FOUND;
+    }
+    int error = tr_tell(task->context, found->refresh, schema, body);
+    if (error == 0 && task->state->intent == TR_INTENT_NEW) {
+        task->state->intent = TR_INTENT_INTENT;
+    }
+    return error == TR_MEMORY ? noted(task, error) : error;
+}
+
 const struct tr_task_api tri_task_api = {
     .abi = TR_PLUGIN_ABI,
     .now_ms = api_now_ms,
@@ -282,4 +315,7 @@ const struct tr_task_api tri_task_api = {
     .failure_json = api_failure_json,
     .inputs_plan = api_inputs_plan,
     .outputs_plan = api_outputs_plan,
+    .plugin = api_plugin,
+    .endpoint = api_endpoint,
+    .refresh = api_refresh,
 };

@@ -19,6 +19,7 @@
 #include "schemas/error.h"
 #include "schemas/flow.h"
 #include "schemas/plugin.h"
+#include "schemas/webapi.h"
 
 /* ------------------------------------------------------ what a task is told */
 
@@ -73,6 +74,9 @@ static inline struct tr_bytes tr_task_inputs(struct tr_task_context *task)
 {
     return task->api->inputs(task);
 }
+
+/* Words in the task's scratch memory; empty when there is none left. */
+struct tr_text tr_task_words(struct tr_task_context *task, const char *format, ...) TR_PRINTF(2, 3);
 
 TR_MUST_USE static inline int tr_task_inputs_json(struct tr_task_context *task,
                                                   struct tr_text *json)
@@ -149,6 +153,23 @@ TR_MUST_USE static inline int tr_task_log(struct tr_task_context *task, struct t
 TR_MUST_USE static inline int tr_task_folder(struct tr_task_context *task, struct tr_text path)
 {
     return task->api->folder(task, path);
+}
+
+static inline const struct tr_plugin *tr_task_plugin(struct tr_task_context *task)
+{
+    return task->api->plugin(task);
+}
+
+static inline const struct tr_webapi_endpoint *tr_task_endpoint(struct tr_task_context *task,
+                                                                struct tr_text name)
+{
+    return task->api->endpoint(task, name);
+}
+
+TR_MUST_USE static inline int tr_task_refresh(struct tr_task_context *task, struct tr_text endpoint,
+                                              const struct tr_schema *schema, const void *body)
+{
+    return task->api->refresh(task, endpoint, schema, body);
 }
 
 /* Fails with what an error document says. */

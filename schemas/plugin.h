@@ -24,7 +24,7 @@
 #include "schemas/phase.h"
 
 /* Raised by every change of what stands in this file. */
-#define TR_PLUGIN_ABI 1
+#define TR_PLUGIN_ABI 2
 
 /* What a task's environment says. */
 struct tr_environment {
@@ -133,6 +133,9 @@ struct tr_transition {
 };
 
 struct tr_task_context;
+struct tr_plugin;
+struct tr_webapi;
+struct tr_webapi_endpoint;
 
 /* What the engine does for a plugin's functions; each may be called only within one of them. */
 struct tr_task_api {
@@ -188,6 +191,13 @@ struct tr_task_api {
      */
     int (*inputs_plan)(struct tr_task_context *task, struct tr_bytes *plan);
     int (*outputs_plan)(struct tr_task_context *task, struct tr_text folder, struct tr_bytes *plan);
+    /* The plugin whose function runs. */
+    const struct tr_plugin *(*plugin)(struct tr_task_context *task);
+    /* An endpoint of this plugin's by its name, empty: the first one; NULL: there is none. */
+    const struct tr_webapi_endpoint *(*endpoint)(struct tr_task_context *task, struct tr_text name);
+    /* Tells its refresh actor a message of schemas/refresh.h. TR_NOT_FOUND: no such endpoint. */
+    int (*refresh)(struct tr_task_context *task, struct tr_text endpoint,
+                   const struct tr_schema *schema, const void *body);
 };
 
 /* The head of what a plugin's functions are handed; the rest is the engine's. */
@@ -222,6 +232,8 @@ struct tr_plugin {
                  const struct tr_task_event *event, struct tr_transition *transition);
     /* Cleans up behind an attempt that has ended somehow. Only tells. May come twice; or NULL. */
     int (*finalize)(struct tr_task_context *task, void *state, uint8_t phase);
+    /* The Web API shape (schemas/webapi.h), whose framework has the functions above; or NULL. */
+    const struct tr_webapi *webapi;
 };
 
 /* A plugin's packed state. */

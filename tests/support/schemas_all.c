@@ -17,6 +17,7 @@
 #include "schemas/process.h"
 #include "schemas/recording.h"
 #include "schemas/recovery.h"
+#include "schemas/refresh.h"
 #include "schemas/request.h"
 #include "schemas/retention.h"
 #include "schemas/schedule.h"
@@ -43,6 +44,7 @@
     L(recovery, TR_RECOVERY_SCHEMAS)             \
     L(history, TR_HISTORY_SCHEMAS)               \
     L(request, TR_REQUEST_SCHEMAS)               \
+    L(refresh, TR_REFRESH_SCHEMAS)               \
     L(parcel, TR_PARCEL_SCHEMAS)                 \
     L(retention, TR_RETENTION_SCHEMAS)           \
     L(schedule, TR_SCHEDULE_SCHEMAS)             \
