@@ -394,6 +394,8 @@ static int start_services(struct tr_host *host)
             .worker_count = shared->worker_count,
             .host_epoch = shared->host_epoch,
             .patience_ms = host->http_patience_ms,
+            .secrets = host->secrets,
+            .secret_count = host->secret_count,
         };
         error = tri_http_service_start(&options, &host->http);
     }
