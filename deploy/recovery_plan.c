@@ -338,6 +338,9 @@ static struct cause find_cause(const struct scope *scope, uint32_t node, struct 
     if (inside == NULL) {
         return cause;
     }
+    if (cause.is_there && cause.is_open) { /* some of it is kept: others in it may be named, too */
+        (void)is_new_inside(scope, node, path, NULL);
+    }
     if (!cause.is_there) {
         cause = find_behind(scope, node);
     }

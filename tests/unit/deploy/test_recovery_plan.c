@@ -85,6 +85,8 @@ static const struct row rows[] = {
     {"w/u", NULL, NULL, NULL, "sum w/u", "w", "w/u=as asked for"},
     {"sq", NULL, NULL, NULL, "sq sum", "", NULL},
     {"sq!", NULL, NULL, NULL, "sum", "sq", "sq=its elements that failed"},
+    {"sq! sq[3]", NULL, NULL, NULL, "sq[3] sum", "sq", "sq[3]=as asked for"},
+    {"mw!", "mw[3]/t.a", NULL, NULL, "mw[3]/t mw[3]/u", "mw", NULL},
     {"sq[3]", NULL, NULL, NULL, "sq[3] sum", "sq", "sq[3]=as asked for"},
     {"mw[3]/t", NULL, NULL, NULL, "mw[3]/t mw[3]/u", "mw", NULL},
     {"mw[3]/t mw[3]/u mw[5]", NULL, NULL, NULL, "mw[3]/t mw[3]/u mw[5]", "mw", NULL},
