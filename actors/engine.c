@@ -17,7 +17,7 @@ static bool serves(const struct tr_plugin *plugin, struct tr_text task_type)
 
 const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct tr_text task_type)
 {
-    const struct tr_plugin *standard = NULL;
+    const struct tr_plugin *standard = engine->default_plugin;
     for (size_t i = 0; i < engine->task_type_count; i++) {
         if (tr_text_equal(engine->task_types[i].name, task_type)) {
             return engine->task_types[i].plugin;
@@ -27,7 +27,7 @@ const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct 
         if (serves(engine->plugins[i], task_type)) {
             return engine->plugins[i];
         }
-        if (engine->plugins[i]->is_default) {
+        if (standard == NULL && engine->plugins[i]->is_default) {
             standard = engine->plugins[i];
         }
     }

@@ -29,6 +29,7 @@ struct tr_engine {
     size_t plugin_count;
     const struct tr_task_type *task_types; /* looked at before what plugins say of themselves */
     size_t task_type_count;
+    const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: its own word */
     const struct tr_engine_endpoint
         *endpoints; /* by the settings; a plugin's first one is its own */
     size_t endpoint_count;

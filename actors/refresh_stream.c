@@ -7,8 +7,6 @@
  * place the back end does not know any more begins anew, and a sweep asks about all its jobs, for
  * what may have been left out.
  */
-#include <string.h>
-
 #include "actors/refresh.h"
 #include "schemas/http.h"
 
@@ -215,17 +213,17 @@ static int take_line(struct tri_refresh *refresh, struct tri_batch *batch, struc
 
 static int take_lines(struct tri_refresh *refresh, struct tri_batch *batch, struct tr_bytes bytes)
 {
+    struct tr_bytes line;
     int error = 0;
-    while (error == 0 && bytes.size > 0) {
-        const uint8_t *end = memchr(bytes.data, '\n', bytes.size);
-        size_t size = end == NULL ? bytes.size : (size_t)(end - bytes.data);
-        struct tr_bytes line = {.data = bytes.data, .size = size};
-        size_t used = end == NULL ? size : size + 1;
-        bytes = (struct tr_bytes){.data = bytes.data + used, .size = bytes.size - used};
-        line.size -= line.size > 0 && line.data[line.size - 1] == '\r' ? 1 : 0;
+    while (error == 0 && tr_http_line_next(&bytes, &line)) {
         error = line.size == 0 ? 0 : take_line(refresh, batch, line);
     }
     return error;
+}
+
+static struct tr_ref http_service(void)
+{
+    return (struct tr_ref){.key = {.serial = TR_SERVICE_HTTP}};
 }
 
 int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *message)
@@ -248,7 +246,9 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
         batch.stream->wait_ms = 0;
     }
     tri_batch_fini(&batch);
-    return error;
+    const struct tr_http_more more = {.ask = part.ask, .bytes = part.bytes.size};
+    return error != 0 ? error
+                      : tr_tell(refresh->context, http_service(), &tr_http_more_schema, &more);
 }
 
 /* --------------------------------------------------------------------- ends */
@@ -299,7 +299,10 @@ int tri_stream_close(struct tri_refresh *refresh, struct tri_group_row *group)
         return 0;
     }
     int error = tri_list_edit(refresh, number, &call);
-    error = error != 0 ? error : tr_ask_cancel(refresh->context, call->ask);
+    struct tr_http_cancel cancel = {.ask = error == 0 ? call->ask : 0};
+    error = error != 0 ? error
+                       : tr_tell(refresh->context, http_service(), &tr_http_cancel_schema, &cancel);
+    error = error != 0 ? error : tr_ask_cancel(refresh->context, cancel.ask);
     error = error != 0 ? error : tr_rows_remove(&refresh->rows, number);
     if (error == 0) {
         refresh->state->streams--;

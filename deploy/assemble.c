@@ -18,7 +18,6 @@
 #include "deploy/needs.h"
 #include "deploy/schemas.h"
 #include "deploy/signals.h"
-#include "plugins/registry.h"
 #include "runtime/host/host.h"
 #include "runtime/memory.h"
 #include "schemas/history.h"
@@ -278,12 +277,7 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     if (error != 0 || live->engine == NULL) {
         return error != 0 ? error : TR_MEMORY;
     }
-    live->engine->plugins = tr_plugins;
-    live->engine->plugin_count = tr_plugin_count;
-    if (live->settings != NULL) {
-        live->engine->task_types = live->settings->task_types.items;
-        live->engine->task_type_count = live->settings->task_types.count;
-    }
+    tr_settings_tables(live->settings, live->engine);
     live->engine->store_folder = live->folder;
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     live->engine->fires_schedules = options->fires_schedules;

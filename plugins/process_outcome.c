@@ -57,11 +57,11 @@ static int on_error_document(struct tr_task_context *task,
 {
     if (document->is_too_large) {
         return fail(transition, TR_FAILURE_USER, "ErrorDocumentTooLarge",
-                    tri_process_words(task,
-                                      "the document at $TROUPE_ERROR has %llu bytes; at most "
-                                      "%u are read",
-                                      (unsigned long long)document->size,
-                                      TR_PROCESS_DOCUMENT_BYTES_MAX));
+                    tr_task_words(task,
+                                  "the document at $TROUPE_ERROR has %llu bytes; at most "
+                                  "%u are read",
+                                  (unsigned long long)document->size,
+                                  TR_PROCESS_DOCUMENT_BYTES_MAX));
     }
     return tr_task_failure_json(task, text_of_bytes(document->bytes), transition);
 }
@@ -71,15 +71,15 @@ static struct tr_text signal_words(struct tr_task_context *task, uint32_t number
 {
     const char *name = sigabbrev_np((int)number);
     const char *words = sigdescr_np((int)number);
-    return tri_process_words(task, "ended by signal %u (SIG%s, %s)", number,
-                             name != NULL ? name : "?", words != NULL ? words : "unknown");
+    return tr_task_words(task, "ended by signal %u (SIG%s, %s)", number, name != NULL ? name : "?",
+                         words != NULL ? words : "unknown");
 }
 
 static int on_exit_status(struct tr_task_context *task, uint32_t status,
                           struct tr_transition *transition)
 {
     int error = fail(transition, TR_FAILURE_USER, "ProcessFailed",
-                     tri_process_words(task, "exit status %u", status));
+                     tr_task_words(task, "exit status %u", status));
     transition->exit_status = status;
     return error;
 }
@@ -102,7 +102,7 @@ static int on_not_started(struct tr_task_context *task, const struct tr_process_
         over->status == ECANCELED && (over->stopped_by == TR_PROCESS_STOPPED_BY_NOBODY ||
                                       over->stopped_by == TR_PROCESS_STOPPED_BY_KEEPER);
     return fail(transition, is_keepers ? TR_FAILURE_SYSTEM : TR_FAILURE_USER, "ProcessNotStarted",
-                tri_process_words(task, "%.*s", (int)over->reason.size, over->reason.data));
+                tr_task_words(task, "%.*s", (int)over->reason.size, over->reason.data));
 }
 
 /* Outputs that are there are the engine's to judge; missing ones have a place to be named. */
@@ -110,14 +110,14 @@ static int on_outputs(struct tr_task_context *task, const struct tr_process_docu
                       bool *is_large, struct tr_transition *transition)
 {
     struct tr_text folder = tr_task_attempt_folder(task);
-    folder = tri_process_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
+    folder = tr_task_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
     if (document->is_too_large && document->size > TR_VALUES_BYTES_MAX) {
         return tr_task_refuse(
             transition, tr_text_of("OutputSizeExceeded"),
-            tri_process_words(task,
-                              "the document at $TROUPE_OUTPUTS has %llu bytes; at most %llu "
-                              "are taken: write large data to a file and return its path",
-                              (unsigned long long)document->size, TR_VALUES_BYTES_MAX));
+            tr_task_words(task,
+                          "the document at $TROUPE_OUTPUTS has %llu bytes; at most %llu "
+                          "are taken: write large data to a file and return its path",
+                          (unsigned long long)document->size, TR_VALUES_BYTES_MAX));
     }
     if (document->is_too_large) {
         *is_large = true;
@@ -128,8 +128,8 @@ static int on_outputs(struct tr_task_context *task, const struct tr_process_docu
     int error = tr_task_outputs_json(task, json, folder, &problem);
     if (error == TR_INVALID && document->is_absent) {
         return fail(transition, TR_FAILURE_USER, "OutputsNotFound",
-                    tri_process_words(task, "nothing was written to $TROUPE_OUTPUTS: %.*s",
-                                      (int)problem.size, problem.data));
+                    tr_task_words(task, "nothing was written to $TROUPE_OUTPUTS: %.*s",
+                                  (int)problem.size, problem.data));
     }
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
@@ -140,7 +140,7 @@ static int read_whole(struct tr_task_context *task, const struct tr_process_docu
 {
     struct tr_text folder = tr_task_attempt_folder(task);
     struct tr_text problem = {0};
-    folder = tri_process_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
+    folder = tr_task_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
     int error = tr_task_outputs_json(task, text_of_bytes(outputs->bytes), folder, &problem);
     *is_whole = error == 0;
     return error == TR_INVALID ? 0 : error;
@@ -161,9 +161,9 @@ static int on_unknown(struct tr_task_context *task, const struct tr_process_over
             return failed != 0 ? failed : tr_task_succeed(transition);
         }
     }
-    int error = fail(transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
-                     tri_process_words(task, "outcome unknown: %.*s", (int)over->reason.size,
-                                       over->reason.data));
+    int error = fail(
+        transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
+        tr_task_words(task, "outcome unknown: %.*s", (int)over->reason.size, over->reason.data));
     transition->is_unknown = true;
     return error;
 }

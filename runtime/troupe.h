@@ -345,6 +345,7 @@ struct tr_host_options {
     uint32_t unclaimed_ms;     /* keeps ends of processes nobody asks for; 0: ten minutes */
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
+    uint32_t http_patience_ms; /* with who takes nothing of a stream; 0: TR_HTTP_PATIENCE_MS */
     void *program;             /* what tr_program gives to handlers; it outlives the host */
     /* Of several hosts: this one's number, 1 to 32767, which no other host has, and which stays the
      * same as long as its store has anything; it needs a store. 0: the host is alone. */

@@ -1,7 +1,18 @@
 /*
- * What actors ask of the http service, and what comes back. A request is a call (tr_call): it
- * leaves the host when everything that led to it is committed, and is answered by one
- * http_response. With lines or chunks asked for, these come before it as messages of their own.
+ * What actors ask of the http service, and what comes back.
+ *
+ *     actor                        service (TR_SERVICE_HTTP)
+ *     http_request (tr_call)   ->
+ *                              <-  http_part, of a stream (lines or chunks asked for) each
+ *     http_more (tr_tell)      ->  for each part, when it is dealt with
+ *     http_cancel (tr_tell)    ->  (then the end comes at once)
+ *                              <-  the answer: one http_response
+ *
+ * A request leaves the host when everything that led to it is committed. It ends with the call:
+ * when the call's time is over, when the actor cancels it, and when what a stream gave was not
+ * answered by http_more for a minute (TR_HTTP_PATIENCE_MS): then nobody is there any more who wants
+ * it. Whoever is slow to answer is given no more than window_bytes until then, and the server has
+ * to wait. Who forgets a call (tr_ask_cancel) says http_cancel before that.
  */
 #ifndef TR_SCHEMAS_HTTP_H
 #define TR_SCHEMAS_HTTP_H
@@ -12,10 +23,13 @@
 enum tr_http_delivery {
     TR_HTTP_WHOLE = 0,
     TR_HTTP_CHUNKS = 1, /* as http_part, as it comes */
-    TR_HTTP_LINES = 2,  /* as http_part, line by line */
+    TR_HTTP_LINES = 2,  /* as http_part, each one or several whole lines: tr_http_line_next */
 };
 
-/* `headers` is an array of "Name: value"; zeros are the service's defaults (http_limits.h). */
+/*
+ * `headers` is an array of "Name: value"; zeros are the service's defaults (http_limits.h).
+ * `window_bytes` is what may be on its way to the actor of a stream.
+ */
 #define TR_HTTP_REQUEST_FIELDS(FIELD, ARRAY) \
     FIELD(text, method, 1, 0)                \
     FIELD(text, url, 1, 0)                   \
@@ -30,7 +44,8 @@ enum tr_http_delivery {
     FIELD(text, client_certificate, 1, 0)    \
     FIELD(text, client_key, 1, 0)            \
     FIELD(bool, is_insecure, 1, 0)           \
-    FIELD(u8, redirects_max, 1, 0)
+    FIELD(u8, redirects_max, 1, 0)           \
+    FIELD(u64, window_bytes, 2, 0)
 
 /* The end of a request. Without a response `status` is 0, and `fault` and `words` say why. */
 #define TR_HTTP_RESPONSE_FIELDS(FIELD, ARRAY) \
@@ -41,16 +56,32 @@ enum tr_http_delivery {
     FIELD(bytes, body, 1, TR_REDACTED)        \
     FIELD(u64, elapsed_us, 1, 0)
 
-/* A chunk or a line; `ask` is the number that tr_call gave. */
+/* A chunk, or whole lines with their ends; `ask` is the number that tr_call gave. */
 #define TR_HTTP_PART_FIELDS(FIELD, ARRAY) \
     FIELD(u64, ask, 1, 0)                 \
     FIELD(bytes, bytes, 1, TR_REDACTED)
 
+/* Ends a request of the actor's own; one that has ended, or is another's, is passed over. */
+#define TR_HTTP_CANCEL_FIELDS(FIELD, ARRAY) FIELD(u64, ask, 1, 0)
+
+/* So many bytes of parts are dealt with: as many may come. */
+#define TR_HTTP_MORE_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, ask, 1, 0)                 \
+    FIELD(u64, bytes, 1, 0)
+
 #define TR_HTTP_SCHEMAS(S)                                                     \
-    S(http_request, 340, TR_MESSAGE, 1, TR_DURABLE, TR_HTTP_REQUEST_FIELDS)    \
+    S(http_request, 340, TR_MESSAGE, 2, TR_DURABLE, TR_HTTP_REQUEST_FIELDS)    \
     S(http_response, 341, TR_MESSAGE, 1, TR_PRIORITY, TR_HTTP_RESPONSE_FIELDS) \
-    S(http_part, 342, TR_MESSAGE, 1, TR_PRIORITY, TR_HTTP_PART_FIELDS)
+    S(http_part, 342, TR_MESSAGE, 1, TR_PRIORITY, TR_HTTP_PART_FIELDS)         \
+    S(http_cancel, 343, TR_MESSAGE, 1, TR_DURABLE, TR_HTTP_CANCEL_FIELDS)      \
+    S(http_more, 344, TR_MESSAGE, 1, TR_HINT, TR_HTTP_MORE_FIELDS)
 
 TR_HTTP_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+/*
+ * The next line of a part, without its end ("\n" or "\r\n"); it is taken off `rest`, which begins
+ * as the part's bytes. False: there is none left. A line is never parted between two parts.
+ */
+bool tr_http_line_next(struct tr_bytes *rest, struct tr_bytes *line);
 
 #endif

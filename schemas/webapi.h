@@ -247,7 +247,8 @@ struct tr_webapi_stream {
 
 /*
  * What the task of an attempt keeps (law 6): how the state of each plugin of this shape begins.
- * `stage` is enum tr_webapi_stage; `call` one of the plugin's own, of prepare and outcome.
+ * `stage` is enum tr_webapi_stage; `call` one of the plugin's own, of prepare and outcome. While
+ * an outcome is read, `phase` and what is behind it say how the job has ended.
  */
 #define TR_WEBAPI_STAGES(S)                                 \
     S(NEW, 0, "new")                                        \
@@ -270,12 +271,20 @@ enum tr_webapi_stage {
     FIELD(u64, call, 1, 0)                                    \
     FIELD(u32, version, 1, 0)                                 \
     ARRAY(text, endpoint, TR_WEBAPI_ENDPOINT_BYTES_MAX, 1, 0) \
-    ARRAY(text, handle, TR_WEBAPI_HANDLE_BYTES_MAX, 1, 0)
+    ARRAY(text, handle, TR_WEBAPI_HANDLE_BYTES_MAX, 1, 0)     \
+    FIELD(u8, phase, 1, 0)                                    \
+    FIELD(u8, failure, 1, 0)                                  \
+    FIELD(u8, signal, 1, 0)                                   \
+    FIELD(u32, exit_status, 1, 0)                             \
+    ARRAY(text, code, TR_WEBAPI_CODE_BYTES_MAX, 1, 0)         \
+    ARRAY(text, message, TR_WEBAPI_MESSAGE_BYTES_MAX, 1, 0)   \
+    FIELD(bool, has_log, 1, 0)
 #define TR_WEBAPI_ENDPOINT_BYTES_MAX 63
+#define TR_WEBAPI_CODE_BYTES_MAX 63
+#define TR_WEBAPI_MESSAGE_BYTES_MAX 1000
 
 /* What `prepare` says of a job. */
 struct tr_webapi_job {
-    struct tr_text group; /* jobs of one group are made, streamed and ended together; or empty */
     struct tr_bytes body; /* a packed value, for `create`: TR_WEBAPI_JOB_BYTES_MAX */
     bool is_ready;        /* else it waits for a call of its own: prepare is called again */
 };
@@ -288,21 +297,31 @@ struct tr_webapi {
     size_t rule_count;
     /* Checks the plugin's own keys of an endpoint: 0, or TR_INVALID with words; NULL: none. */
     int (*check_endpoint)(struct tr_bytes config, char *problem, size_t problem_size);
-    /* Checks a task's own keys beside those of the framework (`endpoint`, `in_doubt`); or NULL. */
-    int (*check)(const struct tr_task_template *task, char *problem, size_t problem_size);
+    /*
+     * Which jobs are made, streamed and ended together with this task's: at most
+     * TR_WEBAPI_GROUP_BYTES_MAX. It follows from the task and the endpoint alone, at any time.
+     * NULL: each job goes by itself.
+     */
+    int (*group)(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+                 struct tr_text *group);
     /*
      * Says what to make; may call services first, whose answers it is called again with. A
-     * transition that is a failure ends the attempt. `endpoint` is the task's.
+     * transition that is a failure ends the attempt. `state` is the attempt's, of which only `call`
+     * and what is behind the framework's fields may be changed; `endpoint` is the task's. Called
+     * once more, as at the start, where the state was lost: it says the same again.
      */
-    int (*prepare)(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                   const struct tr_task_event *event, struct tr_webapi_job *job,
-                   struct tr_transition *transition);
+    int (*prepare)(struct tr_task_context *task, void *state,
+                   const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
+                   struct tr_webapi_job *job, struct tr_transition *transition);
     /*
-     * Reads what a job gave that has succeeded: the outputs, or a failure after all. May call
-     * services. NULL: outputs are those of the report.
+     * Reads what a job has left that has ended, first with its news (refresh_news) as the event.
+     * `transition` is how it was reported to have ended, which stays or is made another. May call
+     * services, whose answers it is called again with: its phase is RUNNING until then. NULL: the
+     * end is as it was reported, with the outputs of the report.
      */
-    int (*outcome)(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                   const struct tr_task_event *event, struct tr_transition *transition);
+    int (*outcome)(struct tr_task_context *task, void *state,
+                   const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
+                   struct tr_transition *transition);
     struct tr_webapi_verb create;
     struct tr_webapi_verb status;
     struct tr_webapi_verb cancel;

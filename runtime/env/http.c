@@ -2,17 +2,15 @@
  * The http thread: takes requests from the inbox, lets them wait in line for their host, runs them
  * in one libcurl multi handle, and delivers what comes.
  *
- * This is the only file that calls libcurl (http_library.h loads it).
+ * This file and http_easy.c alone call libcurl (http_library.h loads it).
  */
 #include "runtime/env/http.h"
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/env/http_library.h"
+#include "runtime/env/http_easy.h"
 #include "runtime/env/http_line.h"
 #include "runtime/env/http_response.h"
 #include "runtime/memory.h"
@@ -36,10 +34,11 @@ struct transfer {
     struct tri_http_place place; /* must be first */
     struct tri_http *http;
     struct tri_http_task *task;
-    CURL *easy; /* NULL while it waits */
-    struct curl_slist *headers;
+    struct tri_http_easy easy; /* without a handle while it waits */
+    bool is_paused;            /* nothing is read, since the receiver has enough in hand */
+    uint64_t idle_due_ms;      /* when the server was silent for too long; 0: never */
+    uint64_t patience_due_ms;  /* when the receiver was; 0: it has nothing in hand */
     struct tri_http_response response;
-    char words[CURL_ERROR_SIZE]; /* curl's */
 };
 
 /* ---- Ending a transfer. --------------------------------------------------------------------- */
@@ -51,10 +50,7 @@ static void fail(struct transfer *transfer, enum tri_http_fault fault, const cha
 
 static void free_transfer(struct transfer *transfer)
 {
-    if (transfer->easy != NULL) {
-        curl->easy_cleanup(transfer->easy);
-    }
-    curl->slist_free_all(transfer->headers);
+    tri_http_easy_fini(&transfer->easy);
     tri_http_response_fini(&transfer->response);
     tri_http_task_free(transfer->task);
     tr_free(transfer);
@@ -74,8 +70,8 @@ static void end_transfer(struct transfer *transfer)
 static void take_out(struct transfer *transfer)
 {
     struct tri_http *http = transfer->http;
-    if (transfer->place.is_active && transfer->easy != NULL) {
-        curl->multi_remove_handle(http->multi, transfer->easy);
+    if (transfer->place.is_active && transfer->easy.handle != NULL) {
+        curl->multi_remove_handle(http->multi, transfer->easy.handle);
     }
     tri_http_line_remove(&http->line, &transfer->place);
     end_transfer(transfer);
@@ -83,21 +79,47 @@ static void take_out(struct transfer *transfer)
 
 /* ---- What curl calls. ----------------------------------------------------------------------- */
 
-/* Something came: the time of patience begins anew. */
-static void note_sign_of_life(struct transfer *transfer)
+/* Has the line see to whichever comes first. */
+static void set_due(struct transfer *transfer)
+{
+    uint64_t idle_ms = transfer->idle_due_ms;
+    uint64_t patience_ms = transfer->patience_due_ms;
+    uint64_t due_ms =
+        idle_ms == 0 || (patience_ms != 0 && patience_ms < idle_ms) ? patience_ms : idle_ms;
+    tri_http_line_set_due(&transfer->http->line, &transfer->place, due_ms);
+}
+
+/* The server said something, or is waited for again: its time begins anew. */
+static void expect_server(struct transfer *transfer)
 {
     uint32_t idle_ms = transfer->task->request.idle_timeout_ms;
-    if (idle_ms != 0) {
-        tri_http_line_set_due(&transfer->http->line, &transfer->place,
-                              tri_monotonic_ms() + idle_ms);
-    }
+    transfer->idle_due_ms = idle_ms != 0 ? tri_monotonic_ms() + idle_ms : 0;
+    set_due(transfer);
+}
+
+/* The receiver took something, or was given something after he had nothing: his time begins. */
+static void expect_receiver(struct transfer *transfer)
+{
+    bool is_expected = transfer->response.in_hand > 0 && transfer->task->request.window_bytes > 0;
+    transfer->patience_due_ms =
+        is_expected ? tri_monotonic_ms() + transfer->http->options.patience_ms : 0;
+    set_due(transfer);
+}
+
+/* Nothing is read any more until the receiver has made room: no time of the server's. */
+static size_t hold_back(struct transfer *transfer)
+{
+    transfer->is_paused = true;
+    transfer->idle_due_ms = 0;
+    set_due(transfer);
+    return CURL_WRITEFUNC_PAUSE;
 }
 
 static size_t on_header(char *data, size_t one, size_t size, void *self)
 {
     struct transfer *transfer = self;
     (void)one;
-    note_sign_of_life(transfer);
+    expect_server(transfer);
     return tri_http_response_take_header(&transfer->response, data, size) ? size : 0;
 }
 
@@ -105,85 +127,20 @@ static size_t on_body(char *data, size_t one, size_t size, void *self)
 {
     struct transfer *transfer = self;
     (void)one;
-    note_sign_of_life(transfer);
-    return tri_http_response_take_body(&transfer->response, data, size) ? size
-                                                                        : CURL_WRITEFUNC_ERROR;
+    if (tri_http_response_is_full(&transfer->response)) {
+        return hold_back(transfer);
+    }
+    expect_server(transfer);
+    if (!tri_http_response_take_body(&transfer->response, data, size)) {
+        return CURL_WRITEFUNC_ERROR;
+    }
+    if (transfer->patience_due_ms == 0) {
+        expect_receiver(transfer);
+    }
+    return size;
 }
 
 /* ---- Beginning a transfer. ------------------------------------------------------------------ */
-
-/* Adds a header to the list; false without memory. */
-static bool add_header(struct transfer *transfer, const char *header)
-{
-    struct curl_slist *longer = curl->slist_append(transfer->headers, header);
-    if (longer == NULL) {
-        return false;
-    }
-    transfer->headers = longer;
-    return true;
-}
-
-/* One of the request's headers. Curl takes "Name:" for the wish to leave it out, and "Name;" for a
- * header without a value. */
-static bool add_own_header(struct transfer *transfer, struct tr_text header)
-{
-    const char *colon = memchr(header.data, ':', header.size);
-    bool is_empty = colon[1 + strspn(colon + 1, " \t")] == '\0';
-    if (!is_empty) {
-        return add_header(transfer, header.data);
-    }
-    char *named = tr_text_copy(header);
-    if (named == NULL) {
-        return false;
-    }
-    named[colon - header.data] = ';';
-    named[colon - header.data + 1] = '\0';
-    bool is_added = add_header(transfer, named);
-    tr_free(named);
-    return is_added;
-}
-
-static bool set_headers(struct transfer *transfer)
-{
-    const struct tri_http_request *request = &transfer->task->request;
-    bool has_type = false;
-    bool is_set = add_header(transfer, "Expect:");
-    for (size_t i = 0; i < request->header_count && is_set; i++) {
-        is_set = add_own_header(transfer, request->headers[i]);
-        has_type = has_type || strncasecmp(request->headers[i].data, "content-type:", 13) == 0;
-    }
-    if (!has_type) {
-        /* Curl would call every body a form. */
-        is_set = is_set && add_header(transfer, "Content-Type:");
-    }
-    curl->easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
-    return is_set;
-}
-
-static void set_method(const struct transfer *transfer)
-{
-    const struct tri_http_request *request = &transfer->task->request;
-    const char *method = request->method.data;
-    CURL *easy = transfer->easy;
-    if (strcmp(method, "GET") == 0 && request->body.size == 0) {
-        curl->easy_setopt(easy, CURLOPT_HTTPGET, 1L);
-        return;
-    }
-    if (strcmp(method, "HEAD") == 0) {
-        curl->easy_setopt(easy, CURLOPT_NOBODY, 1L);
-        return;
-    }
-    bool has_body = request->body.size > 0 || strcmp(method, "POST") == 0 ||
-                    strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0;
-    if (has_body) {
-        curl->easy_setopt(easy, CURLOPT_POST, 1L);
-        curl->easy_setopt(easy, CURLOPT_POSTFIELDS, request->body.data);
-        curl->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
-    }
-    if (strcmp(method, "POST") != 0) {
-        curl->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
-    }
-}
 
 /* When the request has to have ended, on the monotonic clock; 0: never. */
 static uint64_t deadline_ms_of(const struct transfer *transfer)
@@ -193,90 +150,27 @@ static uint64_t deadline_ms_of(const struct transfer *transfer)
     return timeout_ms != 0 ? task->submitted_us / 1000 + timeout_ms : 0;
 }
 
-/* The timeouts. What was spent waiting in line counts. */
-static void set_timeouts(struct transfer *transfer)
+/* What is left of its time: what was spent waiting in line counts. 0: there is no end to it. */
+static uint64_t left_ms_of(const struct transfer *transfer)
 {
-    uint32_t connect_ms = transfer->task->request.connect_timeout_ms;
     uint64_t deadline_ms = deadline_ms_of(transfer);
-    curl->easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT_MS,
-                      (long)(connect_ms != 0 ? connect_ms : TR_HTTP_CONNECT_TIMEOUT_MS));
-    if (deadline_ms != 0) {
-        uint64_t now_ms = tri_monotonic_ms();
-        uint64_t left_ms = deadline_ms > now_ms ? deadline_ms - now_ms : 1;
-        curl->easy_setopt(transfer->easy, CURLOPT_TIMEOUT_MS, (long)left_ms);
+    uint64_t now_ms = tri_monotonic_ms();
+    if (deadline_ms == 0) {
+        return 0;
     }
-    /* From now on curl sees to the end, and the line to signs of life. */
-    tri_http_line_set_due(&transfer->http->line, &transfer->place, 0);
-    note_sign_of_life(transfer);
-}
-
-static void set_tls(const struct transfer *transfer)
-{
-    const struct tri_http_request *request = &transfer->task->request;
-    CURL *easy = transfer->easy;
-    if (request->ca_file.size > 0) {
-        curl->easy_setopt(easy, CURLOPT_CAINFO, request->ca_file.data);
-        curl->easy_setopt(easy, CURLOPT_CAPATH, NULL);
-    }
-    if (request->client_certificate.size > 0) {
-        curl->easy_setopt(easy, CURLOPT_SSLCERT, request->client_certificate.data);
-    }
-    if (request->client_key.size > 0) {
-        curl->easy_setopt(easy, CURLOPT_SSLKEY, request->client_key.data);
-    }
-    if (request->is_insecure) {
-        curl->easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-        curl->easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-    }
-}
-
-static void set_route(const struct transfer *transfer)
-{
-    static const long versions[] = {
-        [TRI_HTTP_VERSION_1_OR_2] = CURL_HTTP_VERSION_2TLS,
-        [TRI_HTTP_VERSION_1] = CURL_HTTP_VERSION_1_1,
-        [TRI_HTTP_VERSION_2] = CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE,
-    };
-    const struct tri_http_request *request = &transfer->task->request;
-    CURL *easy = transfer->easy;
-    curl->easy_setopt(easy, CURLOPT_URL, request->url.data);
-    curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl->easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-    curl->easy_setopt(easy, CURLOPT_HTTP_VERSION, versions[request->version]);
-    curl->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->redirects_max > 0 ? 1L : 0L);
-    curl->easy_setopt(easy, CURLOPT_MAXREDIRS, (long)request->redirects_max);
-    if (!request->is_proxied) {
-        curl->easy_setopt(easy, CURLOPT_PROXY, "");
-    }
-}
-
-static void set_callbacks(struct transfer *transfer)
-{
-    CURL *easy = transfer->easy;
-    curl->easy_setopt(easy, CURLOPT_PRIVATE, (void *)transfer);
-    curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->words);
-    curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl->easy_setopt(easy, CURLOPT_WRITEDATA, (void *)transfer);
-    curl->easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-    curl->easy_setopt(easy, CURLOPT_HEADERDATA, (void *)transfer);
-    curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl->easy_setopt(easy, CURLOPT_USERAGENT, "troupe");
+    return deadline_ms > now_ms ? deadline_ms - now_ms : 1;
 }
 
 /* Sends a request on its way; false where curl has no memory for it. */
 static bool begin(struct transfer *transfer)
 {
-    transfer->easy = curl->easy_init();
-    if (transfer->easy == NULL) {
+    struct tri_http_ears ears = {.on_header = on_header, .on_body = on_body, .self = transfer};
+    if (!tri_http_easy_init(&transfer->easy, transfer->task, &ears, left_ms_of(transfer))) {
         return false;
     }
-    set_callbacks(transfer);
-    set_route(transfer);
-    set_method(transfer);
-    set_timeouts(transfer);
-    set_tls(transfer);
-    return set_headers(transfer) &&
-           curl->multi_add_handle(transfer->http->multi, transfer->easy) == CURLM_OK;
+    /* From now on curl sees to the end, and the line to signs of life. */
+    expect_server(transfer);
+    return curl->multi_add_handle(transfer->http->multi, transfer->easy.handle) == CURLM_OK;
 }
 
 static void begin_waiting(struct tri_http *http)
@@ -293,35 +187,15 @@ static void begin_waiting(struct tri_http *http)
 
 /* ---- What curl tells. ----------------------------------------------------------------------- */
 
-/* Which fault each of curl's results is; all others are PROTOCOL. */
-static const struct {
-    CURLcode code;
-    enum tri_http_fault fault;
-} faults[] = {
-    {CURLE_COULDNT_RESOLVE_HOST, TRI_HTTP_RESOLVE}, {CURLE_COULDNT_RESOLVE_PROXY, TRI_HTTP_RESOLVE},
-    {CURLE_COULDNT_CONNECT, TRI_HTTP_CONNECT},      {CURLE_INTERFACE_FAILED, TRI_HTTP_CONNECT},
-    {CURLE_OPERATION_TIMEDOUT, TRI_HTTP_TIMEOUT},   {CURLE_SSL_CONNECT_ERROR, TRI_HTTP_TLS},
-    {CURLE_SSL_ENGINE_NOTFOUND, TRI_HTTP_TLS},      {CURLE_SSL_ENGINE_SETFAILED, TRI_HTTP_TLS},
-    {CURLE_SSL_CERTPROBLEM, TRI_HTTP_TLS},          {CURLE_SSL_CIPHER, TRI_HTTP_TLS},
-    {CURLE_PEER_FAILED_VERIFICATION, TRI_HTTP_TLS}, {CURLE_SSL_CACERT_BADFILE, TRI_HTTP_TLS},
-    {CURLE_SSL_ISSUER_ERROR, TRI_HTTP_TLS},         {CURLE_SSL_CLIENTCERT, TRI_HTTP_TLS},
-    {CURLE_FILESIZE_EXCEEDED, TRI_HTTP_TOO_LARGE},  {CURLE_OUT_OF_MEMORY, TRI_HTTP_MEMORY},
-    {CURLE_URL_MALFORMAT, TRI_HTTP_INVALID},
-};
-
 /* What curl says is only news if we did not stop the transfer ourselves. */
 static void note_result(struct transfer *transfer, CURLcode code)
 {
     if (code == CURLE_OK) {
         return;
     }
-    enum tri_http_fault fault = TRI_HTTP_PROTOCOL;
-    for (size_t i = 0; i < TR_COUNT_OF(faults); i++) {
-        if (faults[i].code == code) {
-            fault = faults[i].fault;
-        }
-    }
-    fail(transfer, fault, transfer->words[0] != '\0' ? transfer->words : curl->easy_strerror(code));
+    const char *words;
+    enum tri_http_fault fault = tri_http_easy_fault(&transfer->easy, code, &words);
+    fail(transfer, fault, words);
 }
 
 static void end_finished(struct tri_http *http)
@@ -340,46 +214,31 @@ static void end_finished(struct tri_http *http)
     }
 }
 
-/* Ends who waited in line for too long, or from whose server nothing comes. */
+/* What is said of a transfer whose time is over. */
+static const char *words_of_delay(const struct transfer *transfer, uint64_t now_ms)
+{
+    if (!transfer->place.is_active) {
+        return "its turn did not come: too many requests are under way to this host, or in all";
+    }
+    return transfer->idle_due_ms != 0 && transfer->idle_due_ms <= now_ms
+               ? "nothing came for too long (idle_timeout_ms)"
+               : "nobody takes what comes: the receiver gave no room back for too long "
+                 "(TR_HTTP_PATIENCE_MS)";
+}
+
+/* Ends who waited in line for too long, and where server or receiver is silent. */
 static void end_expired(struct tri_http *http)
 {
     struct tri_http_place *place;
     uint64_t now_ms = tri_monotonic_ms();
     while ((place = tri_http_line_expired(&http->line, now_ms)) != NULL) {
         struct transfer *transfer = (struct transfer *)place;
-        fail(transfer, TRI_HTTP_TIMEOUT,
-             place->is_active ? "nothing came for too long (idle_timeout_ms)"
-                              : "its turn did not come: too many requests are under way to this "
-                                "host, or in all");
+        fail(transfer, TRI_HTTP_TIMEOUT, words_of_delay(transfer, now_ms));
         take_out(transfer);
     }
 }
 
 /* ---- Taking tasks. -------------------------------------------------------------------------- */
-
-/* Scheme, host and port of a URL, in the caller's buffer. */
-static bool find_host(const char *url, char *buffer, size_t size, struct tr_text *host)
-{
-    char *scheme = NULL;
-    char *name = NULL;
-    char *port = NULL;
-    bool is_found = false;
-    CURLU *parsed = curl->url();
-    if (parsed != NULL && curl->url_set(parsed, CURLUPART_URL, url, 0) == CURLUE_OK &&
-        curl->url_get(parsed, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
-        curl->url_get(parsed, CURLUPART_HOST, &name, 0) == CURLUE_OK &&
-        curl->url_get(parsed, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK) {
-        int used = snprintf(buffer, size, "%s://%s:%s", scheme, name, port);
-        bool is_http = strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0;
-        is_found = is_http && used > 0 && (size_t)used < size;
-        *host = tr_text_of(buffer);
-    }
-    curl->free(scheme);
-    curl->free(name);
-    curl->free(port);
-    curl->url_cleanup(parsed);
-    return is_found;
-}
 
 /* Without memory for a transfer there is still an END. */
 static void refuse_task(struct tri_http *http, struct tri_http_task *task)
@@ -405,7 +264,7 @@ static void take_request(struct tri_http *http, struct tri_http_task *task)
     transfer->task = task;
     transfer->response = (struct tri_http_response){.options = &http->options, .task = task};
     transfer->place.id = task->request.id;
-    if (!find_host(task->request.url.data, buffer, sizeof buffer, &host)) {
+    if (!tri_http_easy_host(task->request.url.data, buffer, sizeof buffer, &host)) {
         fail(transfer, TRI_HTTP_INVALID, "the URL is none of http or https");
         end_transfer(transfer);
     } else if (tri_http_line_add(&http->line, &transfer->place, host) != 0) {
@@ -427,16 +286,37 @@ static void take_cancel(struct tri_http *http, struct tri_http_task *task)
     tri_http_task_free(task);
 }
 
+/* The receiver has taken something. Reading goes on when half of what he may have is free, so that
+ * it does not stop and go with each part. */
+static void take_room(struct tri_http *http, struct tri_http_task *task)
+{
+    struct transfer *transfer =
+        (struct transfer *)tri_http_line_find(&http->line, task->request.id);
+    if (transfer != NULL && transfer->place.is_active) {
+        uint64_t *in_hand = &transfer->response.in_hand;
+        *in_hand -= task->room_bytes < *in_hand ? task->room_bytes : *in_hand;
+        expect_receiver(transfer);
+        if (transfer->is_paused && *in_hand <= transfer->task->request.window_bytes / 2) {
+            transfer->is_paused = false;
+            expect_server(transfer);
+            /* What it holds is taken in here; whether it goes well is told by its end. */
+            (void)curl->easy_pause(transfer->easy.handle, CURLPAUSE_CONT);
+        }
+    }
+    tri_http_task_free(task);
+}
+
 static void take_tasks(struct tri_http *http)
 {
+    static void (*const takers[])(struct tri_http * http, struct tri_http_task * task) = {
+        [TRI_HTTP_TASK_REQUEST] = take_request,
+        [TRI_HTTP_TASK_CANCEL] = take_cancel,
+        [TRI_HTTP_TASK_ROOM] = take_room,
+    };
     struct tri_http_task *task = tri_http_inbox_take(&http->inbox);
     while (task != NULL) {
         struct tri_http_task *next = task->next;
-        if (task->is_cancel) {
-            take_cancel(http, task);
-        } else {
-            take_request(http, task);
-        }
+        takers[task->kind](http, task);
         task = next;
     }
 }
@@ -521,6 +401,7 @@ int tri_http_start(const struct tri_http_options *options, struct tri_http **htt
     }
     made->options = *options;
     made->options.requests_max = given_or(options->requests_max, TR_HTTP_REQUESTS_MAX);
+    made->options.patience_ms = given_or(options->patience_ms, TR_HTTP_PATIENCE_MS);
     tri_http_line_init(&made->line, given_or(options->concurrent_max, TR_HTTP_CONCURRENT_MAX),
                        given_or(options->concurrent_per_host_max, TR_HTTP_CONCURRENT_PER_HOST_MAX));
     made->multi = curl->multi_init();
@@ -577,14 +458,27 @@ int tri_http_submit(struct tri_http *http, const struct tri_http_request *reques
     return 0;
 }
 
-int tri_http_cancel(struct tri_http *http, uint64_t id)
+/* Hands over a word about a request. */
+static int say_of(struct tri_http *http, uint64_t id, enum tri_http_task_kind kind,
+                  uint64_t room_bytes)
 {
     struct tri_http_task *task = tr_alloc_zero(1, sizeof *task);
     if (task == NULL) {
         return TR_MEMORY;
     }
-    task->is_cancel = true;
+    task->kind = kind;
+    task->room_bytes = room_bytes;
     task->request.id = id;
     hand_over(http, task);
     return 0;
+}
+
+int tri_http_cancel(struct tri_http *http, uint64_t id)
+{
+    return say_of(http, id, TRI_HTTP_TASK_CANCEL, 0);
+}
+
+int tri_http_give_room(struct tri_http *http, uint64_t id, uint64_t bytes)
+{
+    return say_of(http, id, TRI_HTTP_TASK_ROOM, bytes);
 }

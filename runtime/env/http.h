@@ -23,7 +23,7 @@ struct tri_http;
 enum tri_http_delivery {
     TRI_HTTP_WHOLE,  /* with the END */
     TRI_HTTP_CHUNKS, /* as it comes */
-    TRI_HTTP_LINES,  /* line by line, without the line's end: for streams of events */
+    TRI_HTTP_LINES,  /* in whole lines, one or several at a time: for streams of events */
 };
 
 /* Which versions of http may be spoken. */
@@ -34,17 +34,17 @@ enum tri_http_version {
 };
 
 /* Why there is no response. Numbers are for tables only. */
-#define TRI_HTTP_FAULTS(F)                                                               \
-    F(NONE, "none")           /* there is one, whatever its status */                    \
-    F(INVALID, "invalid")     /* the request makes no sense: its URL, a file it names */ \
-    F(RESOLVE, "resolve")     /* the host's name has no address */                       \
-    F(CONNECT, "connect")     /* nobody answers there */                                 \
-    F(TLS, "tls")             /* no trust, or no common language */                      \
-    F(TIMEOUT, "timeout")     /* one of the three timeouts */                            \
-    F(TOO_LARGE, "too large") /* more bytes than response_bytes_max or header bytes */   \
-    F(CANCELLED, "cancelled") /* tri_http_cancel */                                      \
-    F(PROTOCOL, "protocol")   /* the answer is no http, or broke off */                  \
-    F(MEMORY, "memory")       /* out of memory */                                        \
+#define TRI_HTTP_FAULTS(F)                                                                \
+    F(NONE, "none")           /* there is one, whatever its status */                     \
+    F(INVALID, "invalid")     /* the request makes no sense: its URL, a file it names */  \
+    F(RESOLVE, "resolve")     /* the host's name has no address */                        \
+    F(CONNECT, "connect")     /* nobody answers there */                                  \
+    F(TLS, "tls")             /* no trust, or no common language */                       \
+    F(TIMEOUT, "timeout")     /* one of the three timeouts, or nobody takes the stream */ \
+    F(TOO_LARGE, "too large") /* more bytes than response_bytes_max or header bytes */    \
+    F(CANCELLED, "cancelled") /* tri_http_cancel */                                       \
+    F(PROTOCOL, "protocol")   /* the answer is no http, or broke off */                   \
+    F(MEMORY, "memory")       /* out of memory */                                         \
     F(CLOSED, "closed")       /* the thread was stopped */
 
 enum tri_http_fault {
@@ -68,6 +68,7 @@ struct tri_http_request {
     uint32_t connect_timeout_ms; /* 0: TR_HTTP_CONNECT_TIMEOUT_MS */
     uint32_t idle_timeout_ms;    /* without a byte of the response; 0: none */
     size_t response_bytes_max;   /* of a body, or of one line; 0: TR_HTTP_RESPONSE_BYTES_MAX */
+    size_t window_bytes; /* what may be delivered and not taken of a stream; 0: there is no bound */
     enum tri_http_delivery delivery;
     enum tri_http_version version;
     struct tr_text ca_file;            /* empty: the system's */
@@ -79,9 +80,8 @@ struct tri_http_request {
 };
 
 enum tri_http_event_kind {
-    TRI_HTTP_CHUNK, /* some bytes of the body */
-    TRI_HTTP_LINE,  /* one line of it */
-    TRI_HTTP_END,   /* the last event of a request */
+    TRI_HTTP_PART, /* some of the body: bytes as they came, or whole lines with their ends */
+    TRI_HTTP_END,  /* the last event of a request */
 };
 
 /* What is delivered. All views live until the function returns. */
@@ -90,13 +90,13 @@ struct tri_http_event {
     enum tri_http_event_kind kind;
     uint32_t status;        /* 0: no response */
     struct tr_text headers; /* of the last response, "Name: value\r\n" each, trailers too */
-    struct tr_bytes body;   /* the chunk, the line, or at the end what was not delivered before */
+    struct tr_bytes body;   /* the part, or at the end what was not delivered before */
     enum tri_http_fault fault;
     const char *words;   /* of the fault; "" without one */
     uint64_t elapsed_us; /* since it was submitted */
 };
 
-/* Called on the http thread; must not block. It may submit and cancel. */
+/* Called on the http thread; must not block. It may submit, cancel and give room. */
 typedef void tri_http_deliver(void *self, const struct tri_http_event *event);
 
 struct tri_http_options {
@@ -105,6 +105,7 @@ struct tri_http_options {
     uint32_t requests_max;            /* 0: TR_HTTP_REQUESTS_MAX */
     uint32_t concurrent_max;          /* 0: TR_HTTP_CONCURRENT_MAX */
     uint32_t concurrent_per_host_max; /* 0: TR_HTTP_CONCURRENT_PER_HOST_MAX */
+    uint32_t patience_ms;             /* 0: TR_HTTP_PATIENCE_MS */
 };
 
 /* Starts the thread. TR_MEMORY, TR_SYSTEM. */
@@ -128,6 +129,15 @@ TR_MUST_USE int tri_http_submit(struct tri_http *http, const struct tri_http_req
  * passed over. TR_MEMORY.
  */
 TR_MUST_USE int tri_http_cancel(struct tri_http *http, uint64_t id);
+
+/*
+ * Says that `bytes` of what was delivered of a stream with window_bytes have been taken, so that
+ * there is room for as many; any thread. Nothing more is read from the server while the window is
+ * full, which is no idle time of the server's. A receiver that has something in hand and gives no
+ * room for patience_ms is taken for gone, and the request ends as TIMEOUT. One that is not known is
+ * passed over, and so is more than was delivered. TR_MEMORY.
+ */
+TR_MUST_USE int tri_http_give_room(struct tri_http *http, uint64_t id, uint64_t bytes);
 
 /* The value of the last header of this name, in any case, in event.headers; empty without one. */
 struct tr_text tri_http_header(struct tr_text headers, const char *name);

@@ -23,6 +23,14 @@
 #define TR_HTTP_HEADER_BYTES_MAX (256U << 10)
 #define TR_HTTP_RESPONSE_BYTES_MAX (16U << 20)
 
+/*
+ * What a receiver is given of a stream before it has to give room back; and the time it has to give
+ * some of it back, default. Who takes longer is taken for gone, and the request ends.
+ */
+#define TR_HTTP_WINDOW_BYTES (1U << 20)
+#define TR_HTTP_WINDOW_BYTES_MAX (16U << 20)
+#define TR_HTTP_PATIENCE_MS 60000
+
 /* Time to find and reach the host, default. */
 #define TR_HTTP_CONNECT_TIMEOUT_MS 10000
 

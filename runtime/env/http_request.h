@@ -11,10 +11,18 @@
 
 #include "runtime/env/http.h"
 
-/* What is handed over: a request, or the wish that one be cancelled. */
+/* What is handed over. */
+enum tri_http_task_kind {
+    TRI_HTTP_TASK_REQUEST,
+    TRI_HTTP_TASK_CANCEL,
+    TRI_HTTP_TASK_ROOM,
+};
+
+/* A request, or something about the one that request.id names. */
 struct tri_http_task {
     struct tri_http_task *next;
-    bool is_cancel;
+    enum tri_http_task_kind kind;
+    uint64_t room_bytes;
     uint64_t submitted_us;
     struct tri_http_request request; /* its texts are views of `bytes`, each with a closing zero */
     struct tr_text *headers;

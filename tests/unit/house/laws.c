@@ -42,7 +42,8 @@ const struct house_include_law house_include_laws[] = {
 const size_t house_include_law_count = COUNT(house_include_laws);
 
 #define ZEROMQ_FILES "runtime/link/*", "runtime/tap/*", "tests/*"
-#define HTTP_FILES "runtime/env/http.c", "runtime/env/http_library.*", "tests/*"
+#define HTTP_FILES \
+    "runtime/env/http.c", "runtime/env/http_easy.*", "runtime/env/http_library.*", "tests/*"
 #define SQLITE_FILES "runtime/journal/sqlite*", "tests/*"
 
 const struct house_ban house_bans[] = {
@@ -58,11 +59,11 @@ const struct house_ban house_bans[] = {
     {HOUSE_BAN_HEADER,
      {"curl/*"},
      {HTTP_FILES},
-     "libcurl is called only in runtime/env/http.c; ask for http through tr_env"},
+     "libcurl is called only in runtime/env/http.c and http_easy.c; ask for http through tr_env"},
     {HOUSE_BAN_CALL,
      {"curl_*"},
      {HTTP_FILES},
-     "libcurl is called only in runtime/env/http.c; ask for http through tr_env"},
+     "libcurl is called only in runtime/env/http.c and http_easy.c; ask for http through tr_env"},
     {HOUSE_BAN_HEADER,
      {"sqlite3.h", "sqlite3ext.h", "libpq-fe.h"},
      {SQLITE_FILES},
