@@ -70,5 +70,6 @@ extern const struct tr_behaviour tr_signals_behaviour;   /* 106: signals.c */
 extern const struct tr_behaviour tr_launch_behaviour;    /* 107: launch.c */
 extern const struct tr_behaviour tr_schedules_behaviour; /* 108: schedules.c */
 extern const struct tr_behaviour tr_schedule_behaviour;  /* 109: schedule.c */
+extern const struct tr_behaviour tr_refresh_behaviour;   /* 110: refresh.c */
 
 #endif

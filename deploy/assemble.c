@@ -27,7 +27,7 @@
 const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
     &tr_launcher_behaviour,  &tr_workflow_behaviour, &tr_task_behaviour,    &tr_array_behaviour,
     &tr_resources_behaviour, &tr_catalog_behaviour,  &tr_signals_behaviour, &tr_launch_behaviour,
-    &tr_schedules_behaviour, &tr_schedule_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour, &tr_refresh_behaviour,
 };
 
 static const char *const keeper_command[] = {"troupe", "keeper", NULL};
