@@ -19,6 +19,7 @@ from wire import TEXTS, Refusal, Request, encode
 MESSAGE_BYTES_MAX = 4 << 20
 QUERY_ITEMS_MAX = 500
 HUGE_BYTES = 64 << 20
+METADATA = {"Grpc-Metadata-Content-Type": "application/grpc"}
 
 NONSENSE = {
     "text": b"<html><body>502 Bad Gateway</body></html>",
@@ -131,7 +132,7 @@ class Server:
         if (fields := self.faults.strike("nonsense", method)) is not None:
             what = fields["what"]
             body = b" " * HUGE_BYTES + body if what == "huge" else NONSENSE[what]
-        return web.Response(body=body, content_type="application/json")
+        return web.Response(body=body, content_type="application/json", headers=METADATA)
 
 
 class Call:
@@ -180,7 +181,7 @@ class Call:
 async def as_go_does(request, handler):
     """Go's mux cleans paths by a redirect, and the gateway answers in plain words."""
     if "//" in request.raw_path:
-        return web.Response(status=301, headers={
+        return web.Response(status=307, headers={
             "Location": re.sub("/+", "/", request.raw_path)})
     try:
         return await handler(request)
