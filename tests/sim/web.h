@@ -12,9 +12,9 @@
  *     sim_web_answer(web, number, 200, {0})    its end
  *
  * What the server does is done, whoever hears of it: the answer may be lost ("protocol"), the
- * stream be cut after any line, the caller have crashed. So a request of a host that has crashed may reach
- * the server after its next start. The server lives on; sim_web_is_open tells whether anybody still
- * listens. Lines wait for room (http_more) as those of the real service do.
+ * stream be cut after any line, the caller have crashed. So a request of a host that has crashed
+ * may reach the server after its next start. The server lives on; sim_web_is_open tells whether
+ * anybody still listens. Lines wait for room (http_more) as those of the real service do.
  *
  * A request ends with its call, as in the real service. The web itself finds a call that is heard
  * twice, an exchange with two ends and a request served twice; one that never ends keeps the play
