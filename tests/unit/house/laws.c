@@ -44,6 +44,7 @@ const size_t house_include_law_count = COUNT(house_include_laws);
 #define ZEROMQ_FILES "runtime/link/*", "runtime/tap/*", "tests/*"
 #define HTTP_FILES "runtime/env/http.c", "runtime/env/http_library.*", "tests/*"
 #define SQLITE_FILES "runtime/journal/sqlite*", "tests/*"
+#define PROTOBUF_FILES "actors/graph/flyte*", "tests/*"
 
 const struct house_ban house_bans[] = {
     {HOUSE_BAN_HEADER,
@@ -71,6 +72,14 @@ const struct house_ban house_bans[] = {
      {"sqlite3_*"},
      {SQLITE_FILES},
      "SQL stands behind runtime/journal/store.h; only sqlite*.c there speaks it"},
+    {HOUSE_BAN_HEADER,
+     {"protobuf-c/*", "flyteidl/*"},
+     {PROTOBUF_FILES},
+     "protobuf is spoken only in actors/graph/flyte*; go through flyte.h"},
+    {HOUSE_BAN_CALL,
+     {"protobuf_c_*", "flyteidl__*"},
+     {PROTOBUF_FILES},
+     "protobuf is spoken only in actors/graph/flyte*; go through flyte.h"},
     {HOUSE_BAN_CALL,
      {"malloc", "calloc", "realloc", "reallocarray", "free", "strdup", "strndup", "aligned_alloc",
       "posix_memalign", "memalign", "asprintf", "vasprintf"},
