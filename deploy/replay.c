@@ -15,7 +15,6 @@
 #include "deploy/replay_show.h"
 #include "deploy/schemas.h"
 #include "deploy/store.h"
-#include "plugins/registry.h"
 #include "runtime/memory.h"
 #include "runtime/tap/recording.h"
 
@@ -32,6 +31,7 @@ struct replay {
     struct tr_sink sink;
     struct tr_replay_show show;
     struct tr_store_place store;
+    struct tr_settings_file settings;
     char buffer[SINK_BYTES];
     uint64_t others; /* messages that went otherwise than recorded */
     bool is_over;    /* the entry that says why there is no more has come */
@@ -128,8 +128,7 @@ static int make_engine(struct replay *replay)
     if (replay->engine == NULL) {
         return TR_MEMORY;
     }
-    replay->engine->plugins = tr_plugins;
-    replay->engine->plugin_count = tr_plugin_count;
+    tr_settings_tables(&replay->settings, replay->engine);
     replay->engine->store_folder = replay->store.folder;
     replay->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     int error = tr_surroundings_unpack(replay->head.surroundings, replay->engine);
@@ -319,6 +318,7 @@ static void free_replay(struct replay *replay)
         tr_shelf_fini(&replay->engine->shelf);
         tr_free(replay->engine);
     }
+    tr_settings_fini(&replay->settings);
     tr_free(replay);
 }
 
@@ -335,6 +335,9 @@ enum tr_exit_status tr_replay(const struct tr_invocation *invocation, const char
     replay->path = path;
     enum tr_exit_status status = tr_store_find(invocation, false, &replay->store);
     int error = 0;
+    if (status == TR_EXIT_DONE) {
+        status = tr_settings_load(invocation, replay->store.folder, &replay->settings);
+    }
     if (status == TR_EXIT_DONE) {
         error =
             tr_file_read(path, TR_RECORDING_BYTES_MAX + TR_RECORDING_BODY_BYTES_MAX, &data, &size);

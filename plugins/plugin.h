@@ -21,6 +21,9 @@
 #include "schemas/plugin.h"
 #include "schemas/webapi.h"
 
+/* What a plugin from a shared object exports, and nothing else: its table. */
+extern const struct tr_plugin tr_plugin_table __attribute__((visibility("default")));
+
 /* ------------------------------------------------------ what a task is told */
 
 static inline uint64_t tr_task_now_ms(struct tr_task_context *task)
@@ -74,6 +77,9 @@ static inline struct tr_bytes tr_task_inputs(struct tr_task_context *task)
 {
     return task->api->inputs(task);
 }
+
+/* Words in the task's scratch memory; empty when there is none left. */
+struct tr_text tr_task_words(struct tr_task_context *task, const char *format, ...) TR_PRINTF(2, 3);
 
 TR_MUST_USE static inline int tr_task_inputs_json(struct tr_task_context *task,
                                                   struct tr_text *json)

@@ -90,7 +90,7 @@ static int on_started(struct tr_task_context *task, const struct tr_task_event *
     int error = tr_process_started_unpack(event->body, event->version, &started);
     return error != 0 ? error
                       : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
-                                   tri_process_words(task, "process %u", started.pid));
+                                   tr_task_words(task, "process %u", started.pid));
 }
 
 static int on_refused(struct tr_task_context *task, const struct tr_task_event *event,
@@ -103,10 +103,9 @@ static int on_refused(struct tr_task_context *task, const struct tr_task_event *
     }
     bool is_secret = refused.error == TR_NOT_FOUND;
     bool is_users = is_secret || refused.error == TR_INVALID || refused.error == TR_LIMIT;
-    return tr_task_fail(
-        transition, is_users ? TR_FAILURE_USER : TR_FAILURE_SYSTEM,
-        tr_text_of(is_secret ? "SecretNotFound" : "ProcessRefused"),
-        tri_process_words(task, "%.*s", (int)refused.reason.size, refused.reason.data));
+    return tr_task_fail(transition, is_users ? TR_FAILURE_USER : TR_FAILURE_SYSTEM,
+                        tr_text_of(is_secret ? "SecretNotFound" : "ProcessRefused"),
+                        tr_task_words(task, "%.*s", (int)refused.reason.size, refused.reason.data));
 }
 
 static int on_over(struct tr_task_context *task, struct tr_process_attempt *state,
@@ -143,8 +142,8 @@ static int say_again(struct tr_task_context *task, struct tr_process_attempt *st
     bool is_files = event->call != 0 && (event->call == state->make || event->call == state->read);
     if (is_files && !is_lost) {
         return tr_task_fail(transition, TR_FAILURE_SYSTEM, tr_text_of("StorageError"),
-                            tri_process_words(task, "large documents cannot be exchanged: %s",
-                                              tr_error_text(event->error)));
+                            tr_task_words(task, "large documents cannot be exchanged: %s",
+                                          tr_error_text(event->error)));
     }
     return is_files && event->call == state->read
                ? tri_process_read_outputs(task, (enum tr_document_form)state->form, &state->read,
@@ -164,7 +163,7 @@ static int put_off(struct tr_task_context *task, struct tr_process_attempt *stat
                         << (behind < AGAIN_DOUBLINGS_MAX ? behind : AGAIN_DOUBLINGS_MAX);
     state->lost = event->call;
     transition->version++;
-    transition->reason = tri_process_words(
+    transition->reason = tr_task_words(
         task, "the keeper of processes cannot be reached (%s); it is asked again in %llu ms",
         tr_error_text(event->error), (unsigned long long)delay_ms);
     return tr_task_timer(task, AGAIN_TIMER, delay_ms);
@@ -299,7 +298,7 @@ static int remove_folder(struct tr_task_context *task, struct tr_text path)
 
 static struct tr_text join(struct tr_task_context *task, struct tr_text folder, const char *name)
 {
-    return tri_process_words(task, "%.*s/%s", (int)folder.size, folder.data, name);
+    return tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, name);
 }
 
 /* After a success only logs are kept; after a failure everything is, for whoever looks into it. */

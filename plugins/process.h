@@ -101,8 +101,4 @@ struct tr_text tri_process_blob(struct tr_task_context *task,
 TR_MUST_USE int tri_process_given(struct tr_task_context *task, const struct tr_task_event *event,
                                   struct tr_transition *transition);
 
-/* Words in the task's scratch memory; empty when there is none left. */
-struct tr_text tri_process_words(struct tr_task_context *task, const char *format, ...)
-    TR_PRINTF(2, 3);
-
 #endif

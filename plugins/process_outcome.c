@@ -63,11 +63,11 @@ static int on_error_document(struct tr_task_context *task, const struct found *f
                              struct tr_transition *transition)
 {
     if (found->document.is_too_large) {
-        return fail(transition, TR_FAILURE_USER, "ErrorDocumentTooLarge",
-                    tri_process_words(
-                        task, "the document at %s has %llu bytes; at most %u are read",
-                        found->form == TR_DOCUMENT_JSON ? "$TROUPE_ERROR" : TR_FLYTE_ERROR,
-                        (unsigned long long)found->document.size, TR_PROCESS_DOCUMENT_BYTES_MAX));
+        return fail(
+            transition, TR_FAILURE_USER, "ErrorDocumentTooLarge",
+            tr_task_words(task, "the document at %s has %llu bytes; at most %u are read",
+                          found->form == TR_DOCUMENT_JSON ? "$TROUPE_ERROR" : TR_FLYTE_ERROR,
+                          (unsigned long long)found->document.size, TR_PROCESS_DOCUMENT_BYTES_MAX));
     }
     return tr_task_failure_document(task, found->form, found->document.bytes, transition);
 }
@@ -77,15 +77,15 @@ static struct tr_text signal_words(struct tr_task_context *task, uint32_t number
 {
     const char *name = sigabbrev_np((int)number);
     const char *words = sigdescr_np((int)number);
-    return tri_process_words(task, "ended by signal %u (SIG%s, %s)", number,
-                             name != NULL ? name : "?", words != NULL ? words : "unknown");
+    return tr_task_words(task, "ended by signal %u (SIG%s, %s)", number, name != NULL ? name : "?",
+                         words != NULL ? words : "unknown");
 }
 
 static int on_exit_status(struct tr_task_context *task, uint32_t status,
                           struct tr_transition *transition)
 {
     int error = fail(transition, TR_FAILURE_USER, "ProcessFailed",
-                     tri_process_words(task, "exit status %u", status));
+                     tr_task_words(task, "exit status %u", status));
     transition->exit_status = status;
     return error;
 }
@@ -108,7 +108,7 @@ static int on_not_started(struct tr_task_context *task, const struct tr_process_
         over->status == ECANCELED && (over->stopped_by == TR_PROCESS_STOPPED_BY_NOBODY ||
                                       over->stopped_by == TR_PROCESS_STOPPED_BY_KEEPER);
     return fail(transition, is_keepers ? TR_FAILURE_SYSTEM : TR_FAILURE_USER, "ProcessNotStarted",
-                tri_process_words(task, "%.*s", (int)over->reason.size, over->reason.data));
+                tr_task_words(task, "%.*s", (int)over->reason.size, over->reason.data));
 }
 
 /* Hands the outputs to the engine; relative paths in them count from the working folder. */
@@ -116,7 +116,7 @@ static int give(struct tr_task_context *task, const struct found *found, struct 
 {
     struct tr_text folder = tr_task_attempt_folder(task);
     struct tr_text work =
-        tri_process_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
+        tr_task_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
     return found->document.is_absent
                ? tr_task_outputs_json(task, tr_text_of("{}"), work, problem)
                : tr_task_outputs_document(task, found->form, found->document.bytes, work, problem);
@@ -127,11 +127,11 @@ static int refuse_size(struct tr_task_context *task, const struct found *found,
 {
     return tr_task_refuse(
         transition, tr_text_of("OutputSizeExceeded"),
-        tri_process_words(task,
-                          "the document at %s has %llu bytes; at most %llu are taken: write large "
-                          "data to a file and return its path",
-                          found->form == TR_DOCUMENT_JSON ? "$TROUPE_OUTPUTS" : TR_FLYTE_OUTPUTS,
-                          (unsigned long long)found->document.size, TR_VALUES_BYTES_MAX));
+        tr_task_words(task,
+                      "the document at %s has %llu bytes; at most %llu are taken: write large "
+                      "data to a file and return its path",
+                      found->form == TR_DOCUMENT_JSON ? "$TROUPE_OUTPUTS" : TR_FLYTE_OUTPUTS,
+                      (unsigned long long)found->document.size, TR_VALUES_BYTES_MAX));
 }
 
 /* Outputs that are there are the engine's to judge; missing ones have a place to be named. */
@@ -151,9 +151,9 @@ static int on_outputs(struct tr_task_context *task, const struct found *found,
     if (error == TR_INVALID && document->is_absent) {
         bool has_flyte = tr_task_template(task)->has_flyte_outputs;
         return fail(transition, TR_FAILURE_USER, "OutputsNotFound",
-                    tri_process_words(task, "nothing was written to $TROUPE_OUTPUTS%s: %.*s",
-                                      has_flyte ? " or " TR_FLYTE_OUTPUTS : "", (int)problem.size,
-                                      problem.data));
+                    tr_task_words(task, "nothing was written to $TROUPE_OUTPUTS%s: %.*s",
+                                  has_flyte ? " or " TR_FLYTE_OUTPUTS : "", (int)problem.size,
+                                  problem.data));
     }
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
@@ -173,9 +173,9 @@ static int on_unknown(struct tr_task_context *task, const struct tr_process_over
     if (given != TR_INVALID) {
         return given != 0 ? given : tr_task_succeed(transition);
     }
-    int error = fail(transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
-                     tri_process_words(task, "outcome unknown: %.*s", (int)over->reason.size,
-                                       over->reason.data));
+    int error = fail(
+        transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
+        tr_task_words(task, "outcome unknown: %.*s", (int)over->reason.size, over->reason.data));
     transition->is_unknown = true;
     return error;
 }

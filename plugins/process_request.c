@@ -4,7 +4,6 @@
  * An attempt's folder is STORE/attempts/EXECUTION/GENERATED-NAME: its documents and logs, and below
  * it the empty working folder and TROUPE_TMP.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,22 +15,6 @@
 
 /* Words of the environment that every task has, besides its own. */
 #define WORDS_MAX 16
-
-struct tr_text tri_process_words(struct tr_task_context *task, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int size = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    char *words = size < 0 ? NULL : tr_task_scratch(task, (size_t)size + 1);
-    if (words == NULL) {
-        return (struct tr_text){0};
-    }
-    va_start(arguments, format);
-    vsnprintf(words, (size_t)size + 1, format, arguments);
-    va_end(arguments);
-    return (struct tr_text){.data = words, .size = (size_t)size};
-}
 
 /* The execution's own name, behind project and domain. */
 static struct tr_text execution_name(const struct tr_task_identity *identity)
@@ -112,13 +95,13 @@ static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
     words[count++] = tr_text_of("HOME");
     words[count++] = tr_text_of("LANG");
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
-        words[count++] = tri_process_words(task, "%s=%.*s%s", rows[i].name, (int)rows[i].value.size,
-                                           rows[i].value.data, rows[i].below);
+        words[count++] = tr_task_words(task, "%s=%.*s%s", rows[i].name, (int)rows[i].value.size,
+                                       rows[i].value.data, rows[i].below);
     }
-    words[count++] = tri_process_words(task, "TROUPE_ATTEMPT=%u", identity->attempt);
+    words[count++] = tr_task_words(task, "TROUPE_ATTEMPT=%u", identity->attempt);
     if (identity->element != UINT64_MAX) {
         words[count++] =
-            tri_process_words(task, "TROUPE_ELEMENT=%llu", (unsigned long long)identity->element);
+            tr_task_words(task, "TROUPE_ELEMENT=%llu", (unsigned long long)identity->element);
     }
     TR_ASSERT(count <= WORDS_MAX);
     return count;
@@ -130,8 +113,8 @@ static struct tr_text environment_word(struct tr_task_context *task,
     if (entry->is_passed_on) {
         return entry->name;
     }
-    return tri_process_words(task, "%.*s=%.*s", (int)entry->name.size, entry->name.data,
-                             (int)entry->value.size, entry->value.data);
+    return tr_task_words(task, "%.*s=%.*s", (int)entry->name.size, entry->name.data,
+                         (int)entry->value.size, entry->value.data);
 }
 
 /* Whether the task's own environment says what one of ours would. */

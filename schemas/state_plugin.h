@@ -6,6 +6,7 @@
 #define TR_SCHEMAS_STATE_PLUGIN_H
 
 #include "schemas/field.h"
+#include "schemas/webapi.h"
 
 /* echo: whether its wait has begun. */
 #define TR_ECHO_STATE_FIELDS(FIELD, ARRAY) FIELD(bool, is_waiting, 1, 0)
@@ -31,10 +32,12 @@
     ARRAY(text, flyte_inputs, TR_PROCESS_BLOB_BYTES_MAX, 2, 0) \
     FIELD(u8, form, 2, 0)
 
-#define TR_STATE_PLUGIN_SCHEMAS(S)                             \
-    S(echo_state, 200, TR_STATE, 1, 0, TR_ECHO_STATE_FIELDS)   \
-    S(sleep_state, 201, TR_STATE, 1, 0, TR_SLEEP_STATE_FIELDS) \
-    S(process_attempt, 202, TR_STATE, 2, 0, TR_PROCESS_ATTEMPT_FIELDS)
+/* armada: nothing of its own. */
+#define TR_STATE_PLUGIN_SCHEMAS(S)                                     \
+    S(echo_state, 200, TR_STATE, 1, 0, TR_ECHO_STATE_FIELDS)           \
+    S(sleep_state, 201, TR_STATE, 1, 0, TR_SLEEP_STATE_FIELDS)         \
+    S(process_attempt, 202, TR_STATE, 2, 0, TR_PROCESS_ATTEMPT_FIELDS) \
+    S(armada_attempt, 203, TR_STATE, 1, 0, TR_WEBAPI_ATTEMPT_FIELDS)
 
 TR_STATE_PLUGIN_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -92,6 +92,7 @@ struct tr_webapi_endpoint {
 #define TR_WEBAPI_TIMEOUT_MS 30000
 #define TR_WEBAPI_HANDLE_BYTES_MAX 255
 #define TR_WEBAPI_GROUP_BYTES_MAX 128
+#define TR_WEBAPI_CURSOR_BYTES_MAX 1024
 #define TR_WEBAPI_JOB_BYTES_MAX (64U << 10)
 #define TR_WEBAPI_BODY_BYTES_MAX (512U << 10)
 #define TR_WEBAPI_OUTPUTS_BYTES_MAX (256U << 10)
@@ -108,9 +109,10 @@ struct tr_webapi_item {
 struct tr_webapi_api;
 
 /*
- * What a verb works on. `group` is that of all items of create, cancel, failures and streams, and
- * empty for status, whose items may be of many. `is_whole_group`, for cancel: the items are all
- * jobs that are left of the group, so that one call may end it as a whole.
+ * What a verb works on. `group` is that of all items of create, cancel, find, failures and streams,
+ * and empty for status, whose items may be of many. `is_whole_group`, for cancel: the items are all
+ * jobs that are left of the group, so that one call may end it as a whole. Where the plugin says
+ * `ends_groups` there may be more of them than `items_max`.
  */
 struct tr_webapi_batch {
     const struct tr_webapi_api *api;
@@ -275,7 +277,8 @@ enum tr_webapi_stage {
     FIELD(u8, signal, 1, 0)                                   \
     FIELD(u32, exit_status, 1, 0)                             \
     ARRAY(text, code, TR_WEBAPI_CODE_BYTES_MAX, 1, 0)         \
-    ARRAY(text, message, TR_WEBAPI_MESSAGE_BYTES_MAX, 1, 0)
+    ARRAY(text, message, TR_WEBAPI_MESSAGE_BYTES_MAX, 1, 0)   \
+    FIELD(bool, has_log, 1, 0)
 #define TR_WEBAPI_ENDPOINT_BYTES_MAX 63
 #define TR_WEBAPI_CODE_BYTES_MAX 63
 #define TR_WEBAPI_MESSAGE_BYTES_MAX 1000
@@ -322,6 +325,7 @@ struct tr_webapi {
     struct tr_webapi_verb create;
     struct tr_webapi_verb status;
     struct tr_webapi_verb cancel;
+    bool ends_groups; /* cancel ends a whole group in one call, however many jobs are left of it */
     struct tr_webapi_verb find;
     struct tr_webapi_verb failures;
     struct tr_webapi_stream stream;

@@ -7,10 +7,13 @@ It listens on a free port of 127.0.0.1, prints the port in one line, and ends wh
 
     /status/N        status N, with a short body
     /echo            method, path, headers and body of the request, as text
+    /bearer/TOKEN    200 to who says "Authorization: Bearer TOKEN", else 401
     /bytes/N         N bytes, with their number told beforehand
     /chunks/N        N bytes in chunks, with their number not told
     /slow/MS         an answer after MS milliseconds
     /lines/N/MS      N lines, one each MS milliseconds
+    /flood/N/BYTES   N lines of so many bytes, as fast as they are taken
+    /streams         how many streams (lines, floods) are being sent
     /hang            headers and half a body, then nothing
     /broken          half a body, then the end of the connection
     /garbage         what is no HTTP
@@ -32,6 +35,19 @@ class Count:
     lock = threading.Lock()
     now = 0
     most = 0
+
+
+class Streams:
+    lock = threading.Lock()
+    now = 0
+
+    def __enter__(self):
+        with Streams.lock:
+            Streams.now += 1
+
+    def __exit__(self, *what):
+        with Streams.lock:
+            Streams.now -= 1
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -73,6 +89,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         lines += [name + ": " + value + "\n" for name, value in self.headers.items()]
         self.answer(200, "".join(lines).encode() + b"\n" + self.body)
 
+    def do_it_bearer(self, token):
+        is_known = self.headers.get("Authorization") == "Bearer " + token
+        self.do_it_status("200" if is_known else "401")
+
     def do_it_bytes(self, count):
         self.answer(200, b"x" * int(count))
 
@@ -100,12 +120,28 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_it_lines(self, count, wait_ms):
         self.begin_chunks()
-        for number in range(int(count)):
-            time.sleep(int(wait_ms) / 1000)
-            # Lines and chunks do not end together.
-            text = b"line %d\r\nli" % number if number % 2 == 0 else b"ne %d\n" % number
-            self.chunk(text)
-        self.chunk(b"")
+        with Streams():
+            for number in range(int(count)):
+                time.sleep(int(wait_ms) / 1000)
+                # Lines and chunks do not end together.
+                text = b"line %d\r\nli" % number if number % 2 == 0 else b"ne %d\n" % number
+                self.chunk(text)
+            self.chunk(b"")
+
+    def do_it_flood(self, count, size):
+        self.begin_chunks()
+        left = int(count)
+        line = b"x" * (int(size) - 1) + b"\n"
+        with Streams():
+            while left > 0:
+                lines = min(left, 64)
+                self.chunk(line * lines)
+                left -= lines
+            self.chunk(b"")
+
+    def do_it_streams(self):
+        with Streams.lock:
+            self.answer(200, b"%d\n" % Streams.now)
 
     def do_it_hang(self):
         self.send_response(200)

@@ -21,6 +21,11 @@ static void *block_new(size_t size)
     return block;
 }
 
+void *fake_room(size_t size)
+{
+    return block_new(size);
+}
+
 static struct fake_task *behind(struct tr_task_context *task)
 {
     return (struct fake_task *)task;
@@ -212,8 +217,52 @@ static int api_timer(struct tr_task_context *task, uint64_t number, uint64_t del
     return 0;
 }
 
+static uint64_t api_now_ms(struct tr_task_context *task)
+{
+    (void)task;
+    return 1000;
+}
+
+static int api_log(struct tr_task_context *task, struct tr_text name, struct tr_text uri)
+{
+    struct fake_task *fake = behind(task);
+    size_t size = strlen(fake->logs);
+    snprintf(fake->logs + size, sizeof fake->logs - size, "%.*s %.*s ", (int)name.size, name.data,
+             (int)uri.size, uri.data);
+    return 0;
+}
+
+static const struct tr_plugin *api_plugin(struct tr_task_context *task)
+{
+    return behind(task)->plugin;
+}
+
+static const struct tr_webapi_endpoint *api_endpoint(struct tr_task_context *task,
+                                                     struct tr_text name)
+{
+    struct fake_task *fake = behind(task);
+    bool is_there = fake->endpoint.name.size > 0 &&
+                    (name.size == 0 || tr_text_equal(name, fake->endpoint.name));
+    return is_there ? &fake->endpoint : NULL;
+}
+
+static int api_refresh(struct tr_task_context *task, struct tr_text endpoint,
+                       const struct tr_schema *schema, const void *body)
+{
+    if (api_endpoint(task, endpoint) == NULL) {
+        return TR_NOT_FOUND;
+    }
+    keep(behind(task), false, FAKE_REFRESH, schema, body);
+    return 0;
+}
+
 static const struct tr_task_api api = {
     .abi = TR_PLUGIN_ABI,
+    .now_ms = api_now_ms,
+    .log = api_log,
+    .plugin = api_plugin,
+    .endpoint = api_endpoint,
+    .refresh = api_refresh,
     .template = api_template,
     .identity = api_identity,
     .store_folder = api_store_folder,
