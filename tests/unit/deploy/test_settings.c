@@ -170,8 +170,8 @@ static void test_plugins(void **state)
     require_good("plugins: {echo: {}}\n");
     assert_int_equal(settings.endpoints.count, 0);
     require_problem("plugins: {echo: 3}\n",
-                    "s.yaml:1:17: the plugin echo is a mapping, and this is an integer; write {key: "
-                    "value} [InvalidValue]\n");
+                    "s.yaml:1:17: the plugin echo is a mapping, and this is an integer; write "
+                    "{key: value} [InvalidValue]\n");
     require_problem("plugins: {ecko: {}}\n",
                     "s.yaml:1:11: there is no plugin 'ecko'; did you mean 'echo'?\n");
     require_problem("plugins: {echo: {endpoint: 'http://a'}}\n",
