@@ -83,7 +83,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .record_count = tr_program_record_count,
         .views = &tr_history_views,
         .has_files = true,
-        .has_http = live->engine->endpoint_count > 0,
+        .has_http = true,
         .exchange = &tr_live_exchange,
         .keeper_command = keeper_command,
         .jobs = options->jobs,
