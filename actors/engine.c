@@ -1,5 +1,5 @@
 /*
- * Finding a plugin, and its endpoints, in the engine's tables.
+ * Finding a plugin, its endpoints and what else is known of it in the engine's tables.
  */
 #include "actors/engine.h"
 
@@ -56,4 +56,35 @@ const struct tr_engine_endpoint *tr_engine_endpoint(const struct tr_engine *engi
         }
     }
     return NULL;
+}
+
+static const struct tr_engine_plugin *known_of(const struct tr_engine *engine,
+                                               const struct tr_plugin *plugin)
+{
+    for (size_t i = 0; i < engine->known_count; i++) {
+        if (engine->known[i].plugin == plugin) {
+            return &engine->known[i];
+        }
+    }
+    return NULL;
+}
+
+const char *tr_engine_quarantine(const struct tr_engine *engine, const struct tr_plugin *plugin)
+{
+    const struct tr_engine_plugin *known = known_of(engine, plugin);
+    return known == NULL ? NULL : known->quarantine;
+}
+
+void tr_engine_call_begins(struct tr_context *context, const struct tr_plugin *plugin,
+                           const char *function)
+{
+    const struct tr_engine_plugin *known = known_of(tr_engine_of(context), plugin);
+    if (known != NULL) {
+        tr_blame(context, known->blame, function);
+    }
+}
+
+void tr_engine_call_ends(struct tr_context *context)
+{
+    tr_blame(context, NULL, NULL);
 }

@@ -16,6 +16,13 @@ struct tr_task_type {
     const struct tr_plugin *plugin;
 };
 
+/* A plugin as this engine has it. */
+struct tr_engine_plugin {
+    const struct tr_plugin *plugin;
+    const char *blame;      /* "ID VERSION": who is counted for a crash */
+    const char *quarantine; /* why it is not called any more, in words; NULL: it is */
+};
+
 /* Where a plugin of the Web API shape reaches its back end, and the actor that does. */
 struct tr_engine_endpoint {
     const struct tr_plugin *plugin;
@@ -27,6 +34,8 @@ struct tr_engine {
     struct tr_shelf shelf;
     const struct tr_plugin *const *plugins; /* all there are */
     size_t plugin_count;
+    const struct tr_engine_plugin *known; /* what more is known of them; none: all are called */
+    size_t known_count;
     const struct tr_task_type *task_types; /* looked at before what plugins say of themselves */
     size_t task_type_count;
     const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: its own word */
@@ -59,6 +68,17 @@ const struct tr_engine_endpoint *tr_engine_endpoint(const struct tr_engine *engi
                                                     const struct tr_plugin *plugin,
                                                     struct tr_text name);
 
+/* Why a plugin is not called any more, in words; NULL: it is. */
+const char *tr_engine_quarantine(const struct tr_engine *engine, const struct tr_plugin *plugin);
+
+/*
+ * Around each call of a plugin's function: if that ends the process, the plugin is counted for it,
+ * and from the second time on it is in quarantine.
+ */
+void tr_engine_call_begins(struct tr_context *context, const struct tr_plugin *plugin,
+                           const char *function);
+void tr_engine_call_ends(struct tr_context *context);
+
 /* The actors' behaviours, for tr_host_options: one table, ids 100 to 199. */
 extern const struct tr_behaviour tr_launcher_behaviour;  /* 100: launcher.c */
 extern const struct tr_behaviour tr_workflow_behaviour;  /* 101: workflow.c */
@@ -70,5 +90,6 @@ extern const struct tr_behaviour tr_signals_behaviour;   /* 106: signals.c */
 extern const struct tr_behaviour tr_launch_behaviour;    /* 107: launch.c */
 extern const struct tr_behaviour tr_schedules_behaviour; /* 108: schedules.c */
 extern const struct tr_behaviour tr_schedule_behaviour;  /* 109: schedule.c */
+extern const struct tr_behaviour tr_refresh_behaviour;   /* 110: refresh.c */
 
 #endif

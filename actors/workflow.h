@@ -238,11 +238,12 @@ TR_MUST_USE int tri_keep_outputs(struct tri_flow *flow, uint32_t node,
                                  const struct tr_node_ended *ended);
 
 /*
- * A node gives what it gave in an earlier execution, and has ended. `is_kept` false: that is not
+ * A node gives what it gave in an earlier execution, where it got `inputs` (empty: nobody knows),
+ * and has ended. `is_kept` false: that is not
  * what it has to give, and it has to run.
  */
-TR_MUST_USE int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs,
-                              bool *is_kept);
+TR_MUST_USE int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
+                              struct tr_bytes outputs, bool *is_kept);
 
 /* A child has said its last word. */
 TR_MUST_USE int tri_child_ended(struct tri_flow *flow, const struct tr_message *message);
@@ -297,10 +298,12 @@ TR_MUST_USE int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_
                                 bool *is_bound);
 
 /*
- * Records the inputs of a node that is kept, and so does not begin: none where they look into
- * values that lie elsewhere. `is_fine` stays false where they cannot be bound, and it has failed.
+ * Records the inputs of a node that is kept, and so does not begin: what it `got`, since that may
+ * have been edited then; where nobody knows, what is bound, or none if that looks into values that
+ * lie elsewhere. `is_fine` stays false where they cannot be bound, and it has failed.
  */
-TR_MUST_USE int tri_bind_kept(struct tri_flow *flow, uint32_t node, bool *is_fine);
+TR_MUST_USE int tri_bind_kept(struct tri_flow *flow, uint32_t node, struct tr_bytes got,
+                              bool *is_fine);
 
 struct tr_binder;
 

@@ -100,7 +100,7 @@ int tri_bind_inputs(struct tri_flow *flow, uint32_t node, struct tr_buffer *inpu
     return error;
 }
 
-int tri_bind_kept(struct tri_flow *flow, uint32_t node, bool *is_fine)
+int tri_bind_kept(struct tri_flow *flow, uint32_t node, struct tr_bytes got, bool *is_fine)
 {
     struct tr_buffer err;
     struct tr_buffer inputs;
@@ -110,11 +110,14 @@ int tri_bind_kept(struct tri_flow *flow, uint32_t node, bool *is_fine)
     int error = binder_init(flow, node, &err, &binder);
     error = error != 0 ? error : bind(flow, node, &binder, &inputs);
     *is_fine = true;
-    if (error == 0) {
-        error = tri_node_record_value(flow, node, TR_VALUE_INPUTS, tr_buffer_bytes(&inputs));
-    } else if (error == TR_INVALID) {
+    bool is_bound = error == 0;
+    if (error == TR_INVALID) {
         *is_fine = binder.lies_elsewhere;
         error = *is_fine ? 0 : refuse(flow, node, &binder);
+    }
+    if (error == 0 && *is_fine && (got.size > 0 || is_bound)) {
+        error = tri_node_record_value(flow, node, TR_VALUE_INPUTS,
+                                      got.size > 0 ? got : tr_buffer_bytes(&inputs));
     }
     tr_buffer_fini(&inputs);
     tr_buffer_fini(&err);

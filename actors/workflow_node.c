@@ -411,7 +411,8 @@ static bool is_complete(const struct tri_flow *flow, uint32_t node, struct tr_by
     return cursor.error == 0 && count == flow->workflow->nodes[node].outputs.count;
 }
 
-int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs, bool *is_kept)
+int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes inputs,
+                  struct tr_bytes outputs, bool *is_kept)
 {
     struct tr_node_ended ended = {.phase = TR_NODE_PHASE_RECOVERED, .outputs = outputs};
     bool is_fine = false;
@@ -420,7 +421,7 @@ int tri_node_keep(struct tri_flow *flow, uint32_t node, struct tr_bytes outputs,
         return 0;
     }
     int error = tri_start(flow);
-    error = error != 0 ? error : tri_bind_kept(flow, node, &is_fine);
+    error = error != 0 ? error : tri_bind_kept(flow, node, inputs, &is_fine);
     if (error == 0 && is_fine) {
         error = tri_node_record_value(flow, node, TR_VALUE_OUTPUTS, outputs);
         error = error != 0 ? error : tri_keep_outputs(flow, node, &ended);

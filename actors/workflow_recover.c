@@ -128,6 +128,7 @@ struct known {
     uint32_t node;
     uint8_t way; /* enum tr_recovery_way */
     struct tr_bytes slots;
+    struct tr_bytes inputs; /* of one that is kept: what it got; empty: nobody knows */
 };
 
 static int read_known(struct tr_cursor *cursor, struct known *known)
@@ -137,7 +138,11 @@ static int read_known(struct tr_cursor *cursor, struct known *known)
     uint64_t way = tr_read_u64(cursor);
     *known = (struct known){.node = (uint32_t)node, .way = (uint8_t)way};
     known->slots = tr_read_any(cursor);
-    bool is_fine = cursor->error == 0 && count == 3 && node < UINT32_MAX && way <= TR_RECOVERY_KEPT;
+    if (count == 4) {
+        known->inputs = tr_read_any(cursor);
+    }
+    bool is_fine = cursor->error == 0 && (count == 3 || count == 4) && node < UINT32_MAX &&
+                   way <= TR_RECOVERY_KEPT;
     return is_fine ? 0 : TR_MALFORMED;
 }
 
@@ -171,7 +176,7 @@ static int take_known(struct tri_flow *flow, const struct known *known)
                                                                 : error;
     }
     if (known->way == TR_RECOVERY_KEPT) {
-        error = tri_node_keep(flow, node, known->slots, &is_kept);
+        error = tri_node_keep(flow, node, known->inputs, known->slots, &is_kept);
     }
     if (error != 0 || is_kept) {
         return error;

@@ -16,6 +16,7 @@
 #include "deploy/executions.h"
 #include "deploy/graphs.h"
 #include "deploy/needs.h"
+#include "deploy/quarantine.h"
 #include "deploy/schemas.h"
 #include "deploy/signals.h"
 #include "runtime/host/host.h"
@@ -27,7 +28,7 @@
 const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
     &tr_launcher_behaviour,  &tr_workflow_behaviour, &tr_task_behaviour,    &tr_array_behaviour,
     &tr_resources_behaviour, &tr_catalog_behaviour,  &tr_signals_behaviour, &tr_launch_behaviour,
-    &tr_schedules_behaviour, &tr_schedule_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour, &tr_refresh_behaviour,
 };
 
 static const char *const keeper_command[] = {"troupe", "keeper", NULL};
@@ -219,6 +220,10 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
     struct tr_needs needs = {.live = live, .explain = explain};
     int error = make_host(live, options, explain);
     if (error == 0) {
+        /* The host has counted what ended the engine before. */
+        error = tr_quarantine_apply(live->folder, live->settings, &live->tables, live->engine);
+    }
+    if (error == 0) {
         error = find_services(live);
     }
     if (error == 0) {
@@ -270,6 +275,23 @@ static int open_doors(struct tr_live *live, char *explain)
     return error != 0 ? error : watch(live->events, tri_endpoint_descriptor(live->door));
 }
 
+/* The settings' tables; endpoints are this engine's own, since each gets its actor. */
+static int make_tables(struct tr_live *live)
+{
+    struct tr_engine *engine = live->engine;
+    tr_settings_tables(live->settings, engine);
+    live->endpoints =
+        tr_arena_array(&live->tables, engine->endpoint_count, sizeof *live->endpoints);
+    if (live->endpoints == NULL) {
+        return TR_MEMORY;
+    }
+    for (size_t i = 0; i < engine->endpoint_count; i++) {
+        live->endpoints[i] = engine->endpoints[i];
+    }
+    engine->endpoints = live->endpoints;
+    return 0;
+}
+
 static int open_all(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
     int error = tr_signals_open(&live->signals);
@@ -277,7 +299,10 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     if (error != 0 || live->engine == NULL) {
         return error != 0 ? error : TR_MEMORY;
     }
-    tr_settings_tables(live->settings, live->engine);
+    error = make_tables(live);
+    if (error != 0) {
+        return error;
+    }
     live->engine->store_folder = live->folder;
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     live->engine->fires_schedules = options->fires_schedules;
@@ -303,6 +328,7 @@ int tr_live_open(const struct tr_live_options *options, char *explain, struct tr
     live->command = options->command;
     live->lets_sleep = options->lets_sleep;
     live->settings = options->settings;
+    tr_arena_init(&live->tables);
     tr_sleepers_init(&live->sleepers);
     snprintf(live->folder, sizeof live->folder, "%s", options->folder);
     int error = open_all(live, options, explain);
@@ -340,6 +366,7 @@ static void close_all(struct tr_live *live)
     tr_detached_fini(&live->detached);
     tr_sleepers_fini(&live->sleepers);
     tr_free(live->launchers);
+    tr_arena_fini(&live->tables);
 }
 
 void tr_live_close(struct tr_live *live)

@@ -32,6 +32,7 @@ packages_to_test=(
     "groff|checks the manual pages"
     "python3-jsonschema|holds the language's schema against the compiler"
     "python3-yaml|reads definitions for that"
+    "python3-aiohttp|serves the doubles of back ends that plugins are tested against"
 )
 
 packages_to_sanitize=(

@@ -25,6 +25,7 @@ int tri_recall_begin(struct tri_recall *recall, const struct tr_inquiry *inquiry
     tr_buffer_init(&recall->path, 0);
     tr_buffer_init(&recall->answer, 0);
     tr_buffer_init(&recall->slots, 0);
+    tr_buffer_init(&recall->inputs, 0);
     int error = tr_recovery_read(uri, &recall->arena, &recall->plan, explain);
     if (error == 0) {
         error = tr_history_open(inquiry->store_folder, explain, &recall->reader);
@@ -44,6 +45,7 @@ void tri_recall_finish(struct tri_recall *recall)
 {
     tr_execution_copy_fini(&recall->from);
     tr_reader_close(recall->reader);
+    tr_buffer_fini(&recall->inputs);
     tr_buffer_fini(&recall->slots);
     tr_buffer_fini(&recall->answer);
     tr_buffer_fini(&recall->path);
@@ -144,18 +146,19 @@ static int take_slots(void *self, const void *row)
     return slots->error;
 }
 
-int tri_recall_read_outputs(struct tri_recall *recall, uint64_t execution, struct tr_text path)
+int tri_recall_read_values(struct tri_recall *recall, uint64_t execution, struct tr_text path,
+                           enum tr_value_side side, struct tr_buffer *slots)
 {
     struct tr_reader_filter filters[] = {
         tr_filter_number("execution", TR_FILTER_EQUAL, execution),
         tr_filter_text("path", TR_FILTER_EQUAL, path),
-        tr_filter_number("side", TR_FILTER_EQUAL, TR_VALUE_OUTPUTS),
+        tr_filter_number("side", TR_FILTER_EQUAL, side),
     };
     struct tr_reader_query query = {
         .record = &tr_node_value_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
-    tr_buffer_cut(&recall->slots, 0);
-    tr_buffer_array(&recall->slots, 0);
-    return tr_reader_rows(recall->reader, &query, take_slots, &recall->slots);
+    tr_buffer_cut(slots, 0);
+    tr_buffer_array(slots, 0);
+    return tr_reader_rows(recall->reader, &query, take_slots, slots);
 }
 
 int tri_recall_close_list(struct tr_buffer *values, uint32_t count, struct tr_buffer *list)

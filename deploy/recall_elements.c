@@ -154,7 +154,8 @@ static int read_lists(struct range *range, uint64_t execution, uint32_t outputs)
 {
     struct tri_recall *recall = range->recall;
     struct tr_cursor cursor;
-    int error = tri_recall_read_outputs(recall, execution, range->array);
+    int error =
+        tri_recall_read_values(recall, execution, range->array, TR_VALUE_OUTPUTS, &recall->slots);
     uint32_t count = tr_slots_begin(tr_buffer_bytes(&recall->slots), &cursor);
     if (error != 0 || count < outputs) {
         return error;

@@ -21,6 +21,7 @@ struct tri_recall {
     struct tr_buffer path;
     struct tr_buffer answer;
     struct tr_buffer slots;
+    struct tr_buffer inputs; /* of a node that is kept */
     struct tr_text launched; /* the plan for what a launch node begins; empty: none */
     char *explain;
 };
@@ -41,9 +42,10 @@ TR_MUST_USE int tri_recall_node_phase(struct tri_recall *recall, uint64_t execut
 TR_MUST_USE int tri_recall_find(struct tri_recall *recall, struct tr_text path, uint64_t *execution,
                                 uint8_t *phase);
 
-/* What a node gave, into `slots`; an empty list where nothing is recorded. */
-TR_MUST_USE int tri_recall_read_outputs(struct tri_recall *recall, uint64_t execution,
-                                        struct tr_text path);
+/* What a node got or gave, into `slots`; an empty list where nothing is recorded. */
+TR_MUST_USE int tri_recall_read_values(struct tri_recall *recall, uint64_t execution,
+                                       struct tr_text path, enum tr_value_side side,
+                                       struct tr_buffer *slots);
 
 /* `count` values that were written one behind the other, as a list. */
 TR_MUST_USE int tri_recall_close_list(struct tr_buffer *values, uint32_t count,

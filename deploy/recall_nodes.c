@@ -2,6 +2,7 @@
  * Questions about nodes: which of them are kept, with what they gave, and what the others get that
  * was edited. What a launch node began is recovered by a plan of its own, which is made here.
  */
+#include "actors/value.h"
 #include "deploy/recall_inside.h"
 
 /* ------------------------------------------------------------------------- launches */
@@ -85,7 +86,21 @@ static void write_edits(struct tri_recall *recall, struct tr_text path)
     }
 }
 
-/* What becomes of the node at `path`; what goes with it is in `slots`. */
+/* What a node got and gave that is kept; where it is not recorded what it got is left out. */
+static int read_kept(struct tri_recall *recall, uint64_t execution, struct tr_text path)
+{
+    struct tr_cursor cursor;
+    int error = tri_recall_read_values(recall, execution, path, TR_VALUE_OUTPUTS, &recall->slots);
+    error = error != 0
+                ? error
+                : tri_recall_read_values(recall, execution, path, TR_VALUE_INPUTS, &recall->inputs);
+    if (error == 0 && tr_slots_begin(tr_buffer_bytes(&recall->inputs), &cursor) == 0) {
+        tr_buffer_cut(&recall->inputs, 0);
+    }
+    return error;
+}
+
+/* What becomes of the node at `path`; what goes with it is in `slots` and `inputs`. */
 static int recall_node(struct tri_recall *recall, bool is_again, enum tr_recovery_way *way)
 {
     struct tr_text path = tr_buffer_text(&recall->path);
@@ -93,6 +108,7 @@ static int recall_node(struct tri_recall *recall, bool is_again, enum tr_recover
     uint8_t phase = TR_NODE_PHASE_NOT_YET_STARTED;
     int error = 0;
     recall->launched = tr_text_of("");
+    tr_buffer_cut(&recall->inputs, 0);
     *way = tr_recovery_way(&recall->plan, path);
     if (is_again && *way == TR_RECOVERY_KEPT) {
         *way = TR_RECOVERY_ANEW;
@@ -102,7 +118,7 @@ static int recall_node(struct tri_recall *recall, bool is_again, enum tr_recover
         *way = tri_recall_has_given(phase) ? *way : TR_RECOVERY_OPEN;
     }
     if (error == 0 && *way == TR_RECOVERY_KEPT) {
-        return tri_recall_read_outputs(recall, execution, path);
+        return read_kept(recall, execution, path);
     }
     if (error == 0 && *way == TR_RECOVERY_OPEN) {
         error = find_launched(recall, execution, path);
@@ -139,14 +155,16 @@ static int add_node(struct tri_recall *recall, const struct tr_recover_nodes *qu
     int error = recall->path.error;
     error = error != 0 ? error : recall_node(recall, asked->is_again, &way);
     *is_full = error == 0 && !is_first &&
-               recall->answer.size + recall->slots.size > TRI_RECALL_ANSWER_BYTES_MAX;
+               recall->answer.size + recall->slots.size + recall->inputs.size >
+                   TRI_RECALL_ANSWER_BYTES_MAX;
     if (error != 0 || *is_full) {
         return error;
     }
-    tr_buffer_array(&recall->answer, 3);
+    tr_buffer_array(&recall->answer, recall->inputs.size > 0 ? 4 : 3);
     tr_buffer_u64(&recall->answer, asked->node);
     tr_buffer_u64(&recall->answer, way);
     tr_buffer_add(&recall->answer, recall->slots.data, recall->slots.size);
+    tr_buffer_add(&recall->answer, recall->inputs.data, recall->inputs.size);
     return recall->answer.error;
 }
 

@@ -16,6 +16,7 @@
 #include "deploy/graphs.h"
 #include "deploy/offload.h"
 #include "deploy/recovery_same.h"
+#include "deploy/route.h"
 
 /* What is said of nodes that run again, unless -v asks for all. */
 #define CAUSES_SHOWN_MAX 8
@@ -202,24 +203,72 @@ static const bool *find_changed(struct tri_recover *recover)
 
 /* --------------------------------------------------------------------------- the plan */
 
-/* Where the results come from: the earlier execution, and those it had some from itself. */
-static enum tr_exit_status find_sources(struct tri_recover *recover)
+/* The plan of the earlier execution, if it took over another one itself. */
+static void read_earlier(struct tri_recover *recover, struct tr_recovery *earlier)
 {
     const struct tr_execution *row = &recover->found.execution.row;
-    struct tr_recovery *recovery = &recover->made.recovery;
-    struct tr_recovery before = {.from_count = 0};
     char explain[TR_RECOVERY_EXPLAIN_BYTES];
+    *earlier = (struct tr_recovery){.from_count = 0};
     if (row->recovery.size > 0 &&
-        tr_recovery_read(row->recovery, &recover->arena, &before, explain) != 0) {
+        tr_recovery_read(row->recovery, &recover->arena, earlier, explain) != 0) {
         tr_command_note(recover->invocation, "%s; what %.*s kept itself is kept as a whole",
                         explain, TRI_SHOWN(row->name));
     }
-    recovery->from[recovery->from_count++] = row->execution;
-    for (uint32_t i = 0; i < before.from_count && recovery->from_count < TR_RECOVERY_DEPTH_MAX;
+}
+
+/* Where the results come from: the earlier execution, and those it had some from itself. */
+static void add_sources(struct tri_recover *recover, const struct tr_recovery *earlier)
+{
+    struct tr_recovery *recovery = &recover->made.recovery;
+    recovery->from[recovery->from_count++] = recover->found.execution.row.execution;
+    for (uint32_t i = 0; i < earlier->from_count && recovery->from_count < TR_RECOVERY_DEPTH_MAX;
          i++) {
-        recovery->from[recovery->from_count++] = before.from[i];
+        recovery->from[recovery->from_count++] = earlier->from[i];
     }
-    return TR_EXIT_DONE;
+}
+
+/* Whether the node of a path does the same in the definition that is to be run. */
+static bool is_same(struct tr_route *now, struct tr_route *then, struct tr_text path)
+{
+    struct tr_stop a;
+    struct tr_stop b;
+    if (tr_route_find(now, path, &a) != 0 || tr_route_find(then, path, &b) != 0) {
+        return false;
+    }
+    struct tr_recovery_node node = {a.graph, a.workflow, &a.workflow->nodes[a.node]};
+    struct tr_recovery_node before = {b.graph, b.workflow, &b.workflow->nodes[b.node]};
+    return tr_recovery_node_is_same(&node, &before);
+}
+
+/* Edits hold on, but not of a node that is defined otherwise now. */
+static int keep_edits(struct tri_recover *recover, struct tr_recovery *earlier)
+{
+    struct tr_text workflow = recover->found.execution.row.workflow;
+    struct tr_route now;
+    struct tr_route then;
+    uint32_t kept = 0;
+    if (recover->prepared.graph == recover->before || earlier->edit_count == 0) {
+        return 0;
+    }
+    struct tr_recovery_edit *edits =
+        tr_arena_array(&recover->arena, earlier->edit_count, sizeof *edits);
+    int error = edits == NULL ? TR_MEMORY : tr_route_init(&now, recover->prepared.graph, workflow);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_route_init(&then, recover->before, workflow);
+    for (uint32_t i = 0; error == 0 && i < earlier->edit_count; i++) {
+        if (is_same(&now, &then, earlier->edits[i].path)) {
+            edits[kept++] = earlier->edits[i];
+        }
+    }
+    if (error == 0) {
+        tr_route_fini(&then);
+        earlier->edits = edits;
+        earlier->edit_count = kept;
+    }
+    tr_route_fini(&now);
+    return error;
 }
 
 /* One line for each cause, with the first of the nodes that run again for it. */
@@ -262,6 +311,12 @@ static enum tr_exit_status make_plan(struct tri_recover *recover)
     if (error != 0) {
         return tr_browse_failed(&recover->browse, error);
     }
+    struct tr_recovery earlier;
+    read_earlier(recover, &earlier);
+    error = keep_edits(recover, &earlier);
+    if (error != 0) {
+        return tri_recover_failed(recover, error);
+    }
     struct tr_recovery_request request = {
         .graph = recover->prepared.graph,
         .workflow = recover->prepared.workflow,
@@ -271,17 +326,18 @@ static enum tr_exit_status make_plan(struct tri_recover *recover)
         .targets = recover->targets.items,
         .target_count = recover->targets.count,
         .changed = find_changed(recover),
+        .earlier = earlier.edits,
+        .earlier_count = earlier.edit_count,
     };
     error = tr_recovery_make(&request, &recover->arena, &recover->made);
-    enum tr_exit_status status =
-        error != 0 ? tri_recover_failed(recover, error) : find_sources(recover);
-    if (status == TR_EXIT_DONE) {
-        error = tr_recovery_write(&recover->made.recovery, recover->browse.place.folder,
-                                  &recover->arena, &recover->uri, explain);
-        status = error == 0 ? TR_EXIT_DONE
-                            : tr_command_failed(recover->invocation->command, "%s", explain);
+    if (error != 0) {
+        return tri_recover_failed(recover, error);
     }
-    return status;
+    add_sources(recover, &earlier);
+    error = tr_recovery_write(&recover->made.recovery, recover->browse.place.folder,
+                              &recover->arena, &recover->uri, explain);
+    return error == 0 ? TR_EXIT_DONE
+                      : tr_command_failed(recover->invocation->command, "%s", explain);
 }
 
 /* ------------------------------------------------------------------------ the command */

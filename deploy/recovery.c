@@ -80,10 +80,22 @@ static bool has_inside(const struct tr_text *paths, uint32_t count, struct tr_te
     return false;
 }
 
+/* Whether an input of a node inside a path is edited, so that what runs anew has to ask. */
+static bool has_edits_inside(const struct tr_recovery *recovery, struct tr_text path)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < recovery->edit_count; i++) {
+        struct tr_text edited = recovery->edits[i].path;
+        has = has || (edited.size > path.size && memcmp(edited.data, path.data, path.size) == 0 &&
+                      (edited.data[path.size] == '/' || edited.data[path.size] == '['));
+    }
+    return has;
+}
+
 enum tr_recovery_way tr_recovery_way(const struct tr_recovery *recovery, struct tr_text path)
 {
     if (has_around(recovery->again, recovery->again_count, path)) {
-        return TR_RECOVERY_ANEW;
+        return has_edits_inside(recovery, path) ? TR_RECOVERY_OPEN : TR_RECOVERY_ANEW;
     }
     bool is_open = has_path(recovery->open, recovery->open_count, path) ||
                    has_inside(recovery->again, recovery->again_count, path) ||

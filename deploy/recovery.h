@@ -42,7 +42,7 @@ int tr_recovery_compare(struct tr_text a, struct tr_text b);
 
 /*
  * What a plan says of a node or an element: ANEW, OPEN (itself, or since something inside it is
- * named), or KEPT, which it then is if it gave something.
+ * named or edited), or KEPT, which it then is if it gave something.
  */
 enum tr_recovery_way tr_recovery_way(const struct tr_recovery *recovery, struct tr_text path);
 

@@ -323,6 +323,12 @@ static bool is_new_inside(const struct scope *scope, uint32_t node, struct tr_te
 
 /* ---- One node. ------------------------------------------------------------------------------ */
 
+/* Something that gives nothing of its own, and is looked at again in any case. */
+static bool is_evaluated(const struct tr_node *node)
+{
+    return node->kind == TR_NODE_BRANCH || node->kind == TR_NODE_END;
+}
+
 /* The first cause there is. */
 static struct cause find_cause(const struct scope *scope, uint32_t node, struct tr_text path)
 {
@@ -331,6 +337,9 @@ static struct cause find_cause(const struct scope *scope, uint32_t node, struct 
     struct cause cause = find_named(scope, path);
     if (inside == NULL) {
         return cause;
+    }
+    if (cause.is_there && cause.is_open) { /* some of it is kept: others in it may be named, too */
+        (void)is_new_inside(scope, node, path, NULL);
     }
     if (!cause.is_there) {
         cause = find_behind(scope, node);
@@ -345,13 +354,8 @@ static struct cause find_cause(const struct scope *scope, uint32_t node, struct 
             cause = (struct cause){.is_there = true, .is_open = true, .root = path};
         }
     }
-    return cause.is_there ? cause : find_failed(scope, path);
-}
-
-/* Something that gives nothing of its own, and is looked at again in any case. */
-static bool is_evaluated(const struct tr_node *node)
-{
-    return node->kind == TR_NODE_BRANCH || node->kind == TR_NODE_END;
+    bool may_fail = !is_evaluated(&scope->workflow->nodes[node]); /* otherwise than it did */
+    return cause.is_there || !may_fail ? cause : find_failed(scope, path);
 }
 
 static void record(const struct scope *scope, const struct tr_node *node, struct tr_text path,
@@ -375,7 +379,7 @@ static void record(const struct scope *scope, const struct tr_node *node, struct
 
 static void visit(struct scope *scope, uint32_t node);
 
-/* A branch gives what its arm gives. */
+/* A branch gives what its arm gives; what it skipped then, it skips again. */
 static void visit_arms(struct scope *scope, uint32_t node)
 {
     const struct tr_node *compiled = &scope->workflow->nodes[node];
@@ -387,7 +391,7 @@ static void visit_arms(struct scope *scope, uint32_t node)
         visit(scope, arm->node);
         uint8_t phase = past_phase(scope->walk->request->past, path_of(scope, arm->node));
         if (scope->states[arm->node] == DIFFERS && scope->states[node] != DIFFERS &&
-            phase != TR_NODE_PHASE_NOT_YET_STARTED) {
+            phase != TR_NODE_PHASE_NOT_YET_STARTED && phase != TR_NODE_PHASE_SKIPPED) {
             scope->states[node] = DIFFERS;
             scope->roots[node] = scope->roots[arm->node];
         }
@@ -450,17 +454,35 @@ static void sort(struct tri_vector *paths, const struct tr_text **out, uint32_t 
     *count = paths->count;
 }
 
+static void add_edit(struct tr_recovery_edit *edits, uint32_t *count,
+                     const struct tr_recovery_edit *edit)
+{
+    bool is_there = false;
+    for (uint32_t i = 0; i < *count && !is_there; i++) {
+        is_there =
+            tr_text_equal(edits[i].path, edit->path) && tr_text_equal(edits[i].input, edit->input);
+    }
+    if (!is_there) {
+        edits[(*count)++] = *edit;
+    }
+}
+
+/* The last word on an input counts: the last one of this request, else that of then. */
 static void collect_edits(const struct walk *walk, struct tr_recovery *recovery)
 {
     const struct tr_recovery_request *request = walk->request;
     struct tr_recovery_edit *edits =
-        tr_arena_array(walk->arena, request->target_count, sizeof *edits);
-    for (uint32_t i = 0; edits != NULL && i < request->target_count; i++) {
+        tr_arena_array(walk->arena, request->target_count + request->earlier_count, sizeof *edits);
+    for (uint32_t i = request->target_count; edits != NULL && i-- > 0;) {
         const struct tr_recovery_target *target = &request->targets[i];
-        if (target->input.size > 0) {
-            edits[recovery->edit_count++] = (struct tr_recovery_edit){
-                .path = target->path, .input = target->input, .slot = target->slot};
+        const struct tr_recovery_edit edit = {
+            .path = target->path, .input = target->input, .slot = target->slot};
+        if (edit.input.size > 0) {
+            add_edit(edits, &recovery->edit_count, &edit);
         }
+    }
+    for (uint32_t i = 0; edits != NULL && i < request->earlier_count; i++) {
+        add_edit(edits, &recovery->edit_count, &request->earlier[i]);
     }
     if (recovery->edit_count > 0) {
         qsort(edits, recovery->edit_count, sizeof *edits, edits_by_path);

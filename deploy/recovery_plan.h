@@ -4,7 +4,8 @@
  *
  *     what is named, or has an edited input, or uses an input of the execution that is edited, or
  *     is not defined as it was, runs again, and with it everything behind it;
- *     what failed, or never ran, is not kept either, but what is inside it may be.
+ *     what failed, or never ran, is not kept either, but what is inside it may be;
+ *     what was edited for the earlier execution holds for this one, unless it is edited anew.
  *
  * Pure: the history is read by tr_recovery_past_read, everything else is given.
  */
@@ -42,7 +43,9 @@ struct tr_recovery_request {
     const struct tr_recovery_past *past;
     const struct tr_recovery_target *targets;
     uint32_t target_count;
-    const bool *changed; /* for each input of the workflow: it is edited */
+    const bool *changed;                    /* for each input of the workflow: it is edited */
+    const struct tr_recovery_edit *earlier; /* what was edited then, and still holds */
+    uint32_t earlier_count;
 };
 
 /* A node that gave something, and runs again all the same: why, in words. */

@@ -14,6 +14,7 @@
 #include "schemas/refresh.h"
 #include "schemas/request.h"
 #include "schemas/schedule.h"
+#include "schemas/state_refresh.h"
 #include "schemas/tap.h"
 
 static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
@@ -38,7 +39,7 @@ static const struct tr_schema_list lists[] = {
     {schedule, TR_COUNT_OF(schedule)}, {refresh, TR_COUNT_OF(refresh)},
 };
 
-const struct tr_schema *const tr_program_records[] = {&tr_schedule_row_schema,
+const struct tr_schema *const tr_program_records[] = {&tr_schedule_row_schema, &tr_backend_schema,
                                                       TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 const size_t tr_program_record_count = TR_COUNT_OF(tr_program_records);
 

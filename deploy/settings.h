@@ -13,6 +13,7 @@
 #include "actors/graph/report.h"
 #include "deploy/command.h"
 #include "deploy/janitor.h"
+#include "plugins/load.h"
 
 #define TR_SETTINGS_NAME "settings.yaml"
 
@@ -29,6 +30,13 @@
 /* The longest time that one call may take. */
 #define TR_SETTINGS_TIMEOUT_MS_MAX 3600000
 
+/* A plugin of a shared object. */
+struct tr_settings_plugin {
+    const struct tr_plugin *plugin;
+    const char *path;
+    char version[TR_PLUGIN_VERSION_BYTES_MAX]; /* of the file */
+};
+
 /* How many slots a namespace of the resource manager has. */
 struct tr_settings_quota {
     struct tr_text name;
@@ -43,6 +51,7 @@ struct tr_settings_file {
     struct tri_vector task_types;           /* struct tr_task_type */
     const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: none */
     struct tri_vector plugins;              /* const struct tr_plugin *: all there are */
+    struct tri_vector loaded;               /* struct tr_settings_plugin: those of them */
     struct tri_vector endpoints;            /* struct tr_engine_endpoint, without their actors */
     struct tri_vector quotas;               /* struct tr_settings_quota */
     struct tri_vector secrets;              /* struct tr_secret_source; none: nothing is said */

@@ -11,7 +11,6 @@
 #include "actors/graph/keys.h"
 #include "actors/graph/literal.h"
 #include "deploy/settings_inside.h"
-#include "plugins/load.h"
 
 #define NS_PER_MS 1000000
 
@@ -78,28 +77,31 @@ static void load_plugin(struct tri_definition *definition, const struct tr_pair 
                         const struct tr_tree *path, struct tr_settings_file *settings)
 {
     struct tr_text file;
-    char version[TR_PLUGIN_VERSION_BYTES_MAX];
+    struct tr_settings_plugin loaded;
     char problem[1024];
-    const struct tr_plugin *plugin;
     if (!tri_read_text(definition, path, &file)) {
         return;
     }
-    const char *place = tri_settings_place(settings, file);
-    if (place == NULL) {
+    loaded.path = tri_settings_place(settings, file);
+    if (loaded.path == NULL) {
         return;
     }
-    int error = tr_plugin_load(place, pair->key->text, settings->plugins.items,
-                               settings->plugins.count, version, problem, sizeof problem, &plugin);
+    int error = tr_plugin_load(loaded.path, pair->key->text, settings->plugins.items,
+                               settings->plugins.count, loaded.version, problem, sizeof problem,
+                               &loaded.plugin);
     if (error != 0) {
         tri_report_add(definition->report, path->place, NULL, "the plugin '%.*s': %s",
                        TRI_SHOWN(pair->key->text),
                        error == TR_INVALID ? problem : tr_error_text(error));
         return;
     }
+    struct tr_settings_plugin *row =
+        tri_vector_add(&settings->arena, &settings->loaded, sizeof *row);
     const struct tr_plugin **added =
         tri_vector_add(&settings->arena, &settings->plugins, sizeof *added);
-    if (added != NULL) {
-        *added = plugin;
+    if (row != NULL && added != NULL) {
+        *row = loaded;
+        *added = loaded.plugin;
     }
 }
 

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plugins/webapi.h"
 #include "schemas/registry.h"
 
 /* ----------------------------------------------------------------- the table */
@@ -62,6 +63,11 @@ static int check_webapi(const struct tr_plugin *plugin, char *problem, size_t pr
         {"abort", plugin->abort != NULL},
         {"state", plugin->state != NULL},
     };
+    if (plugin->handle != tr_webapi_handle || plugin->abort != tr_webapi_abort) {
+        return tr_config_refuse(problem, problem_size,
+                                "its functions are not those of the Web API shape\nwrite "
+                                "TR_WEBAPI_PLUGIN_FUNCTIONS into the table (plugins/webapi.h)");
+    }
     if (webapi->grade > TR_WEBAPI_GRADE_EXACT) {
         return tr_config_refuse(problem, problem_size,
                                 "its grade is %u\nwrite one of enum tr_webapi_grade",

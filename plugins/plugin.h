@@ -21,6 +21,9 @@
 #include "schemas/plugin.h"
 #include "schemas/webapi.h"
 
+/* What a plugin from a shared object exports, and nothing else: its table. */
+extern const struct tr_plugin tr_plugin_table __attribute__((visibility("default")));
+
 /* ------------------------------------------------------ what a task is told */
 
 static inline uint64_t tr_task_now_ms(struct tr_task_context *task)

@@ -28,7 +28,8 @@ enum tr_http_delivery {
 
 /*
  * `headers` is an array of "Name: value"; zeros are the service's defaults (http_limits.h).
- * `window_bytes` is what may be on its way to the actor of a stream.
+ * `window_bytes` is what may be on its way to the actor of a stream. `secrets` are rows of
+ * tr_http_secret; a request with some follows no redirects, which would take them elsewhere.
  */
 #define TR_HTTP_REQUEST_FIELDS(FIELD, ARRAY) \
     FIELD(text, method, 1, 0)                \
@@ -45,7 +46,40 @@ enum tr_http_delivery {
     FIELD(text, client_key, 1, 0)            \
     FIELD(bool, is_insecure, 1, 0)           \
     FIELD(u8, redirects_max, 1, 0)           \
-    FIELD(u64, window_bytes, 2, 0)
+    FIELD(u64, window_bytes, 2, 0)           \
+    FIELD(any, secrets, 3, 0)
+
+/* What becomes of a secret's value. */
+enum tr_http_secret_kind {
+    TR_HTTP_SECRET_PLAIN = 0, /* the header is the prefix and the value */
+    TR_HTTP_SECRET_BASIC =
+        1, /* the value is USER:PASSWORD; the header is "Basic " and its base64 */
+    TR_HTTP_SECRET_KIND_COUNT,
+};
+
+/*
+ * One row of http_request's `secrets`: a header whose value nobody sees but the server. It is found
+ * when the request leaves, as those of processes are (runtime/env/secret.h), and asked for again
+ * when the server answers 401. Without it there is no request: the fault is "secret".
+ */
+struct tr_http_secret {
+    uint8_t kind;          /* enum tr_http_secret_kind */
+    struct tr_text header; /* its name, such as "Authorization" */
+    struct tr_text prefix; /* such as "Bearer " */
+    struct tr_text group;  /* may be empty */
+    struct tr_text key;
+    struct tr_text version; /* may be empty */
+};
+
+TR_MUST_USE int tr_http_secrets_pack(const struct tr_http_secret *secrets, size_t count,
+                                     struct tr_writer *writer);
+
+/*
+ * Reading them: begin gives the number of rows (0 for no bytes or nil), and next is called that
+ * often. What goes wrong is in cursor->error.
+ */
+uint32_t tr_http_secrets_begin(struct tr_bytes packed, struct tr_cursor *cursor);
+struct tr_http_secret tr_http_secret_next(struct tr_cursor *cursor);
 
 /* The end of a request. Without a response `status` is 0, and `fault` and `words` say why. */
 #define TR_HTTP_RESPONSE_FIELDS(FIELD, ARRAY) \
@@ -70,7 +104,7 @@ enum tr_http_delivery {
     FIELD(u64, bytes, 1, 0)
 
 #define TR_HTTP_SCHEMAS(S)                                                     \
-    S(http_request, 340, TR_MESSAGE, 2, TR_DURABLE, TR_HTTP_REQUEST_FIELDS)    \
+    S(http_request, 340, TR_MESSAGE, 3, TR_DURABLE, TR_HTTP_REQUEST_FIELDS)    \
     S(http_response, 341, TR_MESSAGE, 1, TR_PRIORITY, TR_HTTP_RESPONSE_FIELDS) \
     S(http_part, 342, TR_MESSAGE, 1, TR_PRIORITY, TR_HTTP_PART_FIELDS)         \
     S(http_cancel, 343, TR_MESSAGE, 1, TR_DURABLE, TR_HTTP_CANCEL_FIELDS)      \

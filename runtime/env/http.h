@@ -10,14 +10,19 @@
  *
  * Every accepted request gets exactly one END, however it ends. Only http and https are spoken.
  * Proxies that the environment names are ignored unless a request asks for them.
+ *
+ * A request with secrets (schemas/http.h) leaves when they are found; until then its time runs, and
+ * nobody else waits. When the server answers 401, they are asked for again, without what commands
+ * said before, and the request is sent once more if they are others now.
  */
 #ifndef TR_RUNTIME_ENV_HTTP_H
 #define TR_RUNTIME_ENV_HTTP_H
 
 #include "runtime/env/http_limits.h"
-#include "schemas/base.h"
+#include "schemas/http.h"
 
 struct tri_http;
+struct tr_secret_source;
 
 /* How the body of a response with a status of 200 to 299 is delivered; of others always whole. */
 enum tri_http_delivery {
@@ -45,7 +50,8 @@ enum tri_http_version {
     F(CANCELLED, "cancelled") /* tri_http_cancel */                                       \
     F(PROTOCOL, "protocol")   /* the answer is no http, or broke off */                   \
     F(MEMORY, "memory")       /* out of memory */                                         \
-    F(CLOSED, "closed")       /* the thread was stopped */
+    F(CLOSED, "closed")       /* the thread was stopped */                                \
+    F(SECRET, "secret")       /* one of its secrets is not there, or fits no header */
 
 enum tri_http_fault {
 #define TRI_FAULT(name, text) TRI_HTTP_##name,
@@ -63,6 +69,8 @@ struct tri_http_request {
     struct tr_text url;
     const struct tr_text *headers; /* each "Name: value" */
     size_t header_count;
+    const struct tr_http_secret *secrets; /* headers whose values only the server gets to see */
+    size_t secret_count;                  /* with some, redirects_max has to be 0 */
     struct tr_bytes body;
     uint32_t timeout_ms;         /* from submitting to the end; 0: none */
     uint32_t connect_timeout_ms; /* 0: TR_HTTP_CONNECT_TIMEOUT_MS */
@@ -102,10 +110,12 @@ typedef void tri_http_deliver(void *self, const struct tri_http_event *event);
 struct tri_http_options {
     tri_http_deliver *deliver;
     void *self;
-    uint32_t requests_max;            /* 0: TR_HTTP_REQUESTS_MAX */
-    uint32_t concurrent_max;          /* 0: TR_HTTP_CONCURRENT_MAX */
-    uint32_t concurrent_per_host_max; /* 0: TR_HTTP_CONCURRENT_PER_HOST_MAX */
-    uint32_t patience_ms;             /* 0: TR_HTTP_PATIENCE_MS */
+    uint32_t requests_max;                         /* 0: TR_HTTP_REQUESTS_MAX */
+    uint32_t concurrent_max;                       /* 0: TR_HTTP_CONCURRENT_MAX */
+    uint32_t concurrent_per_host_max;              /* 0: TR_HTTP_CONCURRENT_PER_HOST_MAX */
+    uint32_t patience_ms;                          /* 0: TR_HTTP_PATIENCE_MS */
+    const struct tr_secret_source *secret_sources; /* as for tri_secrets_new; they outlive it */
+    size_t secret_source_count;
 };
 
 /* Starts the thread. TR_MEMORY, TR_SYSTEM. */

@@ -43,6 +43,25 @@ static bool add_own_header(struct tri_http_easy *easy, struct tr_text header)
     return is_added;
 }
 
+static bool add_secret_lines(struct tri_http_easy *easy, const struct tri_buffer *lines)
+{
+    const char *line = (const char *)tri_buffer_front(lines);
+    const char *end = line + tri_buffer_size(lines);
+    bool is_added = true;
+    while (line < end && is_added) {
+        is_added = add_header(easy, line);
+        line += strlen(line) + 1;
+    }
+    return is_added;
+}
+
+static void wipe_headers(struct tri_http_easy *easy)
+{
+    for (struct curl_slist *header = easy->headers; header != NULL; header = header->next) {
+        explicit_bzero(header->data, strlen(header->data));
+    }
+}
+
 static bool set_headers(const struct tri_curl *curl, struct tri_http_easy *easy,
                         const struct tri_http_request *request)
 {
@@ -149,7 +168,8 @@ static void set_callbacks(const struct tri_curl *curl, struct tri_http_easy *eas
 }
 
 bool tri_http_easy_init(struct tri_http_easy *easy, const struct tri_http_task *task,
-                        const struct tri_http_ears *ears, uint64_t left_ms)
+                        const struct tri_buffer *secret_lines, const struct tri_http_ears *ears,
+                        uint64_t left_ms)
 {
     const struct tri_curl *curl = tri_curl_load();
     const struct tri_http_request *request = &task->request;
@@ -163,7 +183,7 @@ bool tri_http_easy_init(struct tri_http_easy *easy, const struct tri_http_task *
     set_method(curl, handle, request);
     set_timeouts(curl, handle, request, left_ms);
     set_tls(curl, handle, request);
-    return set_headers(curl, easy, request);
+    return add_secret_lines(easy, secret_lines) && set_headers(curl, easy, request);
 }
 
 void tri_http_easy_fini(struct tri_http_easy *easy)
@@ -172,6 +192,7 @@ void tri_http_easy_fini(struct tri_http_easy *easy)
     if (easy->handle != NULL) {
         curl->easy_cleanup(easy->handle);
     }
+    wipe_headers(easy);
     curl->slist_free_all(easy->headers);
     *easy = (struct tri_http_easy){.handle = NULL};
 }

@@ -16,6 +16,13 @@ void tri_http_response_fini(struct tri_http_response *response)
     tri_buffer_fini(&response->body);
 }
 
+void tri_http_response_reset(struct tri_http_response *response)
+{
+    tri_buffer_clear(&response->headers);
+    tri_buffer_clear(&response->body);
+    response->status = 0;
+}
+
 void tri_http_response_fail(struct tri_http_response *response, enum tri_http_fault fault,
                             const char *words)
 {

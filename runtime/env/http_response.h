@@ -23,6 +23,9 @@ struct tri_http_response {
 /* Frees what came; the struct is the caller's. */
 void tri_http_response_fini(struct tri_http_response *response);
 
+/* Forgets what came: another response comes in its place. */
+void tri_http_response_reset(struct tri_http_response *response);
+
 /* Notes why it fails, unless that is known already. The words are shortened where they must be. */
 void tri_http_response_fail(struct tri_http_response *response, enum tri_http_fault fault,
                             const char *words);

@@ -342,6 +342,7 @@ static void *worker_main(void *argument)
         fail_host(host, error);
         return NULL;
     }
+    tri_crash_hand(worker->in_hand);
     while (!atomic_load_explicit(&host->is_stopping, memory_order_acquire) && worker->fatal == 0 &&
            atomic_load_explicit(&host->fatal, memory_order_relaxed) == 0) {
         if (!tri_worker_step(worker)) {
@@ -353,6 +354,7 @@ static void *worker_main(void *argument)
     } else {
         tri_flush_journal(worker);
     }
+    tri_crash_hand(NULL);
     tri_signal_stack_fini(&stack);
     return NULL;
 }
@@ -394,6 +396,8 @@ static int start_services(struct tr_host *host)
             .worker_count = shared->worker_count,
             .host_epoch = shared->host_epoch,
             .patience_ms = host->http_patience_ms,
+            .secrets = host->secrets,
+            .secret_count = host->secret_count,
         };
         error = tri_http_service_start(&options, &host->http);
     }

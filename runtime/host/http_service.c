@@ -100,6 +100,21 @@ static int read_headers(struct tr_bytes packed, struct tr_text *headers, size_t 
     return cursor.error;
 }
 
+/* The secrets that a request wants, as views into the message. */
+static int read_secrets(struct tr_bytes packed, struct tr_http_secret *secrets, size_t *count)
+{
+    struct tr_cursor cursor;
+    uint32_t wanted = tr_http_secrets_begin(packed, &cursor);
+    if (wanted > TR_HTTP_SECRETS_MAX) {
+        return TR_LIMIT;
+    }
+    for (uint32_t i = 0; i < wanted; i++) {
+        secrets[i] = tr_http_secret_next(&cursor);
+    }
+    *count = wanted;
+    return cursor.error;
+}
+
 /* The time that a request has: its own, or what is left of its call's. */
 static uint32_t timeout_ms_of(struct tri_http_service *service, const uint8_t *envelope,
                               const struct tr_http_request *wanted)
@@ -128,7 +143,10 @@ static int submit(struct tri_http_service *service, const struct tr_http_request
 {
     struct tr_text headers[HEADERS_MAX];
     size_t header_count;
+    struct tr_http_secret secrets[TR_HTTP_SECRETS_MAX];
+    size_t secret_count;
     int error = read_headers(wanted->headers, headers, &header_count);
+    error = error != 0 ? error : read_secrets(wanted->secrets, secrets, &secret_count);
     if (error != 0) {
         return error;
     }
@@ -139,6 +157,8 @@ static int submit(struct tri_http_service *service, const struct tr_http_request
         .url = wanted->url,
         .headers = headers,
         .header_count = header_count,
+        .secrets = secrets,
+        .secret_count = secret_count,
         .body = wanted->body,
         .timeout_ms = timeout_ms,
         .connect_timeout_ms = wanted->connect_timeout_ms,
@@ -272,7 +292,12 @@ int tri_http_service_start(const struct tri_http_service_options *options,
     tri_service_init(&service->answers, options->env, options->worker_count, options->host_epoch,
                      TR_SERVICE_HTTP_ANSWERS);
     struct tri_http_options http = {
-        .deliver = deliver, .self = service, .patience_ms = options->patience_ms};
+        .deliver = deliver,
+        .self = service,
+        .patience_ms = options->patience_ms,
+        .secret_sources = options->secrets,
+        .secret_source_count = options->secret_count,
+    };
     int error = tri_http_start(&http, &service->http);
     if (error == 0 && pthread_create(&service->calls.thread, NULL, calls_main, service) != 0) {
         error = TR_SYSTEM;

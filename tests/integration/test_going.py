@@ -278,6 +278,45 @@ workflows:
         self.assertEqual(document["outputs"], {"b": 15, "s": 41})
         self.assertEqual(self.runs(), {"first": 1, "w/one": 1, "w/two": 1, "last": 1})
 
+    def test_an_edited_input_inside_what_runs_again(self):
+        self.run_first(STEPS)
+        document = self.document("rerun", "first", "--from", "first", "--set", "w/two.a=20")
+        self.assertEqual(document["outputs"], {"b": 22, "s": 41})
+        self.assertEqual(self.runs(), {"first": 1, "w/one": 1, "w/two": 1, "last": 1})
+        self.run_first_map()
+        document = self.document("rerun", "mapped", "--from", "sq", "--set", "sq[1]/two.a=70")
+        self.assertEqual(document["outputs"], {"y": [12, 71, 32]})
+        self.assertEqual(sum(self.runs().values()), 7)
+
+    def run_first_map(self):
+        self.write("flow.yaml", MAPPED)
+        self.troupe("run", "flow.yaml", "--name", "mapped")
+        self.runs()
+
+    def test_an_edited_input_holds_until_it_is_edited_anew(self):
+        self.run_first(STEPS)
+        self.bad("w/two-21")
+        self.troupe("rerun", "first", "--set", "w.x=20", "--name", "second", status=1)
+        self.bad()
+        self.assertEqual(self.runs(), {"w/one": 1, "w/two": 1})
+        document = self.document("recover", "second", "--name", "third")
+        self.assertEqual(document["outputs"], {"b": 23, "s": 41})
+        self.assertEqual(self.runs(), {"w/two": 1, "last": 1})
+        document = self.document("rerun", "third", "--set", "w.x=30", "--set", "w.x=31")
+        self.assertEqual(document["outputs"], {"b": 34, "s": 41})
+        self.runs()
+        self.write("flow.yaml", STEPS.replace("{x: $first.b, k: $k}", "{x: 50, k: $k}"))
+        document = self.document("rerun", "third", "--file", "flow.yaml")
+        self.assertEqual(document["outputs"], {"b": 53, "s": 41})
+
+    def test_what_is_kept_shows_what_it_got_then(self):
+        self.run_first(STEPS)
+        self.troupe("rerun", "first", "--set", "first.a=7", "--name", "second")
+        self.troupe("rerun", "second", "--from", "last", "--name", "third")
+        node = self.document("get", "third/first")
+        self.assertEqual((node["inputs"], node["outputs"]), ({"a": 7}, {"b": 8}))
+        self.assertEqual(node["phase"], "recovered")
+
     def test_another_definition(self):
         self.run_first(STEPS)
         self.write("other.yaml", STEPS.replace("{task: work, with: {a: $w.y}}",

@@ -17,10 +17,6 @@
 #define SIM_GRAPHS_MAX 3
 #define SIM_EXECUTION_NAME_BYTES 16
 
-/* Paths that a recovery is to run again. */
-#define SIM_AGAIN_MOST 2
-#define SIM_AGAIN_BYTES 64
-
 /* What the engine allows of failures that are not the task's. */
 #define SIM_SYSTEM_RETRIES 2
 
@@ -78,10 +74,8 @@ struct sim_execution {
     uint64_t abort_after_ms;
     uint64_t number;                  /* of its group, 0 before history knows it */
     const struct sim_execution *from; /* the one that it recovers, when that has ended; or NULL */
-    char again[SIM_AGAIN_MOST][SIM_AGAIN_BYTES]; /* what it runs again all the same */
-    uint32_t again_count;
-    bool is_planned; /* that is drawn */
-    uint8_t phase;   /* as committed; so are the rest */
+    struct sim_edits *edits; /* what it runs again all the same; NULL: that is not drawn so far */
+    uint8_t phase;           /* as committed; so are the rest */
     bool is_paused;
     uint64_t failed_element;
     struct sim_bytes failed;
@@ -95,6 +89,7 @@ struct sim_rates {
     uint32_t for_good;
 };
 
+struct sim_edits;
 struct sim_history;
 
 /* What a world of the engine is about: its `own`. */
@@ -156,7 +151,11 @@ static inline struct sim_stage *sim_stage_of(const struct sim_world *world)
     S(launched)              \
     S(fired)                 \
     S(fires_skipped)         \
+    S(fired_by_cron)         \
+    S(fired_near_a_change)   \
     S(recoveries)            \
+    S(inputs_edited)         \
+    S(node_inputs_edited)    \
     S(kept)                  \
     S(elements_kept)         \
     S(graphs_decided)        \

@@ -139,6 +139,7 @@ static struct sim_given run_target(struct sim_flow *flow, const struct tr_node *
         return (struct sim_given){.phase = TR_NODE_PHASE_SUCCEEDED};
     case TR_NODE_WORKFLOW:
         path = tr_arena_print(&model->arena, "%.*s/", (int)path.size, path.data);
+        model->changed = sim_changed_inside(flow, node);
         return sim_run_workflow(model, &model->graph->workflows[node->target], path, inputs);
     default:
         TR_ASSERT(node->kind == TR_NODE_END);
@@ -211,7 +212,8 @@ static void note_values(struct sim_model *model, struct sim_expected *expected,
     expected->has_values = true;
     expected->inputs_of = &target->inputs;
     expected->outputs_of = &target->outputs;
-    expected->inputs = sim_pack(model, inputs, node->input_count);
+    expected->inputs =
+        result->got.size > 0 ? result->got : sim_pack(model, inputs, node->input_count);
     if (result->phase == TR_NODE_PHASE_SUCCEEDED) {
         expected->outputs = sim_pack(model, result->outputs, result->output_count);
     }
@@ -230,6 +232,7 @@ static struct sim_given run_kind(struct sim_flow *flow, const struct tr_node *no
         tr_arena_array(&model->arena, node->input_count, sizeof(struct tr_bytes));
     TR_ASSERT(inputs != NULL);
     bool is_bound = bind_inputs(flow, node, inputs);
+    sim_edit(flow, node, path, inputs);
     struct sim_given result = {.phase = TR_NODE_PHASE_FAILED};
     bool is_kept = sim_keep(flow, node, path, &result);
     if (!is_bound) {
@@ -261,7 +264,7 @@ static const struct sim_node *run_node(struct sim_flow *flow, uint32_t index)
                                          flow->path.data, (int)node->id.size, node->id.data);
     struct sim_given result = {.phase = TR_NODE_PHASE_SKIPPED};
     bool may = may_run(flow, node);
-    sim_note_again(flow, index);
+    sim_note_again(flow, index, path);
     if (may) {
         result = run_kind(flow, node, path);
     } else {
@@ -312,6 +315,9 @@ struct sim_given sim_run_workflow(struct sim_model *model, const struct tr_workf
     struct sim_flow flow = {.model = model, .workflow = workflow, .path = path};
     uint32_t first = model->expected.count;
     flow.recovers = model->recovers;
+    flow.is_new = model->is_new;
+    flow.changed = model->recovers ? model->changed : NULL;
+    model->changed = NULL;
     flow.nodes = tr_arena_array(&model->arena, workflow->node_count, sizeof *flow.nodes);
     TR_ASSERT(flow.nodes != NULL);
     for (uint32_t i = 0; i < workflow->node_count; i++) {
@@ -358,6 +364,7 @@ void sim_model_init(struct sim_model *model, const struct sim_stage *stage,
         .recovers = execution->from != NULL,
     };
     tr_arena_init(&model->arena);
+    model->changed = sim_changed_inputs(model);
     uint32_t count;
     const struct tr_bytes *inputs = sim_unpack(model, tr_buffer_bytes(&execution->inputs), &count);
     struct sim_given result = sim_run_workflow(

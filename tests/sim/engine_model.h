@@ -32,6 +32,8 @@ struct sim_model {
     const struct sim_execution *execution;
     const struct tr_graph *graph; /* in which it is right now */
     bool recovers;                /* whether what is entered next may keep something */
+    bool is_new;                  /* whether it runs anew and only asks for what is edited */
+    const bool *changed;          /* of the inputs of what is entered next; NULL: none */
     struct tri_vector decided;    /* struct tr_graph *: those of dynamic nodes */
     struct tri_vector expected;   /* struct sim_expected */
     uint8_t phase;                /* enum tr_execution_phase of the whole */
@@ -63,7 +65,9 @@ struct sim_flow {
     const struct tr_workflow *workflow;
     struct tr_text path; /* with a slash behind it where there is one */
     struct sim_node *nodes;
-    bool recovers; /* its nodes may be kept */
+    bool recovers;       /* its nodes may be kept */
+    bool is_new;         /* no, they only ask for what is edited */
+    const bool *changed; /* for each of its inputs: it is not what it was; NULL: none */
     bool has_failed;
 };
 

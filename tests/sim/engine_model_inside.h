@@ -12,7 +12,8 @@ struct sim_given {
     uint8_t phase;
     struct tr_bytes *outputs; /* one for each, when it succeeded */
     uint32_t output_count;
-    bool is_kept; /* from an earlier execution */
+    bool is_kept;        /* from an earlier execution */
+    struct tr_bytes got; /* there, of a node: slots; empty where nobody knows */
     const char *code;
 };
 
@@ -49,7 +50,18 @@ const struct tr_type *sim_plain_type(const struct tr_type *type);
 struct tr_interface sim_interface_of(const struct tr_graph *graph, const struct tr_node *node);
 
 /* Notes that a node is behind something new, when all of that is worked out. */
-void sim_note_again(struct sim_flow *flow, uint32_t index);
+void sim_note_again(struct sim_flow *flow, uint32_t index, struct tr_text path);
+
+/*
+ * Which inputs of the execution, and of a workflow that a node runs inside, are not what they were
+ * in the earlier execution. NULL: none.
+ */
+const bool *sim_changed_inputs(struct sim_model *model);
+const bool *sim_changed_inside(struct sim_flow *flow, const struct tr_node *node);
+
+/* Puts what is edited in the place of what is bound. */
+void sim_edit(struct sim_flow *flow, const struct tr_node *node, struct tr_text path,
+              struct tr_bytes *inputs);
 
 /* Whether a node is kept, and what it gives then; else whether what is inside it may be. */
 bool sim_keep(struct sim_flow *flow, const struct tr_node *node, struct tr_text path,

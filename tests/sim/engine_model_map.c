@@ -15,6 +15,7 @@ struct mapping {
     uint32_t needed;
     uint32_t failures;
     bool recovers; /* its elements may be kept */
+    bool is_new;   /* they run anew, and only ask for what is edited */
     struct sim_given *elements;
 };
 
@@ -116,6 +117,7 @@ static struct sim_given run_element(struct mapping *mapping, uint32_t index)
         return kept;
     }
     model->recovers = mapping->recovers;
+    model->is_new = mapping->is_new;
     for (uint32_t i = 0; i < node->input_count; i++) {
         uint32_t count;
         bool is_mapped = mapping->flow->workflow->bindings[node->input_first + i].is_mapped;
@@ -190,6 +192,7 @@ struct sim_given sim_run_map(struct sim_flow *flow, const struct tr_node *node, 
         .target = sim_interface_of(flow->model->graph, node),
         .inputs = inputs,
         .recovers = flow->model->recovers,
+        .is_new = flow->model->is_new,
     };
     if (!count_elements(&mapping)) {
         return sim_failed("InvalidArrayLength");

@@ -199,11 +199,13 @@ static int keep_nothing(TURN)
     tr_buffer_init(&nodes, 0);
     tr_buffer_array(&nodes, count);
     for (uint32_t i = 0; i < count; i++) {
-        (void)tr_read_array(&cursor);
+        uint32_t parts = tr_read_array(&cursor);
         tr_buffer_array(&nodes, 3);
         tr_buffer_u64(&nodes, tr_read_u64(&cursor));
         (void)tr_read_u64(&cursor);
-        (void)tr_read_any(&cursor);
+        for (uint32_t part = 2; part < parts; part++) {
+            (void)tr_read_any(&cursor);
+        }
         tr_buffer_u64(&nodes, TR_RECOVERY_ANEW);
         tr_buffer_array(&nodes, 0);
     }

@@ -11,7 +11,6 @@
 #include "tests/sim/world.h"
 
 #define MS 1000000ULL
-#define WALL_BEGIN_MS 1700000000000ULL
 
 /* ------------------------------------------------------------------------------ environment */
 
@@ -32,7 +31,7 @@ static uint64_t env_monotonic_ns(struct tr_env *env)
 static uint64_t env_wall_ms(struct tr_env *env)
 {
     const struct sim_host *host = host_of(env);
-    uint64_t now_ms = WALL_BEGIN_MS + host->world->now_ns / MS;
+    uint64_t now_ms = SIM_WALL_BEGIN_MS + host->world->now_ns / MS;
     return now_ms + (uint64_t)host->wall_offset_ms;
 }
 

@@ -9,6 +9,7 @@
 #include "tests/sim/asks.h"
 #include "tests/sim/decisions.h"
 #include "tests/sim/documents.h"
+#include "tests/sim/edits.h"
 #include "tests/sim/engine_check.h"
 #include "tests/sim/engine_history.h"
 #include "tests/sim/engine_plant.h"
@@ -123,6 +124,19 @@ static void make_execution(struct sim_stage *stage, struct sim_random *random)
                       &execution->inputs);
 }
 
+/* The inputs of an execution that takes up another one: sometimes others. */
+static void copy_inputs(const struct sim_stage *stage, struct sim_random *random,
+                        const struct sim_execution *from, struct tr_buffer *inputs)
+{
+    const struct tr_graph *graph = stage->graphs[from->graph].graph;
+    tr_buffer_init(inputs, 0);
+    if (sim_below(random, 3) == 0) {
+        flow_value_inputs(&graph->workflows[graph->main_workflow], sim_draw(random), inputs);
+    } else {
+        tr_buffer_add(inputs, from->inputs.data, from->inputs.size);
+    }
+}
+
 /* Takes up an execution when it has ended: the same once more, but for what can be kept. */
 static void make_recovery(struct sim_stage *stage, struct sim_random *random)
 {
@@ -139,8 +153,7 @@ static void make_recovery(struct sim_stage *stage, struct sim_random *random)
         .abort_after_ms = sim_below(random, 500),
     };
     (void)snprintf(execution->name, sizeof execution->name, "e%u", index);
-    tr_buffer_init(&execution->inputs, 0);
-    tr_buffer_add(&execution->inputs, from->inputs.data, from->inputs.size);
+    copy_inputs(stage, random, from, &execution->inputs);
 }
 
 static void draw_rates(struct sim_rates *rates, struct sim_random *random)
@@ -202,6 +215,7 @@ static void end(struct sim_world *world)
     sim_timetable_free(stage->timetable);
     for (uint32_t i = 0; i < stage->execution_count; i++) {
         tr_buffer_fini(&stage->executions[i].inputs);
+        sim_edits_free(stage->executions[i].edits);
         free(stage->executions[i].failed.data);
         free(stage->executions[i].code.data);
     }

@@ -10,6 +10,7 @@
 
 #include "schemas/files.h"
 #include "tests/sim/asks.h"
+#include "tests/sim/edits.h"
 
 #define MS 1000000ULL
 #define ANSWER_NS_MOST (40 * MS)
@@ -23,49 +24,6 @@ void sim_recall_name(const struct sim_stage *stage, const struct sim_execution *
 
 /* -------------------------------------------------------------------------------- what is again */
 
-/* Whether a node may be named as one that is to run again: not what was launched. */
-static bool may_be_named(const struct sim_entry_of *entry, const struct sim_execution *execution)
-{
-    return entry->host == execution->host && entry->number == execution->number &&
-           entry->path[0] != '\0' && strchr(entry->path, '!') == NULL && strlen(entry->path) <= 50;
-}
-
-/* Draws what is to run again, when it is known what there was. */
-static void plan(const struct sim_stage *stage, struct sim_execution *execution)
-{
-    struct sim_random random =
-        sim_random_of(stage->world->plan.seed, 90 + (uint64_t)(execution - stage->executions));
-    const struct sim_entry_of *entry;
-    uint32_t cursor = 0;
-    uint32_t count = 0;
-    if (execution->is_planned) {
-        return;
-    }
-    execution->is_planned = true;
-    while ((entry = sim_history_next(stage->history, &cursor)) != NULL) {
-        count += may_be_named(entry, execution->from) ? 1 : 0;
-    }
-    cursor = 0;
-    while (count > 0 && (entry = sim_history_next(stage->history, &cursor)) != NULL) {
-        bool is_named = may_be_named(entry, execution->from) &&
-                        execution->again_count < sim_below(&random, 2 * SIM_AGAIN_MOST) &&
-                        sim_below(&random, count) == 0;
-        if (is_named && entry->element == TR_ELEMENT_NONE) {
-            (void)snprintf(execution->again[execution->again_count++], SIM_AGAIN_BYTES, "%.50s",
-                           entry->path);
-        } else if (is_named) {
-            (void)snprintf(execution->again[execution->again_count++], SIM_AGAIN_BYTES, "%.50s[%u]",
-                           entry->path, (unsigned)entry->element);
-        }
-        if (execution->again_count == SIM_AGAIN_MOST) {
-            break;
-        }
-    }
-    for (uint32_t i = 0; i < execution->again_count; i++) {
-        sim_say("%s runs %s again", execution->name, execution->again[i]);
-    }
-}
-
 /* Whose plan a name is, and for which place in it. */
 static const struct sim_execution *read_name(struct sim_stage *stage, struct tr_text name,
                                              struct tr_text *place)
@@ -77,28 +35,16 @@ static const struct sim_execution *read_name(struct sim_stage *stage, struct tr_
         return NULL;
     }
     *place = (struct tr_text){.data = name.data + 2, .size = name.size - 2};
-    plan(stage, &stage->executions[index]);
+    sim_edits_draw(stage, &stage->executions[index]);
     return &stage->executions[index];
 }
 
-/* Whether one path is another, or lies in it. */
-static bool is_in(struct tr_text path, struct tr_text outer)
-{
-    return path.size >= outer.size && memcmp(path.data, outer.data, outer.size) == 0 &&
-           (path.size == outer.size || strchr("/[!", path.data[outer.size]) != NULL);
-}
-
+/* What the plan says of a path; what was launched has a plan without words of its own. */
 static enum tr_recovery_way way_of(const struct sim_execution *execution, struct tr_text path)
 {
-    enum tr_recovery_way way = TR_RECOVERY_KEPT;
-    for (uint32_t i = 0; i < execution->again_count; i++) {
-        struct tr_text again = tr_text_of(execution->again[i]);
-        if (is_in(path, again)) {
-            return TR_RECOVERY_ANEW;
-        }
-        way = is_in(again, path) ? TR_RECOVERY_OPEN : way;
-    }
-    return way;
+    const struct tr_recovery *plan = sim_edits_plan(execution);
+    bool is_launched = memchr(path.data, '!', path.size) != NULL;
+    return plan == NULL || is_launched ? TR_RECOVERY_KEPT : tr_recovery_way(plan, path);
 }
 
 /* ------------------------------------------------------------------------------------- what was */
@@ -275,37 +221,51 @@ bool sim_recall_is_same_by_name(struct sim_stage *stage, struct tr_text name, st
            sim_recall_is_same(stage, execution, whole_of(place, path, tr_text_of(""), whole), hash);
 }
 
-/* [name of an input, slot]: only the plan for what a launch node begins. */
-static void write_launched(const struct sim_stage *stage, const struct sim_execution *execution,
-                           struct tr_text path, struct tr_buffer *answer)
+/* [name of an input, slot]: what is edited, and the plan for what a launch node begins. */
+static void write_edits(const struct sim_stage *stage, const struct sim_execution *execution,
+                        struct tr_text path, enum tr_recovery_way way, struct tr_buffer *answer)
 {
     char place[SIM_PATH_BYTES];
     char name[SIM_RECALL_NAME_BYTES];
-    if (!sim_recall_launched(stage, execution, path)) {
-        tr_buffer_array(answer, 0);
-        return;
+    const struct tr_recovery *plan = sim_edits_plan(execution);
+    bool is_launched = way == TR_RECOVERY_OPEN && sim_recall_launched(stage, execution, path);
+    uint32_t count = is_launched ? 1 : 0;
+    for (uint32_t i = 0; i < plan->edit_count; i++) {
+        count += tr_text_equal(plan->edits[i].path, path) ? 1 : 0;
     }
-    (void)snprintf(place, sizeof place, "%.*s!", (int)path.size, path.data);
-    sim_recall_name(stage, execution, tr_text_of(place), name);
-    tr_buffer_array(answer, 1);
-    tr_buffer_array(answer, 2);
-    tr_buffer_text_value(answer, tr_text_of(""));
-    tr_buffer_text_value(answer, tr_text_of(name));
+    tr_buffer_array(answer, count);
+    for (uint32_t i = 0; i < plan->edit_count; i++) {
+        if (tr_text_equal(plan->edits[i].path, path)) {
+            tr_buffer_array(answer, 2);
+            tr_buffer_text_value(answer, plan->edits[i].input);
+            tr_buffer_add(answer, plan->edits[i].slot.data, plan->edits[i].slot.size);
+        }
+    }
+    if (is_launched) {
+        (void)snprintf(place, sizeof place, "%.*s!", (int)path.size, path.data);
+        sim_recall_name(stage, execution, tr_text_of(place), name);
+        tr_buffer_array(answer, 2);
+        tr_buffer_text_value(answer, tr_text_of(""));
+        tr_buffer_text_value(answer, tr_text_of(name));
+    }
 }
 
 static void answer_node(const struct sim_stage *stage, const struct sim_execution *execution,
-                        struct tr_text path, bool is_again, struct tr_buffer *answer)
+                        uint64_t node, struct tr_text path, bool is_again, struct tr_buffer *answer)
 {
     const struct sim_entry_of *entry;
     enum tr_recovery_way way = sim_recall_node(stage, execution, path, is_again, &entry);
+    bool is_kept = way == TR_RECOVERY_KEPT && entry->values[TR_VALUE_OUTPUTS].size > 0;
+    size_t got_size = is_kept ? entry->values[TR_VALUE_INPUTS].size : 0;
+    tr_buffer_array(answer, got_size > 0 ? 4 : 3);
+    tr_buffer_u64(answer, node);
     tr_buffer_u64(answer, way);
-    if (way == TR_RECOVERY_KEPT && entry->values[TR_VALUE_OUTPUTS].size > 0) {
+    if (is_kept) {
         const struct sim_bytes *given = &entry->values[TR_VALUE_OUTPUTS];
         tr_buffer_add(answer, given->data, given->size);
-    } else if (way == TR_RECOVERY_OPEN) {
-        write_launched(stage, execution, path, answer);
+        tr_buffer_add(answer, entry->values[TR_VALUE_INPUTS].data, got_size);
     } else {
-        tr_buffer_array(answer, 0);
+        write_edits(stage, execution, path, way, answer);
     }
 }
 
@@ -336,11 +296,11 @@ static void answer_nodes(struct sim_stage *stage, struct sim_host *host,
     for (uint32_t i = 0; execution != NULL && i < count; i++) {
         char whole[SIM_PATH_BYTES];
         (void)tr_read_array(&cursor);
-        tr_buffer_array(&nodes, 3);
-        tr_buffer_u64(&nodes, tr_read_u64(&cursor));
+        uint64_t node = tr_read_u64(&cursor);
         struct tr_text id = tr_read_text(&cursor);
         bool is_again = tr_read_bool(&cursor);
-        answer_node(stage, execution, whole_of(place, question->path, id, whole), is_again, &nodes);
+        answer_node(stage, execution, node, whole_of(place, question->path, id, whole), is_again,
+                    &nodes);
     }
     if (execution != NULL) {
         struct tr_recovered_nodes answer = {.from = tr_text_of(execution->from->name),

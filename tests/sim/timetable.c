@@ -1,5 +1,6 @@
 /*
- * Plans that fire every few seconds, as many as there are ways to overlap and to catch up.
+ * Plans that fire every few seconds, as many as there are ways to overlap and to catch up; or by
+ * cron in a time zone whose clocks are about to change, with the plans' clock running faster.
  *
  * A time starts one execution or none, whatever crashes and however the clock is set. Where plans
  * may overlap and catch up on all, each time up to the last one that was dealt with has started
@@ -14,6 +15,7 @@
 #include "actors/graph/pack.h"
 #include "actors/schedule.h"
 #include "tests/sim/players.h"
+#include "tests/sim/times.h"
 #include "tests/support/flow_random.h"
 
 SIM_PLANNER_SCHEMAS(TR_SCHEMA_DEFINE)
@@ -24,6 +26,9 @@ SIM_PLANNER_SCHEMAS(TR_SCHEMA_DEFINE)
 
 /* Times that are caught up on are fewer than would be left out. */
 #define TIMES_MOST (TR_SCHEDULE_CATCH_UP_MAX - 100)
+
+/* So long after clocks have changed a time is near that. */
+#define NEAR_S 3600
 
 /* How far behind the clock a schedule may be when there are no faults. */
 #define LAG_MS 6000
@@ -44,17 +49,19 @@ struct started {
 };
 
 struct plan {
-    uint32_t every_s;
+    const char *cron; /* NULL: it fires every `every_s` */
+    uint32_t every_s; /* by its own clock; about that where it has cron */
     uint8_t overlap;
     uint8_t catch_up;
     uint64_t since_ms;
     uint64_t last_ms;
-    uint64_t dropped_ms; /* by the host's clock */
+    uint64_t dropped_ms;
 };
 
 struct sim_timetable {
     struct sim_stage *stage;
     const struct tr_graph *graph;
+    struct sim_times times; /* by whose clock all times here are */
     struct plan plans[PLANS];
     struct started *first;
 };
@@ -75,10 +82,38 @@ static void write_plans(const struct sim_timetable *timetable, uint64_t sleep_ms
                     (unsigned)sleep_ms);
     for (uint32_t i = 0; i < PLANS; i++) {
         const struct plan *plan = &timetable->plans[i];
-        tr_buffer_print(text,
-                        "  s%u: {workflow: main, schedule: {every: %us, overlap: %s, "
-                        "catch_up: %s, kickoff_input: at}}\n",
-                        i, plan->every_s, overlaps[plan->overlap], catch_ups[plan->catch_up]);
+        tr_buffer_print(text, "  s%u: {workflow: main, schedule: {", i);
+        if (plan->cron != NULL) {
+            tr_buffer_print(text, "cron: \"%s\", timezone: %s", plan->cron,
+                            timetable->times.zone_name);
+        } else {
+            tr_buffer_print(text, "every: %us", plan->every_s);
+        }
+        tr_buffer_print(text, ", overlap: %s, catch_up: %s, kickoff_input: at}}\n",
+                        overlaps[plan->overlap], catch_ups[plan->catch_up]);
+    }
+}
+
+/* One that keeps to hours that pass, whatever clocks show, and two that go by clocks. */
+static const struct {
+    const char *cron;
+    uint32_t every_s;
+} crons[PLANS] = {{"*/20 * * * *", 1200}, {"15,45 0-22 * * *", 1800}, {"*/30 1-23 * * *", 1800}};
+
+static void draw_plans(struct sim_timetable *timetable, bool has_cron, bool is_slow,
+                       struct sim_random *random)
+{
+    for (uint32_t i = 0; i < PLANS; i++) {
+        uint32_t pace = 1 + (uint32_t)sim_below(random, 3);
+        uint64_t cron = sim_below(random, PLANS);
+        timetable->plans[i] = (struct plan){
+            .cron = has_cron ? crons[cron].cron : NULL,
+            .every_s = has_cron  ? crons[cron].every_s
+                       : is_slow ? 10 * pace
+                                 : pace,
+            .overlap = (uint8_t)(i == 0 ? TR_OVERLAP_ALLOW : sim_below(random, 3)),
+            .catch_up = (uint8_t)(i == 0 ? TR_CATCH_UP_ALL : sim_below(random, 3)),
+        };
     }
 }
 
@@ -87,18 +122,14 @@ struct sim_timetable *sim_timetable_new(struct sim_stage *stage, struct sim_rand
     struct sim_timetable *timetable = sim_must(calloc(1, sizeof *timetable));
     struct sim_graph *made = &stage->graphs[stage->graph_count++];
     bool is_slow = stage->world->plan.clock_jump_ms > 20000;
+    bool has_cron = sim_below(random, 2) == 0;
+    uint64_t pace = !has_cron ? 1 : is_slow ? 60 : 120;
     struct tr_buffer text;
     timetable->stage = stage;
-    for (uint32_t i = 0; i < PLANS; i++) {
-        uint32_t pace = 1 + (uint32_t)sim_below(random, 3);
-        timetable->plans[i] = (struct plan){
-            .every_s = is_slow ? 10 * pace : pace,
-            .overlap = (uint8_t)(i == 0 ? TR_OVERLAP_ALLOW : sim_below(random, 3)),
-            .catch_up = (uint8_t)(i == 0 ? TR_CATCH_UP_ALL : sim_below(random, 3)),
-        };
-    }
+    sim_times_init(&timetable->times, pace, random);
+    draw_plans(timetable, has_cron, is_slow, random);
     tr_buffer_init(&text, 0);
-    write_plans(timetable, 1 + sim_below(random, 2500), &text);
+    write_plans(timetable, 1 + sim_below(random, has_cron ? 15000 : 2500), &text);
     sim_say("schedules:\n%.*s", (int)text.size, (const char *)text.data);
     made->graph = flow_random_compile(tr_buffer_text(&text));
     timetable->graph = made->graph;
@@ -115,6 +146,9 @@ void sim_timetable_free(struct sim_timetable *timetable)
         struct started *started = timetable->first;
         timetable->first = started->next;
         free(started);
+    }
+    if (timetable != NULL) {
+        sim_times_fini(&timetable->times);
     }
     free(timetable);
 }
@@ -139,12 +173,11 @@ bool sim_timetable_hear(struct sim_timetable *timetable, struct sim_host *host,
         tr_schedule_look_unpack(body, envelope->version, &asked) != 0) {
         return false;
     }
-    struct tr_zone *zone = NULL;
-    int error = tr_zone_open(tr_text_of("UTC"), &zone);
-    TR_ASSERT(error == 0);
-    uint64_t now_ms = tri_wall_ms(&host->env.base);
-    tr_schedule_see(&timetable->graph->plans[asked.plan].schedule, zone, &asked, now_ms, &seen);
-    tr_zone_close(zone);
+    const struct sim_times *times = &timetable->times;
+    uint64_t now_ms = sim_times_ms(times, tri_wall_ms(&host->env.base));
+    tr_schedule_see(&timetable->graph->plans[asked.plan].schedule, times->zone, &asked, now_ms,
+                    &seen);
+    seen.wait_ms = seen.wait_ms == UINT64_MAX ? seen.wait_ms : seen.wait_ms / times->pace + 1;
     seen.exists = seen.fires && find(timetable, asked.plan, seen.fire) != NULL;
     sim_outside_reply(host, envelope, &tr_schedule_seen_schema, &seen,
                       sim_below(&host->world->chance.outside, ANSWER_NS_MOST));
@@ -163,7 +196,7 @@ static bool read_name(const struct sim_timetable *timetable, struct tr_text name
         return false;
     }
     /* Times lie around the clock: the one that is called so is found by its name. */
-    int64_t every = timetable->plans[*plan].every_s;
+    int64_t every = timetable->plans[*plan].cron != NULL ? 300 : timetable->plans[*plan].every_s;
     int64_t near = (int64_t)(at_ms / 1000) / every * every;
     for (int64_t i = 0; i < 3000; i++) {
         int64_t offset = (i % 2 == 0 ? i / 2 : -(i / 2) - 1) * every;
@@ -174,6 +207,11 @@ static bool read_name(const struct sim_timetable *timetable, struct tr_text name
         }
     }
     return false;
+}
+
+static const struct tr_schedule *schedule_of(const struct sim_timetable *timetable, uint32_t plan)
+{
+    return &timetable->graph->plans[plan].schedule;
 }
 
 /* Who may not overlap does not. */
@@ -193,8 +231,12 @@ bool sim_timetable_take_execution(struct sim_timetable *timetable, const struct 
     uint32_t plan;
     int64_t time;
     bool is_mine = row->name.size > 0 && row->name.data[0] == 's' && row->parent.size == 0;
-    if (!is_mine || !read_name(timetable, row->name, &plan, &time, row->created_ms)) {
+    if (!is_mine || !read_name(timetable, row->name, &plan, &time,
+                               sim_times_ms(&timetable->times, row->created_ms))) {
         return false;
+    }
+    if (sim_times_next(&timetable->times, schedule_of(timetable, plan), time - 1) != time) {
+        sim_fail("schedule s%u does not fire at %lld", plan, (long long)time);
     }
     struct started *started = find(timetable, plan, time);
     if (started == NULL) {
@@ -206,6 +248,9 @@ bool sim_timetable_take_execution(struct sim_timetable *timetable, const struct 
                                     .phase = row->phase};
         timetable->first = started;
         sim_engine_seen.fired++;
+        sim_engine_seen.fired_by_cron += timetable->plans[plan].cron != NULL ? 1 : 0;
+        sim_engine_seen.fired_near_a_change +=
+            sim_times_changed(&timetable->times, time - NEAR_S, time) ? 1 : 0;
         if (timetable->plans[plan].overlap != TR_OVERLAP_ALLOW) {
             check_alone(timetable, started);
         }
@@ -231,16 +276,26 @@ void sim_timetable_take_schedule(struct sim_timetable *timetable, const struct t
 static void check_all(const struct sim_timetable *timetable, uint32_t index)
 {
     const struct plan *plan = &timetable->plans[index];
-    int64_t every = plan->every_s;
+    const struct tr_schedule *schedule = schedule_of(timetable, index);
     int64_t last = (int64_t)(plan->last_ms / 1000);
-    int64_t time = ((int64_t)(plan->since_ms / 1000) / every + 1) * every;
+    int64_t since = (int64_t)(plan->since_ms / 1000);
     bool is_wanted = plan->overlap == TR_OVERLAP_ALLOW && plan->catch_up == TR_CATCH_UP_ALL &&
-                     (last - time) / every < TIMES_MOST;
-    for (; is_wanted && time <= last; time += every) {
+                     (last - since) / plan->every_s < TIMES_MOST;
+    int64_t time = is_wanted ? sim_times_next(&timetable->times, schedule, since) : 0;
+    while (is_wanted && time <= last) {
         if (find(timetable, index, time) == NULL) {
             sim_fail("schedule s%u has not started the execution of %lld", index, (long long)time);
         }
+        time = sim_times_next(&timetable->times, schedule, time);
     }
+}
+
+/* The second time at which a schedule fires after a time. */
+static uint64_t second_ms(const struct sim_timetable *timetable, uint32_t index, uint64_t at_ms)
+{
+    const struct tr_schedule *schedule = schedule_of(timetable, index);
+    int64_t time = sim_times_next(&timetable->times, schedule, (int64_t)(at_ms / 1000));
+    return (uint64_t)sim_times_next(&timetable->times, schedule, time) * 1000;
 }
 
 void sim_timetable_check_end(const struct sim_timetable *timetable)
@@ -250,7 +305,8 @@ void sim_timetable_check_end(const struct sim_timetable *timetable)
         check_all(timetable, i);
         /* Where the clock was set back, what it fires after may lie ahead. */
         uint64_t at_ms = plan->last_ms > plan->since_ms ? plan->last_ms : plan->since_ms;
-        if (at_ms + 2000 * plan->every_s + LAG_MS < plan->dropped_ms) {
+        uint64_t lag_ms = LAG_MS * timetable->times.pace;
+        if (second_ms(timetable, i, at_ms) + lag_ms < plan->dropped_ms) {
             sim_fail("schedule s%u stood still %llu ms before it was dropped", i,
                      (unsigned long long)(plan->dropped_ms - at_ms));
         }
@@ -284,7 +340,7 @@ static int begin(struct tr_context *context, struct tr_sim_planner *state,
             .graph = {.data = graph->hash, .size = TR_GRAPH_HASH_BYTES},
             .plan = i,
             .launcher = go.launcher,
-            .at_ms = tr_now_ms(context),
+            .at_ms = sim_times_ms(&timetable_now()->times, tr_now_ms(context)),
         };
         error = tr_ask(context, go.schedules, &tr_schedule_set_schema, &set, 0, NULL);
     }
@@ -298,7 +354,8 @@ static int drop(struct tr_context *context, struct tr_sim_planner *state)
         char address[sizeof "default/development/s0"];
         (void)snprintf(address, sizeof address, "default/development/s%u", i % PLANS);
         struct tr_schedule_drop dropped = {.address = tr_text_of(address)};
-        timetable_now()->plans[i].dropped_ms = tr_now_ms(context);
+        timetable_now()->plans[i].dropped_ms =
+            sim_times_ms(&timetable_now()->times, tr_now_ms(context));
         error = tr_ask(context, state->schedules, &tr_schedule_drop_schema, &dropped, 0, NULL);
     }
     state->is_dropping = true;
@@ -314,12 +371,13 @@ static int hear_timer(struct tr_context *context, struct tr_sim_planner *state,
     if (error != 0 || timer.id == TIMER_DROP) {
         return error != 0 ? error : drop(context, state);
     }
-    uint64_t pace_s = 0;
+    uint64_t most_s = 0;
     for (uint32_t i = 0; i < PLANS; i++) {
         uint64_t every_s = timetable_now()->plans[i].every_s;
-        pace_s = every_s > pace_s ? every_s : pace_s;
+        most_s = every_s > most_s ? every_s : most_s;
     }
-    return sim_world()->is_calm ? tr_timer_start(context, TIMER_DROP, CALM_MS + 3000 * pace_s)
+    uint64_t calm_ms = CALM_MS + 3000 * most_s / timetable_now()->times.pace;
+    return sim_world()->is_calm ? tr_timer_start(context, TIMER_DROP, calm_ms)
                                 : tr_timer_start(context, TIMER_LOOK, LOOK_MS);
 }
 

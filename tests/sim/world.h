@@ -22,6 +22,9 @@
 #include "tests/sim/play.h"
 #include "tests/sim/shadow.h"
 
+/* What clocks on the wall show when a world begins and nobody has set them. */
+#define SIM_WALL_BEGIN_MS 1700000000000ULL
+
 #define SIM_FAILURE_BYTES 1024
 
 struct sim_plant;

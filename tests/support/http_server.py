@@ -7,6 +7,7 @@ It listens on a free port of 127.0.0.1, prints the port in one line, and ends wh
 
     /status/N        status N, with a short body
     /echo            method, path, headers and body of the request, as text
+    /bearer/TOKEN    200 to who says "Authorization: Bearer TOKEN", else 401
     /bytes/N         N bytes, with their number told beforehand
     /chunks/N        N bytes in chunks, with their number not told
     /slow/MS         an answer after MS milliseconds
@@ -87,6 +88,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         lines = [self.command + " " + self.path + "\n"]
         lines += [name + ": " + value + "\n" for name, value in self.headers.items()]
         self.answer(200, "".join(lines).encode() + b"\n" + self.body)
+
+    def do_it_bearer(self, token):
+        is_known = self.headers.get("Authorization") == "Bearer " + token
+        self.do_it_status("200" if is_known else "401")
 
     def do_it_bytes(self, count):
         self.answer(200, b"x" * int(count))

@@ -24,6 +24,7 @@
 #include "schemas/state_array.h"
 #include "schemas/state_launch.h"
 #include "schemas/state_plugin.h"
+#include "schemas/state_refresh.h"
 #include "schemas/state_service.h"
 #include "schemas/state_signals.h"
 #include "schemas/state_task.h"
@@ -55,6 +56,7 @@
     L(state_launch, TR_STATE_LAUNCH_SCHEMAS)     \
     L(state_workflow, TR_STATE_WORKFLOW_SCHEMAS) \
     L(state_service, TR_STATE_SERVICE_SCHEMAS)   \
+    L(state_refresh, TR_STATE_REFRESH_SCHEMAS)   \
     L(state_signals, TR_STATE_SIGNALS_SCHEMAS)
 
 #define TABLE(name, SCHEMAS) \

@@ -122,6 +122,26 @@ static void test_overlaps_are_replaced(void **state)
     timetable_end();
 }
 
+/* The clock is set back, and the program knows nothing yet of what was begun: not committed. */
+static void test_what_has_just_begun_is_not_replaced(void **state)
+{
+    (void)state;
+    char name[TR_SCHEDULE_NAME_BYTES];
+    run_long("  p: {workflow: main, " EVERY_MINUTE ", overlap: replace}}\n");
+    timetable_pass(MINUTE);
+    assert_int_equal(timetable_begun(), 1);
+    timetable_is_forgetful = true;
+    timetable_set_clock(-MINUTE / 2);
+    timetable_wake();
+    timetable_pass(MINUTE / 2);
+    timetable_is_forgetful = false;
+    assert_int_equal(timetable_outcome_of("p"), TR_SCHEDULE_OUTCOME_EXISTED);
+    assert_int_equal(timetable_begun(), 1);
+    tr_schedule_name(tr_text_of("p"), timetable_first_of(MINUTE), name);
+    assert_int_equal(flow_phase(timetable_flow, name), TR_EXECUTION_RUNNING);
+    timetable_end();
+}
+
 /* ------------------------------------------------------------------- what was missed */
 
 static void miss(const char *catch_up)
@@ -368,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_overlaps_are_skipped),
         cmocka_unit_test(test_overlaps_are_allowed),
         cmocka_unit_test(test_overlaps_are_replaced),
+        cmocka_unit_test(test_what_has_just_begun_is_not_replaced),
         cmocka_unit_test(test_missed_times),
         cmocka_unit_test(test_they_rest_where_nobody_fires),
         cmocka_unit_test(test_clocks_that_are_set),

@@ -24,6 +24,7 @@ static const uint8_t seven[] = {7};
 static const struct tr_recovery_edit edits[] = {
     {.path = TEXT("a"), .input = TEXT("x"), .slot = {.data = seven, .size = 1}},
     {.path = TEXT("w/inner"), .input = TEXT("y"), .slot = {.data = seven, .size = 1}},
+    {.path = TEXT("z/x[2]/y"), .input = TEXT("y"), .slot = {.data = seven, .size = 1}},
 };
 static const struct tr_recovery plan = {
     .from = {48, 16},
@@ -51,6 +52,9 @@ static void test_what_a_plan_says_of_a_path(void **state)
         {"sq[30]", TR_RECOVERY_KEPT},      {"w", TR_RECOVERY_OPEN},
         {"w/inner", TR_RECOVERY_ANEW},     {"w/inne", TR_RECOVERY_KEPT},
         {"w/innermost", TR_RECOVERY_KEPT}, {"map", TR_RECOVERY_OPEN},
+        {"z", TR_RECOVERY_OPEN},           {"z/x", TR_RECOVERY_OPEN},
+        {"z/x[2]", TR_RECOVERY_OPEN},      {"z/x[2]/y", TR_RECOVERY_ANEW},
+        {"z/x[1]", TR_RECOVERY_ANEW},      {"z/w", TR_RECOVERY_ANEW},
         {"map[1]", TR_RECOVERY_KEPT},      {"other", TR_RECOVERY_KEPT},
     };
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
@@ -97,7 +101,7 @@ static void test_a_plan_is_read_as_it_was_written(void **state)
     assert_int_equal(back.again_count, TR_COUNT_OF(again));
     assert_true(tr_text_equal(back.again[3], again[3]));
     assert_int_equal(back.open_count, 1);
-    assert_int_equal(back.edit_count, 2);
+    assert_int_equal(back.edit_count, TR_COUNT_OF(edits));
     assert_true(tr_text_equal(back.edits[1].input, edits[1].input));
     assert_int_equal(back.edits[0].slot.data[0], 7);
     tr_arena_fini(&arena);

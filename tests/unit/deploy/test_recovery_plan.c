@@ -85,6 +85,8 @@ static const struct row rows[] = {
     {"w/u", NULL, NULL, NULL, "sum w/u", "w", "w/u=as asked for"},
     {"sq", NULL, NULL, NULL, "sq sum", "", NULL},
     {"sq!", NULL, NULL, NULL, "sum", "sq", "sq=its elements that failed"},
+    {"sq! sq[3]", NULL, NULL, NULL, "sq[3] sum", "sq", "sq[3]=as asked for"},
+    {"mw!", "mw[3]/t.a", NULL, NULL, "mw[3]/t mw[3]/u", "mw", NULL},
     {"sq[3]", NULL, NULL, NULL, "sq[3] sum", "sq", "sq[3]=as asked for"},
     {"mw[3]/t", NULL, NULL, NULL, "mw[3]/t mw[3]/u", "mw", NULL},
     {"mw[3]/t mw[3]/u mw[5]", NULL, NULL, NULL, "mw[3]/t mw[3]/u mw[5]", "mw", NULL},
@@ -97,7 +99,13 @@ static const struct row rows[] = {
     {NULL, NULL, NULL, "one", "late sum two w way-n0", "one", "two=behind one"},
     {NULL, NULL, NULL, "sq", "sum", "sq", NULL},
     {"sum", NULL, NULL, "two", "late sum way-n0", "two", NULL},
+    /* A branch that failed by itself does so again; what its arm did counts. */
+    {NULL, NULL, NULL, "way", "", "", NULL},
+    {NULL, NULL, NULL, "way-n0", "late", "way-n0", NULL},
 };
+
+/* The arm that is edited was not taken. */
+static const struct row skipped = {NULL, "way-n0.a", NULL, NULL, "way-n0", "", NULL};
 
 static bool has_word(const char *words, const char *word, size_t size)
 {
@@ -143,6 +151,15 @@ static void print(const struct tr_text *paths, uint32_t count, char *text, size_
     }
 }
 
+static uint8_t phase_of(const struct row *row, const char *path)
+{
+    if (has_word(row->failed, path, strlen(path))) {
+        return TR_NODE_PHASE_FAILED;
+    }
+    bool is_skipped = row == &skipped && strcmp(path, "way-n0") == 0;
+    return is_skipped ? TR_NODE_PHASE_SKIPPED : TR_NODE_PHASE_SUCCEEDED;
+}
+
 static void make(const struct tr_graph *graph, const struct tr_graph *before, const struct row *row,
                  struct tr_arena *arena, struct tr_recovery_made *made)
 {
@@ -152,8 +169,7 @@ static void make(const struct tr_graph *graph, const struct tr_graph *before, co
     bool changed[3] = {false};
     for (size_t i = 0; i < TR_COUNT_OF(begun); i++) {
         paths[i] = tr_text_of(begun[i]);
-        phases[i] = has_word(row->failed, begun[i], strlen(begun[i])) ? TR_NODE_PHASE_FAILED
-                                                                      : TR_NODE_PHASE_SUCCEEDED;
+        phases[i] = phase_of(row, begun[i]);
     }
     const struct tr_recovery_past past = {
         .paths = paths, .phases = phases, .count = TR_COUNT_OF(begun)};
@@ -211,6 +227,58 @@ static void test_what_runs_again(void **state)
         check(&rows[i], &made);
         tr_arena_fini(&arena);
     }
+    tr_graph_free(graph);
+}
+
+static void test_an_arm_that_was_skipped_changes_nothing(void **state)
+{
+    (void)state;
+    struct tr_graph *graph = compile(definition, "/flow");
+    struct tr_arena arena;
+    struct tr_recovery_made made;
+    tr_arena_init(&arena);
+    make(graph, graph, &skipped, &arena, &made);
+    check(&skipped, &made);
+    tr_arena_fini(&arena);
+    tr_graph_free(graph);
+}
+
+static void test_an_edit_holds_until_it_is_edited_anew(void **state)
+{
+    (void)state;
+    static const uint8_t seven[] = {7};
+    const struct tr_recovery_edit earlier[] = {
+        {.path = tr_text_of("w/u"), .input = tr_text_of("b"), .slot = {seven, 1}},
+        {.path = tr_text_of("sum"), .input = tr_text_of("a"), .slot = {seven, 1}},
+    };
+    const struct tr_recovery_target targets[] = {
+        {.path = tr_text_of("sum"), .input = tr_text_of("a"), .slot = {seven, 0}},
+        {.path = tr_text_of("sum"), .input = tr_text_of("a"), .slot = {seven, 1}},
+        {.path = tr_text_of("sum"), .input = tr_text_of("z"), .slot = {seven, 0}},
+    };
+    struct tr_graph *graph = compile(definition, "/flow");
+    struct tr_arena arena;
+    struct tr_recovery_made made;
+    uint32_t workflow = tr_graph_find_workflow(graph, tr_text_of("main"));
+    const struct tr_recovery_past past = {.count = 0};
+    struct tr_recovery_request request = {.graph = graph,
+                                          .workflow = workflow,
+                                          .before = graph,
+                                          .workflow_before = workflow,
+                                          .past = &past,
+                                          .targets = targets,
+                                          .target_count = TR_COUNT_OF(targets),
+                                          .earlier = earlier,
+                                          .earlier_count = TR_COUNT_OF(earlier)};
+    tr_arena_init(&arena);
+    assert_int_equal(tr_recovery_make(&request, &arena, &made), 0);
+    assert_int_equal(made.recovery.edit_count, 3);
+    assert_true(tr_text_equal(made.recovery.edits[2].path, tr_text_of("w/u")));
+    for (uint32_t i = 0; i < 2; i++) {
+        bool is_a = tr_text_equal(made.recovery.edits[i].input, tr_text_of("a"));
+        assert_int_equal(made.recovery.edits[i].slot.size, is_a ? 1 : 0);
+    }
+    tr_arena_fini(&arena);
     tr_graph_free(graph);
 }
 
@@ -294,6 +362,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_runs_again),
+        cmocka_unit_test(test_an_arm_that_was_skipped_changes_nothing),
+        cmocka_unit_test(test_an_edit_holds_until_it_is_edited_anew),
         cmocka_unit_test(test_definitions_are_compared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,8 @@ enum manner {
     FIELD(u8, delivery, 1, 0)          \
     FIELD(u64, window_bytes, 1, 0)     \
     FIELD(u64, call_timeout_ms, 1, 0)  \
-    FIELD(u64, ask, 1, 0)
+    FIELD(u64, ask, 1, 0)              \
+    FIELD(any, secrets, 1, 0)
 
 #define TR_LISTENER_FIELDS(FIELD, ARRAY) \
     FIELD(u8, manner, 1, 0)              \
@@ -73,7 +74,8 @@ static int on_listen(struct tr_context *context, struct tr_listener *listener,
     struct tr_http_request request = {.method = tr_text_of("GET"),
                                       .url = listen.url,
                                       .delivery = listen.delivery,
-                                      .window_bytes = listen.window_bytes};
+                                      .window_bytes = listen.window_bytes,
+                                      .secrets = listen.secrets};
     error = tr_call(context, TR_SERVICE_HTTP, &tr_http_request_schema, &request,
                     listen.call_timeout_ms, &listener->ask);
     __atomic_store_n(&seen.ask, listener->ask, __ATOMIC_RELAXED);
@@ -319,6 +321,39 @@ static void a_request_ends_with_its_call(void **state)
     assert_true(is_left_alone(world));
 }
 
+/* The server gets the value; message and store have the reference. */
+static void secrets_go_to_the_server_alone(void **state)
+{
+    struct world *world = *state;
+    char command[160];
+    uint8_t packed[256];
+    struct tr_http_secret secret = {.header = tr_text_of("Authorization"),
+                                    .prefix = tr_text_of("Bearer "),
+                                    .group = tr_text_of("team"),
+                                    .key = tr_text_of("token"),
+                                    .version = tr_text_of("")};
+    struct tr_writer writer = tr_writer_of(packed, sizeof packed);
+    assert_int_equal(tr_http_secrets_pack(&secret, 1, &writer), 0);
+    struct tr_bytes secrets = {packed, tr_writer_size(&writer)};
+    setenv("TROUPE_SECRET_TEAM_TOKEN", "x7q-hidden", 1);
+    open_host(world, 0);
+    run(world, (struct tr_listen){.manner = TAKE, .secrets = secrets}, "/bearer/x7q-hidden");
+    assert_int_equal(seen.status, 200);
+    unsetenv("TROUPE_SECRET_TEAM_TOKEN");
+    run(world, (struct tr_listen){.manner = TAKE, .secrets = secrets}, "/bearer/other");
+    assert_string_equal(seen.fault, "secret");
+    assert_non_null(strstr(seen.words, "team/token"));
+    /* The path has it in this test; the header is searched for. */
+    snprintf(command, sizeof command, "! grep -rqa 'Bearer x7q' %s", world->folder);
+    assert_int_equal(system(command), 0);
+    struct tr_bytes torn = {packed, 0};
+    packed[0] = 0x91; /* one row, which is none */
+    packed[1] = 0x90;
+    torn.size = 2;
+    run(world, (struct tr_listen){.manner = TAKE, .secrets = torn}, "/status/200");
+    assert_int_equal(seen.failed, TR_MALFORMED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +363,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nobody_else_cancels_it, setup, teardown),
         cmocka_unit_test_setup_teardown(the_stream_of_a_dead_actor_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(a_request_ends_with_its_call, setup, teardown),
+        cmocka_unit_test_setup_teardown(secrets_go_to_the_server_alone, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
