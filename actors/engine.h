@@ -39,8 +39,7 @@ struct tr_engine {
     const struct tr_task_type *task_types; /* looked at before what plugins say of themselves */
     size_t task_type_count;
     const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: its own word */
-    const struct tr_engine_endpoint
-        *endpoints; /* by the settings; a plugin's first one is its own */
+    struct tr_engine_endpoint *endpoints;   /* by the settings; a plugin's first one is its own */
     size_t endpoint_count;
     struct tr_ref resources;  /* the resource manager; serial 0: none, every request is granted */
     struct tr_ref catalog;    /* the catalog; serial 0: no work is serialized */
