@@ -47,6 +47,7 @@ struct tr_engine {
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
     bool fires_schedules;     /* else they rest */
     uint64_t life;            /* no other start of any engine has this number */
+    uint64_t store;           /* no other store has this one; 0: nobody outside needs it */
 };
 
 /* The engine that a handler runs in. */

@@ -20,6 +20,7 @@
 #include "deploy/quarantine.h"
 #include "deploy/schemas.h"
 #include "deploy/signals.h"
+#include "deploy/store_number.h"
 #include "runtime/host/host.h"
 #include "runtime/memory.h"
 #include "schemas/history.h"
@@ -232,11 +233,22 @@ static int begin_schedules(struct tr_live *live)
     return error != 0 ? error : tr_live_wake_schedules(live);
 }
 
+/* What is made at endpoints is known there among what other stores make. */
+static int find_number(struct tr_live *live)
+{
+    return live->engine->endpoint_count == 0
+               ? 0
+               : tr_store_number(live->folder, live->engine->life, &live->engine->store);
+}
+
 /* All that nobody outlives a restart without: loaded, and known before anything runs. */
 static int load_host(struct tr_live *live, const struct tr_live_options *options,
                      struct tr_needs *needs, bool *has_backends)
 {
     int error = make_host(live, options, needs->explain);
+    if (error == 0) {
+        error = find_number(live);
+    }
     if (error == 0) {
         /* The host has counted what ended the engine before. */
         error = tr_quarantine_apply(live->folder, live->settings, &live->tables, live->engine);

@@ -313,4 +313,9 @@ int tr_config_refuse(char *problem, size_t problem_size, const char *format, ...
 TR_MUST_USE int tr_config_check(struct tr_bytes config, const struct tr_config_key *keys,
                                 size_t key_count, char *problem, size_t problem_size);
 
+/* The same with another word than "config" for what holds the keys. */
+TR_MUST_USE int tr_config_check_as(const char *place, struct tr_bytes config,
+                                   const struct tr_config_key *keys, size_t key_count,
+                                   char *problem, size_t problem_size);
+
 #endif

@@ -32,12 +32,16 @@
     ARRAY(text, flyte_inputs, TR_PROCESS_BLOB_BYTES_MAX, 2, 0) \
     FIELD(u8, form, 2, 0)
 
-/* armada: nothing of its own. */
+/* armada: whether the call under way reads outputs; else it looks for an error document. */
+#define TR_ARMADA_ATTEMPT_FIELDS(FIELD, ARRAY) \
+    TR_WEBAPI_ATTEMPT_FIELDS(FIELD, ARRAY)     \
+    FIELD(bool, reads_outputs, 1, 0)
+
 #define TR_STATE_PLUGIN_SCHEMAS(S)                                     \
     S(echo_state, 200, TR_STATE, 1, 0, TR_ECHO_STATE_FIELDS)           \
     S(sleep_state, 201, TR_STATE, 1, 0, TR_SLEEP_STATE_FIELDS)         \
     S(process_attempt, 202, TR_STATE, 2, 0, TR_PROCESS_ATTEMPT_FIELDS) \
-    S(armada_attempt, 203, TR_STATE, 1, 0, TR_WEBAPI_ATTEMPT_FIELDS)
+    S(armada_attempt, 203, TR_STATE, 1, 0, TR_ARMADA_ATTEMPT_FIELDS)
 
 TR_STATE_PLUGIN_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
