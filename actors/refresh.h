@@ -184,6 +184,8 @@ struct tri_refresh {
     struct tr_index index;
     const struct tr_engine_endpoint *place; /* NULL: the settings do not have it any more */
     const struct tr_webapi *webapi;
+    const struct tr_plugin *plugin; /* NULL: this engine does not have it */
+    bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
     uint64_t now_ms;
 };
 
@@ -349,7 +351,7 @@ uint32_t tri_rate_streams_max(const struct tri_refresh *refresh);
 /* ---------------------------------------------------------- refresh_batch.c */
 
 /* A batch in the plugin's hands. */
-struct tri_batch {
+struct tri_refresh_batch {
     struct tr_webapi_batch side; /* what the plugin sees; stays first */
     struct tri_refresh *refresh;
     struct tri_group_row *stream; /* of lines: whose they are */
@@ -358,14 +360,15 @@ struct tri_batch {
     int error; /* of ours, while a plugin's function ran */
 };
 
-/* Begins one; a call's items are added with tri_batch_fill. */
-TR_MUST_USE int tri_batch_init(struct tri_batch *batch, struct tri_refresh *refresh, uint8_t verb,
-                               uint32_t group);
-void tri_batch_fini(struct tri_batch *batch);
+/* Begins one; a call's items are added with tri_refresh_batch_fill. */
+TR_MUST_USE int tri_refresh_batch_init(struct tri_refresh_batch *batch, struct tri_refresh *refresh,
+                                       uint8_t verb, uint32_t group);
+void tri_refresh_batch_fini(struct tri_refresh_batch *batch);
 
 /* The first `count` jobs of a list are its items; `with_jobs`: their bodies, too. */
-TR_MUST_USE int tri_batch_fill(struct tri_batch *batch, const struct tri_list_row *list,
-                               uint32_t count, bool with_jobs);
+TR_MUST_USE int tri_refresh_batch_fill(struct tri_refresh_batch *batch,
+                                       const struct tri_list_row *list, uint32_t count,
+                                       bool with_jobs);
 
 /* ----------------------------------------------------------- refresh_json.c */
 

@@ -8,9 +8,9 @@
 /* What one batch may take of memory, its answer as a value among it. */
 #define SCRATCH_BYTES_MAX (64U << 20)
 
-static struct tri_batch *batch_of(struct tr_webapi_batch *side)
+static struct tri_refresh_batch *batch_of(struct tr_webapi_batch *side)
 {
-    return (struct tri_batch *)side;
+    return (struct tri_refresh_batch *)side;
 }
 
 static void *api_scratch(struct tr_webapi_batch *side, size_t size)
@@ -32,7 +32,7 @@ static int api_write_json(struct tr_webapi_batch *side, struct tr_bytes value,
 /* Our own errors end the handling, whatever the plugin makes of them. */
 static int api_report(struct tr_webapi_batch *side, const struct tr_webapi_report *report)
 {
-    struct tri_batch *batch = batch_of(side);
+    struct tri_refresh_batch *batch = batch_of(side);
     if (report->handle.size > TR_WEBAPI_HANDLE_BYTES_MAX ||
         report->outputs.size > TR_WEBAPI_OUTPUTS_BYTES_MAX || report->phase > TR_TASK_PHASE_MAX) {
         return TR_LIMIT;
@@ -44,7 +44,7 @@ static int api_report(struct tr_webapi_batch *side, const struct tr_webapi_repor
 
 static int api_resume(struct tr_webapi_batch *side, struct tr_text cursor)
 {
-    struct tri_batch *batch = batch_of(side);
+    struct tri_refresh_batch *batch = batch_of(side);
     if (batch->stream == NULL || cursor.size > TR_WEBAPI_CURSOR_BYTES_MAX) {
         return batch->stream == NULL ? TR_INVALID : TR_LIMIT;
     }
@@ -64,10 +64,10 @@ static const struct tr_webapi_api api = {
     .resume = api_resume,
 };
 
-int tri_batch_init(struct tri_batch *batch, struct tri_refresh *refresh, uint8_t verb,
-                   uint32_t group)
+int tri_refresh_batch_init(struct tri_refresh_batch *batch, struct tri_refresh *refresh,
+                           uint8_t verb, uint32_t group)
 {
-    *batch = (struct tri_batch){
+    *batch = (struct tri_refresh_batch){
         .side = {.api = &api, .endpoint = &refresh->place->endpoint},
         .refresh = refresh,
         .verb = verb,
@@ -76,12 +76,12 @@ int tri_batch_init(struct tri_batch *batch, struct tri_refresh *refresh, uint8_t
     return group == 0 ? 0 : tri_group_name(refresh, group, &batch->side.group);
 }
 
-void tri_batch_fini(struct tri_batch *batch)
+void tri_refresh_batch_fini(struct tri_refresh_batch *batch)
 {
     tr_arena_fini(&batch->arena);
 }
 
-static int fill_item(struct tri_batch *batch, const struct tri_job_row *job, bool with_job,
+static int fill_item(struct tri_refresh_batch *batch, const struct tri_job_row *job, bool with_job,
                      struct tr_webapi_item *item)
 {
     struct tri_refresh *refresh = batch->refresh;
@@ -93,8 +93,8 @@ static int fill_item(struct tri_batch *batch, const struct tri_job_row *job, boo
                                    : tri_blob_get(refresh, job->blob, &batch->arena, &item->job);
 }
 
-int tri_batch_fill(struct tri_batch *batch, const struct tri_list_row *list, uint32_t count,
-                   bool with_jobs)
+int tri_refresh_batch_fill(struct tri_refresh_batch *batch, const struct tri_list_row *list,
+                           uint32_t count, bool with_jobs)
 {
     struct tr_webapi_item *items = tr_arena_array(&batch->arena, count, sizeof *items);
     uint32_t number = list->first;

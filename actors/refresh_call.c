@@ -235,7 +235,13 @@ static int refuse_batch(struct tri_refresh *refresh, const struct tri_list_row *
     return error != 0 ? error : end_call(refresh, number, call, &verdict);
 }
 
-static int make(struct tri_refresh *refresh, struct tri_batch *batch,
+/* The verbs' functions, as people are told of them. */
+#define VERB_WRITE(name, number, member) [TR_WEBAPI_VERB_##name] = #member ".write",
+#define VERB_READ(name, number, member) [TR_WEBAPI_VERB_##name] = #member ".read",
+static const char *const writes[] = {TR_WEBAPI_VERBS(VERB_WRITE)};
+static const char *const reads[] = {TR_WEBAPI_VERBS(VERB_READ)};
+
+static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
                 const struct tri_list_row *queue, uint32_t count)
 {
     const struct tr_webapi_verb *verb = tri_verb_of(refresh->webapi, queue->verb);
@@ -243,11 +249,13 @@ static int make(struct tri_refresh *refresh, struct tri_batch *batch,
     struct tri_list_row *call;
     uint32_t number;
     uint64_t ask;
-    int error = tri_batch_fill(batch, queue, count, queue->verb == TR_WEBAPI_VERB_CREATE);
+    int error = tri_refresh_batch_fill(batch, queue, count, queue->verb == TR_WEBAPI_VERB_CREATE);
     if (error != 0) {
         return error;
     }
+    tr_engine_call_begins(refresh->context, refresh->plugin, writes[queue->verb]);
     error = verb->write(&batch->side, &request);
+    tr_engine_call_ends(refresh->context);
     if (batch->error != 0 || error == TR_MEMORY) {
         return batch->error != 0 ? batch->error : error;
     }
@@ -270,7 +278,7 @@ static int make(struct tri_refresh *refresh, struct tri_batch *batch,
 int tri_call_make(struct tri_refresh *refresh, uint32_t queue_number, struct tri_list_row *queue)
 {
     (void)queue_number;
-    struct tri_batch batch;
+    struct tri_refresh_batch batch;
     bool is_whole;
     uint32_t count = 0;
     int error = is_whole_group(refresh, queue, &is_whole);
@@ -285,10 +293,10 @@ int tri_call_make(struct tri_refresh *refresh, uint32_t queue_number, struct tri
         refresh->state->partial_ms =
             refresh->now_ms + interval_ms + tr_random(refresh->context) % (interval_ms / 8 + 1);
     }
-    error = tri_batch_init(&batch, refresh, queue->verb, queue->group);
+    error = tri_refresh_batch_init(&batch, refresh, queue->verb, queue->group);
     batch.side.is_whole_group = is_whole && (count == queue->count || refresh->webapi->ends_groups);
     error = error != 0 ? error : make(refresh, &batch, queue, count);
-    tri_batch_fini(&batch);
+    tri_refresh_batch_fini(&batch);
     return error;
 }
 
@@ -298,16 +306,19 @@ int tri_call_make(struct tri_refresh *refresh, uint32_t queue_number, struct tri
 static int read_answer(struct tri_refresh *refresh, const struct tri_list_row *call,
                        struct tri_verdict *verdict)
 {
-    struct tri_batch batch;
-    int error = tri_batch_init(&batch, refresh, call->verb, call->group);
-    error = error != 0 ? error : tri_batch_fill(&batch, call, call->count, false);
+    struct tri_refresh_batch batch;
+    int error = tri_refresh_batch_init(&batch, refresh, call->verb, call->group);
+    error = error != 0 ? error : tri_refresh_batch_fill(&batch, call, call->count, false);
     batch.side.is_whole_group = call->is_whole;
-    int result =
-        error != 0
-            ? 0
-            : tri_verb_of(refresh->webapi, call->verb)->read(&batch.side, &verdict->response);
+    int result = 0;
+    if (error == 0) {
+        const struct tr_webapi_verb *verb = tri_verb_of(refresh->webapi, call->verb);
+        tr_engine_call_begins(refresh->context, refresh->plugin, reads[call->verb]);
+        result = verb->read(&batch.side, &verdict->response);
+        tr_engine_call_ends(refresh->context);
+    }
     error = error != 0 ? error : batch.error;
-    tri_batch_fini(&batch);
+    tri_refresh_batch_fini(&batch);
     if (error != 0 || result == TR_MEMORY) {
         return error != 0 ? error : result;
     }

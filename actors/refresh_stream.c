@@ -77,7 +77,7 @@ int tri_stream_serves(struct tri_refresh *refresh, uint32_t number, bool *serves
 
 /* ------------------------------------------------------------------ opening */
 
-static int send(struct tri_refresh *refresh, struct tri_batch *batch,
+static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
                 const struct tri_group_row *group, uint64_t *ask)
 {
     struct tr_webapi_request request = {0};
@@ -87,7 +87,9 @@ static int send(struct tri_refresh *refresh, struct tri_batch *batch,
         return error;
     }
     struct tr_text from = {.data = (const char *)cursor.data, .size = cursor.size};
+    tr_engine_call_begins(refresh->context, refresh->plugin, "stream.write");
     int result = refresh->webapi->stream.write(&batch->side, from, &request);
+    tr_engine_call_ends(refresh->context);
     if (batch->error != 0 || result == TR_MEMORY) {
         return batch->error != 0 ? batch->error : result;
     }
@@ -110,16 +112,16 @@ static int open(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_group_row *group;
     struct tri_list_row *call;
-    struct tri_batch batch;
+    struct tri_refresh_batch batch;
     uint64_t ask = 0;
     int error = tri_group_edit(refresh, number, &group);
     error = error != 0 ? error : tri_stream_forget(refresh, number, group);
     if (error != 0) {
         return error;
     }
-    error = tri_batch_init(&batch, refresh, TR_WEBAPI_VERB_STREAM, number);
+    error = tri_refresh_batch_init(&batch, refresh, TR_WEBAPI_VERB_STREAM, number);
     error = error != 0 ? error : send(refresh, &batch, group, &ask);
-    tri_batch_fini(&batch);
+    tri_refresh_batch_fini(&batch);
     if (error != 0 || ask == 0) {
         refresh->state->failed += error == 0 ? 1 : 0;
         wait_longer(refresh, group);
@@ -201,9 +203,12 @@ int tri_stream_go(struct tri_refresh *refresh, bool *more)
 
 /* -------------------------------------------------------------------- lines */
 
-static int take_line(struct tri_refresh *refresh, struct tri_batch *batch, struct tr_bytes line)
+static int take_line(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
+                     struct tr_bytes line)
 {
+    tr_engine_call_begins(refresh->context, refresh->plugin, "stream.line");
     int result = refresh->webapi->stream.line(&batch->side, line);
+    tr_engine_call_ends(refresh->context);
     if (batch->error != 0 || result == TR_MEMORY) {
         return batch->error != 0 ? batch->error : result;
     }
@@ -211,7 +216,8 @@ static int take_line(struct tri_refresh *refresh, struct tri_batch *batch, struc
     return 0;
 }
 
-static int take_lines(struct tri_refresh *refresh, struct tri_batch *batch, struct tr_bytes bytes)
+static int take_lines(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
+                      struct tr_bytes bytes)
 {
     struct tr_bytes line;
     int error = 0;
@@ -230,7 +236,7 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
 {
     struct tr_http_part part;
     struct tri_list_row *call;
-    struct tri_batch batch;
+    struct tri_refresh_batch batch;
     uint32_t number;
     int error = tr_message_read(message, http_part, &part);
     error = error != 0
@@ -239,13 +245,13 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
     if (error != 0) {
         return error == TR_NOT_FOUND ? 0 : error; /* of one that was closed */
     }
-    error = tri_batch_init(&batch, refresh, TR_WEBAPI_VERB_STREAM, call->group);
+    error = tri_refresh_batch_init(&batch, refresh, TR_WEBAPI_VERB_STREAM, call->group);
     error = error != 0 ? error : tri_group_edit(refresh, call->group, &batch.stream);
     error = error != 0 ? error : take_lines(refresh, &batch, part.bytes);
     if (error == 0) {
         batch.stream->wait_ms = 0;
     }
-    tri_batch_fini(&batch);
+    tri_refresh_batch_fini(&batch);
     const struct tr_http_more more = {.ask = part.ask, .bytes = part.bytes.size};
     return error != 0 ? error
                       : tr_tell(refresh->context, http_service(), &tr_http_more_schema, &more);
@@ -314,13 +320,19 @@ int tri_stream_close(struct tri_refresh *refresh, struct tri_group_row *group)
 
 /* -------------------------------------------------------------------- sweeps */
 
-/* A job whose news may have been missed is asked about; those with a stream hear by it. */
+/*
+ * A job whose news may have been missed is asked about; those with a stream hear by it. Where the
+ * plugin is in quarantine its tasks are told what they know, and end by that.
+ */
 static int sweep_job(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_job_row *job;
     const void *row;
     bool is_called;
     int error = tri_job_edit(refresh, number, &job);
+    if (error == 0 && refresh->is_aside) {
+        return tri_job_tell(refresh, job);
+    }
     error = error != 0 ? error : tr_rows_get(&refresh->rows, job->group, &row);
     if (error != 0 || job->list == 0 ||
         (job->stage != TR_WEBAPI_STAGE_SUBMITTED && job->stage != TR_WEBAPI_STAGE_CANCELLING)) {
