@@ -36,7 +36,7 @@ static int make_inputs(struct tr_task_context *task, struct tr_armada_attempt *o
                        struct tr_transition *transition)
 {
     struct tr_blob_make make = {.name_hint = tr_text_of("inputs.json")};
-    int error = tr_task_inputs_plan(task, &make.plan);
+    int error = tr_task_inputs_plan(task, TR_DOCUMENT_JSON, &make.plan);
     error = error != 0
                 ? error
                 : tr_task_call(task, TR_SERVICE_FILES, &tr_blob_make_schema, &make, 0, &own->call);

@@ -33,7 +33,8 @@ static int ask_outputs(struct tr_task_context *task, struct tr_armada_attempt *o
 {
     struct tr_values_read read = {.path = path_of(task, endpoint, "outputs.json")};
     own->reads_outputs = true;
-    int error = tr_task_outputs_plan(task, path_of(task, endpoint, "work"), &read.plan);
+    int error =
+        tr_task_outputs_plan(task, TR_DOCUMENT_JSON, path_of(task, endpoint, "work"), &read.plan);
     error = error != 0 ? error
                        : tr_task_call(task, TR_SERVICE_FILES, &tr_values_read_schema, &read, 0,
                                       &own->call);
