@@ -7,6 +7,7 @@ those that strike after it. What a method does is in methods.py, the stream of e
 import asyncio
 import base64
 import re
+import sys
 
 from aiohttp import web
 
@@ -60,13 +61,19 @@ class Server:
     def wrap(self, method, handler, is_stream=False):
         async def call(request):
             self.counters.called(method)
+            self.tell(f"{method} begins")
             try:
                 response = await self.call(request, method, handler, is_stream)
             except Refusal as refusal:
                 response = self.refused(refusal, is_stream)
             self.counters.answered(method, response.status)
+            self.tell(f"{method} {response.status}")
             return response
         return call
+
+    def tell(self, words):
+        if self.settings.tell:
+            print(f"{self.clock.wall_s():.3f} {words}", file=sys.stderr, flush=True)
 
     def refused(self, refusal, is_stream):
         if refusal.code == 2:
