@@ -1,5 +1,5 @@
 /*
- * Finding a plugin in the engine's table.
+ * Finding a plugin, its endpoints and what else is known of it in the engine's tables.
  */
 #include "actors/engine.h"
 
@@ -17,7 +17,7 @@ static bool serves(const struct tr_plugin *plugin, struct tr_text task_type)
 
 const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct tr_text task_type)
 {
-    const struct tr_plugin *standard = NULL;
+    const struct tr_plugin *standard = engine->default_plugin;
     for (size_t i = 0; i < engine->task_type_count; i++) {
         if (tr_text_equal(engine->task_types[i].name, task_type)) {
             return engine->task_types[i].plugin;
@@ -27,7 +27,7 @@ const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct 
         if (serves(engine->plugins[i], task_type)) {
             return engine->plugins[i];
         }
-        if (engine->plugins[i]->is_default) {
+        if (standard == NULL && engine->plugins[i]->is_default) {
             standard = engine->plugins[i];
         }
     }
@@ -42,4 +42,49 @@ const struct tr_plugin *tr_engine_plugin_by_id(const struct tr_engine *engine, s
         }
     }
     return NULL;
+}
+
+const struct tr_engine_endpoint *tr_engine_endpoint(const struct tr_engine *engine,
+                                                    const struct tr_plugin *plugin,
+                                                    struct tr_text name)
+{
+    for (size_t i = 0; i < engine->endpoint_count; i++) {
+        const struct tr_engine_endpoint *found = &engine->endpoints[i];
+        if (found->plugin == plugin &&
+            (name.size == 0 || tr_text_equal(found->endpoint.name, name))) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static const struct tr_engine_plugin *known_of(const struct tr_engine *engine,
+                                               const struct tr_plugin *plugin)
+{
+    for (size_t i = 0; i < engine->known_count; i++) {
+        if (engine->known[i].plugin == plugin) {
+            return &engine->known[i];
+        }
+    }
+    return NULL;
+}
+
+const char *tr_engine_quarantine(const struct tr_engine *engine, const struct tr_plugin *plugin)
+{
+    const struct tr_engine_plugin *known = known_of(engine, plugin);
+    return known == NULL ? NULL : known->quarantine;
+}
+
+void tr_engine_call_begins(struct tr_context *context, const struct tr_plugin *plugin,
+                           const char *function)
+{
+    const struct tr_engine_plugin *known = known_of(tr_engine_of(context), plugin);
+    if (known != NULL) {
+        tr_blame(context, known->blame, function);
+    }
+}
+
+void tr_engine_call_ends(struct tr_context *context)
+{
+    tr_blame(context, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "actors/shelf.h"
 #include "runtime/troupe.h"
 #include "schemas/flow.h"
+#include "schemas/webapi.h"
 
 /* Which plugin runs tasks of a type, where people have decided that. */
 struct tr_task_type {
@@ -15,18 +16,38 @@ struct tr_task_type {
     const struct tr_plugin *plugin;
 };
 
+/* A plugin as this engine has it. */
+struct tr_engine_plugin {
+    const struct tr_plugin *plugin;
+    const char *blame;      /* "ID VERSION": who is counted for a crash */
+    const char *quarantine; /* why it is not called any more, in words; NULL: it is */
+};
+
+/* Where a plugin of the Web API shape reaches its back end, and the actor that does. */
+struct tr_engine_endpoint {
+    const struct tr_plugin *plugin;
+    struct tr_webapi_endpoint endpoint;
+    struct tr_ref refresh;
+};
+
 struct tr_engine {
     struct tr_shelf shelf;
     const struct tr_plugin *const *plugins; /* all there are */
     size_t plugin_count;
+    const struct tr_engine_plugin *known; /* what more is known of them; none: all are called */
+    size_t known_count;
     const struct tr_task_type *task_types; /* looked at before what plugins say of themselves */
     size_t task_type_count;
+    const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: its own word */
+    struct tr_engine_endpoint *endpoints;   /* by the settings; a plugin's first one is its own */
+    size_t endpoint_count;
     struct tr_ref resources;  /* the resource manager; serial 0: none, every request is granted */
     struct tr_ref catalog;    /* the catalog; serial 0: no work is serialized */
     const char *store_folder; /* absolute; NULL: no store, no files */
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
     bool fires_schedules;     /* else they rest */
     uint64_t life;            /* no other start of any engine has this number */
+    uint64_t store;           /* no other store has this one; 0: nobody outside needs it */
 };
 
 /* The engine that a handler runs in. */
@@ -42,6 +63,22 @@ const struct tr_plugin *tr_engine_plugin(const struct tr_engine *engine, struct 
 /* The plugin of an id, or NULL: for states that name theirs. */
 const struct tr_plugin *tr_engine_plugin_by_id(const struct tr_engine *engine, struct tr_text id);
 
+/* An endpoint of a plugin by its name, empty: the first one; NULL: there is none. */
+const struct tr_engine_endpoint *tr_engine_endpoint(const struct tr_engine *engine,
+                                                    const struct tr_plugin *plugin,
+                                                    struct tr_text name);
+
+/* Why a plugin is not called any more, in words; NULL: it is. */
+const char *tr_engine_quarantine(const struct tr_engine *engine, const struct tr_plugin *plugin);
+
+/*
+ * Around each call of a plugin's function: if that ends the process, the plugin is counted for it,
+ * and from the second time on it is in quarantine.
+ */
+void tr_engine_call_begins(struct tr_context *context, const struct tr_plugin *plugin,
+                           const char *function);
+void tr_engine_call_ends(struct tr_context *context);
+
 /* The actors' behaviours, for tr_host_options: one table, ids 100 to 199. */
 extern const struct tr_behaviour tr_launcher_behaviour;  /* 100: launcher.c */
 extern const struct tr_behaviour tr_workflow_behaviour;  /* 101: workflow.c */
@@ -53,5 +90,6 @@ extern const struct tr_behaviour tr_signals_behaviour;   /* 106: signals.c */
 extern const struct tr_behaviour tr_launch_behaviour;    /* 107: launch.c */
 extern const struct tr_behaviour tr_schedules_behaviour; /* 108: schedules.c */
 extern const struct tr_behaviour tr_schedule_behaviour;  /* 109: schedule.c */
+extern const struct tr_behaviour tr_refresh_behaviour;   /* 110: refresh.c */
 
 #endif

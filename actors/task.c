@@ -217,6 +217,21 @@ static struct tr_task_event event_of(const struct tr_message *message, enum tr_t
                                   .body = message->body};
 }
 
+/* Services of the host, and the refresh actors of the task's plugin, are heard by the plugin. */
+static bool is_service(const struct tri_task *task, struct tr_ref from)
+{
+    if (from.key.group == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < task->engine->endpoint_count; i++) {
+        const struct tr_engine_endpoint *endpoint = &task->engine->endpoints[i];
+        if (endpoint->plugin == task->plugin && tr_key_equal(endpoint->refresh.key, from.key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What no schema of the engine's own is: answers, and news of services. */
 static int on_other(struct tri_task *task)
 {
@@ -224,7 +239,7 @@ static int on_other(struct tri_task *task)
         struct tr_task_event event = event_of(task->message, TR_TASK_ANSWER);
         return on_outcome(task, &event);
     }
-    if (task->message->from.key.group != 0) {
+    if (!is_service(task, task->message->from)) {
         return tr_unexpected(task->context, task->message);
     }
     if (!is_in_plugin(task)) {

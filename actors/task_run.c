@@ -3,7 +3,8 @@
  *
  * Whatever a plugin does, it is only its own task that suffers: an error, a phase that is none, a
  * state that is too large end the attempt as a failure of the system, after what may run outside
- * has been ended by the same plugin's abort.
+ * has been ended by the same plugin's abort. One that has ended the process too often is in
+ * quarantine, and no function of it is called any more.
  */
 #include "actors/task.h"
 
@@ -23,22 +24,33 @@ static struct tri_task_failure plugin_failure(struct tri_task *task, const char 
     };
 }
 
+/* Why the task's plugin is not called, or NULL. */
+static const char *quarantine_of(const struct tri_task *task)
+{
+    return task->plugin == NULL ? NULL : tr_engine_quarantine(task->engine, task->plugin);
+}
+
+/* Lets the plugin clean up. A cleanup that fails is not the task's failure. */
+static int clean_up(struct tri_task *task, uint8_t phase)
+{
+    int fault = 0;
+    int error = task->plugin_state == NULL ? tri_plugin_state_load(task, &fault) : 0;
+    if (error != 0) {
+        return error;
+    }
+    tr_engine_call_begins(task->context, task->plugin, "finalize");
+    int result = task->plugin->finalize(&task->plugin_side, task->plugin_state, phase);
+    tr_engine_call_ends(task->context);
+    return task->failure != 0 ? task->failure : result == TR_MEMORY ? result : 0;
+}
+
 int tri_task_finalize(struct tri_task *task, uint8_t phase)
 {
     task->state->intent = TR_INTENT_TERMINAL;
     const struct tr_plugin *plugin = task->plugin;
-    if (plugin != NULL && plugin->finalize != NULL) {
-        int fault = 0;
-        int error = task->plugin_state == NULL ? tri_plugin_state_load(task, &fault) : 0;
-        /* A cleanup that fails is not the task's failure: what it leaves is swept by others. */
-        int result =
-            error != 0 ? 0 : plugin->finalize(&task->plugin_side, task->plugin_state, phase);
-        error = error != 0 ? error : task->failure;
-        if (error != 0 || result == TR_MEMORY) {
-            return error != 0 ? error : result;
-        }
-    }
-    return tri_token_release(task);
+    bool is_called = plugin != NULL && plugin->finalize != NULL && quarantine_of(task) == NULL;
+    int error = is_called ? clean_up(task, phase) : 0;
+    return error != 0 ? error : tri_token_release(task);
 }
 
 /* ------------------------------------------------------------ transitions */
@@ -115,8 +127,9 @@ static int give_nothing(struct tri_task *task)
     if (task->refusal.code.size > 0) {
         return TR_INVALID;
     }
-    return tri_outputs_from_json(task, TRI_LITERAL_TEXT("{}"), (struct tr_text){0}, &task->outputs,
-                                 &problem);
+    return tri_outputs_from_document(task, TR_DOCUMENT_JSON,
+                                     tri_bytes_of_text(TRI_LITERAL_TEXT("{}")), (struct tr_text){0},
+                                     &task->outputs, &problem);
 }
 
 static int take_success(struct tri_task *task)
@@ -175,15 +188,45 @@ static int take_abort(struct tri_task *task, const struct tr_transition *transit
 
 /* ----------------------------------------------------------------- events */
 
+/* Its plugin is not called any more: what may run outside for it, nobody can say. */
+static int end_quarantined(struct tri_task *task, const char *words)
+{
+    if (task->state->step == TR_STEP_ABORT) {
+        return abort_is_over(task);
+    }
+    struct tri_task_failure failure = {
+        .kind = TR_FAILURE_SYSTEM,
+        .is_permanent = true,
+        .is_unknown = task->state->intent != TR_INTENT_NEW,
+        .code = TRI_LITERAL_TEXT("PluginQuarantined"),
+        .message = tr_text_of(words),
+    };
+    int error = tri_task_finalize(task, TR_TASK_PHASE_PERMANENT_FAILURE);
+    return error != 0 ? error : tri_task_fail(task, &failure);
+}
+
+static int call_plugin(struct tri_task *task, bool is_abort, const struct tr_task_event *event,
+                       struct tr_transition *transition)
+{
+    const struct tr_plugin *plugin = task->plugin;
+    tr_engine_call_begins(task->context, plugin, is_abort ? "abort" : "handle");
+    int result = is_abort
+                     ? plugin->abort(&task->plugin_side, task->plugin_state, task->state->is_hard,
+                                     event, transition)
+                     : plugin->handle(&task->plugin_side, task->plugin_state, event, transition);
+    tr_engine_call_ends(task->context);
+    return result;
+}
+
 static int consult(struct tri_task *task, const struct tr_task_event *event)
 {
     struct tr_transition transition = stands_still(task);
-    const struct tr_plugin *plugin = task->plugin;
+    const char *quarantine = quarantine_of(task);
     bool is_abort = task->state->step == TR_STEP_ABORT;
-    int result = is_abort
-                     ? plugin->abort(&task->plugin_side, task->plugin_state, task->state->is_hard,
-                                     event, &transition)
-                     : plugin->handle(&task->plugin_side, task->plugin_state, event, &transition);
+    if (quarantine != NULL) {
+        return end_quarantined(task, quarantine);
+    }
+    int result = call_plugin(task, is_abort, event, &transition);
     if (task->failure != 0 || result == TR_MEMORY) {
         return task->failure != 0 ? task->failure : result;
     }
@@ -255,8 +298,13 @@ static int check_configuration(struct tri_task *task, struct tr_text *problem)
     if (task->state->attempt > 0) {
         return 0;
     }
+    if (quarantine_of(task) != NULL) {
+        return 0; /* that is told in its place */
+    }
     if (plugin->check != NULL) {
+        tr_engine_call_begins(task->context, plugin, "check");
         result = plugin->check(template, words, sizeof words);
+        tr_engine_call_ends(task->context);
     } else if (task->settings->config.size > 0) {
         *problem = TRI_LITERAL_TEXT("this type of task takes no `config`");
         return TR_INVALID;

@@ -17,7 +17,6 @@
 #include "deploy/reach.h"
 #include "deploy/runnable.h"
 #include "deploy/schedules.h"
-#include "plugins/registry.h"
 #include "schemas/request.h"
 #include "schemas/schedule.h"
 
@@ -25,6 +24,7 @@ struct apply {
     const struct tr_invocation *invocation;
     struct tr_graph *graph; /* until it is handed over */
     struct tr_store_place store;
+    struct tr_settings_file settings;
     struct tr_arena arena;
     struct tri_vector applied; /* struct tr_applied_plan */
     char explain[TR_APPLY_EXPLAIN_BYTES];
@@ -47,8 +47,9 @@ static enum tr_exit_status tell(const struct apply *apply, struct tr_report *rep
 static int check_plans(const struct apply *apply, struct tr_report *report)
 {
     const struct tr_graph *graph = apply->graph;
-    struct tr_engine engine = {.plugins = tr_plugins, .plugin_count = tr_plugin_count};
+    struct tr_engine engine = {.plugin_count = 0};
     int error = 0;
+    tr_settings_tables(&apply->settings, &engine);
     for (uint32_t i = 0; error == 0 && i < graph->plan_count; i++) {
         if (graph->plans[i].schedule.is_set) {
             error = tr_graph_check_runnable(graph, graph->plans[i].workflow, &engine,
@@ -178,6 +179,7 @@ static enum tr_exit_status reach_and_apply(struct apply *apply)
     struct tr_live_options options = {.folder = apply->store.folder,
                                       .durability = TR_DURABILITY_FULL,
                                       .command = "apply",
+                                      .settings = &apply->settings,
                                       .lets_sleep = true};
     enum tr_exit_status status = tr_reach(apply->invocation, &options, &reached);
     if (status != TR_EXIT_DONE) {
@@ -200,7 +202,12 @@ static enum tr_exit_status reach_and_apply(struct apply *apply)
 
 static enum tr_exit_status apply_file(struct apply *apply)
 {
-    enum tr_exit_status status = compile(apply);
+    char folder[PATH_MAX];
+    tr_store_look(apply->invocation, folder);
+    enum tr_exit_status status = tr_settings_load(apply->invocation, folder, &apply->settings);
+    if (status == TR_EXIT_DONE) {
+        status = compile(apply);
+    }
     if (status == TR_EXIT_DONE) {
         status = tr_store_find(apply->invocation, true, &apply->store);
     }
@@ -251,6 +258,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     }
     tr_arena_init(&apply.arena);
     enum tr_exit_status status = apply_file(&apply);
+    tr_settings_fini(&apply.settings);
     tr_arena_fini(&apply.arena);
     tr_graph_free(apply.graph);
     return status;

@@ -21,7 +21,7 @@
 #include "runtime/link/endpoint.h"
 
 /* The behaviours of all actors of the engine. */
-#define TR_LIVE_BEHAVIOURS 10
+#define TR_LIVE_BEHAVIOURS 11
 extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
 
 /* Retries of failures that are not the task's fault (Flyte's default). */
@@ -57,7 +57,8 @@ struct tr_live {
     struct tr_sleepers sleepers; /* executions that an earlier engine had left */
     bool lets_sleep;
     struct tr_detached detached;
-    bool hands_over; /* at its end, what is detached */
+    bool hands_over;        /* at its end, what is detached */
+    struct tr_arena tables; /* of the engine: what is known of plugins */
     struct tr_live_launcher *launchers;
     size_t launcher_count;
     struct tr_ref schedules;

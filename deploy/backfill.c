@@ -20,7 +20,6 @@
 #include "deploy/runnable.h"
 #include "deploy/show.h"
 #include "deploy/store.h"
-#include "plugins/registry.h"
 #include "runtime/memory.h"
 #include "schemas/schedule.h"
 
@@ -30,6 +29,7 @@
 struct command {
     const struct tr_invocation *invocation;
     struct tr_store_place store;
+    struct tr_settings_file settings;
     struct tr_graph *graph;
     struct tr_buffer packed;
     struct tr_backfill backfill;
@@ -127,7 +127,8 @@ static enum tr_exit_status read_registered(struct command *command)
 static enum tr_exit_status check_runnable(struct command *command, const char *file)
 {
     struct tr_report report;
-    struct tr_engine engine = {.plugins = tr_plugins, .plugin_count = tr_plugin_count};
+    struct tr_engine engine = {.plugin_count = 0};
+    tr_settings_tables(&command->settings, &engine);
     tr_report_init(&report);
     int error = tr_graph_check_runnable(command->graph, command->backfill.plan->workflow, &engine,
                                         file, &report);
@@ -308,13 +309,8 @@ static enum tr_exit_status reach_and_run(struct command *command)
 {
     struct tr_reached reached = {.live = NULL};
     struct tr_live_options options;
-    struct tr_settings_file settings;
-    enum tr_exit_status status =
-        tr_settings_load(command->invocation, command->store.folder, &settings);
-    if (status == TR_EXIT_DONE) {
-        status =
-            tr_engine_options_read(command->invocation, command->store.folder, &settings, &options);
-    }
+    enum tr_exit_status status = tr_engine_options_read(command->invocation, command->store.folder,
+                                                        &command->settings, &options);
     if (status == TR_EXIT_DONE) {
         options.lets_sleep = true;
         status = tr_reach(command->invocation, &options, &reached);
@@ -328,7 +324,6 @@ static enum tr_exit_status reach_and_run(struct command *command)
         tr_reached_close(&reached);
         print(command);
     }
-    tr_settings_fini(&settings);
     return status;
 }
 
@@ -340,6 +335,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     if (status == TR_EXIT_DONE) {
         bool has_file = tr_arguments_has(&invocation->arguments, "file");
         status = tr_store_find(invocation, has_file, &command.store);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = tr_settings_load(invocation, command.store.folder, &command.settings);
     }
     if (status == TR_EXIT_DONE) {
         status = choose(&command);
@@ -355,6 +353,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     tr_free(command.backfill.times);
     tr_buffer_fini(&command.packed);
     tr_graph_free(command.graph);
+    tr_settings_fini(&command.settings);
     return status;
 }
 

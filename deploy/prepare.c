@@ -14,14 +14,13 @@
 #include "deploy/problems.h"
 #include "deploy/runnable.h"
 #include "deploy/store.h"
-#include "plugins/registry.h"
 #include "runtime/memory.h"
 
 void tr_prepared_init(struct tr_prepared *prepared, const struct tr_invocation *invocation)
 {
     *prepared = (struct tr_prepared){.invocation = invocation, .plan = TR_GRAPH_NONE};
     tr_buffer_init(&prepared->inputs, 0);
-    tr_arena_init(&prepared->settings.arena);
+    tr_settings_init(&prepared->settings);
 }
 
 void tr_prepared_fini(struct tr_prepared *prepared)
@@ -114,13 +113,8 @@ enum tr_exit_status tr_prepare_runnable(const struct tr_prepared *prepared, cons
     struct tr_report report;
     enum tr_exit_status status = TR_EXIT_DONE;
     tr_report_init(&report);
-    const struct tri_vector *types = &prepared->settings.task_types;
-    const struct tr_engine engine = {
-        .plugins = tr_plugins,
-        .plugin_count = tr_plugin_count,
-        .task_types = types->items,
-        .task_type_count = types->count,
-    };
+    struct tr_engine engine = {.plugin_count = 0};
+    tr_settings_tables(&prepared->settings, &engine);
     int error =
         tr_graph_check_runnable(prepared->graph, prepared->workflow, &engine, name, &report);
     if (error != 0) {

@@ -150,6 +150,16 @@ static int become_or_find(const struct tr_live_options *options, char *explain,
     return error;
 }
 
+/* Plugins that the engine here does not call are told once, when it begins. */
+static void note_quarantine(const struct tr_invocation *invocation, const struct tr_live *live)
+{
+    for (size_t i = 0; live != NULL && i < live->engine->known_count; i++) {
+        if (live->engine->known[i].quarantine != NULL) {
+            tr_command_note(invocation, "%s", live->engine->known[i].quarantine);
+        }
+    }
+}
+
 enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
                              const struct tr_live_options *options, struct tr_reached *reached)
 {
@@ -158,6 +168,7 @@ enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
     *reached = (struct tr_reached){.live = NULL};
     int error = become_or_find(options, explain, &reached->live, &engine);
     reached->client = engine.client;
+    note_quarantine(invocation, reached->live);
     return error == 0 ? TR_EXIT_DONE : tr_command_failed(invocation->command, "%s", explain);
 }
 
@@ -171,6 +182,7 @@ enum tr_exit_status tr_become(const struct tr_invocation *invocation,
         return tr_command_failed(invocation->command, "%s", explain);
     }
     if (engine.client == NULL) {
+        note_quarantine(invocation, *live);
         return TR_EXIT_DONE;
     }
     tri_client_close(engine.client);

@@ -15,7 +15,6 @@
 #include "deploy/replay_show.h"
 #include "deploy/schemas.h"
 #include "deploy/store.h"
-#include "plugins/registry.h"
 #include "runtime/memory.h"
 #include "runtime/tap/recording.h"
 
@@ -32,6 +31,7 @@ struct replay {
     struct tr_sink sink;
     struct tr_replay_show show;
     struct tr_store_place store;
+    struct tr_settings_file settings;
     char buffer[SINK_BYTES];
     uint64_t others; /* messages that went otherwise than recorded */
     bool is_over;    /* the entry that says why there is no more has come */
@@ -43,9 +43,12 @@ struct tr_bytes tr_surroundings_pack(const struct tr_engine *engine,
                                      uint8_t buffer[TR_SURROUNDINGS_BYTES])
 {
     struct tr_writer writer = tr_writer_of(buffer, TR_SURROUNDINGS_BYTES);
-    tr_write_array(&writer, 2);
+    tr_write_array(&writer, 2 + (uint32_t)engine->endpoint_count);
     tr_write_ref(&writer, engine->resources);
     tr_write_ref(&writer, engine->catalog);
+    for (size_t i = 0; i < engine->endpoint_count; i++) {
+        tr_write_ref(&writer, engine->endpoints[i].refresh);
+    }
     TR_ASSERT(writer.error == 0); /* the bound is ours */
     return (struct tr_bytes){.data = buffer, .size = tr_writer_size(&writer)};
 }
@@ -56,7 +59,8 @@ int tr_surroundings_unpack(struct tr_bytes bytes, struct tr_engine *engine)
     if (bytes.size == 0 || tr_read_nil(&cursor)) {
         return 0;
     }
-    bool is_known = tr_read_array(&cursor) == 2;
+    uint32_t count = tr_read_array(&cursor);
+    bool is_known = count >= 2;
     struct tr_ref resources = is_known ? tr_read_ref(&cursor) : (struct tr_ref){0};
     struct tr_ref catalog = is_known ? tr_read_ref(&cursor) : (struct tr_ref){0};
     if (cursor.error != 0 || !is_known) {
@@ -64,7 +68,10 @@ int tr_surroundings_unpack(struct tr_bytes bytes, struct tr_engine *engine)
     }
     engine->resources = resources;
     engine->catalog = catalog;
-    return 0;
+    for (size_t i = 0; i < engine->endpoint_count && count == 2 + engine->endpoint_count; i++) {
+        engine->endpoints[i].refresh = tr_read_ref(&cursor);
+    }
+    return cursor.error;
 }
 
 /* The hash that a file of graphs/ is named by; whether it is one. */
@@ -128,8 +135,7 @@ static int make_engine(struct replay *replay)
     if (replay->engine == NULL) {
         return TR_MEMORY;
     }
-    replay->engine->plugins = tr_plugins;
-    replay->engine->plugin_count = tr_plugin_count;
+    tr_settings_tables(&replay->settings, replay->engine);
     replay->engine->store_folder = replay->store.folder;
     replay->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     int error = tr_surroundings_unpack(replay->head.surroundings, replay->engine);
@@ -319,6 +325,7 @@ static void free_replay(struct replay *replay)
         tr_shelf_fini(&replay->engine->shelf);
         tr_free(replay->engine);
     }
+    tr_settings_fini(&replay->settings);
     tr_free(replay);
 }
 
@@ -335,6 +342,9 @@ enum tr_exit_status tr_replay(const struct tr_invocation *invocation, const char
     replay->path = path;
     enum tr_exit_status status = tr_store_find(invocation, false, &replay->store);
     int error = 0;
+    if (status == TR_EXIT_DONE) {
+        status = tr_settings_load(invocation, replay->store.folder, &replay->settings);
+    }
     if (status == TR_EXIT_DONE) {
         error =
             tr_file_read(path, TR_RECORDING_BYTES_MAX + TR_RECORDING_BODY_BYTES_MAX, &data, &size);

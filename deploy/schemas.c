@@ -11,8 +11,10 @@
 #include "schemas/process.h"
 #include "schemas/recording.h"
 #include "schemas/recovery.h"
+#include "schemas/refresh.h"
 #include "schemas/request.h"
 #include "schemas/schedule.h"
+#include "schemas/state_refresh.h"
 #include "schemas/tap.h"
 
 static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
@@ -23,6 +25,7 @@ static const struct tr_schema *const inquiry[] = {TR_INQUIRY_SCHEMAS(TR_SCHEMA_P
 static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const recording[] = {TR_RECORDING_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const recovery[] = {TR_RECOVERY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const refresh[] = {TR_REFRESH_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const request[] = {TR_REQUEST_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const schedule[] = {TR_SCHEDULE_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
@@ -33,10 +36,10 @@ static const struct tr_schema_list lists[] = {
     {process, TR_COUNT_OF(process)},   {request, TR_COUNT_OF(request)},
     {tap, TR_COUNT_OF(tap)},           {recording, TR_COUNT_OF(recording)},
     {recovery, TR_COUNT_OF(recovery)}, {inquiry, TR_COUNT_OF(inquiry)},
-    {schedule, TR_COUNT_OF(schedule)},
+    {schedule, TR_COUNT_OF(schedule)}, {refresh, TR_COUNT_OF(refresh)},
 };
 
-const struct tr_schema *const tr_program_records[] = {&tr_schedule_row_schema,
+const struct tr_schema *const tr_program_records[] = {&tr_schedule_row_schema, &tr_backend_schema,
                                                       TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 const size_t tr_program_record_count = TR_COUNT_OF(tr_program_records);
 

@@ -16,6 +16,7 @@
 #include "actors/graph/yaml.h"
 #include "deploy/file.h"
 #include "deploy/problems.h"
+#include "deploy/settings_inside.h"
 #include "plugins/registry.h"
 #include "runtime/memory.h"
 
@@ -71,45 +72,7 @@ static void read_retention(struct tri_definition *definition, const struct tr_tr
     tri_read_keys(definition, value, "retention", keys, TR_COUNT_OF(keys), &settings->retention);
 }
 
-/* ------------------------------------------------------------------------------- plugins */
-
-static struct tr_text plugin_name_at(const void *self, uint32_t position)
-{
-    (void)self;
-    return tr_text_of(tr_plugins[position]->id);
-}
-
-/* "use one of …", with all there are. */
-static const char *all_plugins(struct tri_definition *definition)
-{
-    struct tr_text text = tr_text_of("use one of");
-    for (size_t i = 0; i < tr_plugin_count; i++) {
-        text = tr_arena_print(definition->scratch, "%.*s%s %s", TRI_TEXT(text), i > 0 ? "," : "",
-                              tr_plugins[i]->id);
-    }
-    return text.size == 0 ? "" : text.data;
-}
-
-/* The plugin that a text names, or NULL, which is told. */
-static const struct tr_plugin *find_plugin(struct tri_definition *definition,
-                                           const struct tr_tree *name)
-{
-    struct tr_text id;
-    if (!tri_read_text(definition, name, &id)) {
-        return NULL;
-    }
-    for (size_t i = 0; i < tr_plugin_count; i++) {
-        if (tr_text_equal(tr_text_of(tr_plugins[i]->id), id)) {
-            return tr_plugins[i];
-        }
-    }
-    struct tr_text nearest =
-        tri_nearest(definition, id, plugin_name_at, NULL, (uint32_t)tr_plugin_count);
-    struct tr_text remedy = tri_did_you_mean(definition, nearest, all_plugins(definition));
-    tri_report_add(definition->report, name->place, NULL, "there is no plugin '%.*s'\n%.*s",
-                   TRI_SHOWN(id), TRI_TEXT(remedy));
-    return NULL;
-}
+/* ---------------------------------------------------------------------------- task types */
 
 /* One more element of a list of settings; NULL without memory. */
 static void *add(struct tr_settings_file *settings, struct tri_vector *vector, size_t size)
@@ -125,7 +88,8 @@ static void read_task_types(struct tri_definition *definition, const struct tr_t
         return;
     }
     for (uint32_t i = 0; i < value->count; i++) {
-        struct tr_task_type type = {.plugin = find_plugin(definition, value->pairs[i].value)};
+        struct tr_task_type type = {
+            .plugin = tri_settings_find_plugin(definition, settings, value->pairs[i].value)};
         struct tr_task_type *added = NULL;
         if (tri_read_text(definition, value->pairs[i].key, &type.name) && type.plugin != NULL) {
             added = add(settings, &settings->task_types, sizeof *added);
@@ -136,30 +100,11 @@ static void read_task_types(struct tri_definition *definition, const struct tr_t
     }
 }
 
-static void read_plugins(struct tri_definition *definition, const struct tr_tree *value,
-                         void *target)
+static void read_default_plugin(struct tri_definition *definition, const struct tr_tree *value,
+                                void *target)
 {
     struct tr_settings_file *settings = target;
-    struct tr_literal_reader reader = {.report = definition->report, .arena = definition->scratch};
-    if (!tri_expect_map(definition, value, "plugins")) {
-        return;
-    }
-    for (uint32_t i = 0; i < value->count; i++) {
-        const struct tr_tree *config = value->pairs[i].value;
-        const struct tr_plugin *plugin = find_plugin(definition, value->pairs[i].key);
-        struct tr_settings_plugin *added = NULL;
-        struct tr_buffer buffer;
-        tr_buffer_init(&buffer, 0);
-        if (plugin != NULL && tri_expect_map(definition, config, plugin->id) &&
-            tr_literal_read(&reader, NULL, config, &buffer)) {
-            added = add(settings, &settings->plugins, sizeof *added);
-        }
-        if (added != NULL) {
-            added->plugin = plugin;
-            added->config = tr_arena_bytes(&settings->arena, tr_buffer_bytes(&buffer));
-        }
-        tr_buffer_fini(&buffer);
-    }
+    settings->default_plugin = tri_settings_find_plugin(definition, settings, value);
 }
 
 /* -------------------------------------------------------------------------------- quotas */
@@ -193,8 +138,7 @@ struct source_reader {
     struct tr_secret_source source;
 };
 
-/* A path from the folder of the settings on, as a string; NULL without memory. */
-static const char *place_of(struct tr_settings_file *settings, struct tr_text path)
+const char *tri_settings_place(struct tr_settings_file *settings, struct tr_text path)
 {
     char real[PATH_MAX];
     bool has_file = settings->path[0] != '\0' && realpath(settings->path, real) != NULL;
@@ -211,7 +155,7 @@ static void read_secrets_folder(struct tri_definition *definition, const struct 
     struct tr_text folder;
     if (tri_read_text(definition, value, &folder)) {
         reader->source.kind = TR_SECRET_FOLDER;
-        reader->source.folder = place_of(reader->settings, folder);
+        reader->source.folder = tri_settings_place(reader->settings, folder);
     }
 }
 
@@ -221,7 +165,7 @@ static const char *command_word(struct tr_settings_file *settings, struct tr_tex
     bool is_path = (word.size > 1 && memcmp(word.data, "./", 2) == 0) ||
                    (word.size > 2 && memcmp(word.data, "../", 3) == 0);
     if (is_path) {
-        return place_of(settings, word);
+        return tri_settings_place(settings, word);
     }
     struct tr_text text = tr_arena_print(&settings->arena, "%.*s", TRI_TEXT(word));
     return text.size == 0 ? NULL : text.data;
@@ -306,10 +250,14 @@ static void read_secrets(struct tri_definition *definition, const struct tr_tree
 /* ---------------------------------------------------------------------------- all of it */
 
 static const struct tri_key keys[] = {
-    {"jobs", read_jobs, 0},           {"durability", read_durability, 0},
-    {"retention", read_retention, 0}, {"task_types", read_task_types, 0},
-    {"plugins", read_plugins, 0},     {"quotas", read_quotas, 0},
+    {"jobs", read_jobs, 0},
+    {"durability", read_durability, 0},
+    {"retention", read_retention, 0},
+    {"task_types", read_task_types, 0},
+    {"plugins", tri_settings_read_plugins, 0},
+    {"quotas", read_quotas, 0},
     {"secrets", read_secrets, 0},
+    {"default_plugin", read_default_plugin, 0},
 };
 
 /* Whether nothing stands in a text but blanks and remarks. */
@@ -335,12 +283,41 @@ void tr_settings_read(struct tr_settings_file *settings, struct tr_report *repor
     const struct tr_tree *tree =
         is_blank(text) ? NULL : tr_yaml_read(&scratch, report, source, text);
     if (tree != NULL) {
+        tri_settings_load_plugins(&definition, tree, settings);
         tri_read_keys(&definition, tree, "the settings", keys, TR_COUNT_OF(keys), settings);
     }
     if (scratch.error != 0 && settings->arena.error == 0) {
         settings->arena.error = scratch.error;
     }
     tr_arena_fini(&scratch);
+}
+
+void tr_settings_tables(const struct tr_settings_file *settings, struct tr_engine *engine)
+{
+    if (settings == NULL || settings->plugins.count == 0) {
+        engine->plugins = tr_plugins;
+        engine->plugin_count = tr_plugin_count;
+        return;
+    }
+    engine->plugins = settings->plugins.items;
+    engine->plugin_count = settings->plugins.count;
+    engine->default_plugin = settings->default_plugin;
+    engine->task_types = settings->task_types.items;
+    engine->task_type_count = settings->task_types.count;
+    engine->endpoints = settings->endpoints.items;
+    engine->endpoint_count = settings->endpoints.count;
+}
+
+void tr_settings_init(struct tr_settings_file *settings)
+{
+    *settings = (struct tr_settings_file){.durability = TR_DURABILITY_NONE};
+    tr_arena_init(&settings->arena);
+    for (size_t i = 0; i < tr_plugin_count; i++) {
+        const struct tr_plugin **added = add(settings, &settings->plugins, sizeof *added);
+        if (added != NULL) {
+            *added = tr_plugins[i];
+        }
+    }
 }
 
 void tr_settings_fini(struct tr_settings_file *settings)
@@ -407,8 +384,7 @@ static enum tr_exit_status read_file(const struct tr_invocation *invocation,
 enum tr_exit_status tr_settings_load(const struct tr_invocation *invocation, const char *folder,
                                      struct tr_settings_file *settings)
 {
-    *settings = (struct tr_settings_file){.durability = TR_DURABILITY_NONE};
-    tr_arena_init(&settings->arena);
+    tr_settings_init(settings);
     if (!find_file(folder, settings->path)) {
         settings->path[0] = '\0';
         return TR_EXIT_DONE;

@@ -13,6 +13,7 @@
 #include "actors/graph/report.h"
 #include "deploy/command.h"
 #include "deploy/janitor.h"
+#include "plugins/load.h"
 
 #define TR_SETTINGS_NAME "settings.yaml"
 
@@ -20,10 +21,20 @@
 #define TR_SETTINGS_JOBS_MAX 10000
 #define TR_SETTINGS_QUOTA_MAX 1000000
 
-/* A plugin's own settings. */
+/* The most endpoints of all plugins together, calls a second, calls at once, streams. */
+#define TR_SETTINGS_ENDPOINTS_MAX 64
+#define TR_SETTINGS_CALLS_PER_SECOND_MAX 10000
+#define TR_SETTINGS_CALLS_AT_ONCE_MAX 1000
+#define TR_SETTINGS_STREAMS_MAX 10000
+
+/* The longest time that one call may take. */
+#define TR_SETTINGS_TIMEOUT_MS_MAX 3600000
+
+/* A plugin of a shared object. */
 struct tr_settings_plugin {
     const struct tr_plugin *plugin;
-    struct tr_bytes config; /* a packed map */
+    const char *path;
+    char version[TR_PLUGIN_VERSION_BYTES_MAX]; /* of the file */
 };
 
 /* How many slots a namespace of the resource manager has. */
@@ -37,10 +48,13 @@ struct tr_settings_file {
     uint32_t jobs;       /* 0: nothing is said */
     uint32_t durability; /* enum tr_durability; TR_DURABILITY_NONE: nothing is said */
     struct tr_retention retention;
-    struct tri_vector task_types; /* struct tr_task_type */
-    struct tri_vector plugins;    /* struct tr_settings_plugin */
-    struct tri_vector quotas;     /* struct tr_settings_quota */
-    struct tri_vector secrets;    /* struct tr_secret_source; none: nothing is said */
+    struct tri_vector task_types;           /* struct tr_task_type */
+    const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: none */
+    struct tri_vector plugins;              /* const struct tr_plugin *: all there are */
+    struct tri_vector loaded;               /* struct tr_settings_plugin: those of them */
+    struct tri_vector endpoints;            /* struct tr_engine_endpoint */
+    struct tri_vector quotas;               /* struct tr_settings_quota */
+    struct tri_vector secrets;              /* struct tr_secret_source; none: nothing is said */
 
     /* private */
     struct tr_arena arena;
@@ -54,8 +68,17 @@ enum tr_exit_status tr_settings_load(const struct tr_invocation *invocation, con
                                      struct tr_settings_file *settings);
 void tr_settings_fini(struct tr_settings_file *settings);
 
+/* Settings in which nothing is said, with the plugins that are linked in. */
+void tr_settings_init(struct tr_settings_file *settings);
+
 /* Reads settings from a text; `source` is its number in the report, which says what is wrong. */
 void tr_settings_read(struct tr_settings_file *settings, struct tr_report *report, uint32_t source,
                       struct tr_text text);
+
+/*
+ * Gives an engine its tables of plugins, task types and endpoints, which live as long as the
+ * settings; it notes the actors of its endpoints there. NULL: those of an engine without any.
+ */
+void tr_settings_tables(const struct tr_settings_file *settings, struct tr_engine *engine);
 
 #endif

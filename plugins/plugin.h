@@ -19,6 +19,10 @@
 #include "schemas/error.h"
 #include "schemas/flow.h"
 #include "schemas/plugin.h"
+#include "schemas/webapi.h"
+
+/* What a plugin from a shared object exports, and nothing else: its table. */
+extern const struct tr_plugin tr_plugin_table __attribute__((visibility("default")));
 
 /* ------------------------------------------------------ what a task is told */
 
@@ -74,6 +78,9 @@ static inline struct tr_bytes tr_task_inputs(struct tr_task_context *task)
     return task->api->inputs(task);
 }
 
+/* Words in the task's scratch memory; empty when there is none left. */
+struct tr_text tr_task_words(struct tr_task_context *task, const char *format, ...) TR_PRINTF(2, 3);
+
 TR_MUST_USE static inline int tr_task_inputs_json(struct tr_task_context *task,
                                                   struct tr_text *json)
 {
@@ -105,15 +112,41 @@ TR_MUST_USE static inline int tr_task_outputs_json(struct tr_task_context *task,
 }
 
 TR_MUST_USE static inline int tr_task_inputs_plan(struct tr_task_context *task,
-                                                  struct tr_bytes *plan)
+                                                  enum tr_document_form form, struct tr_bytes *plan)
 {
-    return task->api->inputs_plan(task, plan);
+    return task->api->inputs_plan(task, form, plan);
 }
 
 TR_MUST_USE static inline int tr_task_outputs_plan(struct tr_task_context *task,
+                                                   enum tr_document_form form,
                                                    struct tr_text folder, struct tr_bytes *plan)
 {
-    return task->api->outputs_plan(task, folder, plan);
+    return task->api->outputs_plan(task, form, folder, plan);
+}
+
+/* Documents in any form. */
+TR_MUST_USE static inline int tr_task_inputs_document(struct tr_task_context *task,
+                                                      enum tr_document_form form,
+                                                      struct tr_bytes *document)
+{
+    return task->api->inputs_document(task, form, document);
+}
+
+TR_MUST_USE static inline int tr_task_outputs_document(struct tr_task_context *task,
+                                                       enum tr_document_form form,
+                                                       struct tr_bytes document,
+                                                       struct tr_text folder,
+                                                       struct tr_text *problem)
+{
+    return task->api->outputs_document(task, form, document, folder, problem);
+}
+
+TR_MUST_USE static inline int tr_task_failure_document(struct tr_task_context *task,
+                                                       enum tr_document_form form,
+                                                       struct tr_bytes document,
+                                                       struct tr_transition *transition)
+{
+    return task->api->failure_document(task, form, document, transition);
 }
 
 TR_MUST_USE static inline int tr_task_call(struct tr_task_context *task, uint16_t service,
@@ -149,6 +182,23 @@ TR_MUST_USE static inline int tr_task_log(struct tr_task_context *task, struct t
 TR_MUST_USE static inline int tr_task_folder(struct tr_task_context *task, struct tr_text path)
 {
     return task->api->folder(task, path);
+}
+
+static inline const struct tr_plugin *tr_task_plugin(struct tr_task_context *task)
+{
+    return task->api->plugin(task);
+}
+
+static inline const struct tr_webapi_endpoint *tr_task_endpoint(struct tr_task_context *task,
+                                                                struct tr_text name)
+{
+    return task->api->endpoint(task, name);
+}
+
+TR_MUST_USE static inline int tr_task_refresh(struct tr_task_context *task, struct tr_text endpoint,
+                                              const struct tr_schema *schema, const void *body)
+{
+    return task->api->refresh(task, endpoint, schema, body);
 }
 
 /* Fails with what an error document says. */
@@ -262,5 +312,10 @@ int tr_config_refuse(char *problem, size_t problem_size, const char *format, ...
 /* Whether all keys are known and of their types: 0, or TR_INVALID with words. */
 TR_MUST_USE int tr_config_check(struct tr_bytes config, const struct tr_config_key *keys,
                                 size_t key_count, char *problem, size_t problem_size);
+
+/* The same with another word than "config" for what holds the keys. */
+TR_MUST_USE int tr_config_check_as(const char *place, struct tr_bytes config,
+                                   const struct tr_config_key *keys, size_t key_count,
+                                   char *problem, size_t problem_size);
 
 #endif

@@ -137,6 +137,14 @@ struct tr_ref tr_parent(const struct tr_context *context);
  */
 void *tr_program(const struct tr_context *context);
 
+/*
+ * Names a part of the program whose function the handler is about to call; NULL and NULL: it has
+ * returned. If that ends the process, by a signal or since it never returns, the part is counted
+ * for it (tr_host_blamed), and the actor is not put into quarantine. Texts are copied, at most
+ * TR_BLAME_PART_BYTES_MAX and TR_BLAME_FUNCTION_BYTES_MAX of them.
+ */
+void tr_blame(struct tr_context *context, const char *part, const char *function);
+
 /* Answers a message that the behaviour does not know: a dead letter, and 0. */
 TR_MUST_USE int tr_unexpected(struct tr_context *context, const struct tr_message *message);
 
@@ -345,6 +353,7 @@ struct tr_host_options {
     uint32_t unclaimed_ms;     /* keeps ends of processes nobody asks for; 0: ten minutes */
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
+    uint32_t http_patience_ms; /* with who takes nothing of a stream; 0: TR_HTTP_PATIENCE_MS */
     void *program;             /* what tr_program gives to handlers; it outlives the host */
     /* Of several hosts: this one's number, 1 to 32767, which no other host has, and which stays the
      * same as long as its store has anything; it needs a store. 0: the host is alone. */
@@ -459,6 +468,27 @@ const char *tr_host_explain(struct tr_host *host);
 int tr_host_waits_for(const struct tr_host *host);
 
 /* ------------------------------------------------------------ looking at a host */
+
+/* A part of the program that has ended the process: how often, by which function, the last time. */
+struct tr_blamed {
+    char part[TR_BLAME_PART_BYTES_MAX];
+    char function[TR_BLAME_FUNCTION_BYTES_MAX];
+    uint32_t ended_by; /* a signal; TR_BLAMED_STUCK: it did not return */
+    uint32_t count;
+};
+#define TR_BLAMED_STUCK 255
+
+/*
+ * Those that are remembered in a store's folder, at most TR_BLAMED_MAX; gives how many. A new host
+ * has counted what ended the process before it. From any thread; a list that cannot be read is
+ * empty.
+ */
+size_t tr_blamed_read(const char *folder, struct tr_blamed blamed[TR_BLAMED_MAX]);
+
+/* Forgets those of which `is_meant` says so. TR_SYSTEM: the list could not be written. */
+TR_MUST_USE int tr_blamed_forget(const char *folder,
+                                 bool (*is_meant)(const void *self, const struct tr_blamed *blamed),
+                                 const void *self);
 
 /* A figure of a host: a total since its start. */
 struct tr_metric {

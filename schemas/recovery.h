@@ -41,9 +41,9 @@ enum tr_recovery_way {
 /*
  * `from` is the name of the earlier execution. `nodes` is a list in the order of the question:
  * [node, way, slots]. Of one that is kept `slots` is what it gave, and a fourth part, if it is
- * there, what it got; of others a list of [name of an input, slot] that it gets in place of what
- * is bound, or nil. Of a launch node the slot without a name is the plan by which the execution
- * that it begins recovers the one that it began then.
+ * there, what it got; of others a list of [name of an input, slot] that it gets in place of what is
+ * bound, or nil. Of a launch node the slot without a name is the plan by which the execution that
+ * it begins recovers the one that it began then.
  */
 #define TR_RECOVERED_NODES_FIELDS(FIELD, ARRAY) \
     FIELD(text, from, 1, 0)                     \

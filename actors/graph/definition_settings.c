@@ -265,37 +265,11 @@ static void read_environment(struct tri_definition *definition, const struct tr_
     settings->settings.environment_count = count;
 }
 
-/* group/key[@version] */
-static bool read_secret_text(struct tri_definition *definition, const struct tr_tree *tree,
-                             struct tr_secret *secret)
-{
-    struct tr_text text;
-    if (!tri_read_text(definition, tree, &text)) {
-        return false;
-    }
-    const char *slash = memchr(text.data, '/', text.size);
-    const char *end = text.data + text.size;
-    const char *at = slash == NULL ? NULL : memchr(slash, '@', (size_t)(end - slash));
-    const char *key_end = at == NULL ? end : at;
-    if (slash == NULL || slash == text.data || key_end == slash + 1 ||
-        (at != NULL && at + 1 == end)) {
-        tri_report_add(definition->report, tree->place, "InvalidValue",
-                       "'%.*s' names no secret\nwrite group/key or group/key@version",
-                       TRI_SHOWN(text));
-        return false;
-    }
-    secret->group = (struct tr_text){.data = text.data, .size = (size_t)(slash - text.data)};
-    secret->key = (struct tr_text){.data = slash + 1, .size = (size_t)(key_end - slash - 1)};
-    secret->version = at == NULL ? tr_text_of("")
-                                 : (struct tr_text){.data = at + 1, .size = (size_t)(end - at - 1)};
-    return true;
-}
-
 static void read_secret_file(struct tri_definition *definition, const struct tr_tree *value,
                              void *target)
 {
     struct tr_secret *secret = target;
-    secret->is_file = read_secret_text(definition, value, secret);
+    secret->is_file = tri_read_secret(definition, value, secret);
 }
 
 static bool read_secret(struct tri_definition *definition, const struct tr_tree *tree,
@@ -303,7 +277,7 @@ static bool read_secret(struct tri_definition *definition, const struct tr_tree 
 {
     static const struct tri_key keys[] = {{"file", read_secret_file, 0}};
     if (tree->kind != TR_TREE_MAP) {
-        return read_secret_text(definition, tree, secret);
+        return tri_read_secret(definition, tree, secret);
     }
     tri_read_keys(definition, tree, "a secret", keys, TR_COUNT_OF(keys), secret);
     return secret->is_file;

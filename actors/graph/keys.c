@@ -252,3 +252,28 @@ bool tri_read_word(struct tri_definition *definition, const struct tr_tree *tree
     }
     return refuse(definition, tree, list.size == 0 ? "" : list.data);
 }
+
+bool tri_read_secret(struct tri_definition *definition, const struct tr_tree *tree,
+                     struct tr_secret *secret)
+{
+    struct tr_text text;
+    if (!tri_read_text(definition, tree, &text)) {
+        return false;
+    }
+    const char *slash = memchr(text.data, '/', text.size);
+    const char *end = text.data + text.size;
+    const char *at = slash == NULL ? NULL : memchr(slash, '@', (size_t)(end - slash));
+    const char *key_end = at == NULL ? end : at;
+    if (slash == NULL || slash == text.data || key_end == slash + 1 ||
+        (at != NULL && at + 1 == end)) {
+        tri_report_add(definition->report, tree->place, "InvalidValue",
+                       "'%.*s' names no secret\nwrite group/key or group/key@version",
+                       TRI_SHOWN(text));
+        return false;
+    }
+    secret->group = (struct tr_text){.data = text.data, .size = (size_t)(slash - text.data)};
+    secret->key = (struct tr_text){.data = slash + 1, .size = (size_t)(key_end - slash - 1)};
+    secret->version = at == NULL ? tr_text_of("")
+                                 : (struct tr_text){.data = at + 1, .size = (size_t)(end - at - 1)};
+    return true;
+}

@@ -79,6 +79,10 @@ bool tri_read_duration(struct tri_definition *definition, const struct tr_tree *
 bool tri_read_word(struct tri_definition *definition, const struct tr_tree *tree,
                    const char *const *words, uint32_t count, uint32_t *position);
 
+/* A reference to a secret, GROUP/KEY[@VERSION]; its name and whether it is a file stay. */
+bool tri_read_secret(struct tri_definition *definition, const struct tr_tree *tree,
+                     struct tr_secret *secret);
+
 /* The settings that tasks and nodes share, as rows of their own tables. */
 #define TRI_SETTING_ROWS(bodies)                                                                 \
     {"retries", NULL, (bodies)}, {"backoff", NULL, (bodies)}, {"timeout", NULL, (bodies)},       \

@@ -43,6 +43,11 @@ uint64_t tr_now_ms(const struct tr_context *context)
     return context->worker->now_ms;
 }
 
+void tr_blame(struct tr_context *context, const char *part, const char *function)
+{
+    tri_in_hand_blame(context->worker->in_hand, part, function);
+}
+
 uint64_t tr_random(struct tr_context *context)
 {
     if (context->random == 0) {

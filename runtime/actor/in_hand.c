@@ -3,6 +3,8 @@
  */
 #include "runtime/actor/in_hand.h"
 
+#include <string.h>
+
 #include "runtime/troupe.h"
 
 /* So much of a body tells one signal from another: they are small. */
@@ -48,4 +50,19 @@ bool tri_message_name_equal(const struct tri_message_name *a, const struct tri_m
     }
     return tr_key_equal(a->from.key, b->from.key) && a->from.incarnation == b->from.incarnation &&
            a->sequence == b->sequence;
+}
+
+static void copy(char *to, size_t capacity, const char *from)
+{
+    size_t size = strnlen(from, capacity - 1);
+    memcpy(to, from, size);
+    to[size] = '\0';
+}
+
+void tri_in_hand_blame(struct tri_in_hand *in_hand, const char *part, const char *function)
+{
+    copy(in_hand->function, sizeof in_hand->function, function == NULL ? "" : function);
+    copy(in_hand->part, sizeof in_hand->part, part == NULL ? "" : part);
+    /* The process may end at once, and what ends it may not be seen by the compiler. */
+    atomic_signal_fence(memory_order_seq_cst);
 }

@@ -14,7 +14,11 @@
 
 #include <stdatomic.h>
 
+#include "runtime/limits.h"
 #include "schemas/envelope.h"
+
+/* `ended_by` of a handler that did not return, beside the numbers of signals. */
+#define TRI_ENDED_STUCK 255
 
 struct tri_in_hand {
     atomic_uint_fast64_t turn; /* odd while a handler runs; grows by one at its begin and its end */
@@ -26,6 +30,10 @@ struct tri_in_hand {
     uint32_t type;
     uint64_t sequence;
     uint64_t digest; /* of what a worker's own voice says; 0 for all else */
+    /* By what this handler has ended the process: a signal, TRI_ENDED_STUCK; 0: it has not. */
+    uint32_t ended_by;
+    char part[TR_BLAME_PART_BYTES_MAX]; /* whose function it has called (tr_blame); "": none */
+    char function[TR_BLAME_FUNCTION_BYTES_MAX];
 };
 
 /* By what a message is known over restarts, as above. All zeros: no message. */
@@ -55,6 +63,9 @@ static inline void tri_in_hand_set(struct tri_in_hand *in_hand, const uint8_t *e
     in_hand->type = tr_envelope_get(envelope, 16, type);
     in_hand->sequence = tr_envelope_get(envelope, 64, sequence);
     in_hand->digest = in_hand->from_group != 0 ? 0 : tri_in_hand_digest(envelope);
+    if (in_hand->part[0] != '\0') {
+        in_hand->part[0] = '\0';
+    }
     uint64_t turn = atomic_load_explicit(&in_hand->turn, memory_order_relaxed);
     atomic_store_explicit(&in_hand->turn, turn + 1, memory_order_release);
 }
@@ -65,6 +76,9 @@ static inline void tri_in_hand_clear(struct tri_in_hand *in_hand)
     uint64_t turn = atomic_load_explicit(&in_hand->turn, memory_order_relaxed);
     atomic_store_explicit(&in_hand->turn, turn + 1, memory_order_release);
 }
+
+/* The handler calls a function of a part of the program; NULL: it has returned. */
+void tri_in_hand_blame(struct tri_in_hand *in_hand, const char *part, const char *function);
 
 /* Whether a handler is running. */
 static inline bool tri_in_hand_is_busy(struct tri_in_hand *in_hand)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "runtime/env/secret.h"
 #include "runtime/memory.h"
 #include "schemas/error.h"
 
@@ -43,11 +44,44 @@ static bool is_header(struct tr_text header)
            is_one_line(header);
 }
 
+/* More than can be signed. */
+static bool has_many_parameters(struct tr_text url)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < url.size; i++) {
+        count += url.data[i] == '&' ? 1 : 0;
+    }
+    return count > TR_HTTP_SIGNED_PARAMETERS_MAX;
+}
+
+/* Secrets have names that headers may have, and stay with the server they are for. */
+static int check_secrets(const struct tri_http_request *request)
+{
+    if (request->secret_count > TR_HTTP_SECRETS_MAX) {
+        return TR_LIMIT;
+    }
+    for (size_t i = 0; i < request->secret_count; i++) {
+        const struct tr_http_secret *secret = &request->secrets[i];
+        bool is_signing = secret->kind == TR_HTTP_SECRET_SIGN;
+        bool is_placed = is_signing ? request->aws_region.size > 0 && request->aws_service.size > 0
+                                    : is_token(secret->header.data, secret->header.size);
+        if (!is_placed || !is_one_line(secret->prefix) || secret->key.size == 0 ||
+            secret->kind >= TR_HTTP_SECRET_KIND_COUNT) {
+            return TR_INVALID;
+        }
+        if (is_signing && has_many_parameters(request->url)) {
+            return TR_LIMIT;
+        }
+    }
+    return request->secret_count > 0 && request->redirects_max > 0 ? TR_INVALID : 0;
+}
+
 static int check(const struct tri_http_request *request)
 {
     if (request->id == 0 || !is_token(request->method.data, request->method.size) ||
         request->url.size == 0 || !is_one_line(request->url) || !is_one_line(request->ca_file) ||
-        !is_one_line(request->client_certificate) || !is_one_line(request->client_key)) {
+        !is_one_line(request->client_certificate) || !is_one_line(request->client_key) ||
+        !is_one_line(request->aws_region) || !is_one_line(request->aws_service)) {
         return TR_INVALID;
     }
     if (request->method.size > TR_HTTP_METHOD_BYTES_MAX ||
@@ -63,7 +97,7 @@ static int check(const struct tri_http_request *request)
             return TR_INVALID;
         }
     }
-    return size > TR_HTTP_HEADER_BYTES_MAX ? TR_LIMIT : 0;
+    return size > TR_HTTP_HEADER_BYTES_MAX ? TR_LIMIT : check_secrets(request);
 }
 
 /* ---- Copying. ------------------------------------------------------------------------------- */
@@ -80,7 +114,7 @@ static void keep(struct tr_text *text, char **at)
 }
 
 /* The texts of a request beside its headers. */
-enum { TEXT_COUNT = 5 };
+enum { TEXT_COUNT = 7 };
 
 static void list_texts(struct tri_http_request *request, struct tr_text *texts[TEXT_COUNT])
 {
@@ -89,13 +123,28 @@ static void list_texts(struct tri_http_request *request, struct tr_text *texts[T
     texts[2] = &request->ca_file;
     texts[3] = &request->client_certificate;
     texts[4] = &request->client_key;
+    texts[5] = &request->aws_region;
+    texts[6] = &request->aws_service;
+}
+
+/* The texts of a secret. */
+enum { SECRET_TEXT_COUNT = 5 };
+
+static void list_secret_texts(struct tr_http_secret *secret, struct tr_text *texts[])
+{
+    texts[0] = &secret->header;
+    texts[1] = &secret->prefix;
+    texts[2] = &secret->group;
+    texts[3] = &secret->key;
+    texts[4] = &secret->version;
 }
 
 static size_t size_of(const struct tri_http_request *request)
 {
     struct tri_http_request copy = *request;
     struct tr_text *texts[TEXT_COUNT];
-    size_t size = request->body.size + request->header_count * sizeof(struct tr_text);
+    size_t size = request->body.size + request->header_count * sizeof(struct tr_text) +
+                  request->secret_count * sizeof(struct tr_http_secret);
     list_texts(&copy, texts);
     for (size_t i = 0; i < TEXT_COUNT; i++) {
         size += texts[i]->size + 1;
@@ -103,42 +152,91 @@ static size_t size_of(const struct tri_http_request *request)
     for (size_t i = 0; i < request->header_count; i++) {
         size += request->headers[i].size + 1;
     }
+    for (size_t i = 0; i < request->secret_count; i++) {
+        struct tr_http_secret secret = request->secrets[i];
+        list_secret_texts(&secret, texts);
+        for (size_t j = 0; j < SECRET_TEXT_COUNT; j++) {
+            size += texts[j]->size + 1;
+        }
+    }
     return size;
 }
 
-int tri_http_task_new(const struct tri_http_request *request, struct tri_http_task **task)
+/* Copies all texts and the body to where `at` points; the lists have been made. */
+static void keep_all(struct tri_http_task *task, char *at)
 {
-    int error = check(request);
-    if (error != 0) {
-        return error;
-    }
-    struct tri_http_task *made = tr_alloc(sizeof *made + size_of(request));
-    if (made == NULL) {
-        return TR_MEMORY;
-    }
-    *made = (struct tri_http_task){.request = *request, .headers = (struct tr_text *)(made + 1)};
-    made->request.headers = made->headers;
-    char *at = (char *)(made->headers + request->header_count);
-    for (size_t i = 0; i < request->header_count; i++) {
-        made->headers[i] = request->headers[i];
-        keep(&made->headers[i], &at);
-    }
+    struct tri_http_request *request = &task->request;
     struct tr_text *texts[TEXT_COUNT];
-    list_texts(&made->request, texts);
+    for (size_t i = 0; i < request->header_count; i++) {
+        keep(&task->headers[i], &at);
+    }
+    for (size_t i = 0; i < request->secret_count; i++) {
+        list_secret_texts(&task->secrets[i], texts);
+        for (size_t j = 0; j < SECRET_TEXT_COUNT; j++) {
+            keep(texts[j], &at);
+        }
+    }
+    list_texts(request, texts);
     for (size_t i = 0; i < TEXT_COUNT; i++) {
         keep(texts[i], &at);
     }
     if (request->body.size > 0) {
         memcpy(at, request->body.data, request->body.size);
     }
-    made->request.body.data = (const uint8_t *)at;
+    request->body.data = (const uint8_t *)at;
+}
+
+int tri_http_task_copy(const struct tri_http_request *request, struct tri_http_task **task)
+{
+    struct tri_http_task *made = tr_alloc(sizeof *made + size_of(request));
+    if (made == NULL) {
+        return TR_MEMORY;
+    }
+    struct tr_http_secret *secrets = (struct tr_http_secret *)(made + 1);
+    struct tr_text *headers = (struct tr_text *)(secrets + request->secret_count);
+    *made = (struct tri_http_task){.request = *request, .headers = headers, .secrets = secrets};
+    for (size_t i = 0; i < request->secret_count; i++) {
+        secrets[i] = request->secrets[i];
+    }
+    for (size_t i = 0; i < request->header_count; i++) {
+        headers[i] = request->headers[i];
+    }
+    made->request.headers = headers;
+    made->request.secrets = secrets;
+    keep_all(made, (char *)(headers + request->header_count));
     *task = made;
     return 0;
 }
 
+int tri_http_task_new(const struct tri_http_request *request, struct tri_http_task **task)
+{
+    int error = check(request);
+    error = error != 0 ? error : tri_http_task_copy(request, task);
+    for (size_t i = 0; i < request->secret_count && error == 0; i++) {
+        if (request->secrets[i].kind == TR_HTTP_SECRET_SIGN) {
+            /* Here and not on the http thread: for a large body it takes some time. */
+            tri_http_digest(request->body, (*task)->digest);
+        }
+    }
+    return error;
+}
+
 void tri_http_task_free(struct tri_http_task *task)
 {
-    tr_free(task);
+    if (task != NULL) {
+        tri_secret_wipe(&task->found);
+        tri_buffer_fini(&task->found);
+        tr_free(task);
+    }
+}
+
+void tri_http_tasks_free(struct tri_http_task *task)
+{
+    while (task != NULL) {
+        struct tri_http_task *next = task->next;
+        tri_http_task_free(task);
+        task = next;
+    }
 }
 
 /* ---- Handing over. -------------------------------------------------------------------------- */

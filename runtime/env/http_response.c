@@ -1,6 +1,6 @@
 /*
  * A response is put together here: headers of the last of its responses (redirects and 100 Continue
- * come before it), and the body whole, in chunks or in lines, within its limits.
+ * come before it), and the body whole, as it comes or in whole lines, within its limits.
  */
 #include "runtime/env/http_response.h"
 
@@ -14,6 +14,13 @@ void tri_http_response_fini(struct tri_http_response *response)
 {
     tri_buffer_fini(&response->headers);
     tri_buffer_fini(&response->body);
+}
+
+void tri_http_response_reset(struct tri_http_response *response)
+{
+    tri_buffer_clear(&response->headers);
+    tri_buffer_clear(&response->body);
+    response->status = 0;
 }
 
 void tri_http_response_fail(struct tri_http_response *response, enum tri_http_fault fault,
@@ -100,18 +107,17 @@ static size_t bytes_max(const struct tri_http_response *response)
     return asked != 0 ? asked : TR_HTTP_RESPONSE_BYTES_MAX;
 }
 
-/* Keeps bytes of the body; false, with the fault noted, where there are too many. */
-static bool keep(struct tri_http_response *response, const char *data, size_t size)
+static void fail_too_large(struct tri_http_response *response)
 {
-    size_t max = bytes_max(response);
-    if (size > max || tri_buffer_size(&response->body) > max - size) {
-        char words[128];
-        bool is_line = delivery_of(response) == TRI_HTTP_LINES;
-        snprintf(words, sizeof words, "%s is larger than %zu bytes (response_bytes_max)",
-                 is_line ? "a line of the response" : "the response", max);
-        tri_http_response_fail(response, TRI_HTTP_TOO_LARGE, words);
-        return false;
-    }
+    char words[128];
+    bool is_line = delivery_of(response) == TRI_HTTP_LINES;
+    snprintf(words, sizeof words, "%s is larger than %zu bytes (response_bytes_max)",
+             is_line ? "a line of the response" : "the response", bytes_max(response));
+    tri_http_response_fail(response, TRI_HTTP_TOO_LARGE, words);
+}
+
+static bool append(struct tri_http_response *response, const char *data, size_t size)
+{
     if (tri_buffer_append(&response->body, data, size) != 0) {
         tri_http_response_fail(response, TRI_HTTP_MEMORY, tr_error_text(TR_MEMORY));
         return false;
@@ -119,30 +125,56 @@ static bool keep(struct tri_http_response *response, const char *data, size_t si
     return true;
 }
 
-/* Delivers what is kept as one line. */
-static void deliver_line(struct tri_http_response *response)
+/* Keeps bytes of the body; false, with the fault noted, where there are too many. */
+static bool keep(struct tri_http_response *response, const char *data, size_t size)
 {
-    struct tr_bytes line = kept_body(response);
-    if (line.size > 0 && line.data[line.size - 1] == '\r') {
-        line.size--;
+    size_t max = bytes_max(response);
+    if (size > max || tri_buffer_size(&response->body) > max - size) {
+        fail_too_large(response);
+        return false;
     }
-    deliver(response, TRI_HTTP_LINE, line);
-    tri_buffer_clear(&response->body);
+    return append(response, data, size);
 }
 
+static void deliver_part(struct tri_http_response *response, struct tr_bytes bytes)
+{
+    response->in_hand += bytes.size;
+    deliver(response, TRI_HTTP_PART, bytes);
+}
+
+/* How many bytes the whole lines have, up to one that is too long; the first has begun before. */
+static size_t whole_lines(const struct tri_http_response *response, const char *data, size_t size)
+{
+    size_t begun = tri_buffer_size(&response->body);
+    size_t max = bytes_max(response);
+    size_t whole = 0;
+    const char *end;
+    while (whole < size && (end = memchr(data + whole, '\n', size - whole)) != NULL) {
+        size_t line = (size_t)(end - data) - whole;
+        if (begun + line > max) {
+            break;
+        }
+        begun = 0;
+        whole += line + 1;
+    }
+    return whole;
+}
+
+/* Delivers all lines that end in these bytes as one part: a message for each line would cost more
+ * than all else that is done for it. */
 static bool take_lines(struct tri_http_response *response, const char *data, size_t size)
 {
-    const char *end;
-    while (size > 0 && (end = memchr(data, '\n', size)) != NULL) {
-        size_t line_size = (size_t)(end - data);
-        if (!keep(response, data, line_size)) {
+    size_t whole = whole_lines(response, data, size);
+    if (whole > 0 && tri_buffer_size(&response->body) == 0) {
+        deliver_part(response, (struct tr_bytes){.data = (const uint8_t *)data, .size = whole});
+    } else if (whole > 0) {
+        if (!append(response, data, whole)) {
             return false;
         }
-        deliver_line(response);
-        data += line_size + 1;
-        size -= line_size + 1;
+        deliver_part(response, kept_body(response));
+        tri_buffer_clear(&response->body);
     }
-    return keep(response, data, size);
+    return keep(response, data + whole, size - whole);
 }
 
 bool tri_http_response_take_body(struct tri_http_response *response, const char *data, size_t size)
@@ -153,8 +185,7 @@ bool tri_http_response_take_body(struct tri_http_response *response, const char 
         is_taken = keep(response, data, size);
         break;
     case TRI_HTTP_CHUNKS:
-        deliver(response, TRI_HTTP_CHUNK,
-                (struct tr_bytes){.data = (const uint8_t *)data, .size = size});
+        deliver_part(response, (struct tr_bytes){.data = (const uint8_t *)data, .size = size});
         break;
     case TRI_HTTP_LINES:
         is_taken = take_lines(response, data, size);
@@ -163,11 +194,17 @@ bool tri_http_response_take_body(struct tri_http_response *response, const char 
     return is_taken;
 }
 
+bool tri_http_response_is_full(const struct tri_http_response *response)
+{
+    size_t window = response->task->request.window_bytes;
+    return window != 0 && response->in_hand >= window;
+}
+
 void tri_http_response_end(struct tri_http_response *response)
 {
     bool is_in_lines = delivery_of(response) == TRI_HTTP_LINES;
     if (is_in_lines && response->fault == TRI_HTTP_NONE && tri_buffer_size(&response->body) > 0) {
-        deliver_line(response);
+        deliver_part(response, kept_body(response));
     }
     if (is_in_lines) {
         tri_buffer_clear(&response->body); /* half a line is none */

@@ -15,12 +15,16 @@ struct tri_http_response {
     uint32_t status;
     struct tri_buffer headers;
     struct tri_buffer body; /* what is kept of it: all, or the line that has begun */
+    uint64_t in_hand;       /* bytes that were delivered and not taken */
     enum tri_http_fault fault;
     char words[TR_HTTP_WORDS_BYTES_MAX];
 };
 
 /* Frees what came; the struct is the caller's. */
 void tri_http_response_fini(struct tri_http_response *response);
+
+/* Forgets what came: another response comes in its place. */
+void tri_http_response_reset(struct tri_http_response *response);
 
 /* Notes why it fails, unless that is known already. The words are shortened where they must be. */
 void tri_http_response_fail(struct tri_http_response *response, enum tri_http_fault fault,
@@ -33,6 +37,9 @@ TR_MUST_USE bool tri_http_response_take_header(struct tri_http_response *respons
 /* Takes bytes of the body, and delivers what is to be delivered at once. False: it has failed. */
 TR_MUST_USE bool tri_http_response_take_body(struct tri_http_response *response, const char *data,
                                              size_t size);
+
+/* Whether the receiver has in hand what it may have, and nothing is to be taken any more. */
+bool tri_http_response_is_full(const struct tri_http_response *response);
 
 /* Delivers what is left, and the END. */
 void tri_http_response_end(struct tri_http_response *response);

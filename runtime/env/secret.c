@@ -79,6 +79,7 @@ static int explain(const struct tr_process_secret *reference, int error, const c
 struct kept {
     char *word; /* of the reference; NULL: nothing */
     const struct tr_secret_source *source;
+    uint64_t begin_ms;
     uint64_t end_ms;
     int error;
     char words[TRI_SECRET_WORDS_BYTES];
@@ -90,6 +91,7 @@ struct tri_secrets {
     size_t count;
     struct kept kept[TR_SECRETS_KEPT_MAX];
     size_t next; /* the oldest of them */
+    uint32_t kept_ms;
 };
 
 static const struct tr_secret_source default_sources[] = {{.kind = TR_SECRET_ENVIRONMENT},
@@ -282,7 +284,8 @@ static struct kept *ask(struct look *look, const char *word)
     }
     kept->source = look->source;
     kept->error = tri_secret_command(look->source->command, word, &kept->value, kept->words);
-    kept->end_ms = tri_monotonic_ms() + TR_SECRET_KEPT_MS;
+    kept->begin_ms = tri_monotonic_ms();
+    kept->end_ms = kept->begin_ms + (kept->error == 0 ? secrets->kept_ms : TR_SECRET_KEPT_MS);
     if (kept->error != 0) {
         tri_secret_wipe(&kept->value);
     }
@@ -323,8 +326,23 @@ int tri_secrets_new(const struct tr_secret_source *sources, size_t count, struct
     }
     secrets->sources = count > 0 ? sources : default_sources;
     secrets->count = count > 0 ? count : TR_COUNT_OF(default_sources);
+    secrets->kept_ms = TR_SECRET_KEPT_MS;
     *out = secrets;
     return 0;
+}
+
+void tri_secrets_keep(struct tri_secrets *secrets, uint32_t kept_ms)
+{
+    secrets->kept_ms = kept_ms;
+}
+
+void tri_secrets_forget(struct tri_secrets *secrets, uint64_t before_ms)
+{
+    for (size_t i = 0; i < TR_SECRETS_KEPT_MAX; i++) {
+        if (secrets->kept[i].begin_ms < before_ms) {
+            forget(&secrets->kept[i]);
+        }
+    }
 }
 
 void tri_secrets_free(struct tri_secrets *secrets)

@@ -27,6 +27,13 @@ struct tri_secrets;
 TR_MUST_USE int tri_secrets_new(const struct tr_secret_source *sources, size_t count,
                                 struct tri_secrets **secrets);
 
+/* What commands answer is kept for so long instead of TR_SECRET_KEPT_MS; that they have nothing is
+ * not. */
+void tri_secrets_keep(struct tri_secrets *secrets, uint32_t kept_ms);
+
+/* Forgets what commands have answered before this time on the monotonic clock. */
+void tri_secrets_forget(struct tri_secrets *secrets, uint64_t before_ms);
+
 /* Overwrites what is kept. NULL is fine. */
 void tri_secrets_free(struct tri_secrets *secrets);
 

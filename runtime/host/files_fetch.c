@@ -125,7 +125,7 @@ static void deliver(void *self, const struct tri_http_event *event)
 {
     struct tri_fetch *fetch = (struct tri_fetch *)(uintptr_t)event->id;
     (void)self;
-    if (event->kind == TRI_HTTP_CHUNK) {
+    if (event->kind == TRI_HTTP_PART) {
         take_chunk(fetch, event->body);
     } else if (event->kind == TRI_HTTP_END) {
         take_end(fetch, event);

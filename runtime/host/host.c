@@ -204,6 +204,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     }
     host->keeper_command = options->keeper_command;
     host->jobs = options->jobs;
+    host->http_patience_ms = options->http_patience_ms;
     host->secrets = options->secrets;
     host->secret_count = options->secret_count;
     host->unclaimed_ms = options->unclaimed_ms;
@@ -341,6 +342,7 @@ static void *worker_main(void *argument)
         fail_host(host, error);
         return NULL;
     }
+    tri_crash_hand(worker->in_hand);
     while (!atomic_load_explicit(&host->is_stopping, memory_order_acquire) && worker->fatal == 0 &&
            atomic_load_explicit(&host->fatal, memory_order_relaxed) == 0) {
         if (!tri_worker_step(worker)) {
@@ -352,6 +354,7 @@ static void *worker_main(void *argument)
     } else {
         tri_flush_journal(worker);
     }
+    tri_crash_hand(NULL);
     tri_signal_stack_fini(&stack);
     return NULL;
 }
@@ -388,8 +391,15 @@ static int start_services(struct tr_host *host)
     struct tri_shared *shared = &host->shared;
     int error = 0;
     if ((shared->services & 1U << TR_SERVICE_HTTP) != 0) {
-        error = tri_http_service_start(host->env, shared->worker_count, shared->host_epoch,
-                                       &host->http);
+        struct tri_http_service_options options = {
+            .env = host->env,
+            .worker_count = shared->worker_count,
+            .host_epoch = shared->host_epoch,
+            .patience_ms = host->http_patience_ms,
+            .secrets = host->secrets,
+            .secret_count = host->secret_count,
+        };
+        error = tri_http_service_start(&options, &host->http);
     }
     if (error == 0 && (shared->services & 1U << TR_SERVICE_PROCESSES) != 0) {
         struct tri_process_service_options options = {

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/host/blame.h"
 #include "runtime/tap/line.h"
 
 #define PATH_BYTES 4096
@@ -55,8 +56,10 @@ static int map_hands(struct tri_poison *poison, const char *folder)
         return file;
     }
     void *mapped = MAP_FAILED;
+    /* One of another size was written by another version, which knew hands of another form. */
+    bool is_ours = lseek(file, 0, SEEK_END) == (off_t)size || ftruncate(file, 0) == 0;
     /* All of it, now: a disk that is full later must not be met by a handler. */
-    if (posix_fallocate(file, 0, (off_t)size) == 0) {
+    if (is_ours && posix_fallocate(file, 0, (off_t)size) == 0) {
         mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     }
     close(file);
@@ -137,17 +140,35 @@ static struct poison_row *row_of(struct tri_poison *poison, const struct tri_in_
     return &rows[poison->row_count++];
 }
 
+/* Whether a handler is known to have ended the process, and the others were only there. */
+static bool has_culprit(struct tri_poison *poison)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < TR_WORKERS_MAX; i++) {
+        has = has || (tri_in_hand_is_busy(&poison->hands[i]) && poison->hands[i].ended_by != 0);
+    }
+    return has;
+}
+
+/* A part of the program that was called is to blame for its crash, and not who has called it. */
 static int count_hands(struct tri_poison *poison)
 {
+    bool is_one_known = has_culprit(poison);
     bool has_changed = false;
-    for (uint32_t i = 0; i < TR_WORKERS_MAX; i++) {
+    int error = 0;
+    for (uint32_t i = 0; i < TR_WORKERS_MAX && error == 0; i++) {
         struct tri_in_hand *hand = &poison->hands[i];
-        if (tri_in_hand_is_busy(hand)) {
+        if (!tri_in_hand_is_busy(hand) || (is_one_known && hand->ended_by == 0)) {
+            continue;
+        }
+        if (hand->ended_by != 0 && hand->part[0] != '\0') {
+            error = tri_blame_count(poison->folder, hand);
+        } else {
             row_of(poison, hand)->count++;
             has_changed = true;
         }
     }
-    int error = has_changed ? write_rows(poison) : 0;
+    error = error == 0 && has_changed ? write_rows(poison) : error;
     if (error == 0) {
         memset(poison->hands, 0, TR_WORKERS_MAX * sizeof *poison->hands);
     }

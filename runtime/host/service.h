@@ -56,9 +56,18 @@ void tri_service_refuse(struct tri_service *service, const struct tri_caller *ca
 
 struct tri_http_service;
 
+struct tri_http_service_options {
+    struct tr_env *env;
+    uint32_t worker_count;
+    uint32_t host_epoch;
+    uint32_t patience_ms;                   /* 0: TR_HTTP_PATIENCE_MS */
+    const struct tr_secret_source *secrets; /* they outlive the service */
+    size_t secret_count;                    /* 0: the environment, then the user's folder */
+};
+
 /* Starts the http service of a host. TR_MEMORY, TR_SYSTEM. */
-TR_MUST_USE int tri_http_service_start(struct tr_env *env, uint32_t worker_count,
-                                       uint32_t host_epoch, struct tri_http_service **service);
+TR_MUST_USE int tri_http_service_start(const struct tri_http_service_options *options,
+                                       struct tri_http_service **service);
 
 /* Tells it to end as soon as it is awake. */
 void tri_http_service_leave(struct tri_http_service *service);

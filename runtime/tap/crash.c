@@ -40,6 +40,9 @@ static _Atomic(struct watched *) all_watched[TR_CRASH_HOSTS_MAX];
 static atomic_int dump_state;
 static atomic_bool is_installed;
 
+/* Of this thread: what it has in hand. */
+static _Thread_local struct tri_in_hand *own_hand;
+
 static const struct {
     int number;
     const char *name;
@@ -66,6 +69,12 @@ void tri_hand_print(struct tri_line *line, const struct tri_worker *worker)
     tri_line_key(line, " from=", (struct tr_key){hand->from_group, hand->from_serial});
     tri_line_number(line, "@", hand->from_incarnation);
     tri_line_number(line, " sequence=", hand->sequence);
+    if (hand->part[0] != '\0') {
+        tri_line_string(line, " in ");
+        tri_line_string(line, hand->function);
+        tri_line_string(line, " of ");
+        tri_line_string(line, hand->part);
+    }
     tri_line_string(line, "\n");
 }
 
@@ -149,8 +158,23 @@ bool tri_crash_has_begun(void)
     return atomic_load(&dump_state) != DUMP_NONE;
 }
 
+/* The first word counts: the watchdog's, or the signal's that came before an abort. */
+static void note_end(int number)
+{
+    struct tri_in_hand *hand = own_hand;
+    if (hand != NULL && tri_in_hand_is_busy(hand) && hand->ended_by == 0) {
+        hand->ended_by = (uint32_t)number;
+    }
+}
+
+void tri_crash_hand(struct tri_in_hand *hand)
+{
+    own_hand = hand;
+}
+
 static void on_assertion(void)
 {
+    note_end(SIGABRT);
     dump("an assertion has failed");
 }
 
@@ -161,6 +185,7 @@ static void on_assertion(void)
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
+    note_end(number);
     size_t row = 0;
     while (row < TR_COUNT_OF(signals) - 1 && signals[row].number != number) {
         row++;

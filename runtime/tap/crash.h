@@ -22,6 +22,12 @@ TR_MUST_USE int tri_crash_watch(const struct tri_worker *workers, uint32_t count
 /* These workers end in order. Nothing where they are not watched. */
 void tri_crash_forget(const struct tri_worker *workers);
 
+/*
+ * What the calling thread has in hand while it handles messages: if a signal of this thread's own
+ * ends the process, that is written there. NULL: it handles none any more.
+ */
+void tri_crash_hand(struct tri_in_hand *hand);
+
 /* Whether this process has begun to end by a crash. Any thread. */
 bool tri_crash_has_begun(void);
 

@@ -52,6 +52,7 @@ class DocumentsTest(ProgramTest):
         self.prints("result", "run", "fan_out.yaml", "--name", "good")
         self.prints("result", "run", "failure.yaml", "-i", "fail=true", "--name", "bad", status=1)
         self.assertEqual(len(self.prints("list", "list")), 2)
+        self.assertIn("process", [row["plugin"] for row in self.prints("plugins", "plugins")])
         self.prints("result", "rerun", "good", "--from", "sum", "--name", "again")
         for name in ("good", "bad", "again"):
             self.prints("get", "get", name)

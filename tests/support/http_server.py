@@ -7,10 +7,15 @@ It listens on a free port of 127.0.0.1, prints the port in one line, and ends wh
 
     /status/N        status N, with a short body
     /echo            method, path, headers and body of the request, as text
+    /bearer/TOKEN    200 to who says "Authorization: Bearer TOKEN", else 401
+    /signed/...      200 to who signs (AWS Signature Version 4) with the key AKID, s3cr3t/+key for
+                     eu-test-1 and s3; 403 to others, with what should have been signed
     /bytes/N         N bytes, with their number told beforehand
     /chunks/N        N bytes in chunks, with their number not told
     /slow/MS         an answer after MS milliseconds
     /lines/N/MS      N lines, one each MS milliseconds
+    /flood/N/BYTES   N lines of so many bytes, as fast as they are taken
+    /streams         how many streams (lines, floods) are being sent
     /hang            headers and half a body, then nothing
     /broken          half a body, then the end of the connection
     /garbage         what is no HTTP
@@ -20,18 +25,36 @@ It listens on a free port of 127.0.0.1, prints the port in one line, and ends wh
 """
 
 import argparse
+import calendar
+import hashlib
+import hmac
 import http.server
 import os
+import re
 import ssl
 import sys
 import threading
 import time
+import urllib.parse
 
 
 class Count:
     lock = threading.Lock()
     now = 0
     most = 0
+
+
+class Streams:
+    lock = threading.Lock()
+    now = 0
+
+    def __enter__(self):
+        with Streams.lock:
+            Streams.now += 1
+
+    def __exit__(self, *what):
+        with Streams.lock:
+            Streams.now -= 1
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -73,6 +96,39 @@ class Handler(http.server.BaseHTTPRequestHandler):
         lines += [name + ": " + value + "\n" for name, value in self.headers.items()]
         self.answer(200, "".join(lines).encode() + b"\n" + self.body)
 
+    def do_it_bearer(self, token):
+        is_known = self.headers.get("Authorization") == "Bearer " + token
+        self.do_it_status("200" if is_known else "401")
+
+    def do_it_signed(self, *names):
+        sent = self.headers.get("Authorization", "")
+        match = re.fullmatch("AWS4-HMAC-SHA256 Credential=AKID/(\\d{8})/eu-test-1/s3/aws4_request, "
+                             "SignedHeaders=([^,]+), Signature=([0-9a-f]{64})", sent)
+        day, signed, signature = match.groups() if match else ("", "", "")
+        path, _, query = self.path.partition("?")
+        pairs = urllib.parse.parse_qsl(query, keep_blank_values=True)
+        pairs = sorted((urllib.parse.quote(name, safe=""), urllib.parse.quote(value, safe=""))
+                       for name, value in pairs)
+        canonical = [self.command, urllib.parse.quote(urllib.parse.unquote(path), safe="/"),
+                     "&".join(name + "=" + value for name, value in pairs)]
+        canonical += [name + ":" + self.headers.get(name, "").strip() for name in signed.split(";")]
+        canonical += ["", signed, hashlib.sha256(self.body).hexdigest()]
+        text = "\n".join(canonical)
+        moment = self.headers.get("x-amz-date", "")
+        words = "\n".join(["AWS4-HMAC-SHA256", moment, day + "/eu-test-1/s3/aws4_request",
+                           hashlib.sha256(text.encode()).hexdigest()])
+        key = b"AWS4s3cr3t/+key"
+        for step in (day, "eu-test-1", "s3", "aws4_request", words):
+            key = hmac.new(key, step.encode(), hashlib.sha256).digest()
+        must = {"host", "x-amz-content-sha256", "x-amz-date"}
+        must |= {name.lower() for name in self.headers if name.lower().startswith("x-amz-")}
+        is_sound = (key.hex() == signature and must <= set(signed.split(";"))
+                    and signed == ";".join(sorted(signed.split(";")))
+                    and self.headers.get("x-amz-content-sha256") == canonical[-1]
+                    and abs(time.time() - calendar.timegm(
+                        time.strptime(moment, "%Y%m%dT%H%M%SZ"))) < 60)
+        self.answer(200 if is_sound else 403, text.encode())
+
     def do_it_bytes(self, count):
         self.answer(200, b"x" * int(count))
 
@@ -100,12 +156,28 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_it_lines(self, count, wait_ms):
         self.begin_chunks()
-        for number in range(int(count)):
-            time.sleep(int(wait_ms) / 1000)
-            # Lines and chunks do not end together.
-            text = b"line %d\r\nli" % number if number % 2 == 0 else b"ne %d\n" % number
-            self.chunk(text)
-        self.chunk(b"")
+        with Streams():
+            for number in range(int(count)):
+                time.sleep(int(wait_ms) / 1000)
+                # Lines and chunks do not end together.
+                text = b"line %d\r\nli" % number if number % 2 == 0 else b"ne %d\n" % number
+                self.chunk(text)
+            self.chunk(b"")
+
+    def do_it_flood(self, count, size):
+        self.begin_chunks()
+        left = int(count)
+        line = b"x" * (int(size) - 1) + b"\n"
+        with Streams():
+            while left > 0:
+                lines = min(left, 64)
+                self.chunk(line * lines)
+                left -= lines
+            self.chunk(b"")
+
+    def do_it_streams(self):
+        with Streams.lock:
+            self.answer(200, b"%d\n" % Streams.now)
 
     def do_it_hang(self):
         self.send_response(200)

@@ -17,12 +17,14 @@
 #include "schemas/process.h"
 #include "schemas/recording.h"
 #include "schemas/recovery.h"
+#include "schemas/refresh.h"
 #include "schemas/request.h"
 #include "schemas/retention.h"
 #include "schemas/schedule.h"
 #include "schemas/state_array.h"
 #include "schemas/state_launch.h"
 #include "schemas/state_plugin.h"
+#include "schemas/state_refresh.h"
 #include "schemas/state_service.h"
 #include "schemas/state_signals.h"
 #include "schemas/state_task.h"
@@ -43,6 +45,7 @@
     L(recovery, TR_RECOVERY_SCHEMAS)             \
     L(history, TR_HISTORY_SCHEMAS)               \
     L(request, TR_REQUEST_SCHEMAS)               \
+    L(refresh, TR_REFRESH_SCHEMAS)               \
     L(parcel, TR_PARCEL_SCHEMAS)                 \
     L(retention, TR_RETENTION_SCHEMAS)           \
     L(schedule, TR_SCHEDULE_SCHEMAS)             \
@@ -53,6 +56,7 @@
     L(state_launch, TR_STATE_LAUNCH_SCHEMAS)     \
     L(state_workflow, TR_STATE_WORKFLOW_SCHEMAS) \
     L(state_service, TR_STATE_SERVICE_SCHEMAS)   \
+    L(state_refresh, TR_STATE_REFRESH_SCHEMAS)   \
     L(state_signals, TR_STATE_SIGNALS_SCHEMAS)
 
 #define TABLE(name, SCHEMAS) \

@@ -6,10 +6,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plugins/plugin.h"
 #include "tests/support/test.h"
 
 static struct tr_settings_file settings;
 static char problems[1024];
+
+/* A plugin of the Web API shape with one key of its own, `queue`. */
+static int check_endpoint(struct tr_bytes config, char *problem, size_t problem_size)
+{
+    static const struct tr_config_key keys[] = {{"queue", TR_CODEC_TEXT}};
+    return tr_config_check(config, keys, TR_COUNT_OF(keys), problem, problem_size);
+}
+
+static const char *const no_types[] = {NULL};
+static const struct tr_webapi rocket_shape = {.check_endpoint = check_endpoint};
+static const struct tr_webapi sail_shape = {.check_endpoint = NULL};
+static const struct tr_plugin rocket = {
+    .abi = TR_PLUGIN_ABI, .id = "rocket", .task_types = no_types, .webapi = &rocket_shape};
+static const struct tr_plugin sail = {
+    .abi = TR_PLUGIN_ABI, .id = "sail", .task_types = no_types, .webapi = &sail_shape};
+
+static void add_plugin(const struct tr_plugin *plugin)
+{
+    const struct tr_plugin **added =
+        tri_vector_add(&settings.arena, &settings.plugins, sizeof *added);
+    assert_non_null(added);
+    *added = plugin;
+}
 
 /* Reads a text; its problems, one a line, are in `problems`. */
 static void read_text(const char *text)
@@ -17,8 +41,9 @@ static void read_text(const char *text)
     struct tr_report report;
     struct tr_buffer buffer;
     tr_settings_fini(&settings);
-    tr_arena_init(&settings.arena);
-    settings.durability = TR_DURABILITY_NONE;
+    tr_settings_init(&settings);
+    add_plugin(&rocket);
+    add_plugin(&sail);
     tr_report_init(&report);
     tr_buffer_init(&buffer, 0);
     tr_settings_read(&settings, &report, tri_report_source(&report, tr_text_of("s.yaml")),
@@ -123,23 +148,216 @@ static void test_task_types(void **state)
                     "s.yaml:1:22: there is no plugin 'ecko'; did you mean 'echo'?\n");
     require_problem(
         "task_types: {armada: kubernetes}\n",
-        "s.yaml:1:22: there is no plugin 'kubernetes'; use one of process, echo, sleep\n");
+        "s.yaml:1:22: there is no plugin 'kubernetes'; use one of process, echo, sleep, rocket, "
+        "sail\n");
+}
+
+static void test_default_plugin(void **state)
+{
+    (void)state;
+    require_good("default_plugin: rocket\n");
+    struct tr_engine engine = {.plugin_count = 0};
+    tr_settings_tables(&settings, &engine);
+    assert_ptr_equal(tr_engine_plugin(&engine, tr_text_of("anything")), &rocket);
+    assert_string_equal(tr_engine_plugin(&engine, tr_text_of("echo"))->id, "echo");
+    require_problem("default_plugin: roket\n",
+                    "s.yaml:1:17: there is no plugin 'roket'; did you mean 'rocket'?\n");
 }
 
 static void test_plugins(void **state)
 {
     (void)state;
-    require_good("plugins:\n  echo: {url: 'http://a', tries: 3}\n");
-    const struct tr_settings_plugin *plugins = settings.plugins.items;
-    assert_int_equal(settings.plugins.count, 1);
-    assert_string_equal(plugins[0].plugin->id, "echo");
-    struct tr_cursor cursor = tr_cursor_of(plugins[0].config);
-    assert_int_equal(tr_read_map(&cursor), 2);
+    require_good("plugins: {echo: {}}\n");
+    assert_int_equal(settings.endpoints.count, 0);
     require_problem("plugins: {echo: 3}\n",
-                    "s.yaml:1:17: echo is a mapping, and this is an integer; write {key: "
-                    "value} [InvalidValue]\n");
+                    "s.yaml:1:17: the plugin echo is a mapping, and this is an integer; write "
+                    "{key: value} [InvalidValue]\n");
     require_problem("plugins: {ecko: {}}\n",
                     "s.yaml:1:11: there is no plugin 'ecko'; did you mean 'echo'?\n");
+    require_problem("plugins: {echo: {endpoint: 'http://a'}}\n",
+                    "s.yaml:1:18: 'endpoint' is no key of the plugin echo; the nearest one is "
+                    "'path' [InvalidValue]\n");
+    require_problem("plugins: {rocket: {timeout: 1s}}\n",
+                    "s.yaml:1:19: the plugin rocket has no endpoint; write endpoint: URL, or "
+                    "endpoints: {NAME: {url: URL}} [ValueRequired]\n");
+    require_problem("plugins: {sail: {endpoint: 'http://a', calls_per_secund: 3}}\n",
+                    "s.yaml:1:40: 'calls_per_secund' is no key of the plugin sail; the nearest one "
+                    "is 'calls_per_second' [InvalidValue]\n");
+}
+
+static const struct tr_engine_endpoint *endpoint_at(uint32_t position)
+{
+    assert_true(position < settings.endpoints.count);
+    return (const struct tr_engine_endpoint *)settings.endpoints.items + position;
+}
+
+static void require_text(struct tr_text text, const char *expected)
+{
+    assert_true(tr_text_equal(text, tr_text_of(expected)));
+}
+
+static void test_one_endpoint(void **state)
+{
+    (void)state;
+    require_good("plugins:\n"
+                 "  rocket:\n"
+                 "    endpoint: https://rocket:8080/v1/\n"
+                 "    calls_per_second: 20\n"
+                 "    calls_at_once: 4\n"
+                 "    streams: 7\n"
+                 "    interval: 500ms\n"
+                 "    timeout: 1m30s\n"
+                 "    authorization: {bearer: rocket/token@2}\n"
+                 "    insecure: true\n"
+                 "    queue: fast\n");
+    assert_int_equal(settings.endpoints.count, 1);
+    assert_ptr_equal(endpoint_at(0)->plugin, &rocket);
+    const struct tr_webapi_endpoint *endpoint = &endpoint_at(0)->endpoint;
+    require_text(endpoint->name, "default");
+    require_text(endpoint->url, "https://rocket:8080/v1");
+    assert_int_equal(endpoint->calls_per_second, 20);
+    assert_int_equal(endpoint->calls_at_once, 4);
+    assert_int_equal(endpoint->streams_max, 7);
+    assert_int_equal(endpoint->interval_ms, 500);
+    assert_int_equal(endpoint->timeout_ms, 90000);
+    assert_int_equal(endpoint->authorization, TR_WEBAPI_AUTHORIZATION_BEARER);
+    require_text(endpoint->secret.group, "rocket");
+    require_text(endpoint->secret.key, "token");
+    require_text(endpoint->secret.version, "2");
+    assert_true(endpoint->is_insecure);
+    require_text(tr_config_text(endpoint->config, "queue", tr_text_of("")), "fast");
+}
+
+/* What an endpoint says goes before what its plugin says, own keys too. */
+static void test_several_endpoints(void **state)
+{
+    (void)state;
+    require_good(
+        "plugins:\n"
+        "  rocket:\n"
+        "    timeout: 5s\n"
+        "    queue: slow\n"
+        "    authorization: {basic: rocket/user}\n"
+        "    endpoints:\n"
+        "      east: {url: 'http://east'}\n"
+        "      west: {url: 'http://west', timeout: 9s, queue: fast, authorization: none}\n");
+    assert_int_equal(settings.endpoints.count, 2);
+    const struct tr_webapi_endpoint *east = &endpoint_at(0)->endpoint;
+    const struct tr_webapi_endpoint *west = &endpoint_at(1)->endpoint;
+    require_text(east->name, "east");
+    assert_int_equal(east->timeout_ms, 5000);
+    assert_int_equal(east->authorization, TR_WEBAPI_AUTHORIZATION_BASIC);
+    require_text(tr_config_text(east->config, "queue", tr_text_of("")), "slow");
+    require_text(west->url, "http://west");
+    assert_int_equal(west->timeout_ms, 9000);
+    assert_int_equal(west->authorization, TR_WEBAPI_AUTHORIZATION_NONE);
+    require_text(tr_config_text(west->config, "queue", tr_text_of("")), "fast");
+    struct tr_engine engine = {.plugin_count = 0};
+    tr_settings_tables(&settings, &engine);
+    assert_ptr_equal(&tr_engine_endpoint(&engine, &rocket, tr_text_of("west"))->endpoint, west);
+    assert_ptr_equal(&tr_engine_endpoint(&engine, &rocket, tr_text_of(""))->endpoint, east);
+}
+
+static void test_what_is_wrong_with_endpoints(void **state)
+{
+    (void)state;
+    require_problem("plugins: {rocket: {endpoint: 'http://a', endpoints: {b: {url: 'http://b'}}}}",
+                    "s.yaml:1:30: the plugin rocket has 'endpoint' and 'endpoints'; write one of "
+                    "them [InvalidValue]\n");
+    require_problem("plugins: {rocket: {endpoints: {}}}",
+                    "s.yaml:1:31: rocket has no endpoints; write endpoints: {NAME: {url: URL}} "
+                    "[ValueRequired]\n");
+    require_problem("plugins: {rocket: {endpoints: {east: {timeout: 3s}}}}",
+                    "s.yaml:1:38: the endpoint east has no url; write url: "
+                    "http://HOST[:PORT][/PATH], or https:// [ValueRequired]\n");
+    require_problem("plugins: {rocket: {endpoints: {'e/e': {url: 'http://a'}}}}",
+                    "s.yaml:1:32: 'e/e' is no value for 'plugins'; write a name: letters, digits, "
+                    "_ and -, a letter or _ first, at most 63 [InvalidValue]\n");
+    require_problem("plugins: {rocket: {endpoints: {east: 'http://a'}}}",
+                    "s.yaml:1:38: the endpoint east is a mapping, and this is text; write {key: "
+                    "value} [InvalidValue]\n");
+    require_problem("plugins: {rocket: {endpoint: 'ftp://a'}}",
+                    "s.yaml:1:30: 'ftp://a' is no URL; write http://HOST[:PORT][/PATH], or "
+                    "https:// [InvalidValue]\n");
+    require_problem("plugins: {rocket: {endpoint: 'http://a?b'}}",
+                    "s.yaml:1:30: 'http://a?b' is no URL of an endpoint; write it without blanks, "
+                    "? and # [InvalidValue]\n");
+    require_problem("plugins: {rocket: {endpoint: 'http://me:secret@a'}}",
+                    "s.yaml:1:30: 'the URL' has a user or a password in it; write authorization: "
+                    "{basic: GROUP/KEY} instead [InvalidValue]\n");
+}
+
+static void test_there_is_a_bound_of_endpoints(void **state)
+{
+    char text[8192];
+    (void)state;
+    int size = snprintf(text, sizeof text, "plugins: {rocket: {endpoints: {\n");
+    for (int i = 0; i <= TR_SETTINGS_ENDPOINTS_MAX; i++) {
+        size += snprintf(text + size, sizeof text - (size_t)size, "e%d: {url: 'http://a'},\n", i);
+    }
+    snprintf(text + size, sizeof text - (size_t)size, "}}}\n");
+    require_problem(text, "s.yaml:66:6: there are more endpoints than 64 in all; take some out "
+                          "[InvalidValue]\n");
+    assert_int_equal(settings.endpoints.count, TR_SETTINGS_ENDPOINTS_MAX);
+}
+
+/* A key with a value that is none, and what is said of it. */
+static void test_each_key_of_an_endpoint_is_checked(void **state)
+{
+    static const char text[] = "plugins: {rocket: {endpoint: 'http://a', ";
+    static const struct {
+        const char *given;
+        const char *problem;
+    } rows[] = {
+        {"calls_per_second: 0", ":60: '0' is no value for 'calls_per_second'; write a whole number "
+                                "from 1 to 10000 [InvalidValue]\n"},
+        {"calls_at_once: 1001", ":57: '1001' is no value for 'calls_at_once'; write a whole number "
+                                "from 1 to 1000 [InvalidValue]\n"},
+        {"streams: no", ":51: 'no' is no value for 'streams'; write a whole number from 1 to 10000 "
+                        "[InvalidValue]\n"},
+        {"interval: 2m",
+         ":52: '2m' is no value for 'interval'; write a duration from 1ms to 60s [InvalidValue]\n"},
+        {"timeout: 2h", ":51: '2h' is no value for 'timeout'; write a duration from 1ms to 3600s "
+                        "[InvalidValue]\n"},
+        {"authorization: bearer",
+         ":57: this is no value for 'authorization'; write none, {basic: GROUP/KEY} or {bearer: "
+         "GROUP/KEY} [InvalidValue]\n"},
+        {"authorization: {bearer: token}",
+         ":66: 'token' names no secret; write group/key or group/key@version [InvalidValue]\n"},
+        {"ca_file: /no/such", ":51: the file /no/such cannot be read; write the path of a PEM "
+                              "file, from the folder of the settings on [InvalidValue]\n"},
+        {"client_certificate: /no/such",
+         ":62: the file /no/such cannot be read; write the path of a PEM file, from the folder of "
+         "the settings on [InvalidValue]\n"},
+        {"client_key: /no/such", ":54: the file /no/such cannot be read; write the path of a PEM "
+                                 "file, from the folder of the settings on [InvalidValue]\n"},
+        {"insecure: maybe",
+         ":52: 'maybe' is no value for 'insecure'; write true or false [InvalidValue]\n"},
+        {"queue: 3",
+         ":42: config.queue has to be text, not a whole number, 0 or more [InvalidValue]\n"},
+        {"timeot: 3s", ":42: config has no key 'timeot'; did you mean 'timeout'? [InvalidValue]\n"},
+        {"path: /no/such.so", ":48: the plugin 'rocket': /no/such.so cannot be read: No such file "
+                              "or directory; name the shared object of a plugin\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        char given[256];
+        char problem[512];
+        snprintf(given, sizeof given, "%s%s}}\n", text, rows[i].given);
+        snprintf(problem, sizeof problem, "s.yaml:1%s", rows[i].problem);
+        require_problem(given, problem);
+    }
+}
+
+/* Files are found from the folder of the settings on, and read when calls are made. */
+static void test_files_of_an_endpoint(void **state)
+{
+    (void)state;
+    require_good("plugins: {rocket: {endpoint: 'http://a', ca_file: /dev/null, "
+                 "client_certificate: /dev/null, client_key: /dev/null}}\n");
+    require_text(endpoint_at(0)->endpoint.ca_file, "/dev/null");
+    require_text(endpoint_at(0)->endpoint.client_certificate, "/dev/null");
+    require_text(endpoint_at(0)->endpoint.client_key, "/dev/null");
 }
 
 static void test_quotas(void **state)
@@ -216,7 +434,14 @@ int main(void)
         cmocka_unit_test_teardown(test_durability, tear_down),
         cmocka_unit_test_teardown(test_retention, tear_down),
         cmocka_unit_test_teardown(test_task_types, tear_down),
+        cmocka_unit_test_teardown(test_default_plugin, tear_down),
         cmocka_unit_test_teardown(test_plugins, tear_down),
+        cmocka_unit_test_teardown(test_one_endpoint, tear_down),
+        cmocka_unit_test_teardown(test_several_endpoints, tear_down),
+        cmocka_unit_test_teardown(test_what_is_wrong_with_endpoints, tear_down),
+        cmocka_unit_test_teardown(test_there_is_a_bound_of_endpoints, tear_down),
+        cmocka_unit_test_teardown(test_each_key_of_an_endpoint_is_checked, tear_down),
+        cmocka_unit_test_teardown(test_files_of_an_endpoint, tear_down),
         cmocka_unit_test_teardown(test_quotas, tear_down),
         cmocka_unit_test_teardown(test_secrets, tear_down),
         cmocka_unit_test_teardown(test_a_task_type_has_the_plugin_that_was_decided_on, tear_down),

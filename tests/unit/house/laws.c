@@ -34,7 +34,9 @@ const struct house_include_law house_include_laws[] = {
     {"actors", {PUBLIC_RUNTIME, "schemas/", "actors/"}, {NULL}},
     {"plugins", {PUBLIC_RUNTIME, "schemas/", "plugins/"}, {NULL}},
     {"deploy", {"schemas/", "runtime/", "actors/", "plugins/", "deploy/"}, {NULL}},
-    {"examples", {PUBLIC_RUNTIME, "schemas/", "plugins/plugin.h", "examples/"}, {NULL}},
+    {"examples",
+     {PUBLIC_RUNTIME, "schemas/", "plugins/plugin.h", "plugins/webapi.h", "examples/"},
+     {NULL}},
     {"tests",
      {"schemas/", "runtime/", "actors/", "plugins/", "deploy/", "examples/", "tests/"},
      {NULL}},
@@ -42,8 +44,11 @@ const struct house_include_law house_include_laws[] = {
 const size_t house_include_law_count = COUNT(house_include_laws);
 
 #define ZEROMQ_FILES "runtime/link/*", "runtime/tap/*", "tests/*"
-#define HTTP_FILES "runtime/env/http.c", "runtime/env/http_library.*", "tests/*"
+#define HTTP_FILES                                                                  \
+    "runtime/env/http.c", "runtime/env/http_transfer.*", "runtime/env/http_easy.*", \
+        "runtime/env/http_library.*", "tests/*"
 #define SQLITE_FILES "runtime/journal/sqlite*", "tests/*"
+#define PROTOBUF_FILES "actors/graph/flyte*", "tests/*"
 
 const struct house_ban house_bans[] = {
     {HOUSE_BAN_HEADER,
@@ -58,11 +63,13 @@ const struct house_ban house_bans[] = {
     {HOUSE_BAN_HEADER,
      {"curl/*"},
      {HTTP_FILES},
-     "libcurl is called only in runtime/env/http.c; ask for http through tr_env"},
+     "libcurl is called only in runtime/env/http.c, http_transfer.c and http_easy.c; "
+     "ask for http through tr_env"},
     {HOUSE_BAN_CALL,
      {"curl_*"},
      {HTTP_FILES},
-     "libcurl is called only in runtime/env/http.c; ask for http through tr_env"},
+     "libcurl is called only in runtime/env/http.c, http_transfer.c and http_easy.c; "
+     "ask for http through tr_env"},
     {HOUSE_BAN_HEADER,
      {"sqlite3.h", "sqlite3ext.h", "libpq-fe.h"},
      {SQLITE_FILES},
@@ -71,6 +78,18 @@ const struct house_ban house_bans[] = {
      {"sqlite3_*"},
      {SQLITE_FILES},
      "SQL stands behind runtime/journal/store.h; only sqlite*.c there speaks it"},
+    {HOUSE_BAN_HEADER,
+     {"protobuf-c/*", "flyteidl/*"},
+     {PROTOBUF_FILES},
+     "protobuf is spoken only in actors/graph/flyte*; go through flyte.h"},
+    {HOUSE_BAN_CALL,
+     {"protobuf_c_*", "flyteidl__*"},
+     {PROTOBUF_FILES},
+     "protobuf is spoken only in actors/graph/flyte*; go through flyte.h"},
+    {HOUSE_BAN_CALL,
+     {"dlopen", "dlmopen", "dlsym", "dlvsym", "dlclose"},
+     {"plugins/load.c", "runtime/env/http_library.c", "tests/*"},
+     "shared objects are opened only in plugins/load.c, and libcurl in http_library.c"},
     {HOUSE_BAN_CALL,
      {"malloc", "calloc", "realloc", "reallocarray", "free", "strdup", "strndup", "aligned_alloc",
       "posix_memalign", "memalign", "asprintf", "vasprintf"},

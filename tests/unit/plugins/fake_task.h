@@ -9,8 +9,9 @@
 #include "tests/support/test.h"
 
 #define FAKE_SENT_MAX 32
+#define FAKE_REFRESH 999
 
-/* A message to a service. */
+/* A message to a service; to a refresh actor, of the service FAKE_REFRESH. */
 struct fake_sent {
     bool is_call;
     uint64_t call;
@@ -30,11 +31,15 @@ struct fake_task {
 
     struct fake_sent sent[FAKE_SENT_MAX];
     size_t sent_count;
-    char outputs[256]; /* the JSON that was given, or "slots" */
+    enum tr_document_form form; /* of the document that was given */
+    char outputs[256];          /* what it holds, or "slots" */
     char outputs_folder[256];
     char folder[256]; /* for people */
     uint64_t timer;   /* the last one that was started */
     uint64_t timer_ms;
+    const struct tr_plugin *plugin;     /* whose functions run */
+    struct tr_webapi_endpoint endpoint; /* the only one; without a name: there is none */
+    char logs[256];                     /* NAME URI, each with a space behind it */
 };
 
 /* A task "t" of the first attempt, in an execution default/development/x, with empty inputs. */
@@ -47,6 +52,9 @@ const struct fake_sent *fake_sent(const struct fake_task *fake, size_t index,
 
 /* An event with a message; its body lives until the next one. */
 struct tr_task_event fake_answer(uint64_t call, const struct tr_schema *schema, const void *body);
+
+/* Memory that lives until fake_fini. */
+void *fake_room(size_t size);
 
 /* Texts for assertions: a few at once. */
 const char *fake_text(struct tr_text text);

@@ -13,13 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "schemas/http.h"
 #include "tests/support/test.h"
 
 #define SUPPORT TROUPE_SOURCE_DIR "/tests/support/"
 
 /* ---- Gathering. ----------------------------------------------------------------------------- */
 
-static struct answer *answer_of(struct http_fixture *fixture, uint64_t id)
+struct answer *http_answer_of(struct http_fixture *fixture, uint64_t id)
 {
     for (size_t i = 0; i < fixture->answer_count; i++) {
         if (fixture->answers[i].id == id) {
@@ -45,20 +46,30 @@ static void add_body(struct answer *answer, struct tr_bytes body)
     answer->body_size += body.size;
 }
 
+static void add_lines(struct answer *answer, struct tr_bytes part)
+{
+    struct tr_bytes line;
+    while (tr_http_line_next(&part, &line)) {
+        add_body(answer, line);
+        add_body(answer, (struct tr_bytes){.data = (const uint8_t *)"|", .size = 1});
+        answer->line_count++;
+    }
+}
+
 static void gather(struct answer *answer, const struct tri_http_event *event)
 {
     if (answer->has_ended) {
         abort(); /* an END is the last */
     }
-    if (answer->chunk_count + answer->line_count == 0) {
+    if (answer->part_count == 0) {
         answer->first_us = event->elapsed_us;
     }
-    add_body(answer, event->body);
-    if (event->kind == TRI_HTTP_LINE) {
-        add_body(answer, (struct tr_bytes){.data = (const uint8_t *)"|", .size = 1});
+    if (event->kind == TRI_HTTP_PART && answer->delivery == TRI_HTTP_LINES) {
+        add_lines(answer, event->body);
+    } else {
+        add_body(answer, event->body);
     }
-    answer->chunk_count += event->kind == TRI_HTTP_CHUNK ? 1 : 0;
-    answer->line_count += event->kind == TRI_HTTP_LINE ? 1 : 0;
+    answer->part_count += event->kind == TRI_HTTP_PART ? 1 : 0;
     answer->has_ended = event->kind == TRI_HTTP_END;
     answer->status = event->status;
     answer->fault = event->fault;
@@ -72,10 +83,14 @@ static void take(void *self, const struct tri_http_event *event)
 {
     struct http_fixture *fixture = self;
     pthread_mutex_lock(&fixture->mutex);
-    gather(answer_of(fixture, event->id), event);
+    gather(http_answer_of(fixture, event->id), event);
     void (*on_event)(struct http_fixture *, const struct tri_http_event *) = fixture->on_event;
     pthread_cond_broadcast(&fixture->changed);
+    bool gives_room = event->kind == TRI_HTTP_PART && !fixture->is_slow;
     pthread_mutex_unlock(&fixture->mutex);
+    if (gives_room && tri_http_give_room(fixture->http, event->id, event->body.size) != 0) {
+        abort();
+    }
     if (on_event != NULL) {
         on_event(fixture, event);
     }
@@ -123,6 +138,9 @@ struct tri_http_request http_get(const struct http_fixture *fixture, const char 
 
 void http_submit(struct http_fixture *fixture, const struct tri_http_request *request)
 {
+    pthread_mutex_lock(&fixture->mutex);
+    http_answer_of(fixture, request->id)->delivery = request->delivery;
+    pthread_mutex_unlock(&fixture->mutex);
     assert_int_equal(tri_http_submit(fixture->http, request), 0);
 }
 
@@ -133,7 +151,7 @@ const struct answer *http_await(struct http_fixture *fixture, uint64_t id)
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += HTTP_WAIT_MS_MAX / 1000;
     pthread_mutex_lock(&fixture->mutex);
-    const struct answer *answer = answer_of(fixture, id);
+    const struct answer *answer = http_answer_of(fixture, id);
     while (!answer->has_ended && error == 0) {
         error = pthread_cond_timedwait(&fixture->changed, &fixture->mutex, &end);
     }
@@ -158,4 +176,13 @@ size_t http_ended(struct http_fixture *fixture)
     }
     pthread_mutex_unlock(&fixture->mutex);
     return count;
+}
+
+void http_expect_fault(const struct answer *answer, enum tri_http_fault fault, const char *words)
+{
+    if (answer->fault != fault || strstr(answer->words, words) == NULL) {
+        print_error("%s: %s\n", tri_http_fault_name(answer->fault), answer->words);
+    }
+    assert_int_equal(answer->fault, fault);
+    assert_non_null(strstr(answer->words, words));
 }

@@ -20,10 +20,11 @@ struct answer {
     enum tri_http_fault fault;
     char words[512];
     char headers[4096];
-    char body[65536]; /* its beginning; chunks and lines one behind the other */
+    char body[65536]; /* its beginning; chunks one behind the other, lines with "|" behind each */
     size_t body_size;
-    size_t chunk_count;
-    size_t line_count;
+    enum tri_http_delivery delivery;
+    size_t part_count;
+    size_t line_count; /* in these parts */
     uint64_t first_us; /* when the first piece came, since the request */
     uint64_t elapsed_us;
 };
@@ -35,6 +36,7 @@ struct http_fixture {
     pthread_cond_t changed;
     size_t answer_count;
     struct answer answers[ANSWERS_MAX];
+    bool is_slow; /* gives no room back for what was delivered */
     void (*on_event)(struct http_fixture *fixture, const struct tri_http_event *event);
 };
 
@@ -55,6 +57,12 @@ const struct answer *http_await(struct http_fixture *fixture, uint64_t id);
 
 /* Submits and waits. */
 const struct answer *http_run(struct http_fixture *fixture, const struct tri_http_request *request);
+
+/* How it has ended: with this fault, and these words among its words. */
+void http_expect_fault(const struct answer *answer, enum tri_http_fault fault, const char *words);
+
+/* What was delivered so far; only with the mutex held. */
+struct answer *http_answer_of(struct http_fixture *fixture, uint64_t id);
 
 /* How many requests have ended. */
 size_t http_ended(struct http_fixture *fixture);

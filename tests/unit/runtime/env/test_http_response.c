@@ -8,10 +8,23 @@
 #include <string.h>
 
 #include "runtime/memory.h"
+#include "schemas/http.h"
 #include "tests/support/test.h"
 
 /* What was delivered, as text: "L:line|", "C:chunk|", "E:status:fault:body|". */
 static char delivered[4096];
+static size_t parts;
+static bool has_lines;
+
+static void add_lines(struct tr_bytes part)
+{
+    struct tr_bytes line;
+    while (tr_http_line_next(&part, &line)) {
+        size_t used = strlen(delivered);
+        snprintf(delivered + used, sizeof delivered - used, "L:%.*s|", (int)line.size,
+                 (const char *)line.data);
+    }
+}
 
 static void take(void *self, const struct tri_http_event *event)
 {
@@ -23,9 +36,13 @@ static void take(void *self, const struct tri_http_event *event)
     if (event->kind == TRI_HTTP_END) {
         snprintf(at, room, "E:%u:%s:%.*s|", event->status, tri_http_fault_name(event->fault),
                  (int)event->body.size, body);
+        return;
+    }
+    parts++;
+    if (has_lines) {
+        add_lines(event->body);
     } else {
-        snprintf(at, room, "%c:%.*s|", event->kind == TRI_HTTP_LINE ? 'L' : 'C',
-                 (int)event->body.size, body);
+        snprintf(at, room, "C:%.*s|", (int)event->body.size, body);
     }
 }
 
@@ -41,6 +58,8 @@ static bool run(enum tri_http_delivery delivery, size_t max, const char *status,
     struct tri_http_response response = {.options = &options, .task = &task};
     bool is_taken = true;
     delivered[0] = '\0';
+    parts = 0;
+    has_lines = delivery == TRI_HTTP_LINES;
     assert_true(tri_http_response_take_header(&response, status, strlen(status)));
     assert_true(tri_http_response_take_header(&response, header, sizeof header - 1));
     assert_true(tri_http_response_take_header(&response, "\r\n", 2));
@@ -62,6 +81,36 @@ static void lines_are_the_same_in_all_pieces(void **state)
         assert_true(run(TRI_HTTP_LINES, 0, "HTTP/1.1 200 OK\r\n", body, piece));
         assert_string_equal(delivered, "L:one|L:|L:two|L:three|L:|L:fo\rur|E:200:none:|");
     }
+}
+
+/* Lines that come together are told together, and none is parted. */
+static void lines_that_come_together_are_one_part(void **state)
+{
+    (void)state;
+    static const char body[] = "one\ntwo\nthree\nfo";
+    static const size_t expected[][2] = {{sizeof body, 2}, {9, 3}, {4, 4}, {1, 4}};
+    for (size_t i = 0; i < TR_COUNT_OF(expected); i++) {
+        assert_true(run(TRI_HTTP_LINES, 0, "HTTP/1.1 200 OK\r\n", body, expected[i][0]));
+        assert_int_equal(parts, expected[i][1]);
+        assert_string_equal(delivered, "L:one|L:two|L:three|L:fo|E:200:none:|");
+    }
+}
+
+static void what_is_in_hand_is_counted(void **state)
+{
+    (void)state;
+    struct tri_http_task task = {
+        .request = {.id = 1, .delivery = TRI_HTTP_LINES, .window_bytes = 4}};
+    struct tri_http_response response = {.options = &options, .task = &task};
+    assert_true(tri_http_response_take_header(&response, "HTTP/1.1 200 OK\r\n", 17));
+    assert_true(tri_http_response_take_body(&response, "ab\nabcdef", 9));
+    assert_int_equal(response.in_hand, 3); /* what is no line yet is in nobody's hand */
+    assert_false(tri_http_response_is_full(&response));
+    assert_true(tri_http_response_take_body(&response, "\n", 1));
+    assert_true(tri_http_response_is_full(&response));
+    task.request.window_bytes = 0;
+    assert_false(tri_http_response_is_full(&response));
+    tri_http_response_fini(&response);
 }
 
 static void bodies_are_whole(void **state)
@@ -113,6 +162,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_the_same_in_all_pieces),
+        cmocka_unit_test(lines_that_come_together_are_one_part),
+        cmocka_unit_test(what_is_in_hand_is_counted),
         cmocka_unit_test(bodies_are_whole),
         cmocka_unit_test(limits_hold_to_the_byte),
         cmocka_unit_test(earlier_responses_are_dropped),

@@ -1,0 +1,202 @@
+/*
+ * Doubts: a call of which nobody knows whether it made its jobs. What is done is the grade's:
+ *
+ *     exact         the job is made again, under the same identity
+ *     reconcilable  it is looked for until the lag is over since the call left, then made again
+ *     by tag        it is looked for the same way, then the policy decides
+ *     none          the policy decides at once
+ *
+ * It is looked for by `find`, and by the stream of its group where there is one. One that was made
+ * for certain and is lost is looked for, too, and never made again under its name.
+ *
+ * An identity that was ever in doubt may turn up late: a stone stays on its grave until its group
+ * is over and the lag has passed; what turns up is ended.
+ */
+#include <stdio.h>
+
+#include "actors/refresh.h"
+
+static bool can_look(const struct tri_refresh *refresh)
+{
+    const struct tr_webapi *webapi = refresh->webapi;
+    return webapi->grade != TR_WEBAPI_GRADE_NONE &&
+           (webapi->find.items_max > 0 || webapi->stream.write != NULL);
+}
+
+/* The outside takes the identity for a key, and we know what to ask it for. */
+static bool can_repeat(const struct tri_refresh *refresh, const struct tri_job_row *job)
+{
+    return refresh->webapi->grade == TR_WEBAPI_GRADE_EXACT && job->blob != 0 &&
+           (job->marks & TRI_JOB_MADE) == 0;
+}
+
+static uint64_t look_again_ms(const struct tri_refresh *refresh)
+{
+    uint64_t delay_ms = refresh->webapi->lag_ms / 4;
+    delay_ms = delay_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN : delay_ms;
+    return delay_ms > TR_REFRESH_FIND_MS_MAX ? TR_REFRESH_FIND_MS_MAX : delay_ms;
+}
+
+int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                    struct tr_text why)
+{
+    bool is_new = job->stage != TR_WEBAPI_STAGE_IN_DOUBT;
+    job->marks |= TRI_JOB_DOUBTED;
+    job->batch_max = 0;
+    job->level = is_new ? 0 : job->level;
+    refresh->state->doubts += is_new ? 1 : 0;
+    int error = is_new ? tri_job_go(refresh, job, TR_WEBAPI_STAGE_IN_DOUBT, why) : 0;
+    error = error != 0 ? error : tri_stream_want(refresh, job->group);
+    return error != 0 ? error : tri_job_settle(refresh, number, job);
+}
+
+/* ------------------------------------------------------------------ the end */
+
+/* It is made, and history knows why that may be for the second time. */
+static int make_again(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                      const char *reason)
+{
+    job->level = 0;
+    int error = tri_job_go(refresh, job, TR_WEBAPI_STAGE_INTENT, tr_text_of(reason));
+    return error != 0 ? error : tri_job_settle(refresh, number, job);
+}
+
+static int end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+               const struct tr_refresh_news *news)
+{
+    int error = tri_job_end(refresh, number, job, news);
+    return error != 0 ? error : tri_job_settle(refresh, number, job);
+}
+
+/* Nobody can say what became of it: the policy decides. */
+static int give_up(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    bool was_made = (job->marks & TRI_JOB_MADE) != 0;
+    bool repeats = job->policy == TR_WEBAPI_POLICY_REPEAT;
+    if ((job->marks & TRI_JOB_ENDING) != 0) {
+        const struct tr_refresh_news aborted = {.phase = TR_TASK_PHASE_ABORTED, .is_unknown = true};
+        return end(refresh, number, job, &aborted);
+    }
+    if (repeats && !was_made && job->blob != 0) {
+        return make_again(refresh, number, job,
+                          "outcome unknown: it is made, perhaps a second time");
+    }
+    struct tr_refresh_news news = tri_job_failure(
+        repeats ? TR_TASK_PHASE_RETRYABLE_FAILURE : TR_TASK_PHASE_PERMANENT_FAILURE,
+        "OutcomeUnknown",
+        tr_text_of(was_made ? "outcome unknown: the back end does not know the job any more"
+                            : "outcome unknown: nobody can say whether the job was made"));
+    news.is_unknown = true;
+    return end(refresh, number, job, &news);
+}
+
+/* It is certain that it was not made. */
+static int conclude(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    if ((job->marks & TRI_JOB_MADE) != 0) {
+        return give_up(refresh, number, job);
+    }
+    if ((job->marks & TRI_JOB_ENDING) != 0) {
+        const struct tr_refresh_news aborted = {.phase = TR_TASK_PHASE_ABORTED};
+        return end(refresh, number, job, &aborted);
+    }
+    return refresh->webapi->grade >= TR_WEBAPI_GRADE_RECONCILABLE && job->blob != 0
+               ? make_again(refresh, number, job, "the back end does not know it: it is made")
+               : give_up(refresh, number, job);
+}
+
+/* ------------------------------------------------------------------ looking */
+
+static int look(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    (void)job;
+    return refresh->webapi->find.items_max > 0
+               ? tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, false)
+               : tri_clock_add(refresh, number, look_again_ms(refresh));
+}
+
+int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    if (refresh->place == NULL) {
+        return tri_clock_add(refresh, number, TR_REFRESH_AGAIN_MS_MAX);
+    }
+    if (can_repeat(refresh, job)) {
+        return tri_job_wait_again(refresh, number, job);
+    }
+    return can_look(refresh) ? look(refresh, number, job) : give_up(refresh, number, job);
+}
+
+/* A stream that has been open for the lag has shown all there is, where nobody else can say. */
+static int seen_until(struct tri_refresh *refresh, const struct tri_job_row *job,
+                      uint64_t *asked_ms)
+{
+    const void *row;
+    bool serves;
+    int error = tri_stream_serves(refresh, job->group, &serves);
+    error = error != 0 ? error : tr_rows_get(&refresh->rows, job->group, &row);
+    *asked_ms = 0;
+    if (error == 0 && serves) {
+        uint64_t open_ms = ((const struct tri_group_row *)row)->stream_ms;
+        bool is_long = open_ms + refresh->webapi->lag_ms <= refresh->now_ms;
+        *asked_ms = is_long ? refresh->now_ms : 0;
+    }
+    return error;
+}
+
+int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    uint64_t asked_ms;
+    if (refresh->place == NULL) {
+        return tri_clock_add(refresh, number, TR_REFRESH_AGAIN_MS_MAX);
+    }
+    if (job->stage == TR_WEBAPI_STAGE_IN_DOUBT && can_repeat(refresh, job)) {
+        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CREATE, false);
+    }
+    if (refresh->webapi->find.items_max > 0) {
+        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, false);
+    }
+    int error = seen_until(refresh, job, &asked_ms);
+    return error != 0 ? error : tri_doubt_unfound(refresh, number, job, asked_ms);
+}
+
+int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                      uint64_t asked_ms)
+{
+    uint64_t over_ms = job->since_ms + refresh->webapi->lag_ms;
+    if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
+        return tri_tomb_settle(refresh, number, job);
+    }
+    if (asked_ms >= over_ms) {
+        return conclude(refresh, number, job);
+    }
+    if (refresh->now_ms >= over_ms + TR_REFRESH_LOST_MS) {
+        return give_up(refresh, number, job); /* who could tell does not */
+    }
+    uint64_t left_ms = over_ms > refresh->now_ms ? over_ms - refresh->now_ms : 0;
+    uint64_t again_ms = look_again_ms(refresh);
+    return tri_clock_add(refresh, number, left_ms > 0 && left_ms < again_ms ? left_ms : again_ms);
+}
+
+/* ------------------------------------------------------------------- graves */
+
+int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    const void *row;
+    uint16_t haunts = job->marks & (TRI_JOB_DOUBTED | TRI_JOB_STRAY);
+    bool is_new = (job->marks & TRI_JOB_TOMB) == 0;
+    int error = tr_rows_get(&refresh->rows, job->group, &row);
+    if (error != 0) {
+        return error;
+    }
+    bool is_over = ((const struct tri_group_row *)row)->jobs == 0;
+    if (haunts != TRI_JOB_DOUBTED || refresh->webapi->grade == TR_WEBAPI_GRADE_EXACT ||
+        (!is_new && is_over && job->level > 0)) {
+        return tri_job_remove(refresh, number, job);
+    }
+    job->marks |= TRI_JOB_TOMB;
+    job->level = is_over ? 1 : 0; /* whether the wait that begins is the last one */
+    error = tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
+    uint64_t wait_ms = refresh->webapi->lag_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN
+                                                                        : refresh->webapi->lag_ms;
+    return error != 0 ? error : tri_clock_add(refresh, number, wait_ms);
+}

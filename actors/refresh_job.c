@@ -1,0 +1,193 @@
+/*
+ * Where a job goes from where it is: one table by its stage, for those that are in no list, and for
+ * those whose time has come.
+ *
+ *     INTENT      to be made: a queue, or a wait where the back end said "later"
+ *     IN_DOUBT    refresh_doubt.c
+ *     SUBMITTED   a wait until it is asked about; a queue where it is to be ended, or has failed
+ *     CANCELLING  a wait until it is asked about
+ *     TERMINAL    nothing; without a task a stone on its grave for a while, or it goes
+ */
+#include "actors/refresh.h"
+
+static int settle_intent(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    if ((job->marks & TRI_JOB_ENDING) == 0) {
+        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CREATE, false);
+    }
+    const struct tr_refresh_news end = {.phase = TR_TASK_PHASE_ABORTED};
+    int error = tri_job_end(refresh, number, job, &end);
+    return error != 0 ? error : tri_job_settle(refresh, number, job);
+}
+
+static int settle_submitted(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    if ((job->marks & TRI_JOB_EXPLAINS) != 0) {
+        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FAILURES, false);
+    }
+    if ((job->marks & TRI_JOB_ENDING) != 0) {
+        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false);
+    }
+    return tri_job_wait_poll(refresh, number, job);
+}
+
+static int settle_terminal(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    return tr_key_is_none(job->watched.actor.key) ? tri_tomb_settle(refresh, number, job) : 0;
+}
+
+int tri_job_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    static int (*const settles[])(struct tri_refresh *, uint32_t, struct tri_job_row *) = {
+        [TR_WEBAPI_STAGE_INTENT] = settle_intent,
+        [TR_WEBAPI_STAGE_IN_DOUBT] = tri_doubt_settle,
+        [TR_WEBAPI_STAGE_SUBMITTED] = settle_submitted,
+        [TR_WEBAPI_STAGE_CANCELLING] = tri_job_wait_poll,
+        [TR_WEBAPI_STAGE_TERMINAL] = settle_terminal,
+    };
+    if (job->list != 0) {
+        return 0;
+    }
+    TR_ASSERT(job->stage < TR_COUNT_OF(settles) && settles[job->stage] != NULL);
+    return settles[job->stage](refresh, number, job);
+}
+
+int tri_job_is_called(struct tri_refresh *refresh, const struct tri_job_row *job, bool *is_called)
+{
+    const void *row;
+    *is_called = false;
+    if (job->list == 0) {
+        return 0;
+    }
+    int error = tr_rows_get(&refresh->rows, job->list, &row);
+    *is_called = error == 0 && ((const struct tri_list_row *)row)->kind == TRI_REFRESH_CALL;
+    return error;
+}
+
+int tri_job_free(struct tri_refresh *refresh, struct tri_job_row *job)
+{
+    bool is_called;
+    int error = tri_job_is_called(refresh, job, &is_called);
+    return error != 0 || is_called ? error : tri_list_remove(refresh, job);
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+static uint64_t jitter(struct tri_refresh *refresh, uint64_t delay_ms)
+{
+    return delay_ms + tr_random(refresh->context) % (delay_ms / 8 + 1);
+}
+
+/* The interval doubles while nothing changes; with a stream it is long from the beginning. */
+int tri_job_wait_poll(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    uint64_t interval_ms = tri_rate_interval_ms(refresh);
+    bool serves;
+    int error = tri_stream_serves(refresh, job->group, &serves);
+    if (error != 0) {
+        return error;
+    }
+    for (uint8_t i = 1; i < job->level && interval_ms < TR_WEBAPI_INTERVAL_MS_MAX; i++) {
+        interval_ms *= 2;
+    }
+    interval_ms = interval_ms > TR_WEBAPI_INTERVAL_MS_MAX ? TR_WEBAPI_INTERVAL_MS_MAX : interval_ms;
+    job->marks &= (uint16_t)~TRI_JOB_STREAMED;
+    if (serves) {
+        job->marks |= TRI_JOB_STREAMED;
+        return tri_clock_add(refresh, number, jitter(refresh, TR_REFRESH_SWEEP_MS));
+    }
+    return tri_clock_add(refresh, number, interval_ms);
+}
+
+int tri_job_wait_again(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    uint64_t delay_ms = TR_REFRESH_AGAIN_MS;
+    for (uint8_t i = 0; i < job->level && delay_ms < TR_REFRESH_AGAIN_MS_MAX; i++) {
+        delay_ms *= 2;
+    }
+    job->level = job->level < UINT8_MAX ? (uint8_t)(job->level + 1) : job->level;
+    delay_ms = delay_ms > TR_REFRESH_AGAIN_MS_MAX ? TR_REFRESH_AGAIN_MS_MAX : delay_ms;
+    return tri_clock_add(refresh, number, jitter(refresh, delay_ms));
+}
+
+/* Time to be asked about, unless a stream has begun meanwhile that says all. */
+static int poll(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    bool serves;
+    int error = tri_stream_serves(refresh, job->group, &serves);
+    if (error == 0 && serves && (job->marks & TRI_JOB_STREAMED) == 0) {
+        return tri_job_wait_poll(refresh, number, job);
+    }
+    return error != 0 ? error : tri_queue_add(refresh, number, TR_WEBAPI_VERB_STATUS, false);
+}
+
+int tri_job_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    bool is_ending = (job->marks & TRI_JOB_ENDING) != 0;
+    switch (job->stage) {
+    case TR_WEBAPI_STAGE_IN_DOUBT:
+    case TR_WEBAPI_STAGE_TERMINAL:
+        return tri_doubt_on_time(refresh, number, job);
+    case TR_WEBAPI_STAGE_CANCELLING:
+        if (refresh->now_ms - job->since_ms >= TR_REFRESH_CANCEL_AGAIN_MS) {
+            return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false);
+        }
+        return poll(refresh, number, job);
+    case TR_WEBAPI_STAGE_SUBMITTED:
+        return is_ending ? tri_job_settle(refresh, number, job) : poll(refresh, number, job);
+    default:
+        return tri_job_settle(refresh, number, job);
+    }
+}
+
+/* ------------------------------------------------------------------- polls */
+
+int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    uint64_t unseen_ms = refresh->now_ms - job->since_ms;
+    if (job->stage != TR_WEBAPI_STAGE_SUBMITTED || unseen_ms < TR_REFRESH_LOST_MS) {
+        return tri_job_settle(refresh, number, job);
+    }
+    job->since_ms = refresh->now_ms;
+    return tri_doubt_begin(refresh, number, job,
+                           tr_text_of("the back end has not shown it for ten minutes"));
+}
+
+/* What was to be ended and is nowhere to be seen has ended. */
+int tri_job_absent(struct tri_refresh *refresh, uint8_t verb, struct tri_job_row *job,
+                   uint32_t number)
+{
+    const struct tr_refresh_news end = {.phase = TR_TASK_PHASE_ABORTED};
+    if (verb != TR_WEBAPI_VERB_STATUS || job->stage != TR_WEBAPI_STAGE_CANCELLING ||
+        refresh->now_ms - job->since_ms < refresh->webapi->lag_ms) {
+        return 0;
+    }
+    return tri_job_end(refresh, number, job, &end);
+}
+
+/* ------------------------------------------------------------------ the end */
+
+/* What is in a call goes on from there when the call has ended. */
+int tri_job_cancel(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    bool is_new = (job->marks & TRI_JOB_ENDING) == 0;
+    if (job->stage == TR_WEBAPI_STAGE_TERMINAL || (job->marks & TRI_JOB_EXPLAINS) != 0) {
+        return 0;
+    }
+    job->marks |= TRI_JOB_ENDING;
+    job->level = 0;
+    bool waits = job->stage == TR_WEBAPI_STAGE_INTENT || job->stage == TR_WEBAPI_STAGE_SUBMITTED;
+    int error = is_new && waits ? tri_job_free(refresh, job) : 0;
+    return error != 0 ? error : tri_job_settle(refresh, number, job);
+}
+
+int tri_job_leave(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                  bool is_down)
+{
+    int error = tri_job_own(refresh, number, job, (struct tr_ref){0}, is_down);
+    if (error != 0) {
+        return error;
+    }
+    return job->stage == TR_WEBAPI_STAGE_TERMINAL ? tri_job_settle(refresh, number, job)
+                                                  : tri_job_cancel(refresh, number, job);
+}

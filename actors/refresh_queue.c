@@ -1,0 +1,247 @@
+/*
+ * Who is to be asked for: a queue for each group and verb (one for all groups, where that is asked
+ * for in any mixture), and when a batch of it may leave.
+ *
+ * A full batch leaves at once. A partial one waits until nothing more has come for a short while;
+ * to make jobs also until no call of its group is under way that does, so that however slow the
+ * back end is, the calls are as few as can be; and to ask how jobs are until an interval has passed
+ * since the last partial one, so that those who were made at different times come to be asked about
+ * together.
+ */
+#include "actors/refresh.h"
+
+/* Calls that one handling makes; queues that wait for more which one handling looks at. */
+#define CALLS_AT_ONCE 4
+#define LOOKS_AT_ONCE 256
+
+/* ------------------------------------------------------------------ rings */
+
+static uint32_t *head_of(struct tri_refresh *refresh, uint8_t ring)
+{
+    return ring == TRI_RING_READY ? &refresh->state->ready : &refresh->state->quiet;
+}
+
+static int ring_leave(struct tri_refresh *refresh, uint32_t number, struct tri_list_row *queue)
+{
+    struct tri_list_row *next;
+    struct tri_list_row *previous;
+    uint32_t *head = head_of(refresh, queue->ring);
+    if (queue->ring == TRI_RING_NONE) {
+        return 0;
+    }
+    int error = tri_list_edit(refresh, queue->next, &next);
+    error = error != 0 ? error : tri_list_edit(refresh, queue->previous, &previous);
+    if (error == 0) {
+        *head = *head != number ? *head : queue->next == number ? 0 : queue->next;
+        next->previous = queue->previous;
+        previous->next = queue->next;
+        queue->ring = TRI_RING_NONE;
+    }
+    return error;
+}
+
+/* Puts a queue into a ring, behind all others. */
+static int ring_enter(struct tri_refresh *refresh, uint32_t number, struct tri_list_row *queue,
+                      uint8_t ring)
+{
+    struct tri_list_row *first;
+    struct tri_list_row *last;
+    uint32_t *head = head_of(refresh, ring);
+    int error = queue->ring == ring ? 0 : ring_leave(refresh, number, queue);
+    if (error != 0 || queue->ring == ring) {
+        return error;
+    }
+    queue->ring = ring;
+    queue->next = number;
+    queue->previous = number;
+    if (*head == 0) {
+        *head = number;
+        return 0;
+    }
+    error = tri_list_edit(refresh, *head, &first);
+    error = error != 0 ? error : tri_list_edit(refresh, first->previous, &last);
+    if (error == 0) {
+        queue->next = *head;
+        queue->previous = first->previous;
+        last->next = number;
+        first->previous = number;
+    }
+    return error;
+}
+
+int tri_queue_forget(struct tri_refresh *refresh, uint32_t number)
+{
+    struct tri_list_row *queue;
+    int error = tri_list_edit(refresh, number, &queue);
+    TR_ASSERT(error != 0 || queue->count == 0);
+    error = error != 0 ? error : ring_leave(refresh, number, queue);
+    return error != 0 ? error : tr_rows_remove(&refresh->rows, number);
+}
+
+/* ------------------------------------------------------- when a batch may leave */
+
+static bool is_full(const struct tri_refresh *refresh, const struct tri_list_row *queue)
+{
+    const struct tr_webapi_verb *verb = tri_verb_of(refresh->webapi, queue->verb);
+    bool is_whole_wanted = queue->verb == TR_WEBAPI_VERB_CANCEL && refresh->webapi->ends_groups;
+    return !is_whole_wanted &&
+           (queue->count >= verb->items_max || queue->bytes >= TR_REFRESH_BATCH_BYTES_MAX);
+}
+
+/* When a partial batch may leave; UINT64_MAX: not before a call of its group has ended. */
+static int due_of(struct tri_refresh *refresh, const struct tri_list_row *queue, uint64_t *due_ms)
+{
+    const void *row;
+    uint64_t due = queue->newest_ms + TR_REFRESH_QUIET_MS;
+    uint64_t latest = queue->first_ms + TR_REFRESH_QUIET_MS_MAX;
+    int error = tr_rows_get(&refresh->rows, queue->first, &row);
+    if (error != 0) {
+        return error;
+    }
+    if (((const struct tri_job_row *)row)->batch_max != 0) {
+        *due_ms = 0; /* it was in a batch before, and comes in a smaller one now */
+        return 0;
+    }
+    due = due < latest ? due : latest;
+    if (queue->verb == TR_WEBAPI_VERB_STATUS && refresh->state->partial_ms > due) {
+        due = refresh->state->partial_ms;
+    }
+    if (queue->verb == TR_WEBAPI_VERB_CREATE) {
+        error = tr_rows_get(&refresh->rows, queue->group, &row);
+        due = error == 0 && ((const struct tri_group_row *)row)->creates > 0 ? UINT64_MAX : due;
+    }
+    *due_ms = error == 0 ? due : *due_ms;
+    return error;
+}
+
+static int set_quiet(struct tri_refresh *refresh, uint64_t due_ms)
+{
+    struct tr_refresh_state *state = refresh->state;
+    if (state->quiet_ms != 0 && state->quiet_ms <= due_ms) {
+        return 0;
+    }
+    state->quiet_ms = due_ms;
+    return tr_timer_start_at(refresh->context, TRI_REFRESH_QUIET_TIMER, due_ms);
+}
+
+/* Puts a queue into the ring that it belongs to now. */
+static int place(struct tri_refresh *refresh, uint32_t number, struct tri_list_row *queue)
+{
+    uint64_t due_ms = 0;
+    if (queue->count == 0) {
+        return ring_leave(refresh, number, queue);
+    }
+    int error = is_full(refresh, queue) ? 0 : due_of(refresh, queue, &due_ms);
+    if (error != 0) {
+        return error;
+    }
+    if (due_ms == UINT64_MAX) {
+        return ring_leave(refresh, number, queue);
+    }
+    if (due_ms <= refresh->now_ms) {
+        return ring_enter(refresh, number, queue, TRI_RING_READY);
+    }
+    error = ring_enter(refresh, number, queue, TRI_RING_QUIET);
+    return error != 0 ? error : set_quiet(refresh, due_ms);
+}
+
+int tri_queue_add(struct tri_refresh *refresh, uint32_t number, uint8_t verb, bool at_front)
+{
+    struct tri_list_row *queue;
+    const void *row;
+    uint32_t queue_number;
+    int error = tr_rows_get(&refresh->rows, number, &row);
+    uint32_t group =
+        error != 0 || verb == TR_WEBAPI_VERB_STATUS ? 0 : ((const struct tri_job_row *)row)->group;
+    error = error != 0 ? error
+                       : tri_list_find(refresh, TRI_REFRESH_QUEUE, group, verb, true, &queue_number,
+                                       &queue);
+    if (error != 0) {
+        return error;
+    }
+    queue->group = group;
+    queue->verb = verb;
+    queue->first_ms = queue->count == 0 ? refresh->now_ms : queue->first_ms;
+    queue->newest_ms = refresh->now_ms;
+    error = tri_list_add(refresh, queue_number, queue, number, at_front);
+    return error != 0 || refresh->webapi == NULL ? error : place(refresh, queue_number, queue);
+}
+
+int tri_queue_wake(struct tri_refresh *refresh, uint32_t group, uint8_t verb)
+{
+    struct tri_list_row *queue;
+    uint32_t number;
+    int error = tri_list_find(refresh, TRI_REFRESH_QUEUE, group, verb, false, &number, &queue);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
+    }
+    return place(refresh, number, queue);
+}
+
+/* Each gets its look; the first of them that has to wait longer sets the timer anew. */
+int tri_queue_on_quiet(struct tri_refresh *refresh)
+{
+    uint32_t begin = refresh->state->quiet;
+    uint32_t number = begin;
+    int error = 0;
+    refresh->state->quiet_ms = 0;
+    for (int i = 0; error == 0 && number != 0 && i < LOOKS_AT_ONCE; i++) {
+        struct tri_list_row *queue;
+        error = tri_list_edit(refresh, number, &queue);
+        uint32_t next = error == 0 ? queue->next : 0;
+        error = error != 0 ? error : place(refresh, number, queue);
+        number = next == begin || refresh->state->quiet == 0 ? 0 : next;
+    }
+    if (error == 0 && number != 0) {
+        refresh->state->quiet = number; /* the rest comes first the next time */
+        error = set_quiet(refresh, refresh->now_ms + 1);
+    }
+    return error;
+}
+
+/* --------------------------------------------------------------------- go */
+
+/* Nothing may leave now: a timer says when, unless the end of a call does. */
+static int wait_for(struct tri_refresh *refresh, uint64_t when_ms)
+{
+    struct tr_refresh_state *state = refresh->state;
+    if (when_ms == 0 || state->ready_ms == when_ms) {
+        return 0;
+    }
+    state->ready_ms = when_ms;
+    return tr_timer_start_at(refresh->context, TRI_REFRESH_READY_TIMER, when_ms);
+}
+
+/* The next batch of a queue; what is left of it waits again. */
+static int make_call(struct tri_refresh *refresh, uint32_t number, struct tri_list_row *queue)
+{
+    uint32_t group = queue->group;
+    int error = tri_group_hold(refresh, group);
+    error = error != 0 ? error : ring_leave(refresh, number, queue);
+    error = error != 0 || queue->count == 0 ? error : tri_call_make(refresh, queue);
+    error = error != 0 ? error : place(refresh, number, queue);
+    return error != 0 ? error : tri_group_let_go(refresh, group);
+}
+
+int tri_queue_go(struct tri_refresh *refresh, bool *more)
+{
+    struct tr_refresh_state *state = refresh->state;
+    for (int i = 0; state->ready != 0; i++) {
+        struct tri_list_row *queue;
+        uint64_t when_ms = 0;
+        uint32_t number = state->ready;
+        if (!tri_rate_allows(refresh, &when_ms)) {
+            return wait_for(refresh, when_ms);
+        }
+        if (i == CALLS_AT_ONCE) {
+            *more = true;
+            return 0;
+        }
+        int error = tri_list_edit(refresh, number, &queue);
+        error = error != 0 ? error : make_call(refresh, number, queue);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}

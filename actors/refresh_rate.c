@@ -1,0 +1,233 @@
+/*
+ * How often an endpoint is called: a rate on calls, how many at once, and a circuit that opens when
+ * it does not answer.
+ *
+ * The rate is halved when the back end says that this was too often, and comes back by a tenth of
+ * the whole each second that it does not. The circuit opens at several failures in a row, or at
+ * once where nothing is done for us, for a time that doubles; then one call shows how it is.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "actors/refresh.h"
+
+#define MICROSECONDS 1000000.0
+
+/* How far a rate may be outrun, so that it is held in the mean and not at each moment. */
+#define BURST_US 100000
+
+/* However throttled, a call leaves each ten seconds. */
+#define RATE_MIN 0.1
+
+/* What a back end may ask us to wait. */
+#define HOLD_MS_MAX 60000
+
+static uint32_t or_default(uint32_t wanted, uint32_t standard)
+{
+    return wanted != 0 ? wanted : standard;
+}
+
+uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh)
+{
+    return refresh->place == NULL
+               ? TR_WEBAPI_INTERVAL_MS
+               : or_default(refresh->place->endpoint.interval_ms, TR_WEBAPI_INTERVAL_MS);
+}
+
+uint32_t tri_rate_streams_max(const struct tri_refresh *refresh)
+{
+    return or_default(refresh->place->endpoint.streams_max, TR_WEBAPI_STREAMS);
+}
+
+static double full_rate(const struct tri_refresh *refresh)
+{
+    return refresh->place == NULL
+               ? TR_WEBAPI_CALLS_PER_SECOND
+               : or_default(refresh->place->endpoint.calls_per_second, TR_WEBAPI_CALLS_PER_SECOND);
+}
+
+/* The rate now: what it was, and a tenth of the whole for each second since. */
+static void restore_rate(struct tri_refresh *refresh)
+{
+    struct tr_refresh_state *state = refresh->state;
+    double full = full_rate(refresh);
+    if (state->rate <= 0 || state->rate > full) {
+        state->rate = full;
+        state->rate_ms = refresh->now_ms;
+    }
+    uint64_t seconds =
+        refresh->now_ms > state->rate_ms ? (refresh->now_ms - state->rate_ms) / 1000 : 0;
+    double restored = state->rate + full / 10 * (double)seconds;
+    state->rate = restored > full ? full : restored;
+    state->rate_ms += seconds * 1000;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+bool tri_rate_allows(const struct tri_refresh *refresh, uint64_t *when_ms)
+{
+    const struct tr_refresh_state *state = refresh->state;
+    if (refresh->place == NULL) {
+        return false; /* until an engine has it in its settings */
+    }
+    uint64_t at_ms = later(state->hold_ms, 0);
+    if (state->circuit == TR_CIRCUIT_TRIAL ||
+        state->calls >=
+            or_default(refresh->place->endpoint.calls_at_once, TR_WEBAPI_CALLS_AT_ONCE)) {
+        return false;
+    }
+    if (state->circuit == TR_CIRCUIT_OPEN) {
+        at_ms = later(at_ms, state->circuit_ms);
+    }
+    if (state->next_us > refresh->now_ms * 1000 + BURST_US) {
+        at_ms = later(at_ms, (state->next_us - BURST_US) / 1000 + 1);
+    }
+    if (at_ms > refresh->now_ms) {
+        *when_ms = at_ms;
+        return false;
+    }
+    return true;
+}
+
+/* A silent stream says nothing, so it is no trial: it leaves where no call is there to be one. */
+bool tri_rate_allows_stream(struct tri_refresh *refresh, uint64_t *when_ms)
+{
+    struct tr_refresh_state *state = refresh->state;
+    uint32_t calls = state->calls;
+    state->calls = 0;
+    bool allows = tri_rate_allows(refresh, when_ms);
+    state->calls = calls;
+    if (allows && state->circuit == TR_CIRCUIT_OPEN) {
+        if (state->ready != 0) {
+            return false;
+        }
+        state->circuit = TR_CIRCUIT_CLOSED;
+        state->failures = TR_REFRESH_FAILURES_MAX - 1;
+    }
+    return allows;
+}
+
+void tri_rate_count(struct tri_refresh *refresh, uint64_t ask, bool is_stream)
+{
+    struct tr_refresh_state *state = refresh->state;
+    restore_rate(refresh);
+    uint64_t now_us = refresh->now_ms * 1000;
+    state->next_us = later(state->next_us, now_us) + (uint64_t)(MICROSECONDS / state->rate);
+    state->calls += is_stream ? 0 : 1;
+    if (state->circuit == TR_CIRCUIT_OPEN) {
+        state->circuit = TR_CIRCUIT_TRIAL;
+        state->trial = ask;
+    }
+}
+
+/* ---------------------------------------------------------------- circuit */
+
+static void set_fault(struct tri_refresh *refresh, const struct tri_verdict *verdict)
+{
+    const struct tr_refresh_state *state = refresh->state;
+    char words[TR_REFRESH_FAULT_BYTES_MAX + 1];
+    const char *what = verdict->judgement == TR_WEBAPI_DENIED_JUDGED
+                           ? "refuses us; look at its secret and permissions"
+                           : "does not answer";
+    (void)snprintf(words, sizeof words, "endpoint %.*s of '%.*s' %s (%s%s%.80s)",
+                   (int)state->endpoint.size, state->endpoint.data, (int)state->plugin.size,
+                   state->plugin.data, what, verdict->what, verdict->words[0] != '\0' ? ": " : "",
+                   verdict->words);
+    struct tr_text text = tr_text_of(words);
+    text.size = tr_utf8_cut(text, text.size);
+    if (tr_array_set(&refresh->state->fault, text) != 0) {
+        refresh->state->fault.size = 0;
+    }
+}
+
+static void open_circuit(struct tri_refresh *refresh, const struct tri_verdict *verdict)
+{
+    struct tr_refresh_state *state = refresh->state;
+    uint32_t wait =
+        state->circuit_wait_ms == 0 ? TR_REFRESH_CIRCUIT_MS : 2 * state->circuit_wait_ms;
+    state->circuit_wait_ms = wait > TR_REFRESH_CIRCUIT_MS_MAX ? TR_REFRESH_CIRCUIT_MS_MAX : wait;
+    state->circuit = TR_CIRCUIT_OPEN;
+    state->circuit_ms = refresh->now_ms + state->circuit_wait_ms;
+    state->trial = 0;
+    set_fault(refresh, verdict);
+}
+
+static void close_circuit(struct tr_refresh_state *state)
+{
+    state->circuit = TR_CIRCUIT_CLOSED;
+    state->circuit_wait_ms = 0;
+    state->failures = 0;
+    state->trial = 0;
+    state->fault.size = 0;
+}
+
+void tri_rate_begin(struct tri_refresh *refresh)
+{
+    close_circuit(refresh->state);
+    refresh->state->rate = 0;
+    refresh->state->hold_ms = 0;
+}
+
+static void throttle(struct tri_refresh *refresh, const struct tri_verdict *verdict)
+{
+    struct tr_refresh_state *state = refresh->state;
+    uint64_t hold_ms = verdict->wait_ms > HOLD_MS_MAX ? HOLD_MS_MAX : verdict->wait_ms;
+    restore_rate(refresh);
+    state->rate = state->rate / 2 < RATE_MIN ? RATE_MIN : state->rate / 2;
+    state->rate_ms = refresh->now_ms;
+    state->hold_ms = later(state->hold_ms, hold_ms == 0 ? 0 : refresh->now_ms + hold_ms);
+    state->throttled++;
+}
+
+void tri_rate_judge(struct tri_refresh *refresh, uint64_t ask, const struct tri_verdict *verdict)
+{
+    struct tr_refresh_state *state = refresh->state;
+    bool is_trial = state->circuit == TR_CIRCUIT_TRIAL && state->trial == ask;
+    if (verdict->judgement == TR_WEBAPI_THROTTLED_JUDGED) {
+        throttle(refresh, verdict);
+    }
+    switch (verdict->judgement) {
+    case TR_WEBAPI_THROTTLED_JUDGED:
+    case TR_WEBAPI_READ_JUDGED:
+    case TR_WEBAPI_REFUSED_JUDGED:
+        if (state->circuit == TR_CIRCUIT_CLOSED || is_trial) {
+            close_circuit(state);
+        }
+        return;
+    case TR_WEBAPI_DENIED_JUDGED:
+        state->failed++;
+        if (state->circuit == TR_CIRCUIT_CLOSED || is_trial) {
+            open_circuit(refresh, verdict);
+        }
+        return;
+    default:
+        state->failed++;
+        state->failures++;
+        if (is_trial ||
+            (state->circuit == TR_CIRCUIT_CLOSED && state->failures >= TR_REFRESH_FAILURES_MAX)) {
+            open_circuit(refresh, verdict);
+        }
+    }
+}
+
+struct tr_text tri_rate_words(const struct tri_refresh *refresh, char *words, size_t size)
+{
+    const struct tr_refresh_state *state = refresh->state;
+    if (refresh->place == NULL) {
+        (void)snprintf(words, size, "endpoint %.*s of '%.*s' is not in the settings of this engine",
+                       (int)state->endpoint.size, state->endpoint.data, (int)state->plugin.size,
+                       state->plugin.data);
+        return tr_text_of(words);
+    }
+    if (state->circuit == TR_CIRCUIT_CLOSED) {
+        return (struct tr_text){0};
+    }
+    uint64_t wait_ms =
+        state->circuit_ms > refresh->now_ms ? state->circuit_ms - refresh->now_ms : 0;
+    (void)snprintf(words, size, "%.*s: tried again in %llu s", (int)state->fault.size,
+                   state->fault.data, (unsigned long long)(wait_ms + 999) / 1000);
+    return tr_text_of(words);
+}

@@ -1,0 +1,367 @@
+/*
+ * Reports of the plugin change rows, and changes are news for tasks: each once, at once.
+ *
+ * An end is final. A handle that turns up for an identity that has another one is a job too many:
+ * it is ended, counted, and said. What a report says of a job that is in a call changes its row
+ * only; where it goes from there is decided when the call has ended.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "actors/refresh.h"
+#include "runtime/memory.h"
+
+/* ------------------------------------------------------------------- news */
+
+static uint16_t hash_of(struct tr_text a, struct tr_text b, struct tr_text c)
+{
+    const struct tr_text parts[] = {a, b, c};
+    uint64_t hash = TR_FNV_64_BEGIN;
+    for (size_t i = 0; i < TR_COUNT_OF(parts); i++) {
+        hash = tr_fnv_64(
+            hash, (struct tr_bytes){.data = (const uint8_t *)parts[i].data, .size = parts[i].size});
+    }
+    return (uint16_t)(hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48);
+}
+
+/* Completes news by what the row knows, and tells them. */
+static int tell(struct tri_refresh *refresh, struct tri_job_row *job, struct tr_refresh_news *news)
+{
+    news->identity = tri_job_identity(job);
+    news->stage = job->stage;
+    news->phase = job->phase;
+    news->version = job->version;
+    int error = tri_job_handle(refresh, job, &news->handle);
+    if (error != 0 || tr_key_is_none(job->watched.actor.key)) {
+        return error;
+    }
+    return tr_tell(refresh->context, job->watched.actor, &tr_refresh_news_schema, news);
+}
+
+static int tell_new(struct tri_refresh *refresh, struct tri_job_row *job,
+                    struct tr_refresh_news *news)
+{
+    job->version++;
+    return tell(refresh, job, news);
+}
+
+int tri_job_tell(struct tri_refresh *refresh, struct tri_job_row *job)
+{
+    struct tr_refresh_news news = {0};
+    struct tr_arena arena;
+    struct tr_bytes end = {0};
+    tr_arena_init(&arena);
+    int error = 0;
+    if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
+        error = tri_blob_get(refresh, job->blob, &arena, &end);
+        error = error != 0 || end.size == 0
+                    ? error
+                    : tr_refresh_news_unpack(end, tr_refresh_news_schema.version, &news);
+    }
+    error = error != 0 ? error : tell(refresh, job, &news);
+    tr_arena_fini(&arena);
+    return error;
+}
+
+int tri_job_go(struct tri_refresh *refresh, struct tri_job_row *job, uint8_t stage,
+               struct tr_text reason)
+{
+    struct tr_refresh_news news = {.reason = reason};
+    job->stage = stage;
+    job->told = hash_of(reason, (struct tr_text){0}, (struct tr_text){0});
+    return tell_new(refresh, job, &news);
+}
+
+int tri_job_waits(struct tri_refresh *refresh, struct tri_job_row *job, struct tr_text why,
+                  struct tr_text reason)
+{
+    uint16_t hash = hash_of(why, (struct tr_text){0}, (struct tr_text){0});
+    struct tr_refresh_news news = {.reason = reason};
+    if (job->told == hash) {
+        return 0;
+    }
+    job->told = hash;
+    return tell_new(refresh, job, &news);
+}
+
+/* ------------------------------------------------------------------- ends */
+
+struct tr_refresh_news tri_job_failure(uint8_t phase, const char *code, struct tr_text message)
+{
+    return (struct tr_refresh_news){
+        .phase = phase, .failure = TR_FAILURE_SYSTEM, .code = tr_text_of(code), .message = message};
+}
+
+/* Keeps an end, to be told, or to be told again. */
+static int keep_end(struct tri_refresh *refresh, struct tri_job_row *job,
+                    const struct tr_refresh_news *end)
+{
+    size_t size = tr_refresh_news_schema.size_max(end);
+    uint8_t *room = tr_alloc(size);
+    if (room == NULL) {
+        return TR_MEMORY;
+    }
+    struct tr_writer writer = tr_writer_of(room, size);
+    int error = tr_refresh_news_pack(end, &writer);
+    error = error != 0
+                ? error
+                : tri_blob_set(refresh, &job->blob,
+                               (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)});
+    tr_free(room);
+    return error;
+}
+
+int tri_job_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                const struct tr_refresh_news *end)
+{
+    (void)number;
+    struct tri_group_row *group;
+    struct tr_refresh_news news = *end;
+    if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
+        return 0;
+    }
+    int error = tri_group_edit(refresh, job->group, &group);
+    if (error != 0) {
+        return error;
+    }
+    group->jobs--;
+    job->stage = TR_WEBAPI_STAGE_TERMINAL;
+    job->phase = end->phase;
+    job->marks &= (uint16_t)~TRI_JOB_EXPLAINS;
+    bool has_owner = !tr_key_is_none(job->watched.actor.key);
+    error = has_owner ? keep_end(refresh, job, &news)
+                      : tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
+    return error != 0 ? error : tell_new(refresh, job, &news);
+}
+
+int tri_job_end_explained(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    struct tr_refresh_news news = {0};
+    struct tr_arena arena;
+    struct tr_bytes kept = {0};
+    tr_arena_init(&arena);
+    int error = tri_blob_get(refresh, job->blob, &arena, &kept);
+    uint8_t *copy = error == 0 ? tr_arena_alloc(&arena, kept.size) : NULL;
+    error = error == 0 && copy == NULL ? TR_MEMORY : error;
+    if (error == 0) {
+        memcpy(copy, kept.data, kept.size); /* the blob is written anew */
+        error = tr_refresh_news_unpack((struct tr_bytes){.data = copy, .size = kept.size},
+                                       tr_refresh_news_schema.version, &news);
+    }
+    error = error != 0 ? error : tri_job_end(refresh, number, job, &news);
+    error = error != 0 ? error : tri_job_settle(refresh, number, job);
+    tr_arena_fini(&arena);
+    return error;
+}
+
+/* ---------------------------------------------------------------- reports */
+
+static struct tr_refresh_news news_of(const struct tr_webapi_report *report)
+{
+    return (struct tr_refresh_news){
+        .phase = report->phase,
+        .reason = report->reason,
+        .failure = report->failure,
+        .signal = report->signal,
+        .exit_status = report->exit_status,
+        .code = report->code,
+        .message = report->message,
+        .place = report->place,
+        .log_uri = report->log_uri,
+        .outputs = report->outputs,
+    };
+}
+
+static bool is_failure(uint8_t phase)
+{
+    return phase == TR_TASK_PHASE_RETRYABLE_FAILURE || phase == TR_TASK_PHASE_PERMANENT_FAILURE;
+}
+
+int tri_job_made(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    job->marks |= TRI_JOB_MADE;
+    job->since_ms = refresh->now_ms;
+    job->level = 0;
+    job->batch_max = 0;
+    int error = tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
+    error = error != 0 ? error : tri_stream_want(refresh, job->group);
+    error = error != 0 ? error
+                       : tri_job_go(refresh, job, TR_WEBAPI_STAGE_SUBMITTED, (struct tr_text){0});
+    return error != 0 || job->list != 0 ? error : tri_job_settle(refresh, number, job);
+}
+
+/* An end: told, or kept until it is known why it failed. */
+static int take_end(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
+                    struct tri_job_row *job, const struct tr_webapi_report *report)
+{
+    struct tr_refresh_news end = news_of(report);
+    bool is_explained = verb == TR_WEBAPI_VERB_FAILURES ||
+                        refresh->webapi->failures.items_max == 0 || !is_failure(report->phase) ||
+                        report->message.size > 0 || (job->marks & TRI_JOB_ENDING) != 0;
+    if (verb == TR_WEBAPI_VERB_FAILURES) {
+        return keep_end(refresh, job, &end); /* told when the call has ended */
+    }
+    if (is_explained) {
+        return tri_job_end(refresh, number, job, &end);
+    }
+    job->marks |= TRI_JOB_EXPLAINS;
+    job->level = 0;
+    return keep_end(refresh, job, &end);
+}
+
+static int take_phase(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
+                      struct tri_job_row *job, const struct tr_webapi_report *report)
+{
+    bool is_explaining = (job->marks & TRI_JOB_EXPLAINS) != 0;
+    if (report->order != 0 && report->order < job->order) {
+        return 0;
+    }
+    job->order = report->order != 0 ? report->order : job->order;
+    job->since_ms = job->stage == TR_WEBAPI_STAGE_SUBMITTED ? refresh->now_ms : job->since_ms;
+    if (is_explaining != (verb == TR_WEBAPI_VERB_FAILURES) ||
+        report->phase == TR_TASK_PHASE_UNDEFINED) {
+        return 0;
+    }
+    if (tr_phase_is_end(TR_SUBJECT_TASK, report->phase)) {
+        job->marks |= TRI_JOB_FOUND_NEWS;
+        return take_end(refresh, verb, number, job, report);
+    }
+    uint16_t hash = hash_of(report->reason, report->place, report->log_uri);
+    bool has_words = report->reason.size + report->place.size + report->log_uri.size > 0;
+    if (is_explaining || (job->phase == report->phase && (!has_words || job->told == hash))) {
+        return 0;
+    }
+    struct tr_refresh_news news = news_of(report);
+    job->marks |= TRI_JOB_FOUND_NEWS;
+    job->phase = report->phase;
+    job->told = has_words ? hash : job->told;
+    return tell_new(refresh, job, &news);
+}
+
+/* A second job for one identity. */
+static int take_stray(struct tri_refresh *refresh, struct tri_job_row *job,
+                      const struct tr_webapi_report *report)
+{
+    char words[400];
+    uint32_t stray;
+    bool is_duplicate = (job->marks & TRI_JOB_MADE) != 0;
+    refresh->state->duplicates += is_duplicate ? 1 : 0;
+    if (tr_phase_is_end(TR_SUBJECT_TASK, report->phase) ||
+        refresh->state->jobs >= TR_REFRESH_JOBS_MAX) {
+        return 0;
+    }
+    int error = tri_stray_add(refresh, job, report->handle, &stray);
+    struct tri_job_row *row;
+    error = error != 0 ? error : tri_job_edit(refresh, stray, &row);
+    error = error != 0 ? error : tri_job_settle(refresh, stray, row);
+    if (error != 0 || job->stage == TR_WEBAPI_STAGE_TERMINAL) {
+        return error;
+    }
+    (void)snprintf(words, sizeof words, "the back end has made it twice: %.*s is ended",
+                   (int)report->handle.size, report->handle.data);
+    return tri_job_waits(refresh, job, tr_text_of(words), tr_text_of(words));
+}
+
+/* Ties identity and handle together. `is_done`: nothing more is to be said of this job. */
+static int take_handle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                       const struct tr_webapi_report *report, bool *is_done)
+{
+    struct tr_text handle;
+    int error = tri_job_handle(refresh, job, &handle);
+    bool is_same =
+        error == 0 && (report->handle.size == 0 || tr_text_equal(handle, report->handle));
+    if (error != 0 || is_same) {
+        return error;
+    }
+    if (handle.size > 0 || job->stage == TR_WEBAPI_STAGE_TERMINAL) {
+        *is_done = true;
+        return take_stray(refresh, job, report);
+    }
+    return tri_job_set_handle(refresh, number, job, report->handle);
+}
+
+static int take_is(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
+                   struct tri_job_row *job, const struct tr_webapi_report *report)
+{
+    bool is_done = false;
+    int error = take_handle(refresh, number, job, report, &is_done);
+    if (error != 0 || is_done || job->stage == TR_WEBAPI_STAGE_TERMINAL) {
+        return error;
+    }
+    bool is_new = job->stage == TR_WEBAPI_STAGE_INTENT || job->stage == TR_WEBAPI_STAGE_IN_DOUBT;
+    if (is_new) {
+        job->marks |= TRI_JOB_FOUND_NEWS;
+        error = tri_job_free(refresh, job);
+        error = error != 0 ? error : tri_job_made(refresh, number, job);
+    }
+    return error != 0 ? error : take_phase(refresh, verb, number, job, report);
+}
+
+static int take_refused(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
+                        struct tri_job_row *job, const struct tr_webapi_report *report)
+{
+    if (verb != TR_WEBAPI_VERB_CREATE || job->stage > TR_WEBAPI_STAGE_IN_DOUBT) {
+        return 0;
+    }
+    struct tr_refresh_news end = tri_job_failure(
+        TR_TASK_PHASE_PERMANENT_FAILURE, "BackendRefused",
+        report->message.size > 0 ? report->message : tr_text_of("the back end refuses this job"));
+    end.code = report->code.size > 0 ? report->code : end.code;
+    end.failure = report->failure != TR_FAILURE_NONE ? report->failure : TR_FAILURE_USER;
+    return tri_job_end(refresh, number, job, &end);
+}
+
+/* By its handle, which may be that of a job too many, else by its identity. */
+static int find(struct tri_refresh *refresh, const struct tr_webapi_report *report,
+                uint32_t *number)
+{
+    int error = TR_NOT_FOUND;
+    if (report->handle.size > 0) {
+        error = tri_job_by_handle(refresh, report->handle, number);
+    }
+    if (error == TR_NOT_FOUND && report->identity.size > 0) {
+        error = tri_job_find(refresh, report->identity, number);
+    }
+    return error;
+}
+
+int tri_report_take(struct tri_refresh *refresh, uint8_t verb,
+                    const struct tr_webapi_report *report)
+{
+    struct tri_job_row *job;
+    uint32_t number;
+    int error = find(refresh, report, &number);
+    error = error != 0 ? error : tri_job_edit(refresh, number, &job);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
+    }
+    bool is_called;
+    error = tri_job_is_called(refresh, job, &is_called);
+    uint16_t marks = job->marks;
+    uint8_t stage = job->stage;
+    job->marks &= (uint16_t)~TRI_JOB_FOUND_NEWS;
+    switch (error == 0 ? report->news : UINT8_MAX) {
+    case TR_WEBAPI_IS:
+        error = take_is(refresh, verb, number, job, report);
+        job->marks |= TRI_JOB_REPORTED;
+        break;
+    case TR_WEBAPI_REFUSED:
+        error = take_refused(refresh, verb, number, job, report);
+        break;
+    case TR_WEBAPI_LATER:
+        job->marks |= verb == TR_WEBAPI_VERB_CREATE ? TRI_JOB_REPORTED : 0;
+        break;
+    case TR_WEBAPI_ABSENT:
+        error = tri_job_absent(refresh, verb, job, number);
+        break;
+    default:
+        break;
+    }
+    job->marks |= marks & TRI_JOB_FOUND_NEWS;
+    bool has_moved = stage != job->stage || (marks ^ job->marks) & TRI_JOB_EXPLAINS;
+    if (error != 0 || is_called || !has_moved) {
+        return error;
+    }
+    error = tri_list_remove(refresh, job);
+    return error != 0 ? error : tri_job_settle(refresh, number, job);
+}

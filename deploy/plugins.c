@@ -1,0 +1,233 @@
+/*
+ * `troupe plugins`: the plugins that the settings of a store give, where each comes from, what it
+ * serves, and whether it is called.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/commands.h"
+#include "deploy/document.h"
+#include "deploy/quarantine.h"
+#include "deploy/store.h"
+#include "deploy/table.h"
+
+struct plugins {
+    const struct tr_invocation *invocation;
+    struct tr_store_place store;
+    struct tr_settings_file settings;
+    struct tr_arena arena;
+    const struct tr_plugin_standing *standings;
+    size_t count;
+};
+
+static const char *state_of(const struct tr_plugin_standing *standing)
+{
+    return standing->known.quarantine == NULL ? "called" : "in quarantine";
+}
+
+/* Its endpoints among those of the settings; `from` is where to go on looking. */
+static const struct tr_webapi_endpoint *next_endpoint(const struct plugins *plugins,
+                                                      const struct tr_plugin *plugin,
+                                                      uint32_t *from)
+{
+    const struct tr_engine_endpoint *endpoints = plugins->settings.endpoints.items;
+    while (*from < plugins->settings.endpoints.count) {
+        const struct tr_engine_endpoint *found = &endpoints[(*from)++];
+        if (found->plugin == plugin) {
+            return &found->endpoint;
+        }
+    }
+    return NULL;
+}
+
+/* --------------------------------------------------------------------------- documents */
+
+static void write_endpoints(struct tr_document *document, const struct plugins *plugins,
+                            const struct tr_plugin *plugin)
+{
+    const struct tr_webapi_endpoint *endpoint;
+    uint32_t from = 0;
+    tr_document_begin_list(document, "endpoints");
+    while ((endpoint = next_endpoint(plugins, plugin, &from)) != NULL) {
+        tr_document_begin_map(document, NULL);
+        tr_document_text(document, "name", endpoint->name);
+        tr_document_text(document, "url", endpoint->url);
+        tr_document_end(document);
+    }
+    tr_document_end(document);
+}
+
+static void write_plugin(struct tr_document *document, const struct plugins *plugins,
+                         const struct tr_plugin_standing *standing)
+{
+    const struct tr_plugin *plugin = standing->known.plugin;
+    tr_document_begin_map(document, NULL);
+    tr_document_text(document, "plugin", tr_text_of(plugin->id));
+    tr_document_text(document, "version", tr_text_of(standing->version));
+    tr_document_text(document, "path", tr_text_of(standing->path == NULL ? "" : standing->path));
+    tr_document_begin_list(document, "task_types");
+    for (const char *const *type = plugin->task_types; *type != NULL; type++) {
+        tr_document_text(document, NULL, tr_text_of(*type));
+    }
+    tr_document_end(document);
+    write_endpoints(document, plugins, plugin);
+    tr_document_bool(document, "is_quarantined", standing->known.quarantine != NULL);
+    tr_document_number(document, "ends", standing->ends);
+    tr_document_text(document, "how", tr_text_of(standing->how));
+    tr_document_end(document);
+}
+
+static void print_document(const struct plugins *plugins)
+{
+    struct tr_document document;
+    tr_document_init(&document, stdout, plugins->invocation->output);
+    tr_document_begin_list(&document, NULL);
+    for (size_t i = 0; i < plugins->count; i++) {
+        write_plugin(&document, plugins, &plugins->standings[i]);
+    }
+    tr_document_end(&document);
+    tr_document_fini(&document);
+}
+
+/* ------------------------------------------------------------------------------- table */
+
+static void add_list(struct tr_buffer *text, struct tr_text part)
+{
+    tr_buffer_print(text, "%s%.*s", text->size > 0 ? ", " : "", TRI_TEXT(part));
+}
+
+static void add_row(struct tr_table *table, const struct plugins *plugins,
+                    const struct tr_plugin_standing *standing)
+{
+    const struct tr_plugin *plugin = standing->known.plugin;
+    const struct tr_webapi_endpoint *endpoint;
+    struct tr_buffer types;
+    struct tr_buffer urls;
+    uint32_t from = 0;
+    tr_buffer_init(&types, 0);
+    tr_buffer_init(&urls, 0);
+    for (const char *const *type = plugin->task_types; *type != NULL; type++) {
+        add_list(&types, tr_text_of(*type));
+    }
+    while ((endpoint = next_endpoint(plugins, plugin, &from)) != NULL) {
+        add_list(&urls, endpoint->url);
+    }
+    tr_table_text(table, tr_text_of(plugin->id));
+    tr_table_text(table, tr_text_of(standing->version));
+    tr_table_text(table, tr_text_of(state_of(standing)));
+    tr_table_print(table, "%.*s", (int)types.size, (const char *)types.data);
+    tr_table_print(table, "%.*s", (int)urls.size, (const char *)urls.data);
+    tr_table_text(table, tr_text_of(standing->path == NULL ? "" : standing->path));
+    tr_buffer_fini(&urls);
+    tr_buffer_fini(&types);
+}
+
+static enum tr_exit_status print_table(const struct plugins *plugins)
+{
+    static const char *const heads[] = {"PLUGIN",     "VERSION",   "STATE",
+                                        "TASK TYPES", "ENDPOINTS", "FILE"};
+    struct tr_table table;
+    tr_table_init(&table, TR_COUNT_OF(heads));
+    for (size_t i = 0; i < TR_COUNT_OF(heads); i++) {
+        tr_table_text(&table, tr_text_of(heads[i]));
+    }
+    for (size_t i = 0; i < plugins->count; i++) {
+        add_row(&table, plugins, &plugins->standings[i]);
+    }
+    int error = tr_table_write(&table, 0, stdout);
+    tr_table_fini(&table);
+    for (size_t i = 0; i < plugins->count; i++) {
+        if (plugins->standings[i].known.quarantine != NULL) {
+            tr_command_note(plugins->invocation, "%s", plugins->standings[i].known.quarantine);
+        }
+    }
+    return error == 0 ? TR_EXIT_DONE
+                      : tr_command_failed(plugins->invocation->command, "%s", tr_error_text(error));
+}
+
+static enum tr_exit_status print(const struct plugins *plugins)
+{
+    enum tr_output output = plugins->invocation->output;
+    if (output == TR_OUTPUT_JSON || output == TR_OUTPUT_YAML) {
+        print_document(plugins);
+        return TR_EXIT_DONE;
+    }
+    if (output != TR_OUTPUT_NAME) {
+        return print_table(plugins);
+    }
+    for (size_t i = 0; i < plugins->count; i++) {
+        printf("%s\n", plugins->standings[i].known.plugin->id);
+    }
+    return TR_EXIT_DONE;
+}
+
+/* ----------------------------------------------------------------------------- release */
+
+static enum tr_exit_status release(const struct plugins *plugins, const char *id)
+{
+    const struct tr_plugin_standing *standing = NULL;
+    for (size_t i = 0; i < plugins->count; i++) {
+        if (strcmp(plugins->standings[i].known.plugin->id, id) == 0) {
+            standing = &plugins->standings[i];
+        }
+    }
+    if (standing == NULL) {
+        return tr_command_refused(plugins->invocation->command,
+                                  "there is no plugin '%.60s'; `troupe plugins` lists them", id);
+    }
+    int error = tr_quarantine_lift(plugins->store.folder, id);
+    if (error != 0) {
+        return tr_command_failed(plugins->invocation->command, "%s", tr_error_text(error));
+    }
+    tr_command_note(plugins->invocation,
+                    standing->ends == 0
+                        ? "the plugin '%s' has not ended the engine"
+                        : "the plugin '%s' is called again by engines that start from now on",
+                    id);
+    return TR_EXIT_DONE;
+}
+
+/* ------------------------------------------------------------------------- the command */
+
+static enum tr_exit_status run(const struct tr_invocation *invocation)
+{
+    struct plugins plugins = {.invocation = invocation};
+    const char *released = tr_arguments_value(&invocation->arguments, "release");
+    enum tr_exit_status status = tr_store_find(invocation, released == NULL, &plugins.store);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    tr_arena_init(&plugins.arena);
+    status = tr_settings_load(invocation, plugins.store.folder, &plugins.settings);
+    if (status == TR_EXIT_DONE) {
+        plugins.standings = tr_quarantine_read(plugins.store.folder, &plugins.settings,
+                                               &plugins.arena, &plugins.count);
+        status = released != NULL ? release(&plugins, released) : print(&plugins);
+    }
+    tr_settings_fini(&plugins.settings);
+    tr_arena_fini(&plugins.arena);
+    return status;
+}
+
+static const struct tr_option options[] = {
+    {0, "release", "PLUGIN", "take it out of quarantine: forget that it ended the engine", NULL, 0,
+     false},
+    {0},
+};
+
+const struct tr_command tr_command_plugins = {
+    .name = "plugins",
+    .summary = "list the plugins, where they come from and whether they are called",
+    .words = "",
+    .text =
+        "A plugin that has ended the engine twice, by a crash or since it did not return, is in\n"
+        "quarantine: its tasks fail as PluginQuarantined, and all else goes on. A changed file\n"
+        "lifts that, and so does --release, from the next start of the engine on.",
+    .examples = "  troupe plugins\n"
+                "  troupe plugins -o json\n"
+                "  troupe plugins --release mine",
+    .options = options,
+    .outputs = "table|json|yaml|name",
+    .has_store = true,
+    .run = run,
+};

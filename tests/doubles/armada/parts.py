@@ -1,0 +1,29 @@
+"""What all parts of the double share: made once in __main__.py, and handed to each."""
+
+import dataclasses
+
+from counters import Counters
+from execute import Executor
+from faults import Faults
+from jobs import Clock, Deduplication, Names
+from queues import Queues
+
+
+@dataclasses.dataclass
+class Parts:
+    settings: object
+    clock: Clock
+    names: Names
+    faults: Faults
+    counters: Counters
+    queues: Queues
+    deduplication: Deduplication
+    executor: Executor  # None unless commands are run
+
+    @classmethod
+    def of(cls, settings, folder):
+        clock = Clock()
+        return cls(settings=settings, clock=clock, names=Names(settings.seed, clock),
+                   faults=Faults(), counters=Counters(), queues=Queues(settings, clock),
+                   deduplication=Deduplication(clock),
+                   executor=Executor(folder) if settings.execute else None)

@@ -1,0 +1,247 @@
+"""Plugins from shared objects: how one is built and loaded, what is refused, and what becomes of
+those that crash, do not return, fail, flood or answer nonsense."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
+
+NAUGHTY = PROGRAM.parent / "tests/plugins/naughty.so"
+
+MIXED = """\
+troupe: 1
+tasks:
+  bad: {{type: naughty, outputs: {{}}, config: {{how: {how}}}}}
+  good: {{type: echo, inputs: {{x: int}}, outputs: {{x: int}}}}
+workflows:
+  main:
+    policy: finish_runnable
+    nodes:
+      bad: {{task: bad}}
+      many: {{map: good, over: [x], with: {{x: [1, 2, 3, 4, 5, 6, 7, 8]}}}}
+      last: {{task: good, with: {{x: 9}}, after: [many]}}
+    outputs: {{x: $last.x}}
+"""
+
+# A plugin that is fine; each refusal changes one thing of it.
+MINE = """\
+#include "plugins/plugin.h"
+
+#define TR_MINE_FIELDS(FIELD, ARRAY) FIELD(u64, count, 1, 0)
+#define TR_MINE_SCHEMAS(S) S(mine_state, 10002, TR_STATE, 1, 0, TR_MINE_FIELDS)
+TR_MINE_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+TR_MINE_SCHEMAS(TR_SCHEMA_DEFINE)
+
+static int handle(struct tr_task_context *task, void *state, const struct tr_task_event *event,
+                  struct tr_transition *transition)
+{
+    (void)task;
+    (void)state;
+    (void)event;
+    return tr_task_succeed(transition);
+}
+
+static const char *const task_types[] = {"mine", NULL};
+
+const struct tr_plugin tr_plugin_table = {
+    .abi = TR_PLUGIN_ABI,
+    .id = "mine",
+    .task_types = task_types,
+    .state = &tr_mine_state_schema,
+    .handle = handle,
+};
+"""
+
+CC = os.environ.get("CC", "cc")
+
+
+class PluginsTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.store.mkdir()
+
+    def wait_until(self, is_so):
+        deadline = time.monotonic() + LIMIT_S
+        while not is_so():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
+    def settings(self, text):
+        (self.store / "settings.yaml").write_text(text)
+
+    def build(self, source, name="mine", include=ROOT, options=()):
+        """Builds a shared object beside the definitions, as deploy/README.md says."""
+        self.write(f"{name}.c", source)
+        subprocess.run([CC, "-shared", "-fPIC", f"-I{include}", *options, "-o", f"{name}.so",
+                        f"{name}.c"], cwd=self.folder, check=True, timeout=60)
+        return self.folder / f"{name}.so"
+
+    def refusal(self, path, name="mine"):
+        """What `plugins` says of settings that name this shared object."""
+        self.settings(f"plugins:\n  {name}: {{path: {path}}}\n")
+        return self.troupe("plugins", status=2)[1].strip()
+
+    def standing(self, name):
+        return next(row for row in self.document("plugins") if row["plugin"] == name)
+
+
+class LoadingTest(PluginsTest):
+    def test_one_is_built_with_the_installed_headers_and_serves_its_tasks(self):
+        subprocess.run(["cmake", "--install", PROGRAM.parent, "--prefix", self.folder / "usr"],
+                       check=True, capture_output=True, timeout=60)
+        self.build(MINE, include=self.folder / "usr/include/troupe", options=["-Wall", "-Werror"])
+        self.settings("plugins: {mine: {path: ../mine.so}}\n")
+        self.write("flow.yaml", "troupe: 1\ntasks: {t: {type: mine, outputs: {}}}\n"
+                   "workflows: {main: {nodes: {t: {task: t}}}}\n")
+        self.troupe("run", "flow.yaml")
+        row = self.standing("mine")
+        self.assertEqual(os.path.realpath(row["path"]), str(self.folder.resolve() / "mine.so"))
+        self.assertEqual((row["task_types"], row["is_quarantined"]), (["mine"], False))
+
+    def test_what_is_no_plugin_is_refused_with_words(self):
+        place = f"{self.store}/settings.yaml:2:16: the plugin 'mine': "
+        refused = self.refusal("/no/such.so")
+        self.assertEqual(refused, place + "/no/such.so cannot be read: No such file or directory; "
+                         "name the shared object of a plugin")
+        text = self.write("text.so", "this is text\n")
+        self.assertIn("it cannot be loaded: ", self.refusal(text))
+        self.assertTrue(self.refusal(text).endswith(
+            "build it with `cc -shared -fPIC` and the headers of this troupe"))
+        path = self.build("int nothing;\n")
+        self.assertEqual(self.refusal(path), place + f"{path} has no symbol `tr_plugin_table`; "
+                         "export the plugin's table: const struct tr_plugin tr_plugin_table")
+
+    def test_a_table_that_makes_no_sense_is_refused_with_words(self):
+        rows = [
+            (".abi = TR_PLUGIN_ABI", ".abi = 1", "{path} is built for version 1 of the plugins' "
+             "interface, and this troupe has version {abi}; build it again with the headers of "
+             "this troupe"),
+            ('.id = "mine"', '.id = "yours"', "it is called 'yours'; name it so in the settings"),
+            (".handle = handle", ".abort = 0", "the table has no `handle`; a plugin of the core "
+             "shape needs it"),
+            (".task_types = task_types", ".finalize = 0", "it has no task types; give it a list "
+             "that ends with NULL, which may be empty"),
+            ("10002, TR_STATE", "200, TR_STATE", "its state is a state with the id 200; make it a "
+             "state with an id from 10000 to 60000, which no other plugin of yours has"),
+            ("10002, TR_STATE", "10002, TR_MESSAGE", "its state is a message with the id 10002; "
+             "make it a state with an id from 10000 to 60000, which no other plugin of yours has"),
+        ]
+        header = (ROOT / "schemas/plugin.h").read_text()
+        abi = header.split("#define TR_PLUGIN_ABI ")[1].split()[0]
+        for number, (before, after, words) in enumerate(rows):
+            name = f"mine{number}"  # a path that was loaded once gives the same again
+            path = self.build(MINE.replace(before, after), name, options=["-w"])
+            self.assertEqual(self.refusal(path), f"{self.store}/settings.yaml:2:16: the plugin "
+                             "'mine': " + words.format(path=path, abi=abi))
+
+    def test_two_may_not_have_the_same_name_or_state(self):
+        path = self.build(MINE.replace('"mine"', '"echo"'), "echo")
+        self.assertTrue(self.refusal(path, "echo").endswith(
+            "there is a plugin 'echo' already; give one of them another id"))
+        other = self.build(MINE.replace('.id = "mine"', '.id = "other"'), "other")
+        mine = self.build(MINE)
+        self.settings(f"plugins:\n  mine: {{path: {mine}}}\n  other: {{path: {other}}}\n")
+        self.assertTrue(self.troupe("plugins", status=2)[1].strip().endswith(
+            "its state has the id 10002, and so has that of 'mine'; give it another one, which no "
+            "other plugin of yours has"))
+
+    def test_a_symbol_that_is_not_there_is_named(self):
+        path = self.build(MINE.replace("(void)task;", "extern int tr_nowhere(void); tr_nowhere();"),
+                          options=["-w"])
+        self.assertIn("undefined symbol: tr_nowhere", self.refusal(path))
+
+
+class QuarantineTest(PluginsTest):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(NAUGHTY, self.folder / "naughty.so")
+        self.settings("plugins: {naughty: {path: ../naughty.so}}\n")
+
+    def go_on(self, how):
+        """Runs the mixed workflow until the engine stays: the ends on the way, and the status."""
+        self.write("mixed.yaml", MIXED.format(how=how))
+        ends = []
+        while len(ends) < 4:
+            running = self.start("run", "mixed.yaml", "--name", "first", "--if-new")
+            status, _, stderr = running.end()
+            if status >= 0:
+                return ends, status, stderr
+            ends.append(-status)
+        self.fail(f"the engine never stays: {ends}")
+
+    def assert_ended_by(self, how, number, words):
+        ends, status, stderr = self.go_on(how)
+        self.assertEqual((ends, status), ([number, number], 1), stderr)
+        self.assertIn("bad: failed", stderr)
+        self.assertIn("PluginQuarantined: the plugin 'naughty' is in quarantine: it has ended the "
+                      f"engine 2 times (the last time: {words}); a changed ", stderr)
+        nodes = {node["node"]: node for node in self.document("get", "first")["nodes"]}
+        self.assertEqual(nodes["last"]["phase"], "succeeded")
+        self.assertEqual(nodes["many"]["phase"], "succeeded")
+        self.assertIn("the plugin 'naughty' is in quarantine", self.troupe("explain", "first")[0])
+        self.assertTrue(self.standing("naughty")["is_quarantined"])
+        self.assertEqual(self.standing("naughty")["how"], words)
+
+    def test_one_that_crashes_is_not_called_a_third_time(self):
+        self.assert_ended_by("crash", signal.SIGSEGV, "SIGSEGV in `handle`")
+
+    def test_one_that_aborts_is_not_called_a_third_time(self):
+        self.assert_ended_by("abort", signal.SIGABRT, "SIGABRT in `handle`")
+
+    def test_one_that_does_not_return_is_not_called_a_third_time(self):
+        self.assert_ended_by("loop", signal.SIGABRT, "`handle` did not return")
+
+    def test_a_release_and_a_changed_file_lift_the_quarantine(self):
+        self.go_on("crash")
+        self.assertIn("is called again by engines that start from now on",
+                      self.troupe("plugins", "--release", "naughty")[1])
+        self.assertEqual(self.standing("naughty")["ends"], 0)
+        self.write("mixed.yaml", MIXED.format(how="nothing"))
+        self.troupe("run", "mixed.yaml", "--name", "second")
+        self.write("mixed.yaml", MIXED.format(how="crash"))
+        for _ in range(3):
+            self.start("run", "mixed.yaml", "--name", "third", "--if-new").end()
+        self.assertTrue(self.standing("naughty")["is_quarantined"])
+        with open(self.folder / "naughty.so", "ab") as file:
+            file.write(b"mended")
+        self.assertFalse(self.standing("naughty")["is_quarantined"])
+        self.assertIn("there is no plugin 'nobody'",
+                      self.troupe("plugins", "--release", "nobody", status=2)[1])
+
+    def test_kill_blames_nobody(self):
+        """SIGKILL says nothing of who was at work: no plugin is counted for it."""
+        self.write("mixed.yaml", MIXED.format(how="loop"))
+        for _ in range(3):
+            running = self.start("run", "mixed.yaml", "--name", "first", "--if-new")
+            self.wait_until(lambda: (self.store / "in-hand").exists() and
+                            b"naughty" in (self.store / "in-hand").read_bytes())
+            running.signal(signal.SIGKILL)
+            running.end()
+        self.assertEqual(self.standing("naughty")["ends"], 0)
+
+    def assert_hurts_only_itself(self, how, code):
+        self.write("mixed.yaml", MIXED.format(how=how))
+        self.troupe("run", "mixed.yaml", "--name", how, status=0 if code is None else 1)
+        nodes = {node["node"]: node for node in self.document("get", how)["nodes"]}
+        self.assertEqual(nodes["last"]["phase"], "succeeded")
+        if code is not None:
+            self.assertIn(code, self.troupe("explain", how)[0])
+        self.assertEqual(self.standing("naughty")["ends"], 0)
+
+    def test_errors_hurt_only_its_own_tasks(self):
+        self.assert_hurts_only_itself("fail", "PluginFailed: the plugin 'naughty' failed: ")
+
+    def test_nonsense_hurts_only_its_own_tasks(self):
+        self.assert_hurts_only_itself("nonsense",
+                                      "PluginFailed: the plugin 'naughty' gave a phase that is none")
+
+    def test_a_flood_hurts_only_its_own_tasks(self):
+        self.assert_hurts_only_itself("flood", None)
+
+
+if __name__ == "__main__":
+    unittest.main()
