@@ -313,7 +313,7 @@ static int read_answer(struct tri_refresh *refresh, const struct tri_list_row *c
     }
     if (result != 0) {
         verdict->judgement = TR_WEBAPI_UNSURE_JUDGED;
-        verdict->what = "nonsense";
+        (void)snprintf(verdict->what, sizeof verdict->what, "%u, nonsense", verdict->status);
         (void)snprintf(verdict->words, sizeof verdict->words,
                        "'%.*s' makes no sense of the answer: %s", (int)refresh->state->plugin.size,
                        refresh->state->plugin.data, tr_error_text(result));
