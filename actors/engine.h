@@ -39,8 +39,7 @@ struct tr_engine {
     const struct tr_task_type *task_types; /* looked at before what plugins say of themselves */
     size_t task_type_count;
     const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: its own word */
-    const struct tr_engine_endpoint
-        *endpoints; /* by the settings; a plugin's first one is its own */
+    struct tr_engine_endpoint *endpoints;   /* by the settings; a plugin's first one is its own */
     size_t endpoint_count;
     struct tr_ref resources;  /* the resource manager; serial 0: none, every request is granted */
     struct tr_ref catalog;    /* the catalog; serial 0: no work is serialized */
@@ -48,6 +47,7 @@ struct tr_engine {
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
     bool fires_schedules;     /* else they rest */
     uint64_t life;            /* no other start of any engine has this number */
+    uint64_t store;           /* no other store has this one; 0: nobody outside needs it */
 };
 
 /* The engine that a handler runs in. */

@@ -1,18 +1,15 @@
 /*
- * Plans of documents, and carrying them out.
+ * Plans of documents, writing inputs, and what is the same for outputs of all forms.
  *
- * A plan of inputs is [[name, type, slot], ...]; one of outputs is [folder, [[name, type], ...],
- * is_dynamic].
- * The JSON object of outputs is walked by hand, from value to value, which the JSON reader parses
- * one by one; a list's elements are such values, too.
+ * A plan of inputs is [form, [[name, type, slot], ...]]; one of outputs is [folder, [[name, type],
+ * ...], is_dynamic, form].
  */
-#include "actors/exchange.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "actors/graph/json.h"
+#include "actors/exchange_inside.h"
+#include "actors/graph/flyte.h"
 #include "actors/graph/limits.h"
 #include "actors/task_resolve.h"
 #include "schemas/files.h"
@@ -32,14 +29,16 @@ static void plan_variable(const struct tr_variable *variable, uint32_t parts,
     tr_buffer_fini(&type);
 }
 
-int tr_exchange_plan_inputs(const struct tr_variables *inputs, struct tr_bytes slots,
-                            struct tr_buffer *plan)
+int tr_exchange_plan_inputs(const struct tr_variables *inputs, enum tr_document_form form,
+                            struct tr_bytes slots, struct tr_buffer *plan)
 {
     struct tr_cursor cursor;
     uint32_t count = tr_slots_begin(slots, &cursor);
     if (cursor.error != 0 || count != inputs->count) {
         return TR_MALFORMED;
     }
+    tr_buffer_array(plan, 2);
+    tr_buffer_u64(plan, form);
     tr_buffer_array(plan, count);
     for (uint32_t i = 0; i < count; i++) {
         struct tr_bytes slot = tr_read_any(&cursor);
@@ -52,16 +51,17 @@ int tr_exchange_plan_inputs(const struct tr_variables *inputs, struct tr_bytes s
     return plan->error;
 }
 
-int tr_exchange_plan_outputs(const struct tr_variables *outputs, struct tr_text folder,
-                             bool is_dynamic, struct tr_buffer *plan)
+int tr_exchange_plan_outputs(const struct tr_exchange_outputs *outputs, struct tr_buffer *plan)
 {
-    tr_buffer_array(plan, 3);
-    tr_buffer_text_value(plan, folder);
-    tr_buffer_array(plan, outputs->count);
-    for (uint32_t i = 0; i < outputs->count; i++) {
-        plan_variable(&outputs->items[i], 2, plan);
+    const struct tr_variables *variables = outputs->variables;
+    tr_buffer_array(plan, 4);
+    tr_buffer_text_value(plan, outputs->folder);
+    tr_buffer_array(plan, variables->count);
+    for (uint32_t i = 0; i < variables->count; i++) {
+        plan_variable(&variables->items[i], 2, plan);
     }
-    tr_buffer_bool(plan, is_dynamic);
+    tr_buffer_bool(plan, outputs->is_dynamic);
+    tr_buffer_u64(plan, outputs->form);
     return plan->error;
 }
 
@@ -70,14 +70,8 @@ bool tr_exchange_is_decision(struct tr_text key)
     return tr_text_equal(key, tr_text_of("nodes")) || tr_text_equal(key, tr_text_of("troupe"));
 }
 
-/* A variable of a plan, its type in the memory of `types`. */
-struct planned {
-    struct tr_text name;
-    const struct tr_type *type;
-};
-
 static int read_planned(struct tr_cursor *cursor, uint32_t parts, struct tr_types *types,
-                        struct planned *planned)
+                        struct tri_planned *planned)
 {
     struct tr_text problem;
     uint32_t count = tr_read_array(cursor);
@@ -92,15 +86,45 @@ static int read_planned(struct tr_cursor *cursor, uint32_t parts, struct tr_type
                                       : TR_MALFORMED;
 }
 
+/* The form of a document. */
+static int read_form(struct tr_cursor *cursor, enum tr_document_form *form)
+{
+    uint64_t number = tr_read_u64(cursor);
+    if (cursor->error != 0 || number > TR_DOCUMENT_FLYTE) {
+        return TR_MALFORMED;
+    }
+    *form = (enum tr_document_form)number;
+    return 0;
+}
+
 /* ----------------------------------------------------------------- writing */
 
-static int write_value(const struct tr_exchange_writer *writer, const struct tr_type *type,
+/* A value of a plan on its way into a document. */
+struct written {
+    struct tri_planned planned;
+    enum tr_document_form form;
+    bool is_first;
+};
+
+/* The literal of a value, whose type is one of the planned one's variants or it itself. */
+static int write_literal(const struct tr_exchange_writer *writer, const struct written *written,
+                         const struct tr_type *type, uint32_t variant, struct tr_bytes literal)
+{
+    const struct tri_planned *planned = &written->planned;
+    return written->form == TR_DOCUMENT_FLYTE
+               ? tr_flyte_write(planned->name, planned->type, variant, literal, writer->put,
+                                writer->self)
+               : tr_literal_stream(type, literal, writer->put, writer->self);
+}
+
+static int write_value(const struct tr_exchange_writer *writer, const struct written *written,
                        struct tr_bytes slot)
 {
+    const struct tr_type *type = written->planned.type;
     struct tr_offloaded where;
     struct tr_bytes literal;
     if (!tr_slot_is_offloaded(slot, &where)) {
-        return tr_literal_stream(type, slot, writer->put, writer->self);
+        return write_literal(writer, written, type, 0, slot);
     }
     const struct tr_type *inside = tr_offloaded_type(&where, type);
     if (inside == NULL && where.variant != 0) {
@@ -108,29 +132,44 @@ static int write_value(const struct tr_exchange_writer *writer, const struct tr_
     }
     int error = writer->open(writer->self, &where, &literal);
     if (error == 0) {
-        error = tr_literal_stream(inside, literal, writer->put, writer->self);
+        error = write_literal(writer, written, inside, where.variant, literal);
         writer->close(writer->self, literal);
     }
     return error;
 }
 
-static int write_planned(const struct tr_exchange_writer *writer, struct tr_cursor *cursor,
-                         struct tr_types *types, bool is_first)
+/* The name in front of a value of JSON. */
+static int write_name(const struct tr_exchange_writer *writer, const struct written *written)
 {
-    struct planned planned;
     char before[TR_GRAPH_NAME_BYTES_MAX + 16];
-    int error = read_planned(cursor, 3, types, &planned);
+    int size = snprintf(before, sizeof before, "%s\"%.*s\": ", written->is_first ? "" : ", ",
+                        TRI_TEXT(written->planned.name));
+    if (size < 0 || (size_t)size >= sizeof before) {
+        return TR_MALFORMED;
+    }
+    return writer->put(writer->self, (struct tr_text){.data = before, .size = (size_t)size});
+}
+
+static int write_planned(const struct tr_exchange_writer *writer, struct tr_cursor *cursor,
+                         struct tr_types *types, struct written *written)
+{
+    int error = read_planned(cursor, 3, types, &written->planned);
     if (error != 0) {
         return error;
     }
     struct tr_bytes slot = tr_read_any(cursor);
-    int size = snprintf(before, sizeof before, "%s\"%.*s\": ", is_first ? "" : ", ",
-                        TRI_TEXT(planned.name));
-    if (cursor->error != 0 || size < 0 || (size_t)size >= sizeof before) {
-        return TR_MALFORMED;
+    error = cursor->error != 0 ? TR_MALFORMED : 0;
+    if (error == 0 && written->form == TR_DOCUMENT_JSON) {
+        error = write_name(writer, written);
     }
-    error = writer->put(writer->self, (struct tr_text){.data = before, .size = (size_t)size});
-    return error != 0 ? error : write_value(writer, planned.type, slot);
+    return error != 0 ? error : write_value(writer, written, slot);
+}
+
+/* What stands around the values of JSON. */
+static int put_brace(const struct tr_exchange_writer *writer, enum tr_document_form form,
+                     const char *brace)
+{
+    return form == TR_DOCUMENT_JSON ? writer->put(writer->self, tr_text_of(brace)) : 0;
 }
 
 int tr_exchange_write(struct tr_bytes plan, const struct tr_exchange_writer *writer)
@@ -138,53 +177,24 @@ int tr_exchange_write(struct tr_bytes plan, const struct tr_exchange_writer *wri
     struct tr_arena arena;
     struct tr_types types;
     struct tr_cursor cursor = tr_cursor_of(plan);
+    struct written written = {.form = TR_DOCUMENT_JSON};
     tr_arena_init(&arena);
     tr_types_init(&types, &arena);
+    int error = tr_read_array(&cursor) == 2 ? read_form(&cursor, &written.form) : TR_MALFORMED;
     uint32_t count = tr_read_array(&cursor);
-    int error = cursor.error != 0 ? TR_MALFORMED : writer->put(writer->self, tr_text_of("{"));
+    error = error != 0 || cursor.error != 0 ? TR_MALFORMED : put_brace(writer, written.form, "{");
     for (uint32_t i = 0; error == 0 && i < count; i++) {
-        error = write_planned(writer, &cursor, &types, i == 0);
+        written.is_first = i == 0;
+        error = write_planned(writer, &cursor, &types, &written);
     }
-    error = error != 0 ? error : writer->put(writer->self, tr_text_of("}"));
+    error = error != 0 ? error : put_brace(writer, written.form, "}");
     tr_arena_fini(&arena);
     return error;
 }
 
 /* ----------------------------------------------------------------- reading */
 
-static bool holds_paths(const struct planned *planned)
-{
-    const struct tr_variable variable = {.name = planned->name, .type = planned->type};
-    const struct tr_variables variables = {.items = &variable, .count = 1};
-    return tri_may_hold_paths(&variables);
-}
-
-/* A value of the document: where it was packed. */
-struct found {
-    struct planned planned;
-    bool is_there;
-    size_t begin;
-    size_t size;
-};
-
-struct reading {
-    struct tr_text left; /* of the document */
-    struct tr_text folder;
-    struct tr_arena arena; /* for plan and types */
-    struct tr_types types;
-    struct tr_buffer values;
-    struct found *found;
-    uint32_t count;
-    bool is_dynamic;
-    bool is_decision;
-    const struct tr_exchange_keeper *keeper;
-    struct tr_exchange_problem *problem;
-};
-
-static int refuse(struct reading *reading, const char *code, const char *format, ...)
-    TR_PRINTF(3, 4);
-
-static int refuse(struct reading *reading, const char *code, const char *format, ...)
+int tri_exchange_refuse(struct tri_reading *reading, const char *code, const char *format, ...)
 {
     struct tr_exchange_problem *problem = reading->problem;
     va_list values;
@@ -199,37 +209,18 @@ static int refuse(struct reading *reading, const char *code, const char *format,
     return TR_INVALID;
 }
 
-/* What comes next in the document behind blanks; 0 at its end. */
-static char next_letter(struct reading *reading)
+struct tri_found *tri_exchange_find(struct tri_reading *reading, struct tr_text name)
 {
-    struct tr_text *left = &reading->left;
-    while (left->size > 0 && memchr(" \t\r\n", left->data[0], 4) != NULL) {
-        left->data++;
-        left->size--;
+    uint32_t index = 0;
+    while (index < reading->count && !tr_text_equal(reading->found[index].planned.name, name)) {
+        index++;
     }
-    return left->size > 0 ? left->data[0] : '\0';
-}
-
-/* Passes over a letter if it comes next. */
-static bool take_letter(struct reading *reading, char letter)
-{
-    if (next_letter(reading) != letter) {
-        return false;
-    }
-    reading->left.data++;
-    reading->left.size--;
-    return true;
-}
-
-static int refuse_syntax(struct reading *reading, const char *words)
-{
-    return refuse(reading, "OutputsNotFound", "the outputs: this is no JSON: %s; write one object",
-                  words);
+    return index < reading->count ? &reading->found[index] : NULL;
 }
 
 /* What a report has to say, behind where it is. */
-static int refuse_value(struct reading *reading, const struct planned *planned, int64_t element,
-                        struct tr_report *report)
+static int refuse_value(struct tri_reading *reading, const struct tri_planned *planned,
+                        int64_t element, struct tr_report *report)
 {
     char place[32] = "";
     tr_report_finish(report);
@@ -237,43 +228,28 @@ static int refuse_value(struct reading *reading, const struct planned *planned, 
         snprintf(place, sizeof place, "[%lld]: ", (long long)element);
     }
     if (report->count == 0) {
-        return refuse(reading, "MismatchingTypes", "the output '%.*s': %sit is no JSON",
-                      TRI_TEXT(planned->name), place);
+        return tri_exchange_refuse(reading, "MismatchingTypes",
+                                   "the output '%.*s': %sit cannot be read",
+                                   TRI_TEXT(planned->name), place);
     }
     const struct tr_problem *problem = &report->problems[0];
-    return refuse(reading, "MismatchingTypes", "the output '%.*s': %s%.*s%s%.*s",
-                  TRI_TEXT(planned->name), place, TRI_SHOWN(problem->rule),
-                  problem->remedy.size > 0 ? "; " : "", TRI_SHOWN(problem->remedy));
+    return tri_exchange_refuse(reading, "MismatchingTypes", "the output '%.*s': %s%.*s%s%.*s",
+                               TRI_TEXT(planned->name), place, TRI_SHOWN(problem->rule),
+                               problem->remedy.size > 0 ? "; " : "", TRI_SHOWN(problem->remedy));
 }
 
-/* Reads the next value of the document and packs it as one of a type. */
-static int take_value(struct reading *reading, const struct planned *planned,
-                      const struct tr_type *type, int64_t element)
+int tri_exchange_pack(struct tri_reading *reading, const struct tri_planned *planned,
+                      const struct tr_type *type, int64_t element, struct tr_arena *arena,
+                      struct tr_report *report, const struct tr_tree *tree)
 {
-    uint8_t room[2048];
-    struct tr_arena arena;
-    struct tr_report report;
-    size_t used = 0;
-    memset(room, 0, sizeof room);
-    tr_arena_init_with(&arena, room, sizeof room);
-    tr_report_init(&report);
-    const struct tr_tree *tree = tr_json_read_next(&arena, &report, 0, reading->left, &used);
-    struct tr_literal_reader reader = {
-        .report = &report, .arena = &arena, .folder = reading->folder};
+    struct tr_literal_reader reader = {.report = report, .arena = arena, .folder = reading->folder};
     bool is_read = tree != NULL && tr_literal_read(&reader, type, tree, &reading->values);
-    int error = arena.error != 0 ? arena.error : reading->values.error;
-    if (error == 0 && !is_read) {
-        error = refuse_value(reading, planned, element, &report);
-    }
-    reading->left.data += used;
-    reading->left.size -= used;
-    tr_report_fini(&report);
-    tr_arena_fini(&arena);
-    return error;
+    int error = arena->error != 0 ? arena->error : reading->values.error;
+    return error == 0 && !is_read ? refuse_value(reading, planned, element, report) : error;
 }
 
 /* The header of a list in its shortest form, in front of elements that are packed already. */
-static int put_header(struct tr_buffer *values, size_t begin, uint32_t count)
+int tri_exchange_put_header(struct tr_buffer *values, size_t begin, uint32_t count)
 {
     size_t end = values->size;
     tr_buffer_array(values, count);
@@ -288,128 +264,21 @@ static int put_header(struct tr_buffer *values, size_t begin, uint32_t count)
     return 0;
 }
 
-static int take_list(struct reading *reading, const struct planned *planned)
+static bool holds_paths(const struct tri_planned *planned)
 {
-    size_t begin = reading->values.size;
-    uint32_t count = 0;
-    int error = 0;
-    (void)take_letter(reading, '[');
-    while (error == 0 && next_letter(reading) != ']') {
-        if (count > 0 && !take_letter(reading, ',')) {
-            return refuse_syntax(reading, "a list goes on with , or ends with ]");
-        }
-        error = count < TR_TREE_NODES_MAX * 64U ? 0 : TR_LIMIT;
-        error = error != 0 ? error
-                           : take_value(reading, planned, planned->type->parts[0], (int64_t)count);
-        count++;
-    }
-    (void)take_letter(reading, ']');
-    return error != 0 ? error : put_header(&reading->values, begin, count);
-}
-
-/* The value behind a name. */
-static int take_output(struct reading *reading, struct found *found)
-{
-    bool is_list = found->planned.type->kind == TR_TYPE_LIST && next_letter(reading) == '[';
-    (void)next_letter(reading);
-    found->is_there = true;
-    found->begin = reading->values.size;
-    int error = is_list ? take_list(reading, &found->planned)
-                        : take_value(reading, &found->planned, found->planned.type, -1);
-    found->size = reading->values.size - found->begin;
-    return error;
-}
-
-/* What nobody declared is passed over, as long as it is JSON. */
-static int skip_value(struct reading *reading)
-{
-    static const struct planned unknown = {.name = {.data = "?", .size = 1}};
-    size_t before = reading->values.size;
-    int error = take_value(reading, &unknown, NULL, -1);
-    tr_buffer_cut(&reading->values, before);
-    return error;
-}
-
-/* The name in front of a value, or NULL where there is none of that sort. */
-static struct found *take_name(struct reading *reading, int *error)
-{
-    static const struct tr_type string = {.kind = TR_TYPE_STRING, .part_total = 1};
-    static const struct planned name = {.name = {.data = "", .size = 0}, .type = &string};
-    size_t before = reading->values.size;
-    if (next_letter(reading) != '"') {
-        *error = refuse_syntax(reading, "a name in quotes has to stand in front of each value");
-        return NULL;
-    }
-    *error = take_value(reading, &name, &string, -1);
-    struct tr_bytes packed = {0}; /* without a value there may be no memory to point into */
-    if (*error == 0) {
-        packed = tr_buffer_bytes(&reading->values);
-        packed.data += before;
-        packed.size -= before;
-    }
-    struct tr_cursor cursor = tr_cursor_of(packed);
-    struct tr_text text = tr_read_text(&cursor);
-    struct found *found = NULL;
-    for (uint32_t i = 0; *error == 0 && i < reading->count && found == NULL; i++) {
-        bool is_it = tr_text_equal(reading->found[i].planned.name, text);
-        found = is_it ? &reading->found[i] : NULL;
-    }
-    reading->is_decision =
-        *error == 0 && found == NULL && reading->is_dynamic && tr_exchange_is_decision(text);
-    tr_buffer_cut(&reading->values, before);
-    return found;
-}
-
-static int take_member(struct reading *reading)
-{
-    int error = 0;
-    struct found *found = take_name(reading, &error);
-    if (reading->is_decision) {
-        return 0;
-    }
-    if (error == 0 && !take_letter(reading, ':')) {
-        error = refuse_syntax(reading, "a : has to stand behind a name");
-    }
-    if (error == 0 && found != NULL && found->is_there) {
-        error = refuse(reading, "OutputsNotFound", "the outputs: '%.*s' is there twice",
-                       TRI_TEXT(found->planned.name));
-    }
-    (void)next_letter(reading);
-    return error != 0 ? error : found != NULL ? take_output(reading, found) : skip_value(reading);
-}
-
-static int take_object(struct reading *reading)
-{
-    int error = 0;
-    bool is_first = true;
-    if (!take_letter(reading, '{')) {
-        return refuse(reading, "OutputsNotFound", "the outputs have to be one JSON object");
-    }
-    while (error == 0 && next_letter(reading) != '}') {
-        if (!is_first && !take_letter(reading, ',')) {
-            return refuse_syntax(reading, "an object goes on with , or ends with }");
-        }
-        is_first = false;
-        error = take_member(reading);
-        if (reading->is_decision) {
-            return 0;
-        }
-    }
-    (void)take_letter(reading, '}');
-    if (error == 0 && next_letter(reading) != '\0') {
-        error = refuse_syntax(reading, "there is more behind its end");
-    }
-    return error;
+    const struct tr_variable variable = {.name = planned->name, .type = planned->type};
+    const struct tr_variables variables = {.items = &variable, .count = 1};
+    return tri_may_hold_paths(&variables);
 }
 
 /* Takes the plan apart. */
-static int open_plan(struct reading *reading, struct tr_bytes plan)
+static int open_plan(struct tri_reading *reading, struct tr_bytes plan)
 {
     struct tr_cursor cursor = tr_cursor_of(plan);
     uint32_t parts = tr_read_array(&cursor);
     reading->folder = tr_read_text(&cursor);
     reading->count = tr_read_array(&cursor);
-    if (cursor.error != 0 || parts != 3) {
+    if (cursor.error != 0 || parts != 4) {
         return TR_MALFORMED;
     }
     reading->found = tr_arena_array(&reading->arena, reading->count, sizeof *reading->found);
@@ -418,11 +287,11 @@ static int open_plan(struct reading *reading, struct tr_bytes plan)
         error = read_planned(&cursor, 2, &reading->types, &reading->found[i].planned);
     }
     reading->is_dynamic = error == 0 && tr_read_bool(&cursor);
-    return error != 0 ? error : cursor.error != 0 ? TR_MALFORMED : 0;
+    return error != 0 ? error : read_form(&cursor, &reading->form);
 }
 
 /* What was not in the document is none, where it can be. */
-static int add_missing(struct reading *reading, const struct planned *planned,
+static int add_missing(struct tri_reading *reading, const struct tri_planned *planned,
                        struct tr_buffer *slots)
 {
     static const struct tr_tree none = {.kind = TR_TREE_NULL, .weight = 1};
@@ -436,13 +305,14 @@ static int add_missing(struct reading *reading, const struct planned *planned,
         return slots->error != 0 ? slots->error : reading->arena.error;
     }
     struct tr_text type = tr_type_text(&reading->arena, planned->type);
-    return refuse(reading, "OutputsNotFound",
-                  "the output '%.*s' is missing: give a value of type %.*s",
-                  TRI_TEXT(planned->name), TRI_SHOWN(type));
+    return tri_exchange_refuse(reading, "OutputsNotFound",
+                               "the output '%.*s' is missing: give a value of type %.*s",
+                               TRI_TEXT(planned->name), TRI_SHOWN(type));
 }
 
 /* What was packed, its paths kept where it may be put elsewhere. */
-static int add_found(struct reading *reading, const struct found *found, struct tr_buffer *slots)
+static int add_found(struct tri_reading *reading, const struct tri_found *found,
+                     struct tr_buffer *slots)
 {
     struct tr_bytes value = {.data = reading->values.data + found->begin, .size = found->size};
     if (found->size > TR_EXCHANGE_PATHS_BYTES && holds_paths(&found->planned)) {
@@ -453,28 +323,34 @@ static int add_found(struct reading *reading, const struct found *found, struct 
     return slots->error;
 }
 
-static int add_slots(struct reading *reading, struct tr_buffer *slots)
+static int add_slots(struct tri_reading *reading, struct tr_buffer *slots)
 {
     tr_buffer_array(slots, reading->count);
     int error = slots->error;
     for (uint32_t i = 0; error == 0 && i < reading->count; i++) {
-        const struct found *found = &reading->found[i];
+        const struct tri_found *found = &reading->found[i];
         error = found->is_there ? add_found(reading, found, slots)
                                 : add_missing(reading, &found->planned, slots);
     }
     return error;
 }
 
-int tr_exchange_read(struct tr_bytes plan, struct tr_text json,
+int tr_exchange_read(struct tr_bytes plan, struct tr_bytes document,
                      const struct tr_exchange_keeper *keeper, struct tr_buffer *slots,
                      bool *is_decision, struct tr_exchange_problem *problem)
 {
-    struct reading reading = {.left = json, .keeper = keeper, .problem = problem};
+    struct tri_reading reading = {
+        .left = {.data = (const char *)document.data, .size = document.size},
+        .keeper = keeper,
+        .problem = problem};
     tr_arena_init(&reading.arena);
     tr_types_init(&reading.types, &reading.arena);
     tr_buffer_init(&reading.values, TR_VALUES_BYTES_MAX);
     int error = open_plan(&reading, plan);
-    error = error != 0 ? error : take_object(&reading);
+    if (error == 0) {
+        error = reading.form == TR_DOCUMENT_JSON ? tri_exchange_read_json(&reading)
+                                                 : tri_exchange_read_flyte(&reading, document);
+    }
     if (error == 0 && !reading.is_decision) {
         error = add_slots(&reading, slots);
     }

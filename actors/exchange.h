@@ -1,6 +1,7 @@
 /*
- * Documents that are too large for messages: a task's inputs as a JSON file, and its outputs from
- * one, made and read by a thread that may wait for the disk (the files service).
+ * Documents that are too large for messages: a task's inputs as a file, and its outputs from one,
+ * in JSON or in Flyte's protobuf, made and read by a thread that may wait for the disk (the files
+ * service).
  *
  * The actor makes a plan, which says everything in itself: names, types in words, slots. Whoever
  * carries it out needs no graph. Both are pure but for the functions they are given.
@@ -11,17 +12,24 @@
 #include "actors/graph/graph.h"
 #include "actors/graph/literal_stream.h"
 #include "actors/value.h"
+#include "schemas/plugin.h"
 
 /* Appends the plan of a document with these values. TR_MALFORMED: slots that are none. */
-TR_MUST_USE int tr_exchange_plan_inputs(const struct tr_variables *inputs, struct tr_bytes slots,
+TR_MUST_USE int tr_exchange_plan_inputs(const struct tr_variables *inputs,
+                                        enum tr_document_form form, struct tr_bytes slots,
                                         struct tr_buffer *plan);
 
-/*
- * Appends the plan of reading these outputs; relative paths in them count from `folder`. Of a
- * dynamic task the document may decide a graph instead.
- */
-TR_MUST_USE int tr_exchange_plan_outputs(const struct tr_variables *outputs, struct tr_text folder,
-                                         bool is_dynamic, struct tr_buffer *plan);
+/* Outputs that are to be read. */
+struct tr_exchange_outputs {
+    const struct tr_variables *variables;
+    enum tr_document_form form;
+    struct tr_text folder; /* relative paths in them count from here */
+    bool is_dynamic;       /* the document may decide a graph instead */
+};
+
+/* Appends the plan of reading them. */
+TR_MUST_USE int tr_exchange_plan_outputs(const struct tr_exchange_outputs *outputs,
+                                         struct tr_buffer *plan);
 
 /*
  * Whether a key of a dynamic task's document, which is none of its outputs, says that the document
@@ -56,6 +64,12 @@ struct tr_exchange_problem {
 #define TR_EXCHANGE_PATHS_BYTES 4096U
 struct tr_exchange_keeper {
     tr_path_map *keep; /* TR_INVALID: it has said why in the problem */
+    /*
+     * The bytes of a literal that the document keeps in a file of its own, until they are closed.
+     * Errors as those of `keep`.
+     */
+    int (*open)(void *self, struct tr_text uri, struct tr_bytes *literal);
+    void (*close)(void *self, struct tr_bytes literal);
     void *self;
 };
 
@@ -64,7 +78,7 @@ struct tr_exchange_keeper {
  * With `is_decision` it decides a graph, and `slots` are nothing. TR_INVALID: `problem` says why;
  * TR_MALFORMED (no plan), TR_LIMIT, TR_MEMORY, and what the keeper says.
  */
-TR_MUST_USE int tr_exchange_read(struct tr_bytes plan, struct tr_text json,
+TR_MUST_USE int tr_exchange_read(struct tr_bytes plan, struct tr_bytes document,
                                  const struct tr_exchange_keeper *keeper, struct tr_buffer *slots,
                                  bool *is_decision, struct tr_exchange_problem *problem);
 

@@ -297,14 +297,19 @@ static void begin_life(struct tri_refresh *refresh, uint64_t life)
     }
 }
 
-/* The endpoint of this actor; what an engine without its plugin knows is nothing. */
+/*
+ * The endpoint of this actor; what an engine without its plugin knows is nothing, nor what it knows
+ * of one that is in quarantine.
+ */
 static void find_place(struct tri_refresh *refresh)
 {
     static const struct tr_webapi nothing = {.grade = TR_WEBAPI_GRADE_NONE};
     const struct tr_engine *engine = tr_engine_of(refresh->context);
     const struct tr_plugin *plugin =
         tr_engine_plugin_by_id(engine, tr_array_get(&refresh->state->plugin));
-    bool is_known = plugin != NULL && plugin->webapi != NULL;
+    refresh->is_aside = plugin != NULL && tr_engine_quarantine(engine, plugin) != NULL;
+    refresh->plugin = plugin;
+    bool is_known = plugin != NULL && plugin->webapi != NULL && !refresh->is_aside;
     refresh->webapi = is_known ? plugin->webapi : &nothing;
     refresh->place =
         is_known ? tr_engine_endpoint(engine, plugin, tr_array_get(&refresh->state->endpoint))

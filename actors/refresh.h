@@ -186,6 +186,8 @@ struct tri_refresh {
     struct tr_index index;
     const struct tr_engine_endpoint *place; /* NULL: the settings do not have it any more */
     const struct tr_webapi *webapi;
+    const struct tr_plugin *plugin; /* NULL: this engine does not have it */
+    bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
     uint64_t now_ms;
 };
 

@@ -236,6 +236,12 @@ static int refuse_batch(struct tri_refresh *refresh, const struct tri_list_row *
     return error != 0 ? error : end_call(refresh, number, call, &verdict);
 }
 
+/* The verbs' functions, as people are told of them. */
+#define VERB_WRITE(name, number, member) [TR_WEBAPI_VERB_##name] = #member ".write",
+#define VERB_READ(name, number, member) [TR_WEBAPI_VERB_##name] = #member ".read",
+static const char *const writes[] = {TR_WEBAPI_VERBS(VERB_WRITE)};
+static const char *const reads[] = {TR_WEBAPI_VERBS(VERB_READ)};
+
 static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
                 const struct tri_list_row *queue, uint32_t count)
 {
@@ -248,7 +254,9 @@ static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
     if (error != 0) {
         return error;
     }
+    tr_engine_call_begins(refresh->context, refresh->plugin, writes[queue->verb]);
     error = verb->write(&batch->side, &request);
+    tr_engine_call_ends(refresh->context);
     if (batch->error != 0 || error == TR_MEMORY) {
         return batch->error != 0 ? batch->error : error;
     }
@@ -302,10 +310,13 @@ static int read_answer(struct tri_refresh *refresh, const struct tri_list_row *c
     int error = tri_refresh_batch_init(&batch, refresh, call->verb, call->group);
     error = error != 0 ? error : tri_refresh_batch_fill(&batch, call, call->count, false);
     batch.side.is_whole_group = call->is_whole;
-    int result =
-        error != 0
-            ? 0
-            : tri_verb_of(refresh->webapi, call->verb)->read(&batch.side, &verdict->response);
+    int result = 0;
+    if (error == 0) {
+        const struct tr_webapi_verb *verb = tri_verb_of(refresh->webapi, call->verb);
+        tr_engine_call_begins(refresh->context, refresh->plugin, reads[call->verb]);
+        result = verb->read(&batch.side, &verdict->response);
+        tr_engine_call_ends(refresh->context);
+    }
     error = error != 0 ? error : batch.error;
     tri_refresh_batch_fini(&batch);
     if (error != 0 || result == TR_MEMORY) {

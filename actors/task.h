@@ -312,15 +312,33 @@ TR_MUST_USE int tri_graph_release(struct tri_task *task);
 TR_MUST_USE int tri_outputs_check(struct tri_task *task, struct tr_bytes slots,
                                   struct tr_text *problem);
 
-/* Slots from a JSON object, missing optional ones filled in. */
-TR_MUST_USE int tri_outputs_from_json(struct tri_task *task, struct tr_text json,
-                                      struct tr_text folder, struct tr_bytes *slots,
-                                      struct tr_text *problem);
-TR_MUST_USE int tri_inputs_to_json(struct tri_task *task, struct tr_text *json);
+/*
+ * Slots from a document, missing optional ones filled in. TR_INVALID as above; TR_LIMIT: a part of
+ * it lies elsewhere.
+ */
+TR_MUST_USE int tri_outputs_from_document(struct tri_task *task, enum tr_document_form form,
+                                          struct tr_bytes document, struct tr_text folder,
+                                          struct tr_bytes *slots, struct tr_text *problem);
 
-/* task_document.c: a failure from the error document of a task. TR_MEMORY. */
-TR_MUST_USE int tri_failure_from_json(struct tri_task *task, struct tr_text json,
-                                      struct tr_transition *transition);
+/* The inputs as a document. TR_LIMIT: a value lies elsewhere; TR_INVALID: tr_flyte_write says. */
+TR_MUST_USE int tri_inputs_to_document(struct tri_task *task, enum tr_document_form form,
+                                       struct tr_bytes *document);
+
+/* task_document.c: a failure from the error document of a task. TR_LIMIT, TR_MEMORY. */
+TR_MUST_USE int tri_failure_from_document(struct tri_task *task, enum tr_document_form form,
+                                          struct tr_bytes document,
+                                          struct tr_transition *transition);
+
+/* A document of JSON as the text that it is, and the other way round. */
+static inline struct tr_text tri_text_of_bytes(struct tr_bytes bytes)
+{
+    return (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
+}
+
+static inline struct tr_bytes tri_bytes_of_text(struct tr_text text)
+{
+    return (struct tr_bytes){.data = (const uint8_t *)text.data, .size = text.size};
+}
 
 /* A text of a literal in the handling's memory. */
 #define TRI_LITERAL_TEXT(literal) \

@@ -86,9 +86,20 @@ static struct tr_bytes api_inputs(struct tr_task_context *side)
     return inputs;
 }
 
+static int api_inputs_document(struct tr_task_context *side, enum tr_document_form form,
+                               struct tr_bytes *document)
+{
+    return tri_inputs_to_document(behind(side), form, document);
+}
+
 static int api_inputs_json(struct tr_task_context *side, struct tr_text *json)
 {
-    return tri_inputs_to_json(behind(side), json);
+    struct tr_bytes document;
+    int error = api_inputs_document(side, TR_DOCUMENT_JSON, &document);
+    if (error == 0) {
+        *json = tri_text_of_bytes(document);
+    }
+    return error;
 }
 
 static int api_outputs(struct tr_task_context *side, struct tr_bytes slots)
@@ -105,13 +116,20 @@ static int api_outputs(struct tr_task_context *side, struct tr_bytes slots)
     return error;
 }
 
+static int api_outputs_document(struct tr_task_context *side, enum tr_document_form form,
+                                struct tr_bytes document, struct tr_text folder,
+                                struct tr_text *problem)
+{
+    struct tri_task *task = behind(side);
+    int error = tri_outputs_from_document(task, form, document, folder, &task->outputs, problem);
+    task->has_outputs = error == 0;
+    return error == TR_INVALID || error == TR_LIMIT ? error : noted(task, error);
+}
+
 static int api_outputs_json(struct tr_task_context *side, struct tr_text json,
                             struct tr_text folder, struct tr_text *problem)
 {
-    struct tri_task *task = behind(side);
-    int error = tri_outputs_from_json(task, json, folder, &task->outputs, problem);
-    task->has_outputs = error == 0;
-    return error == TR_INVALID ? error : noted(task, error);
+    return api_outputs_document(side, TR_DOCUMENT_JSON, tri_bytes_of_text(json), folder, problem);
 }
 
 static int api_call(struct tr_task_context *side, uint16_t service, const struct tr_schema *schema,
@@ -211,11 +229,17 @@ static struct tr_task_variable api_output(struct tr_task_context *side, uint32_t
     return variable_of(&behind(side)->task->interface.outputs, index);
 }
 
+static int api_failure_document(struct tr_task_context *side, enum tr_document_form form,
+                                struct tr_bytes document, struct tr_transition *transition)
+{
+    struct tri_task *task = behind(side);
+    return noted(task, tri_failure_from_document(task, form, document, transition));
+}
+
 static int api_failure_json(struct tr_task_context *side, struct tr_text json,
                             struct tr_transition *transition)
 {
-    struct tri_task *task = behind(side);
-    return noted(task, tri_failure_from_json(task, json, transition));
+    return api_failure_document(side, TR_DOCUMENT_JSON, tri_bytes_of_text(json), transition);
 }
 
 /* Makes a plan in the handling's memory. */
@@ -233,7 +257,8 @@ static int keep_plan(struct tri_task *task, struct tr_buffer *plan, int error, s
     return error == TR_MEMORY ? noted(task, error) : error;
 }
 
-static int api_inputs_plan(struct tr_task_context *side, struct tr_bytes *out)
+static int api_inputs_plan(struct tr_task_context *side, enum tr_document_form form,
+                           struct tr_bytes *out)
 {
     struct tri_task *task = behind(side);
     struct tr_buffer plan;
@@ -241,19 +266,22 @@ static int api_inputs_plan(struct tr_task_context *side, struct tr_bytes *out)
     tr_buffer_init(&plan, TR_MESSAGE_BYTES_MAX);
     int error = tri_task_inputs(task, &inputs);
     if (error == 0) {
-        error = tr_exchange_plan_inputs(&task->task->interface.inputs, inputs, &plan);
+        error = tr_exchange_plan_inputs(&task->task->interface.inputs, form, inputs, &plan);
     }
     return keep_plan(task, &plan, error, out);
 }
 
-static int api_outputs_plan(struct tr_task_context *side, struct tr_text folder,
-                            struct tr_bytes *out)
+static int api_outputs_plan(struct tr_task_context *side, enum tr_document_form form,
+                            struct tr_text folder, struct tr_bytes *out)
 {
     struct tri_task *task = behind(side);
     struct tr_buffer plan;
     tr_buffer_init(&plan, TR_MESSAGE_BYTES_MAX);
-    int error = tr_exchange_plan_outputs(&task->task->interface.outputs, folder,
-                                         tri_is_dynamic(task), &plan);
+    const struct tr_exchange_outputs outputs = {.variables = &task->task->interface.outputs,
+                                                .form = form,
+                                                .folder = folder,
+                                                .is_dynamic = tri_is_dynamic(task)};
+    int error = tr_exchange_plan_outputs(&outputs, &plan);
     return keep_plan(task, &plan, error, out);
 }
 
@@ -315,6 +343,9 @@ const struct tr_task_api tri_task_api = {
     .failure_json = api_failure_json,
     .inputs_plan = api_inputs_plan,
     .outputs_plan = api_outputs_plan,
+    .inputs_document = api_inputs_document,
+    .outputs_document = api_outputs_document,
+    .failure_document = api_failure_document,
     .plugin = api_plugin,
     .endpoint = api_endpoint,
     .refresh = api_refresh,

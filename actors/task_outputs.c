@@ -1,8 +1,9 @@
 /*
- * Values at a plugin's border: inputs as JSON, and outputs checked by the interface, whichever way
- * they are given. Whoever gave something wrong is told the output's name and what it should be.
+ * Values at a plugin's border: inputs as documents, and outputs checked by the interface, whichever
+ * way they are given. Whoever gave something wrong is told the output's name and what it should be.
  */
 #include "actors/exchange.h"
+#include "actors/graph/flyte.h"
 #include "actors/graph/json.h"
 #include "actors/task.h"
 #include "actors/value.h"
@@ -82,7 +83,14 @@ int tri_outputs_check(struct tri_task *task, struct tr_bytes slots, struct tr_te
     return 0;
 }
 
-/* ------------------------------------------------------------------- JSON */
+/* -------------------------------------------------------------- documents */
+
+/* A document of outputs: an object of JSON, or a map of literals of Flyte's. */
+struct document {
+    enum tr_document_form form;
+    struct tr_bytes bytes;
+    const struct tr_tree *object; /* JSON only */
+};
 
 /* What the first problem of a report says, in the handling's memory. */
 static struct tr_text first_problem(struct tri_task *task, struct tr_report *report)
@@ -96,22 +104,41 @@ static struct tr_text first_problem(struct tri_task *task, struct tr_report *rep
                           problem->remedy.size > 0 ? "; " : "", TRI_TEXT(problem->remedy));
 }
 
+/* The value of an output; NULL with an empty report: it is not there. */
+static const struct tr_tree *find_value(struct tri_task *task, struct tr_report *report,
+                                        const struct document *document,
+                                        const struct tr_variable *output)
+{
+    struct tr_bytes literal;
+    if (document->form == TR_DOCUMENT_JSON) {
+        const char *name = tr_arena_print(&task->arena, "%.*s", TRI_TEXT(output->name)).data;
+        return tr_tree_find(document->object, name);
+    }
+    return tr_flyte_find(document->bytes, output->name, &literal) != 0
+               ? NULL
+               : tr_flyte_literal(&task->arena, report, output->type, literal);
+}
+
 /* Reads one output, or takes what stands for one that is missing. */
 static int read_output(struct tri_task *task, struct tr_literal_reader *reader,
-                       const struct tr_tree *object, const struct tr_variable *output,
+                       const struct document *document, const struct tr_variable *output,
                        struct tr_buffer *slots, struct tr_text *problem)
 {
     static const struct tr_tree none = {.kind = TR_TREE_NULL, .weight = 1};
-    const char *name = tr_arena_print(&task->arena, "%.*s", TRI_TEXT(output->name)).data;
-    const struct tr_tree *value = tr_tree_find(object, name);
-    if (value == NULL && output->has_default) {
+    const struct tr_tree *value = find_value(task, reader->report, document, output);
+    bool is_missing = value == NULL && tr_report_total(reader->report) == 0;
+    if (task->arena.error != 0) {
+        return task->arena.error;
+    }
+    if (is_missing && output->has_default) {
         tr_buffer_add(slots, output->default_value.data, output->default_value.size);
         return slots->error;
     }
-    if (value == NULL && !tr_type_is_optional(output->type)) {
+    if (is_missing && !tr_type_is_optional(output->type)) {
         return refuse_missing(task, output, problem);
     }
-    if (tr_literal_read(reader, output->type, value == NULL ? &none : value, slots)) {
+    value = is_missing ? &none : value;
+    if (value != NULL && tr_literal_read(reader, output->type, value, slots)) {
         return slots->error;
     }
     if (slots->error != 0 || task->arena.error != 0) {
@@ -119,22 +146,25 @@ static int read_output(struct tri_task *task, struct tr_literal_reader *reader,
     }
     struct tr_text words = first_problem(task, reader->report);
     return refuse(task, "MismatchingTypes",
-                  tr_arena_print(&task->arena, "the output '%s': %.*s", name, TRI_TEXT(words)),
+                  tr_arena_print(&task->arena, "the output '%.*s': %.*s", TRI_TEXT(output->name),
+                                 TRI_TEXT(words)),
                   problem);
 }
 
 static int read_outputs(struct tri_task *task, struct tr_literal_reader *reader,
-                        const struct tr_tree *object, struct tr_buffer *slots,
+                        const struct document *document, struct tr_buffer *slots,
                         struct tr_text *problem)
 {
     const struct tr_variables *outputs = &task->task->interface.outputs;
     tr_buffer_array(slots, outputs->count);
     int error = slots->error;
     for (uint32_t i = 0; i < outputs->count && error == 0; i++) {
-        error = read_output(task, reader, object, &outputs->items[i], slots, problem);
+        error = read_output(task, reader, document, &outputs->items[i], slots, problem);
     }
     return error;
 }
+
+/* ------------------------------------------------------------------- JSON */
 
 /* Whether a document of a dynamic task decides a graph: by a key that is none of its outputs. */
 static bool decides(const struct tri_task *task, const struct tr_tree *object)
@@ -161,38 +191,79 @@ static int pack_decision(struct tri_task *task, struct tr_text json, struct tr_b
                                      json.size, TR_TASK_INLINE_BYTES_MAX),
                       problem);
     }
-    tr_buffer_bytes_value(packed, (struct tr_bytes){(const uint8_t *)json.data, json.size});
+    tr_buffer_bytes_value(packed, tri_bytes_of_text(json));
     return packed->error;
 }
 
-int tri_outputs_from_json(struct tri_task *task, struct tr_text json, struct tr_text folder,
-                          struct tr_bytes *slots, struct tr_text *problem)
+static int read_json(struct tri_task *task, struct tr_literal_reader *reader,
+                     struct document *document, struct tr_buffer *slots, struct tr_text *problem)
+{
+    struct tr_text json = tri_text_of_bytes(document->bytes);
+    uint32_t source = tri_report_source(reader->report, TRI_LITERAL_TEXT("outputs"));
+    document->object = tr_json_read(&task->arena, reader->report, source, json);
+    if (document->object == NULL) {
+        return task->arena.error != 0
+                   ? task->arena.error
+                   : refuse(task, "OutputsNotFound",
+                            tr_arena_print(&task->arena, "the outputs: %.*s",
+                                           TRI_TEXT(first_problem(task, reader->report))),
+                            problem);
+    }
+    if (document->object->kind != TR_TREE_MAP) {
+        return refuse(task, "OutputsNotFound",
+                      TRI_LITERAL_TEXT("the outputs have to be one JSON object"), problem);
+    }
+    if (tri_is_dynamic(task) && decides(task, document->object)) {
+        task->is_decision = true;
+        return pack_decision(task, json, slots, problem);
+    }
+    return read_outputs(task, reader, document, slots, problem);
+}
+
+/* ------------------------------------------------------------------ Flyte's */
+
+/* Whether one of the outputs lies in a file of its own, which a handler cannot read. */
+static bool is_elsewhere(struct tri_task *task, struct tr_bytes document)
+{
+    const struct tr_variables *outputs = &task->task->interface.outputs;
+    struct tr_bytes literal;
+    struct tr_text uri;
+    bool is_one = false;
+    for (uint32_t i = 0; i < outputs->count && !is_one; i++) {
+        is_one = tr_flyte_find(document, outputs->items[i].name, &literal) == 0 &&
+                 tr_flyte_is_elsewhere(&task->arena, literal, &uri);
+    }
+    return is_one;
+}
+
+static int read_flyte(struct tri_task *task, struct tr_literal_reader *reader,
+                      const struct document *document, struct tr_buffer *slots,
+                      struct tr_text *problem)
+{
+    struct tr_bytes literal;
+    if (tr_flyte_find(document->bytes, TRI_LITERAL_TEXT(""), &literal) == TR_MALFORMED) {
+        return refuse(task, "OutputsNotFound",
+                      TRI_LITERAL_TEXT("the outputs: outputs.pb is no LiteralMap of Flyte's"),
+                      problem);
+    }
+    return is_elsewhere(task, document->bytes)
+               ? TR_LIMIT
+               : read_outputs(task, reader, document, slots, problem);
+}
+
+int tri_outputs_from_document(struct tri_task *task, enum tr_document_form form,
+                              struct tr_bytes bytes, struct tr_text folder, struct tr_bytes *slots,
+                              struct tr_text *problem)
 {
     struct tr_report report;
     struct tr_buffer buffer;
+    struct document document = {.form = form, .bytes = bytes};
+    struct tr_literal_reader reader = {.report = &report, .arena = &task->arena, .folder = folder};
     tr_report_init(&report);
     tr_buffer_init(&buffer, 0);
-    uint32_t source = tri_report_source(&report, TRI_LITERAL_TEXT("outputs"));
-    const struct tr_tree *object = tr_json_read(&task->arena, &report, source, json);
-    struct tr_literal_reader reader = {.report = &report, .arena = &task->arena, .folder = folder};
-    int error = 0;
-    if (object == NULL) {
-        error = task->arena.error != 0
-                    ? task->arena.error
-                    : refuse(task, "OutputsNotFound",
-                             tr_arena_print(&task->arena, "the outputs: %.*s",
-                                            TRI_TEXT(first_problem(task, &report))),
-                             problem);
-    } else if (object->kind != TR_TREE_MAP) {
-        error = refuse(task, "OutputsNotFound",
-                       TRI_LITERAL_TEXT("the outputs have to be one JSON object"), problem);
-    } else if (tri_is_dynamic(task) && decides(task, object)) {
-        task->is_decision = true;
-        error = pack_decision(task, json, &buffer, problem);
-    } else {
-        task->is_decision = false;
-        error = read_outputs(task, &reader, object, &buffer, problem);
-    }
+    task->is_decision = false;
+    int error = form == TR_DOCUMENT_JSON ? read_json(task, &reader, &document, &buffer, problem)
+                                         : read_flyte(task, &reader, &document, &buffer, problem);
     if (error == 0 && buffer.size > TR_TASK_OUTPUTS_BYTES_MAX) {
         error = refuse_size(task, buffer.size, problem);
     }
@@ -207,7 +278,26 @@ int tri_outputs_from_json(struct tri_task *task, struct tr_text json, struct tr_
 
 /* ----------------------------------------------------------------- inputs */
 
-static int write_inputs(struct tri_task *task, struct tr_buffer *json)
+static int put(void *self, struct tr_text text)
+{
+    struct tr_buffer *buffer = self;
+    tr_buffer_add_text(buffer, text);
+    return buffer->error;
+}
+
+/* Appends one input; those of JSON stand behind commas. */
+static int write_input(enum tr_document_form form, const struct tr_variable *variable,
+                       struct tr_bytes slot, bool is_first, struct tr_buffer *document)
+{
+    if (form == TR_DOCUMENT_FLYTE) {
+        return tr_flyte_write(variable->name, variable->type, 0, slot, put, document);
+    }
+    tr_buffer_print(document, "%s\"%.*s\": ", is_first ? "" : ", ", TRI_TEXT(variable->name));
+    return tr_literal_json(variable->type, slot, document);
+}
+
+static int write_inputs(struct tri_task *task, enum tr_document_form form,
+                        struct tr_buffer *document)
 {
     const struct tr_variables *variables = &task->task->interface.inputs;
     struct tr_bytes inputs;
@@ -219,31 +309,31 @@ static int write_inputs(struct tri_task *task, struct tr_buffer *json)
     if (tr_slots_begin(inputs, &cursor) != variables->count) {
         return TR_MALFORMED;
     }
-    tr_buffer_add_string(json, "{");
+    tr_buffer_add_string(document, form == TR_DOCUMENT_JSON ? "{" : "");
     for (uint32_t i = 0; i < variables->count; i++) {
-        const struct tr_variable *variable = &variables->items[i];
         struct tr_bytes slot = tr_read_any(&cursor);
         struct tr_offloaded where;
         if (tr_slot_is_offloaded(slot, &where)) {
             return TR_LIMIT;
         }
-        tr_buffer_print(json, "%s\"%.*s\": ", i == 0 ? "" : ", ", TRI_TEXT(variable->name));
-        error = cursor.error != 0 ? cursor.error : tr_literal_json(variable->type, slot, json);
+        error = cursor.error != 0 ? cursor.error
+                                  : write_input(form, &variables->items[i], slot, i == 0, document);
         if (error != 0) {
             return error;
         }
     }
-    tr_buffer_add_string(json, "}");
-    return json->error;
+    tr_buffer_add_string(document, form == TR_DOCUMENT_JSON ? "}" : "");
+    return document->error;
 }
 
-int tri_inputs_to_json(struct tri_task *task, struct tr_text *json)
+int tri_inputs_to_document(struct tri_task *task, enum tr_document_form form,
+                           struct tr_bytes *document)
 {
     struct tr_buffer buffer;
     tr_buffer_init(&buffer, 0);
-    int error = write_inputs(task, &buffer);
+    int error = write_inputs(task, form, &buffer);
     if (error == 0) {
-        *json = tr_arena_text(&task->arena, tr_buffer_text(&buffer));
+        *document = tr_arena_bytes(&task->arena, tr_buffer_bytes(&buffer));
         error = task->arena.error;
     }
     tr_buffer_fini(&buffer);

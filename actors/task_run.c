@@ -127,8 +127,9 @@ static int give_nothing(struct tri_task *task)
     if (task->refusal.code.size > 0) {
         return TR_INVALID;
     }
-    return tri_outputs_from_json(task, TRI_LITERAL_TEXT("{}"), (struct tr_text){0}, &task->outputs,
-                                 &problem);
+    return tri_outputs_from_document(task, TR_DOCUMENT_JSON,
+                                     tri_bytes_of_text(TRI_LITERAL_TEXT("{}")), (struct tr_text){0},
+                                     &task->outputs, &problem);
 }
 
 static int take_success(struct tri_task *task)

@@ -90,6 +90,8 @@ static void set_values(struct filling *filling)
     struct tr_text checkpoints = tri_checkpoint_folder(task);
     bool is_first = task->state->attempt == 0;
     values->inputs = &task->task->interface.inputs;
+    values->names[TR_TEMPLATE_INPUT] =
+        tr_arena_print(&task->arena, "%.*s/" TR_FLYTE_INPUTS, TRI_TEXT(folder));
     values->names[TR_TEMPLATE_INPUT_PREFIX] = folder;
     values->names[TR_TEMPLATE_OUTPUT_PREFIX] = folder;
     values->names[TR_TEMPLATE_RAW_OUTPUT_PREFIX] =
@@ -196,6 +198,40 @@ static void fill_config(struct filling *filling, struct tr_task_template *templa
     template->config = take_filled(filling, &buffer, error);
 }
 
+/* ------------------------------------------------------------- Flyte's documents */
+
+/* Which names stand in templates: a bit for each. */
+static uint32_t names_in(const struct tr_task_template *template)
+{
+    uint32_t found = tr_template_names_in(tri_text_of_bytes(template->config));
+    for (uint32_t i = 0; i < template->word_count; i++) {
+        found |= tr_template_names_in(template->words[i]);
+    }
+    for (uint32_t i = 0; i < template->environment_count; i++) {
+        found |= tr_template_names_in(template->environment[i].value);
+    }
+    return found;
+}
+
+/*
+ * Whose template says where Flyte's documents are gets them; only plugins of this machine write and
+ * read them.
+ */
+static void ask_documents(struct tri_task *task)
+{
+    uint32_t names = names_in(&task->template);
+    bool has_input = (names & 1U << TR_TEMPLATE_INPUT) != 0;
+    bool is_local = task->plugin != NULL && task->plugin->is_local;
+    task->template.has_flyte_inputs =
+        is_local && (has_input || (names & 1U << TR_TEMPLATE_INPUT_PREFIX) != 0);
+    task->template.has_flyte_outputs = is_local && (names & 1U << TR_TEMPLATE_OUTPUT_PREFIX) != 0;
+    if (has_input && !is_local) {
+        task->template_problem =
+            TRI_LITERAL_TEXT("the template {{.input}} asks for inputs.pb, which only tasks on this "
+                             "machine have; hand on inputs one by one, as {{.inputs.x}}");
+    }
+}
+
 /* Whether anything in it is no plain text. */
 static bool has_templates(const struct tr_task_template *template)
 {
@@ -213,6 +249,7 @@ static bool has_templates(const struct tr_task_template *template)
 static void fill(struct tri_task *task)
 {
     struct filling filling = {.task = task};
+    ask_documents(task);
     set_values(&filling);
     fill_words(&filling, &task->template);
     fill_environment(&filling, &task->template);
@@ -256,6 +293,7 @@ const struct tr_task_template *tri_task_template(struct tri_task *task)
         .config = settings->config,
         .output_count = of->interface.outputs.count,
         .input_count = of->interface.inputs.count,
+        .is_dynamic = tri_is_dynamic(task),
     };
     if (has_templates(&task->template)) {
         fill(task);
@@ -285,6 +323,7 @@ const struct tr_task_identity *tri_task_identity(struct tri_task *task)
         .attempt = task->state->attempt,
         .generated_name = tr_text_of(task->name),
         .execution_number = start->number,
+        .store = task->engine->store,
     };
     return &task->identity;
 }

@@ -18,11 +18,8 @@
 #define END "}}"
 #define INPUTS "inputs."
 
-/* Files of Flyte's own wire format, which nobody writes yet. */
-static const struct {
-    const char *name;
-    const char *file;
-} documents[] = {{"input", "inputs.pb"}, {"taskTemplatePath", "task.pb"}};
+/* The one document of Flyte's that nobody writes: what it says of the task is in the definition. */
+#define TASK_DOCUMENT "taskTemplatePath"
 
 static const char *const names[] = {
 #define TRI_TEMPLATE_NAME(name, word) [TR_TEMPLATE_##name] = (word),
@@ -254,13 +251,9 @@ static int fill_template(struct fill *fill, struct tr_text name, bool *is_known)
             return fill->buffer->error;
         }
     }
-    for (size_t i = 0; i < TR_COUNT_OF(documents); i++) {
-        if (is_name(name, documents[i].name)) {
-            return refuse(fill,
-                          "the template {{.%s}} asks for %s, and documents of protobuf are not "
-                          "written yet; read the JSON at $TROUPE_INPUTS",
-                          documents[i].name, documents[i].file);
-        }
+    if (is_name(name, TASK_DOCUMENT)) {
+        return refuse(fill, "the template {{." TASK_DOCUMENT "}} asks for task.pb, which is not "
+                            "written; hand on what the task needs as inputs or in `env`");
     }
     *is_known = false;
     return 0;
@@ -292,24 +285,46 @@ bool tr_template_is_in(const void *bytes, size_t size)
     return size >= 4 && memmem(bytes, size, BEGIN, 2) != NULL;
 }
 
-bool tr_template_has_unknown(const struct tr_variables *inputs, struct tr_text text,
-                             struct tr_text *name)
+/* The name of the next template in a text, which is cut to what stands behind its first brace. */
+static bool next_name(struct tr_text *text, struct tr_text *name)
 {
-    const char *begin = text.size == 0 ? NULL : memmem(text.data, text.size, BEGIN, 2);
-    while (begin != NULL) {
-        size_t left = text.size - (size_t)(begin - text.data);
+    const char *begin;
+    while (text->size > 0 && (begin = memmem(text->data, text->size, BEGIN, 2)) != NULL) {
+        size_t left = text->size - (size_t)(begin - text->data);
         const char *end = memmem(begin + 2, left - 2, END, 2);
         if (end == NULL) {
             return false;
         }
         struct tr_text inside = {.data = begin + 2, .size = (size_t)(end - begin) - 2};
-        if (read_name(inside, name) && is_input(name) &&
-            find_input(inputs, *name) == inputs->count) {
+        *text = (struct tr_text){.data = begin + 1, .size = left - 1}; /* it may begin one, too */
+        if (read_name(inside, name)) {
             return true;
         }
-        begin = memmem(begin + 1, left - 1, BEGIN, 2); /* the next brace may begin one */
     }
     return false;
+}
+
+bool tr_template_has_unknown(const struct tr_variables *inputs, struct tr_text text,
+                             struct tr_text *name)
+{
+    while (next_name(&text, name)) {
+        if (is_input(name) && find_input(inputs, *name) == inputs->count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t tr_template_names_in(struct tr_text text)
+{
+    uint32_t found = 0;
+    struct tr_text name;
+    while (next_name(&text, &name)) {
+        for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+            found |= is_name(name, names[i]) ? 1U << i : 0;
+        }
+    }
+    return found;
 }
 
 int tr_template_fill(const struct tr_template_values *values, struct tr_text text,

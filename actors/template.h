@@ -10,8 +10,9 @@
 
 #include "actors/graph/graph.h"
 
-/* What templates may name; documents are files that Flyte's own wire format needs. */
+/* What templates may name. INPUT is the path of inputs.pb. */
 #define TR_TEMPLATES(T)                            \
+    T(INPUT, "input")                              \
     T(INPUT_PREFIX, "inputPrefix")                 \
     T(OUTPUT_PREFIX, "outputPrefix")               \
     T(RAW_OUTPUT_PREFIX, "rawOutputDataPrefix")    \
@@ -42,6 +43,9 @@ struct tr_template_problem {
 
 /* Whether there may be a template in a text, or in a packed value. */
 bool tr_template_is_in(const void *bytes, size_t size);
+
+/* Which of the names above stand in templates of a text: 1U << TR_TEMPLATE_INPUT and its kin. */
+uint32_t tr_template_names_in(struct tr_text text);
 
 /* Whether a template in a text names an input that is none of these; if so, which. */
 bool tr_template_has_unknown(const struct tr_variables *inputs, struct tr_text text,

@@ -39,7 +39,9 @@ static int explain_system(char *explain, const char *what)
 {
     int number = errno;
     snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s: %s", what, strerror(number));
-    return number == ENOSPC || number == EDQUOT ? TR_STORE_FULL : TR_SYSTEM;
+    return number == ENOSPC || number == EDQUOT ? TR_STORE_FULL
+           : number == ENOENT                   ? TR_NOT_FOUND
+                                                : TR_SYSTEM;
 }
 
 static int put(void *self, struct tr_text text)
@@ -178,11 +180,18 @@ static int fail_path(struct keeping *keeping, struct tr_text uri, int error, con
     return error;
 }
 
+/* The path of a place on this machine. */
+static struct tr_text local_path(struct tr_text uri)
+{
+    static const char scheme[] = "file://";
+    size_t skipped = uri.data[0] == '/' ? 0 : sizeof scheme - 1;
+    return (struct tr_text){.data = uri.data + skipped, .size = uri.size - skipped};
+}
+
 /* Keeps a file of this machine, and gives where it is kept; other places stay. */
 static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob,
                      struct tr_buffer *buffer)
 {
-    static const char scheme[] = "file://";
     struct keeping *keeping = self;
     struct tri_blob kept;
     (void)type;
@@ -190,14 +199,12 @@ static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob
         tr_write_blob(buffer, blob);
         return buffer->error;
     }
-    size_t skipped = blob.uri.data[0] == '/' ? 0 : sizeof scheme - 1;
-    struct tr_text path = {.data = blob.uri.data + skipped, .size = blob.uri.size - skipped};
     int error =
         keeping->blobs != NULL ? 0 : tri_blobs_open_beside(keeping->folder, &keeping->blobs);
     if (error != 0) {
         return fail_path(keeping, blob.uri, error, tr_error_text(error));
     }
-    error = tri_blob_put(keeping->blobs, path, tr_text_of(""), &kept);
+    error = tri_blob_put(keeping->blobs, local_path(blob.uri), tr_text_of(""), &kept);
     if (error != 0) {
         return fail_path(keeping, blob.uri, error, tri_blobs_words(keeping->blobs));
     }
@@ -205,25 +212,44 @@ static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob
     return buffer->error;
 }
 
+/* The file of a literal that a document keeps outside of itself. */
+static int open_literal(void *self, struct tr_text uri, struct tr_bytes *literal)
+{
+    struct keeping *keeping = self;
+    if (!tri_is_local(uri)) {
+        return fail_path(keeping, uri, TR_INVALID, "it lies elsewhere; keep it on this machine");
+    }
+    int error = open_outputs(local_path(uri), keeping->folder, literal, keeping->explain);
+    bool is_users = error == TR_SYSTEM || error == TR_INVALID || error == TR_LIMIT;
+    return is_users ? fail_path(keeping, uri, TR_INVALID, keeping->explain) : error;
+}
+
+static void close_literal(void *self, struct tr_bytes literal)
+{
+    (void)self;
+    tr_file_unmap(literal);
+}
+
 /* Reads the document, and keeps the files of large lists of them. */
-static int read_document(struct tr_bytes plan, const char *folder, struct tr_text json,
+static int read_document(struct tr_bytes plan, const char *folder, struct tr_bytes document,
                          struct tr_buffer *slots, bool *is_decision,
                          struct tr_exchange_problem *problem, char *explain)
 {
     struct keeping keeping = {.folder = folder, .problem = problem, .explain = explain};
-    const struct tr_exchange_keeper keeper = {.keep = keep_path, .self = &keeping};
-    int error = tr_exchange_read(plan, json, &keeper, slots, is_decision, problem);
+    const struct tr_exchange_keeper keeper = {
+        .keep = keep_path, .open = open_literal, .close = close_literal, .self = &keeping};
+    int error = tr_exchange_read(plan, document, &keeper, slots, is_decision, problem);
     tri_blobs_close(keeping.blobs);
     return error;
 }
 
 /* Reads the document and puts what is large into the blob store: one that decides a graph whole. */
-static int take_outputs(struct tr_bytes plan, const char *folder, struct tr_text json,
+static int take_outputs(struct tr_bytes plan, const char *folder, struct tr_bytes document,
                         struct tr_buffer *slots, char *code, char *explain)
 {
     struct tr_exchange_problem problem;
     bool is_decision = false;
-    int error = read_document(plan, folder, json, slots, &is_decision, &problem, explain);
+    int error = read_document(plan, folder, document, slots, &is_decision, &problem, explain);
     if (error == TR_INVALID) {
         snprintf(code, TR_EXCHANGE_CODE_BYTES, "%s", problem.code);
         snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s", problem.words);
@@ -231,7 +257,6 @@ static int take_outputs(struct tr_bytes plan, const char *folder, struct tr_text
         return 0;
     }
     if (error == 0 && is_decision) {
-        struct tr_bytes document = {.data = (const uint8_t *)json.data, .size = json.size};
         return tr_offload_document(folder, document, slots, explain);
     }
     error = error != 0 ? error : tr_offload_slots(folder, slots, explain);
@@ -253,8 +278,7 @@ static int read_outputs(struct tr_bytes plan, const char *store_folder, struct t
         return error;
     }
     tr_buffer_init(&slots, TR_VALUES_BYTES_MAX);
-    struct tr_text json = {.data = (const char *)bytes.data, .size = bytes.size};
-    error = take_outputs(plan, store_folder, json, &slots, code, explain);
+    error = take_outputs(plan, store_folder, bytes, &slots, code, explain);
     tr_file_unmap(bytes);
     if (error != 0) {
         tr_buffer_fini(&slots);

@@ -19,6 +19,8 @@ packages_to_build=(
     "libsodium-dev|names graphs by their SHA-256"
     "libjansson-dev|reads JSON"
     "libyaml-dev|reads YAML"
+    "libprotobuf-c-dev|reads and writes Flyte's own documents"
+    "protobuf-c-compiler|makes C of their definitions"
     "libsqlite3-dev|the embedded store"
     "libglib2.0-dev|knows the clocks of time zones"
     "tzdata|the time zones themselves"
@@ -32,6 +34,7 @@ packages_to_test=(
     "groff|checks the manual pages"
     "python3-jsonschema|holds the language's schema against the compiler"
     "python3-yaml|reads definitions for that"
+    "python3-venv|a folder for Flyte's own library, which Debian has not"
     "python3-aiohttp|serves the doubles of back ends that plugins are tested against"
 )
 

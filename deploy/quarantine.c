@@ -1,5 +1,5 @@
 /*
- * Who is in quarantine: the plugins of the settings beside the store's list of who ended the engine.
+ * Who is in quarantine: the settings' plugins beside the store's list of who ended the engine.
  */
 #include "deploy/quarantine.h"
 

@@ -112,15 +112,41 @@ TR_MUST_USE static inline int tr_task_outputs_json(struct tr_task_context *task,
 }
 
 TR_MUST_USE static inline int tr_task_inputs_plan(struct tr_task_context *task,
-                                                  struct tr_bytes *plan)
+                                                  enum tr_document_form form, struct tr_bytes *plan)
 {
-    return task->api->inputs_plan(task, plan);
+    return task->api->inputs_plan(task, form, plan);
 }
 
 TR_MUST_USE static inline int tr_task_outputs_plan(struct tr_task_context *task,
+                                                   enum tr_document_form form,
                                                    struct tr_text folder, struct tr_bytes *plan)
 {
-    return task->api->outputs_plan(task, folder, plan);
+    return task->api->outputs_plan(task, form, folder, plan);
+}
+
+/* Documents in any form. */
+TR_MUST_USE static inline int tr_task_inputs_document(struct tr_task_context *task,
+                                                      enum tr_document_form form,
+                                                      struct tr_bytes *document)
+{
+    return task->api->inputs_document(task, form, document);
+}
+
+TR_MUST_USE static inline int tr_task_outputs_document(struct tr_task_context *task,
+                                                       enum tr_document_form form,
+                                                       struct tr_bytes document,
+                                                       struct tr_text folder,
+                                                       struct tr_text *problem)
+{
+    return task->api->outputs_document(task, form, document, folder, problem);
+}
+
+TR_MUST_USE static inline int tr_task_failure_document(struct tr_task_context *task,
+                                                       enum tr_document_form form,
+                                                       struct tr_bytes document,
+                                                       struct tr_transition *transition)
+{
+    return task->api->failure_document(task, form, document, transition);
 }
 
 TR_MUST_USE static inline int tr_task_call(struct tr_task_context *task, uint16_t service,
@@ -286,5 +312,10 @@ int tr_config_refuse(char *problem, size_t problem_size, const char *format, ...
 /* Whether all keys are known and of their types: 0, or TR_INVALID with words. */
 TR_MUST_USE int tr_config_check(struct tr_bytes config, const struct tr_config_key *keys,
                                 size_t key_count, char *problem, size_t problem_size);
+
+/* The same with another word than "config" for what holds the keys. */
+TR_MUST_USE int tr_config_check_as(const char *place, struct tr_bytes config,
+                                   const struct tr_config_key *keys, size_t key_count,
+                                   char *problem, size_t problem_size);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "plugins/registry.h"
 #include "runtime/troupe.h"
+#include "schemas/files.h"
 
 /* The timer of a question that is put off, and how long it is at first and at most. */
 #define AGAIN_TIMER 1
@@ -18,7 +19,8 @@
 
 /* Asks for the process, or for what became of it. */
 static int run(struct tr_task_context *task, struct tr_process_attempt *state,
-               const struct tri_process_inputs *inputs, struct tr_transition *transition)
+               const struct tri_process_inputs inputs[TRI_PROCESS_FORMS],
+               struct tr_transition *transition)
 {
     struct tr_process_run request;
     struct tr_text problem =
@@ -40,23 +42,45 @@ static int run(struct tr_task_context *task, struct tr_process_attempt *state,
                                    tr_text_of("handed to the keeper of processes"));
 }
 
-/* Inputs that are too large for a message are written to a file first. */
+/* A form cannot hold some input. */
+static int refuse_inputs(struct tr_transition *transition)
+{
+    return tr_task_refuse(transition, tr_text_of("BadTaskSpecification"),
+                          tr_text_of("inputs.pb cannot hold an input with a zero byte in the key "
+                                     "of a map, a URI or an error; read $TROUPE_INPUTS"));
+}
+
+/* Inputs that together are too large for a message are written to files first. */
 static int begin(struct tr_task_context *task, struct tr_process_attempt *state,
                  struct tr_transition *transition)
 {
-    struct tri_process_inputs inputs = {.path = tri_process_blob(task, state)};
-    int error = state->inputs.size > 0 ? 0 : tri_process_inputs(task, &inputs);
-    if (error == TR_LIMIT) {
-        return tri_process_make_inputs(task, &state->make, transition);
+    struct tri_process_inputs inputs[TRI_PROCESS_FORMS] = {0};
+    size_t left = TR_PROCESS_DOCUMENT_BYTES_MAX;
+    uint8_t forms = tr_task_template(task)->has_flyte_inputs ? TRI_PROCESS_FORMS : 1;
+    for (uint8_t i = 0; i < forms; i++) {
+        enum tr_document_form form = (enum tr_document_form)i;
+        inputs[i].is_asked = true;
+        inputs[i].path = tri_process_blob(task, state, form);
+        int error =
+            inputs[i].path.size > 0 ? 0 : tri_process_inputs(task, form, left, &inputs[i].document);
+        if (error == TR_LIMIT) {
+            state->form = i;
+            return tri_process_make_inputs(task, form, &state->make, transition);
+        }
+        if (error != 0) {
+            return error == TR_INVALID ? refuse_inputs(transition) : error;
+        }
+        left -= inputs[i].document.size;
     }
-    return error != 0 ? error : run(task, state, &inputs, transition);
+    return run(task, state, inputs, transition);
 }
 
 static int on_made(struct tr_task_context *task, struct tr_process_attempt *state,
                    const struct tr_task_event *event, struct tr_transition *transition)
 {
     int error = tri_process_made(task, event, state, transition);
-    return error != 0 || state->inputs.size == 0 ? error : begin(task, state, transition);
+    bool is_made = tr_task_event_is(event, blob_stored);
+    return error != 0 || !is_made ? error : begin(task, state, transition);
 }
 
 static int on_started(struct tr_task_context *task, const struct tr_task_event *event,
@@ -101,11 +125,13 @@ static int on_over(struct tr_task_context *task, struct tr_process_attempt *stat
         bool is_empty = document.is_absent || (!document.is_too_large && document.size == 0);
         state->is_quiet = state->is_quiet && (!is_log || is_empty);
     }
-    bool is_large = false;
-    error =
-        cursor.error != 0 ? cursor.error : tri_process_outcome(task, &over, &is_large, transition);
-    return error != 0 || !is_large ? error
-                                   : tri_process_read_outputs(task, &state->read, transition);
+    struct tri_process_large large;
+    error = cursor.error != 0 ? cursor.error : tri_process_outcome(task, &over, &large, transition);
+    if (error != 0 || !large.is_one) {
+        return error;
+    }
+    state->form = (uint8_t)large.form;
+    return tri_process_read_outputs(task, large.form, &state->read, transition);
 }
 
 /* A call was lost with the engine, its service or the keeper: what became of it is asked again. */
@@ -120,7 +146,8 @@ static int say_again(struct tr_task_context *task, struct tr_process_attempt *st
                                           tr_error_text(event->error)));
     }
     return is_files && event->call == state->read
-               ? tri_process_read_outputs(task, &state->read, transition)
+               ? tri_process_read_outputs(task, (enum tr_document_form)state->form, &state->read,
+                                          transition)
                : begin(task, state, transition);
 }
 

@@ -10,7 +10,7 @@
 #include "schemas/state_plugin.h"
 
 /*
- * One JSON document of a task that travels in a message: inputs, outputs, errors. Larger inputs and
+ * One document of a task that travels in a message: inputs, outputs, errors. Larger inputs and
  * outputs, up to TR_VALUES_BYTES_MAX, are written and read by the files service.
  */
 #define TR_PROCESS_DOCUMENT_BYTES_MAX (512U << 10)
@@ -24,49 +24,69 @@
 #define TR_PROCESS_STDOUT "stdout"
 #define TR_PROCESS_STDERR "stderr"
 
-/* What is read when it has ended, in this order. The logs only for their presence. */
+/*
+ * What is read when it has ended, in this order: the logs only for their presence, Flyte's
+ * documents only if a template asks for them.
+ */
 enum tri_process_result {
     TRI_PROCESS_RESULT_OUTPUTS,
     TRI_PROCESS_RESULT_ERROR,
     TRI_PROCESS_RESULT_STDOUT,
     TRI_PROCESS_RESULT_STDERR,
+    TRI_PROCESS_RESULT_FLYTE_OUTPUTS,
+    TRI_PROCESS_RESULT_FLYTE_ERROR,
     TRI_PROCESS_RESULT_COUNT,
 };
 
-/* Where the process finds its inputs. */
+/* The forms of documents that a process may be given. */
+#define TRI_PROCESS_FORMS 2
+
+/* Where the process finds its inputs in one form. */
 struct tri_process_inputs {
-    struct tr_text json; /* to be written beside it */
-    struct tr_text path; /* or the file that holds them already; empty: none does */
+    bool is_asked;            /* for this form */
+    struct tr_bytes document; /* to be written beside it */
+    struct tr_text path;      /* or the file that holds them already; empty: none does */
 };
 
-/* The inputs as one document. TR_LIMIT: it is larger than one that travels; TR_MEMORY. */
-TR_MUST_USE int tri_process_inputs(struct tr_task_context *task, struct tri_process_inputs *inputs);
+/*
+ * The inputs as one document. TR_LIMIT: it is larger than `size_max`; TR_INVALID: this form cannot
+ * hold them; TR_MEMORY.
+ */
+TR_MUST_USE int tri_process_inputs(struct tr_task_context *task, enum tr_document_form form,
+                                   size_t size_max, struct tr_bytes *document);
 
 /*
  * Everything that the process service needs to know, in the task's scratch memory. TR_INVALID: the
  * configuration, in words in `problem`; TR_MEMORY.
  */
 TR_MUST_USE int tri_process_request(struct tr_task_context *task,
-                                    const struct tri_process_inputs *inputs,
+                                    const struct tri_process_inputs inputs[TRI_PROCESS_FORMS],
                                     struct tr_process_run *run, struct tr_text *problem);
 
 /* Checks `config`: {limits: {open_files: 1024, ...}}. As tr_plugin's check. */
 TR_MUST_USE int tri_process_check(const struct tr_task_template *task, char *problem,
                                   size_t problem_size);
 
+/* Outputs that only the files service can read. */
+struct tri_process_large {
+    bool is_one;
+    enum tr_document_form form;
+};
+
 /*
- * What the end of a process means for its attempt. `is_large`: it is a success if the file of its
- * outputs, which is too large for a message, is what it should be; the transition is untouched.
+ * What the end of a process means for its attempt. `large`: it is a success if the file of its
+ * outputs, which no message carries, is what it should be; the transition is untouched.
  */
 TR_MUST_USE int tri_process_outcome(struct tr_task_context *task,
-                                    const struct tr_process_over *over, bool *is_large,
+                                    const struct tr_process_over *over,
+                                    struct tri_process_large *large,
                                     struct tr_transition *transition);
 
 /* Large documents, process_large.c: asks for inputs to be written, or for outputs to be read. */
-TR_MUST_USE int tri_process_make_inputs(struct tr_task_context *task, uint64_t *call,
-                                        struct tr_transition *transition);
-TR_MUST_USE int tri_process_read_outputs(struct tr_task_context *task, uint64_t *call,
-                                         struct tr_transition *transition);
+TR_MUST_USE int tri_process_make_inputs(struct tr_task_context *task, enum tr_document_form form,
+                                        uint64_t *call, struct tr_transition *transition);
+TR_MUST_USE int tri_process_read_outputs(struct tr_task_context *task, enum tr_document_form form,
+                                         uint64_t *call, struct tr_transition *transition);
 
 /* The inputs are written, which the state knows now, or why not: the transition is a failure. */
 TR_MUST_USE int tri_process_made(struct tr_task_context *task, const struct tr_task_event *event,
@@ -75,7 +95,7 @@ TR_MUST_USE int tri_process_made(struct tr_task_context *task, const struct tr_t
 
 /* The path of inputs that are written; empty: there are none. */
 struct tr_text tri_process_blob(struct tr_task_context *task,
-                                const struct tr_process_attempt *state);
+                                const struct tr_process_attempt *state, enum tr_document_form form);
 
 /* The outputs are read, or why not. */
 TR_MUST_USE int tri_process_given(struct tr_task_context *task, const struct tr_task_event *event,

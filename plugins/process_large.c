@@ -8,11 +8,12 @@
 #include "runtime/troupe.h"
 #include "schemas/files.h"
 
-int tri_process_make_inputs(struct tr_task_context *task, uint64_t *call,
-                            struct tr_transition *transition)
+int tri_process_make_inputs(struct tr_task_context *task, enum tr_document_form form,
+                            uint64_t *call, struct tr_transition *transition)
 {
-    struct tr_blob_make make = {.name_hint = tr_text_of(TR_PROCESS_INPUTS)};
-    int error = tr_task_inputs_plan(task, &make.plan);
+    struct tr_blob_make make = {
+        .name_hint = tr_text_of(form == TR_DOCUMENT_JSON ? TR_PROCESS_INPUTS : TR_FLYTE_INPUTS)};
+    int error = tr_task_inputs_plan(task, form, &make.plan);
     if (error == 0) {
         error = tr_task_call(task, TR_SERVICE_FILES, &tr_blob_make_schema, &make, 0, call);
     }
@@ -26,17 +27,18 @@ int tri_process_make_inputs(struct tr_task_context *task, uint64_t *call,
                                    tr_text_of("its inputs are written to a file"));
 }
 
-int tri_process_read_outputs(struct tr_task_context *task, uint64_t *call,
-                             struct tr_transition *transition)
+int tri_process_read_outputs(struct tr_task_context *task, enum tr_document_form form,
+                             uint64_t *call, struct tr_transition *transition)
 {
+    const char *name = form == TR_DOCUMENT_JSON ? TR_PROCESS_OUTPUTS : TR_FLYTE_OUTPUTS;
     struct tr_text folder = tr_task_attempt_folder(task);
     struct tr_values_read read = {
-        .path = tr_task_words(task, "%.*s/" TR_PROCESS_OUTPUTS, (int)folder.size, folder.data)};
+        .path = tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, name)};
     struct tr_text work =
         tr_task_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
     int error = read.path.data == NULL || work.data == NULL
                     ? TR_MEMORY
-                    : tr_task_outputs_plan(task, work, &read.plan);
+                    : tr_task_outputs_plan(task, form, work, &read.plan);
     if (error == 0) {
         error = tr_task_call(task, TR_SERVICE_FILES, &tr_values_read_schema, &read, 0, call);
     }
@@ -61,6 +63,13 @@ static int fail(struct tr_task_context *task, const struct tr_task_event *event,
                : tr_task_fail(transition, TR_FAILURE_SYSTEM, tr_text_of("StorageError"), words);
 }
 
+/* Notes the blob of inputs in the form that was asked for. */
+static int note_made(struct tr_process_attempt *state, struct tr_text name)
+{
+    return state->form == TR_DOCUMENT_JSON ? tr_array_set(&state->inputs, name)
+                                           : tr_array_set(&state->flyte_inputs, name);
+}
+
 /* The store's folder may lead somewhere by links, so only the blob's own name is kept. */
 int tri_process_made(struct tr_task_context *task, const struct tr_task_event *event,
                      struct tr_process_attempt *state, struct tr_transition *transition)
@@ -77,14 +86,15 @@ int tri_process_made(struct tr_task_context *task, const struct tr_task_event *e
     const char *slash = memrchr(stored.uri.data, '/', stored.uri.size);
     size_t before = slash == NULL ? 0 : (size_t)(slash - stored.uri.data) + 1;
     struct tr_text name = {.data = stored.uri.data + before, .size = stored.uri.size - before};
-    return tr_array_set(&state->inputs, name);
+    return note_made(state, name);
 }
 
 struct tr_text tri_process_blob(struct tr_task_context *task,
-                                const struct tr_process_attempt *state)
+                                const struct tr_process_attempt *state, enum tr_document_form form)
 {
     struct tr_text store = tr_task_store_folder(task);
-    struct tr_text name = tr_array_get(&state->inputs);
+    struct tr_text name = form == TR_DOCUMENT_JSON ? tr_array_get(&state->inputs)
+                                                   : tr_array_get(&state->flyte_inputs);
     return name.size == 0 ? name
                           : tr_task_words(task, "%.*s/blobs/%.*s", (int)store.size, store.data,
                                           (int)name.size, name.data);

@@ -2,7 +2,8 @@
  * What the end of a process means: language.md, "A process task".
  *
  * An error document is a failure whatever the exit status; then the way it ended counts, and last
- * whether the outputs are there and are what the interface says.
+ * whether the outputs are there and are what the interface says. A document of Flyte's, where a
+ * template asks for it, goes before one of JSON.
  */
 #include "plugins/process.h"
 
@@ -12,29 +13,41 @@
 
 #include "schemas/files.h"
 
+/* A document that was left behind, in whichever form. */
+struct found {
+    struct tr_process_document document;
+    enum tr_document_form form;
+};
+
 /* The documents of an end, as far as they were asked for. */
 struct documents {
-    struct tr_process_document outputs;
-    struct tr_process_document error;
+    struct found outputs;
+    struct found error;
 };
 
 static int read_documents(const struct tr_process_over *over, struct documents *documents)
 {
     struct tr_cursor cursor;
-    struct documents found = {.outputs.is_absent = true, .error.is_absent = true};
+    struct tr_process_document all[TRI_PROCESS_RESULT_COUNT];
     uint32_t count = tr_process_array_begin(over->documents, &cursor);
-    for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
-        struct tr_process_document document = tr_process_document_next(&cursor);
-        if (i == TRI_PROCESS_RESULT_OUTPUTS) {
-            found.outputs = document;
-        } else if (i == TRI_PROCESS_RESULT_ERROR) {
-            found.error = document;
-        }
+    for (uint32_t i = 0; i < TRI_PROCESS_RESULT_COUNT; i++) {
+        all[i] = i < count ? tr_process_document_next(&cursor)
+                           : (struct tr_process_document){.is_absent = true};
     }
     if (cursor.error != 0) {
         return cursor.error;
     }
-    *documents = found;
+    *documents = (struct documents){
+        .outputs = {all[TRI_PROCESS_RESULT_OUTPUTS], TR_DOCUMENT_JSON},
+        .error = {all[TRI_PROCESS_RESULT_ERROR], TR_DOCUMENT_JSON},
+    };
+    if (!all[TRI_PROCESS_RESULT_FLYTE_OUTPUTS].is_absent) {
+        documents->outputs =
+            (struct found){all[TRI_PROCESS_RESULT_FLYTE_OUTPUTS], TR_DOCUMENT_FLYTE};
+    }
+    if (!all[TRI_PROCESS_RESULT_FLYTE_ERROR].is_absent) {
+        documents->error = (struct found){all[TRI_PROCESS_RESULT_FLYTE_ERROR], TR_DOCUMENT_FLYTE};
+    }
     return 0;
 }
 
@@ -45,25 +58,18 @@ static int fail(struct tr_transition *transition, enum tr_failure_kind kind, con
     return tr_task_fail(transition, kind, tr_text_of(code), message);
 }
 
-static struct tr_text text_of_bytes(struct tr_bytes bytes)
-{
-    return (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
-}
-
 /* An error document says itself whether trying again may help. */
-static int on_error_document(struct tr_task_context *task,
-                             const struct tr_process_document *document,
+static int on_error_document(struct tr_task_context *task, const struct found *found,
                              struct tr_transition *transition)
 {
-    if (document->is_too_large) {
-        return fail(transition, TR_FAILURE_USER, "ErrorDocumentTooLarge",
-                    tr_task_words(task,
-                                  "the document at $TROUPE_ERROR has %llu bytes; at most "
-                                  "%u are read",
-                                  (unsigned long long)document->size,
-                                  TR_PROCESS_DOCUMENT_BYTES_MAX));
+    if (found->document.is_too_large) {
+        return fail(
+            transition, TR_FAILURE_USER, "ErrorDocumentTooLarge",
+            tr_task_words(task, "the document at %s has %llu bytes; at most %u are read",
+                          found->form == TR_DOCUMENT_JSON ? "$TROUPE_ERROR" : TR_FLYTE_ERROR,
+                          (unsigned long long)found->document.size, TR_PROCESS_DOCUMENT_BYTES_MAX));
     }
-    return tr_task_failure_json(task, text_of_bytes(document->bytes), transition);
+    return tr_task_failure_document(task, found->form, found->document.bytes, transition);
 }
 
 /* The name of a signal for people, such as "SIGKILL, Killed". */
@@ -105,61 +111,67 @@ static int on_not_started(struct tr_task_context *task, const struct tr_process_
                 tr_task_words(task, "%.*s", (int)over->reason.size, over->reason.data));
 }
 
-/* Outputs that are there are the engine's to judge; missing ones have a place to be named. */
-static int on_outputs(struct tr_task_context *task, const struct tr_process_document *document,
-                      bool *is_large, struct tr_transition *transition)
+/* Hands the outputs to the engine; relative paths in them count from the working folder. */
+static int give(struct tr_task_context *task, const struct found *found, struct tr_text *problem)
 {
     struct tr_text folder = tr_task_attempt_folder(task);
-    folder = tr_task_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
+    struct tr_text work =
+        tr_task_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
+    return found->document.is_absent
+               ? tr_task_outputs_json(task, tr_text_of("{}"), work, problem)
+               : tr_task_outputs_document(task, found->form, found->document.bytes, work, problem);
+}
+
+static int refuse_size(struct tr_task_context *task, const struct found *found,
+                       struct tr_transition *transition)
+{
+    return tr_task_refuse(
+        transition, tr_text_of("OutputSizeExceeded"),
+        tr_task_words(task,
+                      "the document at %s has %llu bytes; at most %llu are taken: write large "
+                      "data to a file and return its path",
+                      found->form == TR_DOCUMENT_JSON ? "$TROUPE_OUTPUTS" : TR_FLYTE_OUTPUTS,
+                      (unsigned long long)found->document.size, TR_VALUES_BYTES_MAX));
+}
+
+/* Outputs that are there are the engine's to judge; missing ones have a place to be named. */
+static int on_outputs(struct tr_task_context *task, const struct found *found,
+                      struct tri_process_large *large, struct tr_transition *transition)
+{
+    const struct tr_process_document *document = &found->document;
+    struct tr_text problem = {0};
     if (document->is_too_large && document->size > TR_VALUES_BYTES_MAX) {
-        return tr_task_refuse(
-            transition, tr_text_of("OutputSizeExceeded"),
-            tr_task_words(task,
-                          "the document at $TROUPE_OUTPUTS has %llu bytes; at most %llu "
-                          "are taken: write large data to a file and return its path",
-                          (unsigned long long)document->size, TR_VALUES_BYTES_MAX));
+        return refuse_size(task, found, transition);
     }
-    if (document->is_too_large) {
-        *is_large = true;
+    int error = document->is_too_large ? TR_LIMIT : give(task, found, &problem);
+    if (error == TR_LIMIT) {
+        *large = (struct tri_process_large){.is_one = true, .form = found->form};
         return 0;
     }
-    struct tr_text problem = {0};
-    struct tr_text json = document->is_absent ? tr_text_of("{}") : text_of_bytes(document->bytes);
-    int error = tr_task_outputs_json(task, json, folder, &problem);
     if (error == TR_INVALID && document->is_absent) {
+        bool has_flyte = tr_task_template(task)->has_flyte_outputs;
         return fail(transition, TR_FAILURE_USER, "OutputsNotFound",
-                    tr_task_words(task, "nothing was written to $TROUPE_OUTPUTS: %.*s",
-                                  (int)problem.size, problem.data));
+                    tr_task_words(task, "nothing was written to $TROUPE_OUTPUTS%s: %.*s",
+                                  has_flyte ? " or " TR_FLYTE_OUTPUTS : "", (int)problem.size,
+                                  problem.data));
     }
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
 
-/* Whether what was left behind is whole: a process may have been killed while it wrote. */
-static int read_whole(struct tr_task_context *task, const struct tr_process_document *outputs,
-                      bool *is_whole)
-{
-    struct tr_text folder = tr_task_attempt_folder(task);
-    struct tr_text problem = {0};
-    folder = tr_task_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
-    int error = tr_task_outputs_json(task, text_of_bytes(outputs->bytes), folder, &problem);
-    *is_whole = error == 0;
-    return error == TR_INVALID ? 0 : error;
-}
-
 /* The keeper died: what the task has left behind decides, and only if it is complete. */
 static int on_unknown(struct tr_task_context *task, const struct tr_process_over *over,
-                      const struct tr_process_document *outputs, bool *is_large,
+                      const struct found *outputs, struct tri_process_large *large,
                       struct tr_transition *transition)
 {
-    if (outputs->is_too_large) {
-        return on_outputs(task, outputs, is_large, transition);
+    struct tr_text problem = {0};
+    int given = outputs->document.is_absent      ? TR_INVALID
+                : outputs->document.is_too_large ? TR_LIMIT
+                                                 : give(task, outputs, &problem);
+    if (given == TR_LIMIT) {
+        return on_outputs(task, outputs, large, transition);
     }
-    if (!outputs->is_absent) {
-        bool is_whole = false;
-        int failed = read_whole(task, outputs, &is_whole);
-        if (failed != 0 || is_whole) {
-            return failed != 0 ? failed : tr_task_succeed(transition);
-        }
+    if (given != TR_INVALID) {
+        return given != 0 ? given : tr_task_succeed(transition);
     }
     int error = fail(
         transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
@@ -169,28 +181,29 @@ static int on_unknown(struct tr_task_context *task, const struct tr_process_over
 }
 
 int tri_process_outcome(struct tr_task_context *task, const struct tr_process_over *over,
-                        bool *is_large, struct tr_transition *transition)
+                        struct tri_process_large *large, struct tr_transition *transition)
 {
     struct documents documents;
-    *is_large = false;
+    *large = (struct tri_process_large){.is_one = false};
     int error = read_documents(over, &documents);
     if (error != 0) {
         return error;
     }
-    bool is_begun = over->outcome == TR_PROCESS_UNKNOWN && !documents.error.is_too_large &&
-                    documents.error.bytes.size == 0; /* made, and not yet written */
-    if (!documents.error.is_absent && !is_begun) {
+    const struct tr_process_document *said = &documents.error.document;
+    bool is_begun = over->outcome == TR_PROCESS_UNKNOWN && !said->is_too_large &&
+                    said->bytes.size == 0; /* made, and not yet written */
+    if (!said->is_absent && !is_begun) {
         return on_error_document(task, &documents.error, transition);
     }
     switch (over->outcome) {
     case TR_PROCESS_EXITED:
         return over->status != 0 ? on_exit_status(task, over->status, transition)
-                                 : on_outputs(task, &documents.outputs, is_large, transition);
+                                 : on_outputs(task, &documents.outputs, large, transition);
     case TR_PROCESS_SIGNALLED:
         return on_signal(task, over, transition);
     case TR_PROCESS_NOT_STARTED:
         return on_not_started(task, over, transition);
     default:
-        return on_unknown(task, over, &documents.outputs, is_large, transition);
+        return on_unknown(task, over, &documents.outputs, large, transition);
     }
 }

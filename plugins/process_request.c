@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "plugins/process.h"
 
@@ -68,13 +69,13 @@ static int write_arguments(struct tr_task_context *task, struct tr_process_run *
 
 /* What every task is told about itself. Returns how many words there are. */
 static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
-                          const struct tri_process_inputs *inputs, struct tr_text words[WORDS_MAX])
+                          struct tr_text inputs, struct tr_text words[WORDS_MAX])
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     const struct tr_task_template *template = tr_task_template(task);
     struct tr_text name = execution_name(identity);
     struct tr_text checkpoints = tr_task_checkpoint_folder(task);
-    bool is_file = inputs->path.size > 0;
+    bool is_file = inputs.size > 0;
     const struct {
         const char *name;
         struct tr_text value;
@@ -85,7 +86,7 @@ static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
         {"TROUPE_NODE", identity->path, ""},
         {"TROUPE_CHECKPOINT", checkpoints, ""},
         {"TROUPE_TMP", folder, "/" TR_PROCESS_TMP},
-        {"TROUPE_INPUTS", is_file ? inputs->path : folder, is_file ? "" : "/" TR_PROCESS_INPUTS},
+        {"TROUPE_INPUTS", is_file ? inputs : folder, is_file ? "" : "/" TR_PROCESS_INPUTS},
         {"TROUPE_OUTPUTS", folder, "/" TR_PROCESS_OUTPUTS},
         {"TROUPE_ERROR", folder, "/" TR_PROCESS_ERROR},
     };
@@ -130,7 +131,7 @@ static bool is_overridden(const struct tr_task_template *template, struct tr_tex
     return false;
 }
 
-static int write_environment(struct tr_task_context *task, const struct tri_process_inputs *inputs,
+static int write_environment(struct tr_task_context *task, struct tr_text inputs,
                              struct tr_process_run *run)
 {
     const struct tr_task_template *template = tr_task_template(task);
@@ -187,30 +188,47 @@ static int write_secrets(struct tr_task_context *task, struct tr_process_run *ru
     return error;
 }
 
-int tri_process_inputs(struct tr_task_context *task, struct tri_process_inputs *inputs)
+int tri_process_inputs(struct tr_task_context *task, enum tr_document_form form, size_t size_max,
+                       struct tr_bytes *document)
 {
-    struct tr_text json = {0};
-    int error = tr_task_inputs_json(task, &json);
-    if (error == 0 && json.size > TR_PROCESS_DOCUMENT_BYTES_MAX) {
+    struct tr_bytes made = {0};
+    int error = tr_task_inputs_document(task, form, &made);
+    if (error == 0 && made.size > size_max) {
         error = TR_LIMIT;
     }
     if (error == 0) {
-        *inputs = (struct tri_process_inputs){.json = json, .path = tr_text_of("")};
+        *document = made;
     }
     return error;
 }
 
-/* The inputs, unless there is a file of them already. */
-static int write_files(struct tr_task_context *task, const struct tri_process_inputs *inputs,
+/*
+ * The inputs in each form, unless there is a file of them already: $TROUPE_INPUTS says where that
+ * is, and Flyte's, whose name is in the task's words, is a link to it.
+ */
+static int write_files(struct tr_task_context *task,
+                       const struct tri_process_inputs inputs[TRI_PROCESS_FORMS],
                        struct tr_process_run *run)
 {
-    struct tr_process_file file = {
-        .name = tr_text_of(TR_PROCESS_INPUTS),
-        .bytes = {.data = (const uint8_t *)inputs->json.data, .size = inputs->json.size},
-        .mode = 0400,
-    };
-    struct tr_writer writer = writer_new(task, inputs->json.size + ARRAY_BYTES + file.name.size);
-    int error = tr_process_files_pack(&file, inputs->path.size > 0 ? 0 : 1, &writer);
+    static const char *const names[] = {
+        [TR_DOCUMENT_JSON] = TR_PROCESS_INPUTS, [TR_DOCUMENT_FLYTE] = TR_FLYTE_INPUTS};
+    struct tr_process_file files[TRI_PROCESS_FORMS];
+    size_t count = 0;
+    size_t size = ARRAY_BYTES;
+    for (size_t i = 0; i < TRI_PROCESS_FORMS; i++) {
+        struct tr_text path = inputs[i].path;
+        bool is_link = path.size > 0;
+        if (!inputs[i].is_asked || (is_link && i == TR_DOCUMENT_JSON)) {
+            continue;
+        }
+        struct tr_bytes target = {.data = (const uint8_t *)path.data, .size = path.size};
+        files[count++] = (struct tr_process_file){.name = tr_text_of(names[i]),
+                                                  .bytes = is_link ? target : inputs[i].document,
+                                                  .mode = is_link ? S_IFLNK : 0400};
+        size += files[count - 1].bytes.size + ARRAY_BYTES;
+    }
+    struct tr_writer writer = writer_new(task, size);
+    int error = tr_process_files_pack(files, count, &writer);
     run->files = written(&writer);
     return error;
 }
@@ -234,9 +252,15 @@ static int write_results(struct tr_task_context *task, struct tr_process_run *ru
         [TRI_PROCESS_RESULT_ERROR] = {tr_text_of(TR_PROCESS_ERROR), TR_PROCESS_DOCUMENT_BYTES_MAX},
         [TRI_PROCESS_RESULT_STDOUT] = {tr_text_of(TR_PROCESS_STDOUT), 0},
         [TRI_PROCESS_RESULT_STDERR] = {tr_text_of(TR_PROCESS_STDERR), 0},
+        [TRI_PROCESS_RESULT_FLYTE_OUTPUTS] = {tr_text_of(TR_FLYTE_OUTPUTS),
+                                              TR_PROCESS_DOCUMENT_BYTES_MAX},
+        [TRI_PROCESS_RESULT_FLYTE_ERROR] = {tr_text_of(TR_FLYTE_ERROR),
+                                            TR_PROCESS_DOCUMENT_BYTES_MAX},
     };
+    bool has_flyte = tr_task_template(task)->has_flyte_outputs;
+    size_t count = has_flyte ? TR_COUNT_OF(results) : TRI_PROCESS_RESULT_FLYTE_OUTPUTS;
     struct tr_writer writer = writer_new(task, 8 * ARRAY_BYTES);
-    int error = tr_process_results_pack(results, TR_COUNT_OF(results), &writer);
+    int error = tr_process_results_pack(results, count, &writer);
     run->results = written(&writer);
     return error;
 }
@@ -322,11 +346,12 @@ static int write_limits(struct tr_task_context *task, struct tr_process_run *run
 
 /* ------------------------------------------------------------------------------ all of it */
 
-int tri_process_request(struct tr_task_context *task, const struct tri_process_inputs *inputs,
+int tri_process_request(struct tr_task_context *task,
+                        const struct tri_process_inputs inputs[TRI_PROCESS_FORMS],
                         struct tr_process_run *run, struct tr_text *problem)
 {
-    struct tr_text stdin_path =
-        inputs->path.size > 0 ? inputs->path : tr_text_of(TR_PROCESS_INPUTS);
+    struct tr_text file = inputs[TR_DOCUMENT_JSON].path;
+    struct tr_text stdin_path = file.size > 0 ? file : tr_text_of(TR_PROCESS_INPUTS);
     const struct tr_task_template *template = tr_task_template(task);
     int64_t grace_ms = template->grace_ns / 1000000;
     *run = (struct tr_process_run){
@@ -340,7 +365,7 @@ int tri_process_request(struct tr_task_context *task, const struct tri_process_i
         .grace_ms = grace_ms < UINT32_MAX ? (uint32_t)grace_ms : UINT32_MAX - 1,
     };
     int error = run->folder.data == NULL ? TR_MEMORY : write_arguments(task, run);
-    error = error != 0 ? error : write_environment(task, inputs, run);
+    error = error != 0 ? error : write_environment(task, file, run);
     error = error != 0 ? error : write_secrets(task, run);
     error = error != 0 ? error : write_files(task, inputs, run);
     error = error != 0 ? error : write_folders(task, run);

@@ -6,6 +6,7 @@
 
 #include "plugins/plugin.h"
 
+extern const struct tr_plugin tr_armada_plugin;
 extern const struct tr_plugin tr_echo_plugin;
 extern const struct tr_plugin tr_process_plugin;
 extern const struct tr_plugin tr_sleep_plugin;

@@ -24,7 +24,7 @@
 #include "schemas/phase.h"
 
 /* Raised by every change of what stands in this file. */
-#define TR_PLUGIN_ABI 2
+#define TR_PLUGIN_ABI 3
 
 /* What a task's environment says. */
 struct tr_environment {
@@ -84,7 +84,21 @@ struct tr_task_template {
     struct tr_bytes config; /* a packed map, or empty */
     uint32_t output_count;
     uint32_t input_count;
+    bool has_flyte_inputs;  /* a template of Flyte's asks for inputs.pb */
+    bool has_flyte_outputs; /* one says where outputs.pb and error.pb go, so that they count */
+    bool is_dynamic;        /* the outputs may decide a graph */
 };
+
+/* How the documents of a task are written. */
+enum tr_document_form {
+    TR_DOCUMENT_JSON,
+    TR_DOCUMENT_FLYTE, /* Flyte's protobuf: inputs.pb, outputs.pb, error.pb */
+};
+
+/* The names of Flyte's documents, in an attempt's folder. */
+#define TR_FLYTE_INPUTS "inputs.pb"
+#define TR_FLYTE_OUTPUTS "outputs.pb"
+#define TR_FLYTE_ERROR "error.pb"
 
 /* Who a task is. */
 struct tr_task_identity {
@@ -95,6 +109,7 @@ struct tr_task_identity {
     struct tr_text
         generated_name; /* of this attempt: the key of idempotency, [a-z0-9-], at most 63 */
     uint64_t execution_number;
+    uint64_t store; /* no other store has this number; 0 where no plugin has an endpoint */
 };
 
 /* What a plugin's function is called for. */
@@ -185,12 +200,14 @@ struct tr_task_api {
     int (*failure_json)(struct tr_task_context *task, struct tr_text json,
                         struct tr_transition *transition);
     /*
-     * Plans for the files service, where documents are too large for inputs_json and outputs_json:
-     * blob_make writes the inputs as one JSON object, values_read reads the outputs from one
-     * (relative paths in it count from `folder`). TR_LIMIT, TR_MEMORY.
+     * Plans for the files service, where documents are too large for the functions above and
+     * below: blob_make writes the inputs as one, values_read reads the outputs from one (relative
+     * paths in it count from `folder`). TR_LIMIT, TR_MEMORY.
      */
-    int (*inputs_plan)(struct tr_task_context *task, struct tr_bytes *plan);
-    int (*outputs_plan)(struct tr_task_context *task, struct tr_text folder, struct tr_bytes *plan);
+    int (*inputs_plan)(struct tr_task_context *task, enum tr_document_form form,
+                       struct tr_bytes *plan);
+    int (*outputs_plan)(struct tr_task_context *task, enum tr_document_form form,
+                        struct tr_text folder, struct tr_bytes *plan);
     /* The plugin whose function runs. */
     const struct tr_plugin *(*plugin)(struct tr_task_context *task);
     /* An endpoint of this plugin's by its name, empty: the first one; NULL: there is none. */
@@ -198,6 +215,17 @@ struct tr_task_api {
     /* Tells its refresh actor a message of schemas/refresh.h. TR_NOT_FOUND: no such endpoint. */
     int (*refresh)(struct tr_task_context *task, struct tr_text endpoint,
                    const struct tr_schema *schema, const void *body);
+    /*
+     * As inputs_json, outputs_json and failure_json, in any form. TR_LIMIT of the outputs, too: a
+     * part of them lies elsewhere, so that only the files service can read them.
+     */
+    int (*inputs_document)(struct tr_task_context *task, enum tr_document_form form,
+                           struct tr_bytes *document);
+    int (*outputs_document)(struct tr_task_context *task, enum tr_document_form form,
+                            struct tr_bytes document, struct tr_text folder,
+                            struct tr_text *problem);
+    int (*failure_document)(struct tr_task_context *task, enum tr_document_form form,
+                            struct tr_bytes document, struct tr_transition *transition);
 };
 
 /* The head of what a plugin's functions are handed; the rest is the engine's. */

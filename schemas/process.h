@@ -192,7 +192,8 @@ const char *tr_process_phase_name(uint8_t phase);
  * `secrets`: an array of [NAME, group, key, version, is_file]. The service finds the values, and no
  * message or store ever holds them; is_file puts the name of a 0600 file into the variable, which
  * is removed when the process has ended. One that cannot be had: process_refused, TR_NOT_FOUND.
- * `files`: an array of [name, bytes, mode], made below `folder` before the process starts.
+ * `files`: an array of [name, bytes, mode], made below `folder` before the process starts; with the
+ * mode S_IFLNK it is a link to the path that the bytes are.
  * `folders`: an array of names below `folder`, or absolute ones below the store's, made if missing.
  * `results`: an array of [name, size_max]: what to read below `folder` when it has ended.
  *

@@ -6,7 +6,9 @@
  *     recover_nodes       recovered_nodes      by a workflow, before nodes of its graph begin
  *     recover_elements    recovered_elements   by an array, before elements are born
  *
- * `recovery` is what node_start says. An answer may be about the first ones only, where more do not
+ * `recovery` is what node_start says: where a plan lies; or, for what an element of a map has
+ * launched, "RECOVERY!PATH[ELEMENT]": it takes over what that element of the execution with this
+ * other recovery had launched in the earlier one, if that is so. An answer may be about the first ones only, where more do not
  * fit into a message: the others are asked about again. Asking changes nothing.
  */
 #ifndef TR_SCHEMAS_RECOVERY_H

@@ -16,25 +16,32 @@
 
 /*
  * process: the calls that wait for the end, for a stop and for large documents, 0: none; whether no
- * log was written; the blob of inputs that are too large for a message, empty: they are not.
+ * log was written; the blob of inputs that are too large for a message, empty: they are not; the
+ * same of inputs in Flyte's form; and the form of the large document in hand.
  */
 #define TR_PROCESS_BLOB_BYTES_MAX 192
-#define TR_PROCESS_ATTEMPT_FIELDS(FIELD, ARRAY)          \
-    FIELD(u64, run, 1, 0)                                \
-    FIELD(u64, stop, 1, 0)                               \
-    FIELD(bool, is_quiet, 1, 0)                          \
-    FIELD(u64, make, 1, 0)                               \
-    FIELD(u64, read, 1, 0)                               \
-    ARRAY(text, inputs, TR_PROCESS_BLOB_BYTES_MAX, 1, 0) \
-    FIELD(u32, losses, 1, 0)                             \
-    FIELD(u64, lost, 1, 0)
+#define TR_PROCESS_ATTEMPT_FIELDS(FIELD, ARRAY)                \
+    FIELD(u64, run, 1, 0)                                      \
+    FIELD(u64, stop, 1, 0)                                     \
+    FIELD(bool, is_quiet, 1, 0)                                \
+    FIELD(u64, make, 1, 0)                                     \
+    FIELD(u64, read, 1, 0)                                     \
+    ARRAY(text, inputs, TR_PROCESS_BLOB_BYTES_MAX, 1, 0)       \
+    FIELD(u32, losses, 1, 0)                                   \
+    FIELD(u64, lost, 1, 0)                                     \
+    ARRAY(text, flyte_inputs, TR_PROCESS_BLOB_BYTES_MAX, 2, 0) \
+    FIELD(u8, form, 2, 0)
 
-/* armada: nothing of its own. */
+/* armada: whether the call under way reads outputs; else it looks for an error document. */
+#define TR_ARMADA_ATTEMPT_FIELDS(FIELD, ARRAY) \
+    TR_WEBAPI_ATTEMPT_FIELDS(FIELD, ARRAY)     \
+    FIELD(bool, reads_outputs, 1, 0)
+
 #define TR_STATE_PLUGIN_SCHEMAS(S)                                     \
     S(echo_state, 200, TR_STATE, 1, 0, TR_ECHO_STATE_FIELDS)           \
     S(sleep_state, 201, TR_STATE, 1, 0, TR_SLEEP_STATE_FIELDS)         \
-    S(process_attempt, 202, TR_STATE, 1, 0, TR_PROCESS_ATTEMPT_FIELDS) \
-    S(armada_attempt, 203, TR_STATE, 1, 0, TR_WEBAPI_ATTEMPT_FIELDS)
+    S(process_attempt, 202, TR_STATE, 2, 0, TR_PROCESS_ATTEMPT_FIELDS) \
+    S(armada_attempt, 203, TR_STATE, 1, 0, TR_ARMADA_ATTEMPT_FIELDS)
 
 TR_STATE_PLUGIN_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

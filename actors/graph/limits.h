@@ -41,6 +41,13 @@
 /* How deeply values nest; messages that carry them nest a little more (TR_NESTING_MAX). */
 #define TR_LITERAL_DEPTH_MAX 56U
 
+/*
+ * Messages of protobuf in each other: a value takes up to three. And the memory that one needs when
+ * it is taken apart: of a list that is one element.
+ */
+#define TR_FLYTE_NESTING_MAX 192U
+#define TR_FLYTE_BYTES_MAX (1ULL << 30)
+
 /* Tries of union variants while one value is read, for each value in it and at least. */
 #define TR_LITERAL_TRIES_EACH 64U
 #define TR_LITERAL_TRIES_LEAST 100000U

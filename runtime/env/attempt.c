@@ -348,14 +348,40 @@ static int make_folders(const struct tri_attempt_folders *folders, int folder,
     return error != 0 ? explain(reason, error, name) : 0;
 }
 
+/* A link to a file that lies elsewhere. */
+static int make_link(int folder, const struct tr_process_file *file)
+{
+    char target[TR_KEEPER_PATH_BYTES_MAX];
+    struct tri_below_place place;
+    if (file->bytes.size >= sizeof target) {
+        return TR_LIMIT;
+    }
+    snprintf(target, sizeof target, "%.*s", (int)file->bytes.size, (const char *)file->bytes.data);
+    int error = tri_below_find(folder, file->name, 0, &place);
+    if (error != 0) {
+        return error;
+    }
+    if (symlinkat(target, place.folder, place.last) != 0) {
+        error = tri_below_error();
+    }
+    tri_below_place_close(&place);
+    return error;
+}
+
+static int make_file(int folder, const struct tr_process_file *file)
+{
+    mode_t mode = file->mode != 0 ? file->mode & 0777 : FILE_MODE;
+    return S_ISLNK(file->mode) ? make_link(folder, file)
+                               : tri_below_write(folder, file->name, file->bytes, mode);
+}
+
 static int make_files(int folder, const struct tr_process_run *run, char *reason)
 {
     struct tr_cursor cursor;
     uint32_t count = tr_process_array_begin(run->files, &cursor);
     for (uint32_t i = 0; i < count; i++) {
         struct tr_process_file file = tr_process_file_next(&cursor);
-        mode_t mode = file.mode != 0 ? file.mode & 0777 : FILE_MODE;
-        int error = tri_below_write(folder, file.name, file.bytes, mode);
+        int error = make_file(folder, &file);
         if (error != 0) {
             return explain(reason, error, file.name);
         }

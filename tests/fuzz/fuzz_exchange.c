@@ -22,7 +22,8 @@ static bool read_small(const struct tr_variables *outputs, bool is_dynamic, stru
     struct tr_bytes found;
     struct tr_text problem = {0};
     tr_arena_init(&task.arena);
-    int error = tri_outputs_from_json(&task, json, tr_text_of("/folder"), &found, &problem);
+    int error = tri_outputs_from_document(&task, TR_DOCUMENT_JSON, tri_bytes_of_text(json),
+                                          tr_text_of("/folder"), &found, &problem);
     if (error == 0) {
         tr_buffer_add(slots, found.data, found.size);
     }
@@ -45,7 +46,8 @@ static void read_plan(struct tr_bytes plan, struct tr_text json, struct tr_buffe
     const struct tr_exchange_keeper keeper = {.keep = keep_path};
     struct tr_exchange_problem problem = {.code = NULL};
     bool is_decision = false;
-    *error = tr_exchange_read(plan, json, &keeper, slots, &is_decision, &problem);
+    *error =
+        tr_exchange_read(plan, tri_bytes_of_text(json), &keeper, slots, &is_decision, &problem);
     TR_ASSERT(!is_decision || slots->size == 0);
     TR_ASSERT(*error != TR_INVALID || (problem.code != NULL && problem.words[0] != '\0'));
     TR_ASSERT(memchr(problem.words, '\0', sizeof problem.words) != NULL);
@@ -61,7 +63,9 @@ static void compare(const struct tr_variables *outputs, bool is_dynamic, struct 
     tr_buffer_init(&plan, 0);
     tr_buffer_init(&large, 0);
     tr_buffer_init(&small, 0);
-    TR_ASSERT(tr_exchange_plan_outputs(outputs, tr_text_of("/folder"), is_dynamic, &plan) == 0);
+    const struct tr_exchange_outputs asked = {
+        .variables = outputs, .folder = tr_text_of("/folder"), .is_dynamic = is_dynamic};
+    TR_ASSERT(tr_exchange_plan_outputs(&asked, &plan) == 0);
     read_plan(tr_buffer_bytes(&plan), json, &large, &error);
     if (read_small(outputs, is_dynamic, json, &small) && error == 0) {
         TR_ASSERT(tri_decision_is(tr_buffer_bytes(&small)) ||

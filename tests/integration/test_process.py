@@ -331,9 +331,9 @@ workflows:
                   node='{task: t, with: {n: 3}, env: {A: "{{.inputs.x}}"}}')
         self.fails("BadTaskSpecification", "the template {{.inputs.x}} names no input of the task; "
                    "it has n")
-        self.task("true", env={"A": "{{.input}}"})
-        self.fails("BadTaskSpecification", "the template {{.input}} asks for inputs.pb, and "
-                   "documents of protobuf are not written yet")
+        self.task("true", env={"A": "{{.taskTemplatePath}}"})
+        self.fails("BadTaskSpecification", "the template {{.taskTemplatePath}} asks for task.pb, "
+                   "which is not written")
 
 
 if __name__ == "__main__":

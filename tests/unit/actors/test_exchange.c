@@ -72,15 +72,28 @@ static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob
 
 static const struct tr_exchange_keeper keeper = {.keep = keep_path, .self = &kept_paths};
 
+static struct tr_bytes bytes_of(const char *json)
+{
+    return (struct tr_bytes){.data = (const uint8_t *)json, .size = strlen(json)};
+}
+
+static void plan_outputs(enum tr_document_form form, struct tr_buffer *plan)
+{
+    const struct tr_exchange_outputs outputs = {.variables = &variables,
+                                                .form = form,
+                                                .folder = tr_text_of("/made"),
+                                                .is_dynamic = is_dynamic};
+    assert_int_equal(tr_exchange_plan_outputs(&outputs, plan), 0);
+}
+
 static int read_json(const char *json)
 {
     struct tr_buffer plan;
     tr_buffer_init(&plan, 0);
-    assert_int_equal(tr_exchange_plan_outputs(&variables, tr_text_of("/made"), is_dynamic, &plan),
-                     0);
+    plan_outputs(TR_DOCUMENT_JSON, &plan);
     tr_buffer_cut(&slots, 0);
     problem = (struct tr_exchange_problem){.code = NULL};
-    int error = tr_exchange_read(tr_buffer_bytes(&plan), tr_text_of(json), &keeper, &slots,
+    int error = tr_exchange_read(tr_buffer_bytes(&plan), bytes_of(json), &keeper, &slots,
                                  &is_decision, &problem);
     tr_buffer_fini(&plan);
     return error;
@@ -111,17 +124,22 @@ static int put(void *self, struct tr_text text)
 }
 
 /* Writes the slots as a document. */
-static int write_json(struct tr_buffer *json)
+static int write_document(enum tr_document_form form, struct tr_buffer *json)
 {
     struct tr_buffer plan;
     const struct tr_exchange_writer writer = {
         .open = open_elsewhere, .close = close_elsewhere, .put = put, .self = json};
     tr_buffer_init(&plan, 0);
     tr_buffer_init(json, 0);
-    assert_int_equal(tr_exchange_plan_inputs(&variables, tr_buffer_bytes(&slots), &plan), 0);
+    assert_int_equal(tr_exchange_plan_inputs(&variables, form, tr_buffer_bytes(&slots), &plan), 0);
     int error = tr_exchange_write(tr_buffer_bytes(&plan), &writer);
     tr_buffer_fini(&plan);
     return error;
+}
+
+static int write_json(struct tr_buffer *json)
+{
+    return write_document(TR_DOCUMENT_JSON, json);
 }
 
 static void expect_json(const char *expected)
@@ -263,6 +281,103 @@ static void test_many_paths_are_kept(void **state)
     tr_buffer_fini(&json);
 }
 
+/* Reads what was written in Flyte's form, and gives the slots anew. */
+static int pass_through_flyte(struct tr_buffer *document)
+{
+    struct tr_buffer plan;
+    tr_buffer_init(&plan, 0);
+    plan_outputs(TR_DOCUMENT_FLYTE, &plan);
+    tr_buffer_cut(&slots, 0);
+    problem = (struct tr_exchange_problem){.code = NULL};
+    int error = tr_exchange_read(tr_buffer_bytes(&plan), tr_buffer_bytes(document), &keeper, &slots,
+                                 &is_decision, &problem);
+    tr_buffer_fini(&plan);
+    return error;
+}
+
+static void test_flytes_documents_hold_the_same(void **state)
+{
+    (void)state;
+    struct tr_buffer document;
+    static const char json[] =
+        "{\"a\": 7, \"b\": [[1, 2], [], [3]], \"c\": {\"k\": [true]}, \"d\": \"x\", "
+        "\"e\": [null, \"s\"]}";
+    DECLARE("int", "[[int]]", "{string: [bool]}", "int | string", "[string | none]");
+    assert_int_equal(read_json(json), 0);
+    assert_int_equal(write_document(TR_DOCUMENT_FLYTE, &document), 0);
+    assert_int_equal(pass_through_flyte(&document), 0);
+    expect_json(json);
+    tr_buffer_fini(&document);
+}
+
+/* A list of a million is never in memory as messages; what lies elsewhere is opened. */
+static void test_large_lists_of_flytes_pass_in_pieces(void **state)
+{
+    (void)state;
+    struct tr_buffer document;
+    struct tr_buffer json;
+    DECLARE("[int] | none");
+    tr_buffer_array(&slots, 1);
+    tr_slot_write_offloaded(&slots, &(struct tr_offloaded){tr_text_of("/blob"), 4, 1});
+    assert_int_equal(write_document(TR_DOCUMENT_FLYTE, &document), 0);
+    assert_int_equal(pass_through_flyte(&document), 0);
+    expect_json("{\"a\": [1, 2, 3]}");
+    tr_buffer_fini(&document);
+    DECLARE("[int]");
+    tr_buffer_init(&json, 0);
+    tr_buffer_add_string(&json, "{\"a\": [0");
+    for (int i = 1; i < 1000000; i++) {
+        tr_buffer_print(&json, ", %d", i);
+    }
+    tr_buffer_add(&json, "]}", 3);
+    assert_int_equal(read_json((const char *)json.data), 0);
+    assert_int_equal(write_document(TR_DOCUMENT_FLYTE, &document), 0);
+    uint64_t before = tr_memory_used();
+    assert_int_equal(pass_through_flyte(&document), 0);
+    assert_true(tr_memory_used() - before < 8U << 20);
+    expect_json((const char *)json.data);
+    tr_buffer_fini(&document);
+    tr_buffer_fini(&json);
+}
+
+static void test_what_is_wrong_in_flytes_documents_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *type;
+        const char *code;
+        const char *words;
+    } cases[] = {
+        {"\xff", 1, "int", "OutputsNotFound",
+         "the outputs: outputs.pb is no LiteralMap of Flyte's"},
+        {"", 0, "int", "OutputsNotFound", "the output 'a' is missing: give a value of type int"},
+        {"\x0a\x05\x0a\x01"
+         "a\x12\x00",
+         7, "int", "MismatchingTypes",
+         "the output 'a': a literal holds no value of a kind that is known"},
+        {"\x0a\x0c\x0a\x01"
+         "a\x12\x07\x0a\x05\x0a\x03\x1a\x01x",
+         14, "int", "MismatchingTypes",
+         "the output 'a': 'x' is no value of type int; write a whole number of at most 64 bits"},
+        {"\x0a\x11\x0a\x01"
+         "a\x12\x0c\x12\x0a\x0a\x08\x0a\x06\x0a\x04\x1a\x02\xff\xff",
+         19, "[string]", "MismatchingTypes",
+         "the output 'a': [0]: a string is no UTF-8; write bytes as Binary"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        struct tr_buffer document;
+        tr_buffer_init(&document, 0);
+        tr_buffer_add(&document, cases[i].bytes, cases[i].size);
+        DECLARE(cases[i].type);
+        assert_int_equal(pass_through_flyte(&document), TR_INVALID);
+        assert_string_equal(problem.code, cases[i].code);
+        assert_string_equal(problem.words, cases[i].words);
+        tr_buffer_fini(&document);
+    }
+}
+
 static void test_plans_that_are_none_are_malformed(void **state)
 {
     (void)state;
@@ -272,11 +387,11 @@ static void test_plans_that_are_none_are_malformed(void **state)
         .open = open_elsewhere, .close = close_elsewhere, .put = put, .self = &json};
     DECLARE("int", "[int]");
     tr_buffer_init(&plan, 0);
-    assert_int_equal(tr_exchange_plan_outputs(&variables, tr_text_of("/w"), false, &plan), 0);
+    plan_outputs(TR_DOCUMENT_JSON, &plan);
     for (size_t size = 0; size < plan.size; size++) {
         struct tr_bytes cut = {.data = plan.data, .size = size};
         assert_int_equal(
-            tr_exchange_read(cut, tr_text_of("{}"), &keeper, &slots, &is_decision, &problem),
+            tr_exchange_read(cut, bytes_of("{}"), &keeper, &slots, &is_decision, &problem),
             TR_MALFORMED);
         tr_buffer_init(&json, 0);
         assert_int_equal(tr_exchange_write(cut, &writer), TR_MALFORMED);
@@ -285,8 +400,9 @@ static void test_plans_that_are_none_are_malformed(void **state)
     tr_buffer_fini(&plan);
     tr_buffer_cut(&slots, 0);
     tr_buffer_init(&plan, 0);
-    assert_int_equal(tr_exchange_plan_inputs(&variables, tr_buffer_bytes(&slots), &plan),
-                     TR_MALFORMED);
+    assert_int_equal(
+        tr_exchange_plan_inputs(&variables, TR_DOCUMENT_JSON, tr_buffer_bytes(&slots), &plan),
+        TR_MALFORMED);
     tr_buffer_fini(&plan);
 }
 
@@ -341,6 +457,9 @@ int main(void)
         TEST(test_many_paths_are_kept),
         TEST(test_a_document_may_decide_a_graph),
         TEST(test_an_output_of_that_name_is_an_output),
+        TEST(test_flytes_documents_hold_the_same),
+        TEST(test_large_lists_of_flytes_pass_in_pieces),
+        TEST(test_what_is_wrong_in_flytes_documents_is_named),
         TEST(test_plans_that_are_none_are_malformed),
     };
 #undef TEST

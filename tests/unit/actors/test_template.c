@@ -181,11 +181,9 @@ static void test_what_cannot_be_filled_in_is_told(void **state)
     static const char *const cases[][2] = {
         {"{{.inputs.N}}", "the template {{.inputs.N}} names no input of the task; it has n, f, s, "
                           "yes, at, d, file, set, ..."},
-        {"{{.input}}", "the template {{.input}} asks for inputs.pb, and documents of protobuf are "
-                       "not written yet; read the JSON at $TROUPE_INPUTS"},
-        {"a {{$TaskTemplatePath}}", "the template {{.taskTemplatePath}} asks for task.pb, and "
-                                    "documents of protobuf are not written yet; read the JSON at "
-                                    "$TROUPE_INPUTS"},
+        {"a {{$TaskTemplatePath}}", "the template {{.taskTemplatePath}} asks for task.pb, which is "
+                                    "not written; hand on what the task needs as inputs or in "
+                                    "`env`"},
         {"{{.inputs.large}}", "the template {{.inputs.large}}: the value has 300000 bytes, more "
                               "than TR_INLINE_BYTES_MAX (262144); read it from $TROUPE_INPUTS"},
     };

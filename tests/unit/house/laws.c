@@ -48,6 +48,7 @@ const size_t house_include_law_count = COUNT(house_include_laws);
     "runtime/env/http.c", "runtime/env/http_transfer.*", "runtime/env/http_easy.*", \
         "runtime/env/http_library.*", "tests/*"
 #define SQLITE_FILES "runtime/journal/sqlite*", "tests/*"
+#define PROTOBUF_FILES "actors/graph/flyte*", "tests/*"
 
 const struct house_ban house_bans[] = {
     {HOUSE_BAN_HEADER,
@@ -77,10 +78,18 @@ const struct house_ban house_bans[] = {
      {"sqlite3_*"},
      {SQLITE_FILES},
      "SQL stands behind runtime/journal/store.h; only sqlite*.c there speaks it"},
+    {HOUSE_BAN_HEADER,
+     {"protobuf-c/*", "flyteidl/*"},
+     {PROTOBUF_FILES},
+     "protobuf is spoken only in actors/graph/flyte*; go through flyte.h"},
+    {HOUSE_BAN_CALL,
+     {"protobuf_c_*", "flyteidl__*"},
+     {PROTOBUF_FILES},
+     "protobuf is spoken only in actors/graph/flyte*; go through flyte.h"},
     {HOUSE_BAN_CALL,
      {"dlopen", "dlmopen", "dlsym", "dlvsym", "dlclose"},
-     {"plugins/load.c", "tests/*"},
-     "shared objects are opened only in plugins/load.c"},
+     {"plugins/load.c", "runtime/env/http_library.c", "tests/*"},
+     "shared objects are opened only in plugins/load.c, and libcurl in http_library.c"},
     {HOUSE_BAN_CALL,
      {"malloc", "calloc", "realloc", "reallocarray", "free", "strdup", "strndup", "aligned_alloc",
       "posix_memalign", "memalign", "asprintf", "vasprintf"},

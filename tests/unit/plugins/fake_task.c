@@ -156,19 +156,57 @@ static int api_failure_json(struct tr_task_context *task, struct tr_text json,
     return tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("FromDocument"), json);
 }
 
-static int api_inputs_plan(struct tr_task_context *task, struct tr_bytes *plan)
+static int api_inputs_plan(struct tr_task_context *task, enum tr_document_form form,
+                           struct tr_bytes *plan)
 {
     (void)task;
+    (void)form;
     *plan = (struct tr_bytes){.data = (const uint8_t *)"in", .size = 2};
     return 0;
 }
 
-static int api_outputs_plan(struct tr_task_context *task, struct tr_text folder,
-                            struct tr_bytes *plan)
+static int api_outputs_plan(struct tr_task_context *task, enum tr_document_form form,
+                            struct tr_text folder, struct tr_bytes *plan)
 {
     (void)task;
+    (void)form;
     *plan = (struct tr_bytes){.data = (const uint8_t *)folder.data, .size = folder.size};
     return 0;
+}
+
+/* Documents of Flyte's are what the test says, too. */
+static int api_inputs_document(struct tr_task_context *task, enum tr_document_form form,
+                               struct tr_bytes *document)
+{
+    struct tr_text json;
+    int error = api_inputs_json(task, &json);
+    if (form == TR_DOCUMENT_FLYTE) {
+        json = tr_text_of("pb");
+    }
+    if (error == 0) {
+        *document = (struct tr_bytes){.data = (const uint8_t *)json.data, .size = json.size};
+    }
+    return error;
+}
+
+static struct tr_text text_of(struct tr_bytes bytes)
+{
+    return (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
+}
+
+static int api_outputs_document(struct tr_task_context *task, enum tr_document_form form,
+                                struct tr_bytes document, struct tr_text folder,
+                                struct tr_text *problem)
+{
+    behind(task)->form = form;
+    return api_outputs_json(task, text_of(document), folder, problem);
+}
+
+static int api_failure_document(struct tr_task_context *task, enum tr_document_form form,
+                                struct tr_bytes document, struct tr_transition *transition)
+{
+    behind(task)->form = form;
+    return api_failure_json(task, text_of(document), transition);
 }
 
 static int api_timer(struct tr_task_context *task, uint64_t number, uint64_t delay_ms)
@@ -241,6 +279,9 @@ static const struct tr_task_api api = {
     .failure_json = api_failure_json,
     .inputs_plan = api_inputs_plan,
     .outputs_plan = api_outputs_plan,
+    .inputs_document = api_inputs_document,
+    .outputs_document = api_outputs_document,
+    .failure_document = api_failure_document,
 };
 
 void fake_init(struct fake_task *fake)

@@ -31,7 +31,8 @@ struct fake_task {
 
     struct fake_sent sent[FAKE_SENT_MAX];
     size_t sent_count;
-    char outputs[256]; /* the JSON that was given, or "slots" */
+    enum tr_document_form form; /* of the document that was given */
+    char outputs[256];          /* what it holds, or "slots" */
     char outputs_folder[256];
     char folder[256]; /* for people */
     uint64_t timer;   /* the last one that was started */

@@ -62,7 +62,9 @@ static struct tr_bytes documents(uint64_t large, bool has_log)
     } else {
         tr_write_nil(&writer);
     }
-    tr_write_nil(&writer);
+    for (int i = TRI_PROCESS_RESULT_STDERR; i < TRI_PROCESS_RESULT_COUNT; i++) {
+        tr_write_nil(&writer);
+    }
     return (struct tr_bytes){.data = bytes, .size = tr_writer_size(&writer)};
 }
 

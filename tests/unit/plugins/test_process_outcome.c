@@ -37,6 +37,8 @@ struct end {
     const char *error;
     uint64_t outputs_size;
     uint64_t error_size;
+    const char *flyte_outputs;
+    const char *flyte_error;
 };
 
 static void write_document(struct tr_writer *writer, const char *text, uint64_t size)
@@ -51,16 +53,20 @@ static void write_document(struct tr_writer *writer, const char *text, uint64_t 
     }
 }
 
+static enum tr_document_form large_form;
+
 static bool judge(const struct end *end)
 {
     static uint8_t bytes[512];
-    bool is_large = false;
+    struct tri_process_large large;
     struct tr_writer writer = tr_writer_of(bytes, sizeof bytes);
     tr_write_array(&writer, TRI_PROCESS_RESULT_COUNT);
     write_document(&writer, end->outputs, end->outputs_size);
     write_document(&writer, end->error, end->error_size);
     tr_write_nil(&writer);
     tr_write_nil(&writer);
+    write_document(&writer, end->flyte_outputs, 0);
+    write_document(&writer, end->flyte_error, 0);
     struct tr_process_over over = {
         .outcome = end->outcome,
         .status = end->status,
@@ -69,8 +75,9 @@ static bool judge(const struct end *end)
         .documents = {.data = bytes, .size = tr_writer_size(&writer)},
     };
     transition = (struct tr_transition){.phase = TR_TASK_PHASE_RUNNING};
-    assert_int_equal(tri_process_outcome(&fake.context, &over, &is_large, &transition), 0);
-    return is_large;
+    assert_int_equal(tri_process_outcome(&fake.context, &over, &large, &transition), 0);
+    large_form = large.form;
+    return large.is_one;
 }
 
 static void expect_failure(uint8_t phase, const char *code, const char *message)
@@ -176,6 +183,33 @@ static void test_an_unknown_end_is_known_by_its_outputs(void **state)
     assert_true(transition.is_unknown);
 }
 
+/* Where both are there, Flyte's counts: the template asked for it. */
+static void test_flytes_documents_go_before_json(void **state)
+{
+    (void)state;
+    assert_false(judge(&(struct end){
+        .outcome = TR_PROCESS_EXITED, .outputs = "{\"a\": 1}", .flyte_outputs = "pb"}));
+    assert_int_equal(transition.phase, TR_TASK_PHASE_SUCCESS);
+    assert_string_equal(fake.outputs, "pb");
+    assert_int_equal(fake.form, TR_DOCUMENT_FLYTE);
+    judge(&(struct end){.outcome = TR_PROCESS_EXITED,
+                        .outputs = "{}",
+                        .error = "json",
+                        .flyte_outputs = "pb",
+                        .flyte_error = "failed"});
+    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "FromDocument", "failed");
+    assert_int_equal(fake.form, TR_DOCUMENT_FLYTE);
+    judge(&(struct end){.outcome = TR_PROCESS_EXITED, .error = "json", .flyte_outputs = "pb"});
+    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "FromDocument", "json");
+    assert_int_equal(fake.form, TR_DOCUMENT_JSON);
+    fake.refusal = "the output 'a' is missing";
+    fake.template.has_flyte_outputs = true;
+    judge(&(struct end){.outcome = TR_PROCESS_EXITED});
+    expect_failure(
+        TR_TASK_PHASE_RETRYABLE_FAILURE, "OutputsNotFound",
+        "nothing was written to $TROUPE_OUTPUTS or outputs.pb: the output 'a' is missing");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -186,6 +220,7 @@ int main(void)
         TEST(test_outputs_that_are_none),
         TEST(test_large_outputs),
         TEST(test_an_unknown_end_is_known_by_its_outputs),
+        TEST(test_flytes_documents_go_before_json),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "plugins/process.h"
 #include "tests/unit/plugins/fake_task.h"
@@ -26,10 +27,16 @@ static int tear_down(void **state)
     return 0;
 }
 
+static struct tr_bytes bytes_of(const char *text)
+{
+    return (struct tr_bytes){.data = (const uint8_t *)text, .size = strlen(text)};
+}
+
 static int ask(const char *json, const char *path)
 {
-    const struct tri_process_inputs inputs = {.json = tr_text_of(json), .path = tr_text_of(path)};
-    return tri_process_request(&fake.context, &inputs, &run, &problem);
+    const struct tri_process_inputs inputs[TRI_PROCESS_FORMS] = {
+        {.is_asked = true, .document = bytes_of(json), .path = tr_text_of(path)}};
+    return tri_process_request(&fake.context, inputs, &run, &problem);
 }
 
 /* Whether a word is in an array of them. */
@@ -156,12 +163,40 @@ static void test_inputs_above_one_document(void **state)
 {
     (void)state;
     static char json[TR_PROCESS_DOCUMENT_BYTES_MAX + 2];
-    struct tri_process_inputs inputs;
+    struct tr_bytes document;
     memset(json, ' ', sizeof json - 1);
     fake.inputs_json = json;
-    assert_int_equal(tri_process_inputs(&fake.context, &inputs), TR_LIMIT);
+    assert_int_equal(tri_process_inputs(&fake.context, TR_DOCUMENT_JSON,
+                                        TR_PROCESS_DOCUMENT_BYTES_MAX, &document),
+                     TR_LIMIT);
     json[TR_PROCESS_DOCUMENT_BYTES_MAX] = '\0';
-    assert_int_equal(tri_process_inputs(&fake.context, &inputs), 0);
+    assert_int_equal(tri_process_inputs(&fake.context, TR_DOCUMENT_JSON,
+                                        TR_PROCESS_DOCUMENT_BYTES_MAX, &document),
+                     0);
+}
+
+/* Flyte's inputs lie beside it, or a link with their name leads to them. */
+static void test_inputs_in_flytes_form(void **state)
+{
+    (void)state;
+    struct tr_cursor cursor;
+    struct tri_process_inputs inputs[TRI_PROCESS_FORMS] = {
+        {.is_asked = true, .document = bytes_of("{}")}, {.is_asked = true}};
+    fake.template.has_flyte_outputs = true;
+    assert_int_equal(tri_process_request(&fake.context, inputs, &run, &problem), 0);
+    assert_int_equal(tr_process_array_begin(run.files, &cursor), 2);
+    (void)tr_process_file_next(&cursor);
+    struct tr_process_file file = tr_process_file_next(&cursor);
+    assert_string_equal(fake_text(file.name), "inputs.pb");
+    assert_int_equal(file.bytes.size, 0); /* no inputs are a document of no bytes */
+    assert_int_equal(tr_process_array_begin(run.results, &cursor), TRI_PROCESS_RESULT_COUNT);
+    inputs[TR_DOCUMENT_FLYTE].path = tr_text_of("/store/blobs/abc");
+    assert_int_equal(tri_process_request(&fake.context, inputs, &run, &problem), 0);
+    assert_int_equal(tr_process_array_begin(run.files, &cursor), 2);
+    (void)tr_process_file_next(&cursor);
+    file = tr_process_file_next(&cursor);
+    assert_true(S_ISLNK(file.mode));
+    assert_memory_equal(file.bytes.data, "/store/blobs/abc", file.bytes.size);
 }
 
 /* --------------------------------------------------------------- configuration */
@@ -222,7 +257,7 @@ int main(void)
         TEST(test_its_own_environment_wins),  TEST(test_pipes_and_large_inputs),
         TEST(test_secrets_are_references),    TEST(test_no_word_holds_a_zero_byte),
         TEST(test_inputs_above_one_document), TEST(test_limits),
-        TEST(test_wrong_configurations),
+        TEST(test_wrong_configurations),      TEST(test_inputs_in_flytes_form),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

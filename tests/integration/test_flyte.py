@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+"""Flyte's own documents, with Flyte's own library: definitions, golden literals, and whole runs.
+
+The library lies in a folder of the build's, where it is installed once from PyPI.
+"""
+
+import fcntl
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+from program import PROGRAM, ROOT, ProgramTest
+
+PYTHON = PROGRAM.parent / "python-flyte/bin/python"
+PROTOS = ROOT / "schemas/flyteidl"
+
+# Each field and enumerator of our definitions, as Flyte's library has it.
+DESCRIBE = """
+import json, sys
+from google.protobuf import descriptor_pool, duration_pb2, struct_pb2, timestamp_pb2, wrappers_pb2
+from flyteidl.core import (condition_pb2, dynamic_job_pb2, errors_pb2, identifier_pb2,
+    interface_pb2, literals_pb2, tasks_pb2, types_pb2, workflow_pb2)
+pool = descriptor_pool.Default()
+found = {}
+for kind, name, member in json.load(sys.stdin):
+    if kind == "enum":
+        value = pool.FindEnumTypeByName(name).values_by_name.get(member)
+        found[f"{name}.{member}"] = [value.number] if value else None
+        continue
+    field = pool.FindMessageTypeByName(name).fields_by_name.get(member)
+    of = field and (field.message_type or field.enum_type)
+    is_map = bool(of and of.GetOptions().map_entry) if field and field.message_type else False
+    found[f"{name}.{member}"] = field and [field.number, "map" if is_map else of.name if of else ""]
+json.dump(found, sys.stdout)
+"""
+
+# Takes all inputs from inputs.pb, prints them, and gives them back.
+ECHO = """
+import pathlib, sys
+from flyteidl.core import literals_pb2
+data = pathlib.Path(sys.argv[1]).read_bytes()
+inputs = literals_pb2.LiteralMap.FromString(data)
+pathlib.Path(sys.argv[2], "outputs.pb").write_bytes(inputs.SerializeToString())
+"""
+
+
+def have_library():
+    """Installs Flyte's library, unless it is there; one test at a time."""
+    folder = PYTHON.parents[1]
+    with open(f"{folder}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (folder / "complete").exists():
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                        "flyteidl"], check=True)
+        (folder / "complete").touch()
+
+
+def declared():
+    """What our definitions declare: (kind, message, member) and its number and type."""
+    for path in sorted(PROTOS.glob("*.proto")):
+        package, inside = "", []
+        for line in path.read_text().splitlines():
+            line = line.split("//")[0].strip()
+            name = ".".join([package] + [word for kind, word in inside if kind != "oneof"])
+            if match := re.fullmatch(r"package (.*);", line):
+                package = match[1]
+            elif match := re.fullmatch(r"(message|enum|oneof) (\w+) \{", line):
+                inside.append(match.groups())
+            elif line == "}":
+                inside.pop()
+            elif match := re.fullmatch(r"(?:repeated )?(\S+|map<.*>) (\w+) = (\d+);", line):
+                yield ("message", name, match[2]), int(match[3]), match[1].split(".")[-1]
+            elif match := re.fullmatch(r"(\w+) = (\d+);", line):
+                yield ("enum", name, match[1]), int(match[2]), None
+
+
+class FlyteTest(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        have_library()
+
+    def environment(self):
+        environment = super().environment()
+        environment["PATH"] = f"{PYTHON.parent}:{environment['PATH']}"
+        return environment
+
+    def python(self, *words, stdin=None):
+        done = subprocess.run([PYTHON, *words], input=stdin, text=True, capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_definitions_are_flytes(self):
+        ours = list(declared())
+        theirs = json.loads(self.python("-c", DESCRIBE, stdin=json.dumps([row[0] for row in ours])))
+        self.assertGreater(len(ours), 200)
+        scalars = {"int32", "int64", "uint32", "uint64", "double", "float", "bool", "string",
+                   "bytes"}
+        for (_, name, member), number, kind in ours:
+            found = theirs[f"{name}.{member}"]
+            self.assertIsNotNone(found, f"{name}.{member}")
+            self.assertEqual(found[0], number, f"{name}.{member}")
+            if kind is not None:
+                expected = "map" if kind.startswith("map<") else "" if kind in scalars else kind
+                self.assertEqual(found[1], expected, f"{name}.{member}")
+
+    def test_golden_literals_are_what_the_library_writes(self):
+        written = self.python(ROOT / "tests/support/flyte_literals.py")
+        golden = (ROOT / "tests/golden/flyte/literals.txt").read_text()
+        self.assertEqual(written, golden)
+
+    def echo(self, types, values):
+        """Values through a task that only knows Flyte's library."""
+        declared = json.dumps(types)
+        names = ", ".join(f"{name}: ${name}" for name in types)
+        self.write("echo.py", ECHO)
+        self.write("values.json", json.dumps(values))
+        self.write("flow.yaml", f"""troupe: 1
+tasks:
+  echo:
+    inputs: {declared}
+    outputs: {declared}
+    run: [python3, ./echo.py, "{{{{.input}}}}", "{{{{.outputPrefix}}}}"]
+workflows:
+  main:
+    inputs: {declared}
+    nodes: {{n: {{task: echo, with: {{{names}}}}}}}
+    outputs: {{{", ".join(f"{name}: $n.{name}" for name in types)}}}
+""")
+        return self.document("run", "flow.yaml", "--inputs", "values.json")["outputs"]
+
+    def test_values_of_all_types_pass_through_a_process(self):
+        rows = [line.split("\t")
+                for line in (ROOT / "tests/golden/flyte/literals.txt").read_text().splitlines()]
+        rows = [row for row in rows if row[4] == "both" and not row[0].startswith(("file", "dir"))
+                and row[0] not in ("union_file", "none")]
+        values = {row[0]: json.loads(row[2]) for row in rows}
+        self.assertEqual(self.echo({row[0]: row[1] for row in rows}, values), values)
+
+    def test_large_values_pass_in_files(self):
+        values = {"many": list(range(200000)), "long": "x" * 700000, "small": 1}
+        types = {"many": "[int]", "long": "string | none", "small": "int"}
+        self.assertEqual(self.echo(types, values), values)
+
+    def test_a_file_is_copied_as_in_json(self):
+        path = self.write("data.txt", "hello\n")
+        self.write("make.py", """
+import pathlib, sys
+from flyteidl.core import literals_pb2, types_pb2
+pathlib.Path("made.txt").write_text("made")
+blob = literals_pb2.Blob(uri="made.txt", metadata={"type": {"format": "txt"}})
+literal = literals_pb2.Literal(scalar=literals_pb2.Scalar(blob=blob))
+outputs = literals_pb2.LiteralMap(literals={"f": literal})
+pathlib.Path(sys.argv[1], "outputs.pb").write_bytes(outputs.SerializeToString())
+""")
+        self.write("flow.yaml", """troupe: 1
+tasks:
+  make: {outputs: {f: file}, run: [python3, ./make.py, "{{.outputPrefix}}"]}
+workflows:
+  main: {nodes: {n: {task: make}}, outputs: {f: $n.f}}
+""")
+        made = pathlib.Path(self.document("run", "flow.yaml")["outputs"]["f"])
+        self.assertEqual(made.read_text(), "made")
+        self.assertIn(str(self.store), str(made))
+        self.assertTrue(path.exists())
+
+    def run_script(self, script, outputs="{a: int}", retries=0, status=1):
+        self.write("task.py", "import os, pathlib, sys\n"
+                   "from flyteidl.core import errors_pb2, literals_pb2\n"
+                   "out = pathlib.Path(sys.argv[1])\n"
+                   "def integer(value):\n"
+                   "    primitive = literals_pb2.Primitive(integer=value)\n"
+                   "    return literals_pb2.Literal(scalar={'primitive': primitive})\n" + script)
+        self.write("flow.yaml", f"""troupe: 1
+tasks:
+  t:
+    outputs: {outputs}
+    retries: {retries}
+    run: [python3, ./task.py, "{{{{.outputPrefix}}}}"]
+workflows:
+  main: {{nodes: {{n: {{task: t}}}}, outputs: {{a: $n.a}}}}
+""")
+        return self.document("run", "flow.yaml", status=status)
+
+    ERROR = """
+import errno
+document = errors_pb2.ErrorDocument(error=errors_pb2.ContainerError(
+    code="USER:X", message="wrong", kind=errors_pb2.ContainerError.%s))
+(out / "error.pb").write_bytes(document.SerializeToString())
+(out / "outputs.pb").write_bytes(
+    literals_pb2.LiteralMap(literals={"a": integer(1)}).SerializeToString())
+pathlib.Path(os.environ["TROUPE_FOLDER"], "tries").open("a").write("x")
+"""
+
+    def test_an_error_document_wins_and_says_whether_to_try_again(self):
+        error = self.run_script(self.ERROR % "NON_RECOVERABLE", retries=2)["error"]
+        self.assertEqual((error["code"], (self.folder / "tries").read_text()), ("USER:X", "x"))
+        self.assertIn("wrong", error["message"])
+        (self.folder / "tries").unlink()
+        error = self.run_script(self.ERROR % "RECOVERABLE", retries=2)["error"]
+        self.assertIn("USER:X", error["code"])
+        self.assertEqual((self.folder / "tries").read_text(), "xxx")
+
+    def test_flytes_outputs_win_over_json(self):
+        done = self.run_script("""
+pathlib.Path(os.environ["TROUPE_OUTPUTS"]).write_text('{"a": 1}')
+(out / "outputs.pb").write_bytes(
+    literals_pb2.LiteralMap(literals={"a": integer(2)}).SerializeToString())
+""", status=0)
+        self.assertEqual(done["outputs"], {"a": 2})
+        done = self.run_script("""
+pathlib.Path(os.environ["TROUPE_OUTPUTS"]).write_text('{"a": 1}')
+""", status=0)
+        self.assertEqual(done["outputs"], {"a": 1})
+
+    def test_what_is_wrong_is_named(self):
+        for script, code, words in (
+                ("", "OutputsNotFound", "nothing was written to $TROUPE_OUTPUTS or outputs.pb: the "
+                                        "output 'a' is missing"),
+                ("(out / 'outputs.pb').write_bytes(b'\\xff')", "OutputsNotFound",
+                 "the outputs: outputs.pb is no LiteralMap of Flyte's"),
+                ("(out / 'outputs.pb').write_bytes(literals_pb2.LiteralMap(literals={'a': "
+                 "literals_pb2.Literal(collection={})}).SerializeToString())", "MismatchingTypes",
+                 "the output 'a': a list is no value of type int"),
+                ("(out / 'error.pb').write_bytes(b'\\xff')", "ErrorDocumentMalformed",
+                 "its error.pb is no ErrorDocument")):
+            error = self.run_script(script)["error"]
+            self.assertIn(code, error["code"])
+            self.assertIn(words, error["message"])
+
+    def test_a_literal_may_lie_in_a_file(self):
+        done = self.run_script("""
+(out / "a.pb").write_bytes(integer(7).SerializeToString())
+literal = literals_pb2.Literal(offloaded_metadata={"uri": "file://%s" % (out / "a.pb")})
+(out / "outputs.pb").write_bytes(
+    literals_pb2.LiteralMap(literals={"a": literal}).SerializeToString())
+""", status=0)
+        self.assertEqual(done["outputs"], {"a": 7})
+        error = self.run_script("""
+literal = literals_pb2.Literal(offloaded_metadata={"uri": "s3://bucket/a.pb"})
+(out / "outputs.pb").write_bytes(
+    literals_pb2.LiteralMap(literals={"a": literal}).SerializeToString())
+""")["error"]
+        self.assertIn("the output 's3://bucket/a.pb': it lies elsewhere", error["message"])
+
+    def test_the_example(self):
+        for path in (ROOT / "examples/flyte").iterdir():
+            shutil.copy(path, self.folder)
+        done = self.document("run", "greet.yaml", "-i", "name=Ada")
+        self.assertEqual(done["outputs"], {"greetings": ["Hello, Ada!"] * 2})
+        error = self.document("run", "greet.yaml", "-i", "name=Ada", "-i", "times=0",
+                              status=1)["error"]
+        self.assertEqual(error["code"], "USER:ValueError")
+        self.assertIn("0 is no number of times", error["message"])
+
+
+if __name__ == "__main__":
+    unittest.main()
