@@ -434,6 +434,20 @@ static const struct {
     {BACK_DENY, false, 401, "none"},    {BACK_SILENT, true, 0, NULL},
 };
 
+static void note_authorization(struct tr_bytes packed)
+{
+    struct tr_cursor cursor;
+    if (tr_http_secrets_begin(packed, &cursor) == 0) {
+        return;
+    }
+    struct tr_http_secret secret = tr_http_secret_next(&cursor);
+    assert_int_equal(cursor.error, 0);
+    (void)snprintf(back.authorization, sizeof back.authorization, "%.*s: %.*s%.*s/%.*s %d",
+                   (int)secret.header.size, secret.header.data, (int)secret.prefix.size,
+                   secret.prefix.data, (int)secret.group.size, secret.group.data,
+                   (int)secret.key.size, secret.key.data, secret.kind);
+}
+
 static void take_request(const struct tr_envelope *envelope, const struct tr_http_request *request)
 {
     struct tr_ref from = {{envelope->from_group, envelope->from_serial},
@@ -443,6 +457,7 @@ static void take_request(const struct tr_envelope *envelope, const struct tr_htt
     uint8_t verb = verb_of(url + strlen("http://back/"), &group);
     enum back_fault fault = back.fault == NULL ? BACK_FINE : back.fault(verb, back.calls[verb]);
     struct reply reply = {0};
+    note_authorization(request->secrets);
     back.calls[verb]++;
     if (verb == TR_WEBAPI_VERB_STREAM && fault == BACK_FINE) {
         open_stream(from, envelope->sequence, group, request->body);

@@ -128,6 +128,7 @@ struct refresh_stand {
     uint32_t items[BACK_VERBS];
     uint32_t most[BACK_VERBS]; /* items of one call */
     uint32_t whole_cancels;
+    char authorization[128]; /* of the last call: what its secret is to be */
     uint32_t empty_calls;
     uint32_t repeated; /* identities twice in one request */
 };

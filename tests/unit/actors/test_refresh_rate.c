@@ -128,6 +128,24 @@ static void test_a_denied_endpoint_is_named_at_once(void **state)
     refresh_stand_end();
 }
 
+/* Who we are is a reference, which the http service looks up. */
+static void test_calls_show_who_we_are(void **state)
+{
+    (void)state;
+    begin(BACK_FINE);
+    back.place.endpoint.authorization = TR_WEBAPI_AUTHORIZATION_BEARER;
+    back.place.endpoint.secret.group = tr_text_of("armada");
+    back.place.endpoint.secret.key = tr_text_of("token");
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(50);
+    assert_string_equal(back.authorization, "Authorization: Bearer armada/token 0");
+    back.place.endpoint.authorization = TR_WEBAPI_AUTHORIZATION_BASIC;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(50);
+    assert_string_equal(back.authorization, "Authorization: armada/token 1");
+    refresh_stand_end();
+}
+
 /* Its settings are gone: rows wait, and are there when they come back. */
 static void test_without_its_endpoint_jobs_wait(void **state)
 {
@@ -226,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_a_throttled_rate_is_halved_and_comes_back),
         cmocka_unit_test(test_the_circuit_opens_and_says_so),
         cmocka_unit_test(test_a_denied_endpoint_is_named_at_once),
+        cmocka_unit_test(test_calls_show_who_we_are),
         cmocka_unit_test(test_without_its_endpoint_jobs_wait),
         cmocka_unit_test(test_five_thousand_jobs_are_two_megabytes),
         cmocka_unit_test(test_one_event_costs_the_same),
