@@ -69,8 +69,8 @@
 /* How often the record for people is written at most. */
 #define TR_REFRESH_RECORD_MS 1000
 
-/* Where things lie in the pages: rows first, of which there is room for twice as many and more (rows.h), then the index of handles and owners, bytes
- * of jobs and groups last. */
+/* Where things lie in the pages: rows first (rows.h), of which there is room for more than twice as
+ * many as are admitted, then the index of handles and owners, bytes of jobs and groups last. */
 #define TRI_REFRESH_INDEX_PAGE 16384U
 #define TRI_REFRESH_INDEX_PAGES 4096U
 #define TRI_REFRESH_BLOB_PAGE 20480U

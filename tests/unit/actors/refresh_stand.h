@@ -153,6 +153,12 @@ const struct tr_holder *refresh_stand_holder(uint32_t holder);
 void refresh_stand_run(void);
 void refresh_stand_pass(uint64_t milliseconds);
 
+/* The plugin's shape before a test changes it. */
+extern const struct tr_webapi refresh_back_webapi;
+
+/* The back end takes what has come. */
+bool refresh_back_take(void);
+
 /* The back end takes what has come and gives what is due; whether there was anything. */
 bool refresh_stand_serve(void);
 
