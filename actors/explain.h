@@ -51,8 +51,8 @@ TR_MUST_USE int tr_explain_cache(const struct tr_catalog_state *state,
                                  const struct tr_explain_pages *pages, struct tr_key task,
                                  struct tr_buffer *text, uint64_t *maker);
 
-/* Of a task whose plugin has handed it to a back end, by the attempt's generated name. TR_NOT_FOUND:
- * this refresh actor does not know it. */
+/* Of a task that its plugin has handed to a back end, by the attempt's generated name.
+ * TR_NOT_FOUND: this refresh actor does not know it. */
 TR_MUST_USE int tr_explain_job(const struct tr_refresh_state *state,
                                const struct tr_explain_pages *pages, struct tr_text identity,
                                uint64_t now_ms, struct tr_buffer *text);
