@@ -138,6 +138,7 @@ struct tri_group_row {
     uint32_t jobs;      /* of these, those that have not ended */
     uint32_t creates;   /* calls under way that make jobs */
     uint32_t stream;    /* the row of its call; 0: none is under way */
+    uint32_t holds;     /* who needs the row although no job may be in it */
     uint32_t wait_ms;   /* before the next try */
     uint32_t next;      /* in the ring of those that want a stream; 0: not in it */
     uint32_t previous;
@@ -234,7 +235,11 @@ TR_MUST_USE int tri_group_name(struct tri_refresh *refresh, uint32_t group, stru
 TR_MUST_USE int tri_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                             struct tr_ref owner, bool is_down);
 
-/* Takes away what is left of a group without rows of jobs, as far as nothing is under way. */
+/* A group (0: none) stays until it is let go of, though no job is in it any more. */
+TR_MUST_USE int tri_group_hold(struct tri_refresh *refresh, uint32_t number);
+TR_MUST_USE int tri_group_let_go(struct tri_refresh *refresh, uint32_t number);
+
+/* Takes away what is left of a group without rows of jobs, unless somebody holds it. */
 TR_MUST_USE int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number);
 
 /* ----------------------------------------------------------- refresh_blob.c */
@@ -288,8 +293,7 @@ TR_MUST_USE int tri_list_find(struct tri_refresh *refresh, enum tri_refresh_row 
 /* ----------------------------------------------------------- refresh_call.c */
 
 /* Calls for the next batch of a queue. */
-TR_MUST_USE int tri_call_make(struct tri_refresh *refresh, uint32_t queue_number,
-                              struct tri_list_row *queue);
+TR_MUST_USE int tri_call_make(struct tri_refresh *refresh, struct tri_list_row *queue);
 
 /* A call of ours was answered, or was not. */
 TR_MUST_USE int tri_call_on_response(struct tri_refresh *refresh, const struct tr_message *message);

@@ -175,6 +175,7 @@ static int add_call(struct tri_refresh *refresh, const struct tri_list_row *queu
                     uint32_t *number, struct tri_list_row **call)
 {
     int error = tri_list_find(refresh, TRI_REFRESH_CALL, ask, 0, true, number, call);
+    error = error != 0 ? error : tri_group_hold(refresh, queue->group);
     if (error == 0) {
         (*call)->ask = ask;
         (*call)->verb = queue->verb;
@@ -275,9 +276,8 @@ static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
     return error;
 }
 
-int tri_call_make(struct tri_refresh *refresh, uint32_t queue_number, struct tri_list_row *queue)
+int tri_call_make(struct tri_refresh *refresh, struct tri_list_row *queue)
 {
-    (void)queue_number;
     struct tri_refresh_batch batch;
     bool is_whole;
     uint32_t count = 0;
@@ -372,7 +372,7 @@ static int end_call(struct tri_refresh *refresh, uint32_t number, struct tri_lis
     uint8_t verb = call->verb;
     error = error != 0 ? error : tr_rows_remove(&refresh->rows, number);
     error = error != 0 ? error : tri_queue_wake(refresh, group, verb);
-    return error != 0 || group == 0 ? error : tri_group_try_remove(refresh, group);
+    return error != 0 ? error : tri_group_let_go(refresh, group);
 }
 
 static int find_call(struct tri_refresh *refresh, const struct tr_message *message,

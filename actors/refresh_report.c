@@ -197,7 +197,7 @@ static int take_end(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
     struct tr_refresh_news end = news_of(report);
     bool is_explained = verb == TR_WEBAPI_VERB_FAILURES ||
                         refresh->webapi->failures.items_max == 0 || !is_failure(report->phase) ||
-                        (job->marks & TRI_JOB_ENDING) != 0;
+                        report->message.size > 0 || (job->marks & TRI_JOB_ENDING) != 0;
     if (verb == TR_WEBAPI_VERB_FAILURES) {
         return keep_end(refresh, job, &end); /* told when the call has ended */
     }

@@ -145,7 +145,7 @@ int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_group_row *group;
     int error = tri_group_edit(refresh, number, &group);
-    if (error != 0 || group->rows > 0 || group->creates > 0 || group->stream != 0) {
+    if (error != 0 || group->rows > 0 || group->holds > 0 || group->stream != 0) {
         return error;
     }
     error = tri_stream_forget(refresh, number, group);
@@ -153,6 +153,27 @@ int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number)
     error = error != 0 ? error : tri_blob_set(refresh, &group->cursor, (struct tr_bytes){0});
     error = error != 0 ? error : remove_queues(refresh, number);
     return error != 0 ? error : tr_rows_remove(&refresh->rows, number);
+}
+
+int tri_group_hold(struct tri_refresh *refresh, uint32_t number)
+{
+    struct tri_group_row *group;
+    int error = number == 0 ? 0 : tri_group_edit(refresh, number, &group);
+    if (error == 0 && number != 0) {
+        group->holds++;
+    }
+    return error;
+}
+
+int tri_group_let_go(struct tri_refresh *refresh, uint32_t number)
+{
+    struct tri_group_row *group;
+    int error = number == 0 ? 0 : tri_group_edit(refresh, number, &group);
+    if (error != 0 || number == 0) {
+        return error;
+    }
+    group->holds--;
+    return tri_group_try_remove(refresh, number);
 }
 
 /* ------------------------------------------------------------------- jobs */

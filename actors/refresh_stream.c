@@ -246,12 +246,15 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
         return error == TR_NOT_FOUND ? 0 : error; /* of one that was closed */
     }
     error = tri_refresh_batch_init(&batch, refresh, TR_WEBAPI_VERB_STREAM, call->group);
-    error = error != 0 ? error : tri_group_edit(refresh, call->group, &batch.stream);
+    uint32_t group = call->group;
+    error = error != 0 ? error : tri_group_hold(refresh, group);
+    error = error != 0 ? error : tri_group_edit(refresh, group, &batch.stream);
     error = error != 0 ? error : take_lines(refresh, &batch, part.bytes);
     if (error == 0) {
         batch.stream->wait_ms = 0;
     }
     tri_refresh_batch_fini(&batch);
+    error = error != 0 ? error : tri_group_let_go(refresh, group);
     const struct tr_http_more more = {.ask = part.ask, .bytes = part.bytes.size};
     return error != 0 ? error
                       : tr_tell(refresh->context, http_service(), &tr_http_more_schema, &more);

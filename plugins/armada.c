@@ -83,7 +83,10 @@ static int make_job(struct tr_task_context *task, const struct tr_webapi_endpoin
                               tr_text_of("its pod is larger, or nested deeper, than a job may be"));
     }
     job->is_ready = error == 0;
-    return error;
+    error = error != 0 || tri_armada_share(endpoint).size == 0
+                ? error
+                : tr_task_folder(task, tri_armada_folder(task, endpoint));
+    return error == TR_LIMIT ? 0 : error; /* too long to be shown */
 }
 
 static int prepare(struct tr_task_context *task, void *state,

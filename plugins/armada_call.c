@@ -228,6 +228,8 @@ int tri_armada_read_find(struct tr_webapi_batch *batch, const struct tr_webapi_r
 
 /* -------------------------------------------------------------------------------- failures */
 
+/* Only those that have failed are asked about, so that no words mean that there are none. */
+
 int tri_armada_write_failures(struct tr_webapi_batch *batch, struct tr_webapi_request *request)
 {
     int error = tri_armada_write_status(batch, request);
@@ -245,9 +247,6 @@ int tri_armada_read_failures(struct tr_webapi_batch *batch,
     while (error == 0 && tr_json_next(&errors)) {
         struct tr_webapi_report report = {.handle = errors.name};
         struct tr_text words = tr_json_text(errors.value);
-        if (words.size == 0) {
-            continue; /* of a job that is well */
-        }
         tri_armada_cause_of_words(words, &report);
         error = batch->api->report(batch, &report);
     }

@@ -193,8 +193,9 @@ static int check_share(const struct checker *checker, struct tr_bytes share)
                     : 0;
     struct tr_text path = is_map ? tr_json_text(tr_json_get(share, "path")) : tr_json_text(share);
     if (error == 0 && share.size > 0 && (path.size == 0 || path.data[0] != '/')) {
-        return REFUSE(checker, SETTINGS ".share has to be the absolute path of a folder that the "
-                                        "engine and the pods see, or {path: …, volume: …}");
+        return REFUSE(checker,
+                      SETTINGS ".share has to be the absolute path of a folder that the "
+                               "engine and the pods see, or {path: FOLDER, volume: SOURCE}");
     }
     return error;
 }

@@ -290,7 +290,6 @@ int tri_armada_write_stream(struct tr_webapi_batch *batch, struct tr_text cursor
     tr_build_map(&build);
     tr_build_member_bool(&build, "watch", true);
     tr_build_member_text(&build, "fromMessageId", cursor);
-    tr_build_member_bool(&build, "errorIfMissing", true);
     tr_build_end(&build);
     request->path = tri_armada_words(batch, "/v1/job-set/%.*s/%.*s", (int)queue.size, queue.data,
                                      (int)set.size, set.data);

@@ -41,7 +41,7 @@ static const struct {
     {{"PENDING", 1}, IS(INITIALIZING, "its pod is being started")},
     {{"RUNNING", 2}, IS(RUNNING, "")},
     {{"SUCCEEDED", 3}, IS(SUCCESS, "")},
-    {{"FAILED", 4}, RETRY(USER, "JobFailed", "the job has failed")},
+    {{"FAILED", 4}, RETRY(USER, "JobFailed", "")}, /* why, `failures` finds out */
     {{"UNKNOWN", 5}, {TR_WEBAPI_ABSENT, TR_TASK_PHASE_UNDEFINED, 0, "", ""}},
     {{"SUBMITTED", 6}, IS(QUEUED, "submitted to Armada")},
     {{"LEASED", 7}, IS(QUEUED, "leased to a cluster")},

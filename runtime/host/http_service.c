@@ -160,6 +160,8 @@ static int submit(struct tri_http_service *service, const struct tr_http_request
         .header_count = header_count,
         .secrets = secrets,
         .secret_count = secret_count,
+        .aws_region = wanted->aws_region,
+        .aws_service = wanted->aws_service,
         .body = wanted->body,
         .timeout_ms = timeout_ms,
         .connect_timeout_ms = wanted->connect_timeout_ms,

@@ -565,17 +565,21 @@ static bool give_events(struct back_stream *stream)
     return has_any;
 }
 
+bool refresh_stand_serve(void)
+{
+    bool has_any = take_messages();
+    has_any = give_answers() || has_any;
+    for (uint32_t i = 0; i < back.stream_count; i++) {
+        has_any = give_events(&back.streams[i]) || has_any;
+    }
+    return has_any;
+}
+
 void refresh_stand_run(void)
 {
-    bool has_any = true;
-    while (has_any) {
+    do {
         stage_run(&back.stage);
-        has_any = take_messages();
-        has_any = give_answers() || has_any;
-        for (uint32_t i = 0; i < back.stream_count; i++) {
-            has_any = give_events(&back.streams[i]) || has_any;
-        }
-    }
+    } while (refresh_stand_serve());
 }
 
 void refresh_stand_pass(uint64_t milliseconds)
@@ -636,6 +640,7 @@ void refresh_stand_begin(uint8_t grade, bool is_durable)
     back.webapi = standard;
     back.webapi.grade = grade;
     back.webapi.failures.items_max = 0;
+    back.standard_stream = standard.stream;
     back.webapi.stream.write = NULL;
     back.dedups = grade == TR_WEBAPI_GRADE_EXACT;
     back.plugin = (struct tr_plugin){.abi = TR_PLUGIN_ABI, .id = "model", .webapi = &back.webapi};

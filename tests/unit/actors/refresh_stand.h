@@ -101,6 +101,7 @@ struct refresh_stand {
     struct tr_engine *engine;
     struct tr_plugin plugin;
     struct tr_webapi webapi;
+    struct tr_webapi_stream standard_stream; /* which the webapi has when a test wants it */
     struct tr_engine_endpoint place;
     struct tr_ref refresh;
     struct tr_ref *holders;
@@ -150,6 +151,9 @@ const struct tr_holder *refresh_stand_holder(uint32_t holder);
 /* Everything that can happen without time; and so many milliseconds. */
 void refresh_stand_run(void);
 void refresh_stand_pass(uint64_t milliseconds);
+
+/* The back end takes what has come and gives what is due; whether there was anything. */
+bool refresh_stand_serve(void);
 
 /* A job at the back end gets another phase, or all that live do. */
 void back_phase(uint32_t job, uint8_t phase);

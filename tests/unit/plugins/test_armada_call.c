@@ -129,7 +129,7 @@ static void test_status(void **unused)
           " 1 is 4 reason=its pod is being started\n"
           " 2 is 5 log=http://logs/2/tail\n"
           " 3 is 6\n"
-          " 4 is 7 code=JobFailed message=the job has failed\n"
+          " 4 is 7 code=JobFailed\n"
           " 5 absent 0\n"
           " 6 is 3 reason=submitted to Armada\n"
           " 7 is 3 reason=leased to a cluster\n"
@@ -239,9 +239,11 @@ static void test_failures(void **unused)
     reads(tri_armada_read_failures, 200,
           "{\"jobErrors\":{\"1\":\"\",\"2\":\"container was OOMKilled\",\"3\":\"boom\","
           "\"4\":\"Evicted: disk\",\"5\":7}}",
+          " 1 is 7 code=JobFailed message=the job has failed\n"
           " 2 is 7 code=OOMKilled message=container was OOMKilled\n"
           " 3 is 7 code=JobFailed message=boom\n"
-          " 4 is 7 code=Evicted message=Evicted: disk\n");
+          " 4 is 7 code=Evicted message=Evicted: disk\n"
+          " 5 is 7 code=JobFailed message=the job has failed\n");
 }
 
 /* ---------------------------------------------------------------------------------- groups */

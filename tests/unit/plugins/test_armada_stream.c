@@ -242,11 +242,11 @@ static void asks(const char *cursor, const char *path, const char *body)
 static void test_the_request(void **unused)
 {
     (void)unused;
-    asks("", "/v1/job-set/research/troupe-x-n-mark", "{\"watch\":true,\"errorIfMissing\":true}");
+    asks("", "/v1/job-set/research/troupe-x-n-mark", "{\"watch\":true}");
     asks("1:2:3:0", "/v1/job-set/research/troupe-x-n-mark",
-         "{\"watch\":true,\"fromMessageId\":\"1:2:3:0\",\"errorIfMissing\":true}");
+         "{\"watch\":true,\"fromMessageId\":\"1:2:3:0\"}");
     fake.batch.group = tr_text_of("a b%/s-m");
-    asks("", "/v1/job-set/a%20b%25/s-m", "{\"watch\":true,\"errorIfMissing\":true}");
+    asks("", "/v1/job-set/a%20b%25/s-m", "{\"watch\":true}");
 }
 
 int main(void)
