@@ -21,6 +21,7 @@ struct tr_engine_plugin {
     const struct tr_plugin *plugin;
     const char *blame;      /* "ID VERSION": who is counted for a crash */
     const char *quarantine; /* why it is not called any more, in words; NULL: it is */
+    const char *resource;   /* as in its table, or as the settings say; NULL: none */
 };
 
 /* Where a plugin of the Web API shape reaches its back end, and the actor that does. */
@@ -70,6 +71,9 @@ const struct tr_engine_endpoint *tr_engine_endpoint(const struct tr_engine *engi
 
 /* Why a plugin is not called any more, in words; NULL: it is. */
 const char *tr_engine_quarantine(const struct tr_engine *engine, const struct tr_plugin *plugin);
+
+/* The namespace of the resource manager that an attempt needs a token of; NULL: none. */
+const char *tr_engine_resource(const struct tr_engine *engine, const struct tr_plugin *plugin);
 
 /*
  * Around each call of a plugin's function: if that ends the process, the plugin is counted for it,

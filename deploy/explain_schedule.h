@@ -1,6 +1,6 @@
 /*
- * `troupe explain PLAN`: why a schedule has not started what people expect of it: what it waits for,
- * what became of its last time, and the latest times that were not started.
+ * `troupe explain PLAN`: why a schedule has not started what people expect of it: what it waits
+ * for, what became of its last time, and the latest times that were not started.
  */
 #ifndef TR_DEPLOY_EXPLAIN_SCHEDULE_H
 #define TR_DEPLOY_EXPLAIN_SCHEDULE_H

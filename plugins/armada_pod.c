@@ -3,7 +3,8 @@
  * the task's own `pod` lay over it.
  *
  * The words run behind a few lines of shell, which make the folder that the keeper of processes
- * would have made; so a pod needs /bin/sh, unless its task has no words and leaves all to its image.
+ * would have made; so a pod needs /bin/sh, unless its task has no words and leaves all to its
+ * image.
  */
 #include "plugins/armada.h"
 

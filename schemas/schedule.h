@@ -149,8 +149,9 @@ const char *tr_schedule_change_word(uint8_t change);
  * One schedule. `times` is a hash of when it fires. `due` is the time that it waits for, 0 while it
  * does not know it; `fire` the one in hand, and `next` what follows that. `last` is the latest time
  * that was dealt with; it fires after `since`. `running` is the last execution, while `monitor` is
- * not 0. `is_changed`: when it fires was changed while one was in hand. `omitted` is a list of [from,
- * until, outcome], the oldest first: the times from `from` on, before `until`, were not started.
+ * not 0. `is_changed`: when it fires was changed while one was in hand. `omitted` is a list of
+ * [from, until, outcome], the oldest first: the times from `from` on, before `until`, were not
+ * started.
  */
 #define TR_SCHEDULE_STATE_FIELDS(FIELD, ARRAY)            \
     FIELD(u8, step, 1, 0)                                 \

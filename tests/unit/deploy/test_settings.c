@@ -148,8 +148,8 @@ static void test_task_types(void **state)
                     "s.yaml:1:22: there is no plugin 'ecko'; did you mean 'echo'?\n");
     require_problem(
         "task_types: {armada: kubernetes}\n",
-        "s.yaml:1:22: there is no plugin 'kubernetes'; use one of process, echo, sleep, rocket, "
-        "sail\n");
+        "s.yaml:1:22: there is no plugin 'kubernetes'; use one of process, echo, sleep, "
+        "armada, http, rocket, sail\n");
 }
 
 static void test_default_plugin(void **state)
