@@ -239,6 +239,14 @@ TR_MUST_USE int tri_array_ask(struct tri_array *array);
 /* The answer: those that are kept have ended. */
 TR_MUST_USE int tri_array_recovered(struct tri_array *array, const struct tr_message *message);
 
+/*
+ * Appends by which plan the execution recovers that the next element launches, from the array's
+ * own: schemas/recovery.h says how that is written. Nothing where the array recovers nothing.
+ */
+TR_MUST_USE int tri_array_launched_recovery(const struct tri_array *array,
+                                            const struct tr_node_start *start,
+                                            struct tr_buffer *recovery);
+
 /* Whether what elements gave has to be written before its end; writes some, and asks to go on. */
 bool tri_array_has_to_keep(const struct tri_array *array);
 TR_MUST_USE int tri_array_keep_some(struct tri_array *array);

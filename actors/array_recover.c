@@ -153,6 +153,16 @@ int tri_array_recovered(struct tri_array *array, const struct tr_message *messag
     return error != 0 ? error : tri_array_go_on(array);
 }
 
+int tri_array_launched_recovery(const struct tri_array *array, const struct tr_node_start *start,
+                                struct tr_buffer *recovery)
+{
+    if (start->recovery.size > 0) {
+        tr_buffer_print(recovery, "%.*s!%.*s[%u]", TRI_TEXT(start->recovery), TRI_TEXT(start->path),
+                        array->state->next);
+    }
+    return recovery->error;
+}
+
 /* --------------------------------------------------------------------- for a later one */
 
 bool tri_array_has_to_keep(const struct tri_array *array)

@@ -48,11 +48,15 @@ static int spawn_one(struct tri_array *array, const struct tri_feed *feed, uint6
     struct tr_ref child;
     start.element = array->state->next;
     start.inputs = tr_buffer_bytes(&feed->inputs);
-    if (array->node->target_kind == TR_TARGET_PLAN) {
-        start.recovery = tr_text_of(""); /* the plan is this execution's, not the launched one's */
-    }
     const struct tr_behaviour *behaviour = child_behaviour(array);
-    int error = tr_spawn(array->context, behaviour, &options, &child);
+    struct tr_buffer recovery;
+    int error = 0;
+    tr_buffer_init(&recovery, 0);
+    if (array->node->target_kind == TR_TARGET_PLAN) {
+        error = tri_array_launched_recovery(array, &start, &recovery);
+        start.recovery = tr_buffer_text(&recovery);
+    }
+    error = error != 0 ? error : tr_spawn(array->context, behaviour, &options, &child);
     error = error != 0 ? error
                        : tr_tell_hinted(array->context, child, tr_spawned_hint(array->context),
                                         &tr_node_start_schema, &start);
@@ -61,6 +65,7 @@ static int spawn_one(struct tri_array *array, const struct tri_feed *feed, uint6
         array->state->next++;
         array->state->live++;
     }
+    tr_buffer_fini(&recovery);
     return error;
 }
 

@@ -75,6 +75,12 @@ const char *tr_engine_quarantine(const struct tr_engine *engine, const struct tr
     return known == NULL ? NULL : known->quarantine;
 }
 
+const char *tr_engine_resource(const struct tr_engine *engine, const struct tr_plugin *plugin)
+{
+    const struct tr_engine_plugin *known = known_of(engine, plugin);
+    return known == NULL ? plugin->resource : known->resource;
+}
+
 void tr_engine_call_begins(struct tr_context *context, const struct tr_plugin *plugin,
                            const char *function)
 {

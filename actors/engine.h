@@ -21,6 +21,7 @@ struct tr_engine_plugin {
     const struct tr_plugin *plugin;
     const char *blame;      /* "ID VERSION": who is counted for a crash */
     const char *quarantine; /* why it is not called any more, in words; NULL: it is */
+    const char *resource;   /* as in its table, or as the settings say; NULL: none */
 };
 
 /* Where a plugin of the Web API shape reaches its back end, and the actor that does. */
@@ -39,8 +40,7 @@ struct tr_engine {
     const struct tr_task_type *task_types; /* looked at before what plugins say of themselves */
     size_t task_type_count;
     const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: its own word */
-    const struct tr_engine_endpoint
-        *endpoints; /* by the settings; a plugin's first one is its own */
+    struct tr_engine_endpoint *endpoints;   /* by the settings; a plugin's first one is its own */
     size_t endpoint_count;
     struct tr_ref resources;  /* the resource manager; serial 0: none, every request is granted */
     struct tr_ref catalog;    /* the catalog; serial 0: no work is serialized */
@@ -48,6 +48,7 @@ struct tr_engine {
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
     bool fires_schedules;     /* else they rest */
     uint64_t life;            /* no other start of any engine has this number */
+    uint64_t store;           /* no other store has this one; 0: nobody outside needs it */
 };
 
 /* The engine that a handler runs in. */
@@ -70,6 +71,9 @@ const struct tr_engine_endpoint *tr_engine_endpoint(const struct tr_engine *engi
 
 /* Why a plugin is not called any more, in words; NULL: it is. */
 const char *tr_engine_quarantine(const struct tr_engine *engine, const struct tr_plugin *plugin);
+
+/* The namespace of the resource manager that an attempt needs a token of; NULL: none. */
+const char *tr_engine_resource(const struct tr_engine *engine, const struct tr_plugin *plugin);
 
 /*
  * Around each call of a plugin's function: if that ends the process, the plugin is counted for it,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "actors/history.h"
+#include "actors/value.h"
 #include "actors/workflow.h"
 #include "runtime/memory.h"
 
@@ -263,17 +264,29 @@ static bool read_verdict(struct tr_bytes value, bool *verdict)
     return cursor.error == 0 && tr_cursor_left(&cursor) == 0;
 }
 
+/*
+ * What a person has sent, as a value of the type: one that came before the type was known is cast.
+ * TR_INVALID where it is none.
+ */
+static int take_value(const struct tr_type *type, struct tr_bytes given, struct tr_buffer *value)
+{
+    struct tr_bytes literal;
+    if (tr_slot_is_untyped(given, &literal)) {
+        int error = tr_literal_cast(NULL, type, literal, value);
+        return error == TR_MALFORMED ? TR_INVALID : error;
+    }
+    tr_buffer_add(value, given.data, given.size);
+    return tr_literal_check(type, given) != 0 ? TR_INVALID : value->error;
+}
+
 static int decide(struct tri_flow *flow, uint32_t node, const struct tr_signal_given *given,
-                  struct tr_buffer *words)
+                  struct tr_bytes value, struct tr_buffer *words)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     bool verdict = true;
     bool is_approval = compiled->kind == TR_NODE_APPROVE;
-    const struct tr_type *type = is_approval ? &verdict_type : compiled->signal_type;
-    bool is_fine = is_approval ? read_verdict(given->value, &verdict)
-                               : tr_literal_check(type, given->value) == 0;
-    if (!is_fine) {
-        return mismatch(flow, node, type);
+    if (is_approval && !read_verdict(value, &verdict)) {
+        return mismatch(flow, node, &verdict_type);
     }
     int error = print_answer(given,
                              !is_approval ? "sent"
@@ -287,13 +300,32 @@ static int decide(struct tri_flow *flow, uint32_t node, const struct tr_signal_g
     if (!verdict) {
         return fail(flow, node, TR_FAILURE_USER, "ReceivedRejectSignal", flow->cause);
     }
-    return is_approval ? approve(flow, node) : give_value(flow, node, given->value);
+    return is_approval ? approve(flow, node) : give_value(flow, node, value);
+}
+
+/* Goes on with what was given, if that is of its type. */
+static int take_given(struct tri_flow *flow, uint32_t node, const struct tr_signal_given *given)
+{
+    const struct tr_node *compiled = &flow->workflow->nodes[node];
+    bool is_approval = compiled->kind == TR_NODE_APPROVE;
+    const struct tr_type *type = is_approval ? &verdict_type : compiled->signal_type;
+    struct tr_buffer value;
+    struct tr_buffer words;
+    tr_buffer_init(&value, 0);
+    tr_buffer_init(&words, 0);
+    int error = take_value(type, given->value, &value);
+    error = error == TR_INVALID ? mismatch(flow, node, type)
+            : error != 0        ? error
+                                : decide(flow, node, given, tr_buffer_bytes(&value), &words);
+    flow->cause = (struct tr_text){0};
+    tr_buffer_fini(&words);
+    tr_buffer_fini(&value);
+    return error;
 }
 
 int tri_gate_given(struct tri_flow *flow, const struct tr_message *message)
 {
     struct tr_signal_given given;
-    struct tr_buffer words;
     bool waits;
     int error = tr_message_read(message, signal_given, &given);
     bool is_ours = message->from.key.group == tr_self(flow->context).key.group;
@@ -306,14 +338,11 @@ int tri_gate_given(struct tri_flow *flow, const struct tr_message *message)
     if (error != 0 || !waits) {
         return error; /* it has ended while the answer was on its way */
     }
-    tr_buffer_init(&words, 0);
     flow->is_answered = true;
     error = given.error != 0
                 ? fail(flow, given.node, TR_FAILURE_SYSTEM, "SignalLimitExceeded", given.message)
-                : decide(flow, given.node, &given, &words);
+                : take_given(flow, given.node, &given);
     flow->is_answered = false;
-    flow->cause = (struct tr_text){0};
-    tr_buffer_fini(&words);
     return error;
 }
 

@@ -124,6 +124,16 @@ static int own(struct tri_refresh *refresh, struct tr_ref asker, const struct tr
     return tri_job_own(refresh, *number, *job, asker, false);
 }
 
+/* Where nothing is called for at the moment, a new task hears so. */
+static int say_why(struct tri_refresh *refresh, struct tri_job_row *job)
+{
+    char room[TR_REFRESH_FAULT_BYTES_MAX + 64];
+    struct tr_text reason = tri_rate_words(refresh, room, sizeof room);
+    struct tr_text fault = tr_array_get(&refresh->state->fault);
+    return reason.size == 0 ? 0
+                            : tri_job_waits(refresh, job, fault.size > 0 ? fault : reason, reason);
+}
+
 /* A job that is new here: to be made, to be watched, or to be looked for. */
 static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                  const struct tr_refresh_make *make)
@@ -139,6 +149,7 @@ static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_ro
         return tri_doubt_begin(refresh, number, job,
                                tr_text_of("nobody knows whether it was made"));
     }
+    error = error != 0 ? error : say_why(refresh, job);
     return error != 0 ? error : tri_job_settle(refresh, number, job);
 }
 
@@ -286,14 +297,19 @@ static void begin_life(struct tri_refresh *refresh, uint64_t life)
     }
 }
 
-/* The endpoint of this actor; what an engine without its plugin knows is nothing. */
+/*
+ * The endpoint of this actor; what an engine without its plugin knows is nothing, nor what it knows
+ * of one that is in quarantine.
+ */
 static void find_place(struct tri_refresh *refresh)
 {
     static const struct tr_webapi nothing = {.grade = TR_WEBAPI_GRADE_NONE};
     const struct tr_engine *engine = tr_engine_of(refresh->context);
     const struct tr_plugin *plugin =
         tr_engine_plugin_by_id(engine, tr_array_get(&refresh->state->plugin));
-    bool is_known = plugin != NULL && plugin->webapi != NULL;
+    refresh->is_aside = plugin != NULL && tr_engine_quarantine(engine, plugin) != NULL;
+    refresh->plugin = plugin;
+    bool is_known = plugin != NULL && plugin->webapi != NULL && !refresh->is_aside;
     refresh->webapi = is_known ? plugin->webapi : &nothing;
     refresh->place =
         is_known ? tr_engine_endpoint(engine, plugin, tr_array_get(&refresh->state->endpoint))

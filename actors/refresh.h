@@ -31,7 +31,7 @@
 #include "schemas/refresh.h"
 #include "schemas/state_refresh.h"
 
-/* Jobs of one endpoint: more are refused with words. */
+/* Jobs of one endpoint, groups and lists among them: more are refused with words. */
 #define TR_REFRESH_JOBS_MAX 100000
 
 /* A partial batch leaves when nothing came for so long, at the latest so long after its first. */
@@ -69,8 +69,8 @@
 /* How often the record for people is written at most. */
 #define TR_REFRESH_RECORD_MS 1000
 
-/* Where things lie in the pages: rows first (rows.h), then the index of handles and owners, bytes
- * of jobs and groups last. */
+/* Where things lie in the pages: rows first (rows.h), of which there is room for more than twice as
+ * many as are admitted, then the index of handles and owners, bytes of jobs and groups last. */
 #define TRI_REFRESH_INDEX_PAGE 16384U
 #define TRI_REFRESH_INDEX_PAGES 4096U
 #define TRI_REFRESH_BLOB_PAGE 20480U
@@ -136,8 +136,10 @@ struct tri_group_row {
     uint32_t cursor;    /* a blob: where the stream goes on from */
     uint32_t rows;      /* of jobs, all that there are */
     uint32_t jobs;      /* of these, those that have not ended */
+    uint32_t strays;    /* of these, those too many */
     uint32_t creates;   /* calls under way that make jobs */
     uint32_t stream;    /* the row of its call; 0: none is under way */
+    uint32_t holds;     /* who needs the row although no job may be in it */
     uint32_t wait_ms;   /* before the next try */
     uint32_t next;      /* in the ring of those that want a stream; 0: not in it */
     uint32_t previous;
@@ -184,6 +186,8 @@ struct tri_refresh {
     struct tr_index index;
     const struct tr_engine_endpoint *place; /* NULL: the settings do not have it any more */
     const struct tr_webapi *webapi;
+    const struct tr_plugin *plugin; /* NULL: this engine does not have it */
+    bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
     uint64_t now_ms;
 };
 
@@ -232,7 +236,11 @@ TR_MUST_USE int tri_group_name(struct tri_refresh *refresh, uint32_t group, stru
 TR_MUST_USE int tri_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                             struct tr_ref owner, bool is_down);
 
-/* Takes away what is left of a group without rows of jobs, as far as nothing is under way. */
+/* A group (0: none) stays until it is let go of, though no job is in it any more. */
+TR_MUST_USE int tri_group_hold(struct tri_refresh *refresh, uint32_t number);
+TR_MUST_USE int tri_group_let_go(struct tri_refresh *refresh, uint32_t number);
+
+/* Takes away what is left of a group without rows of jobs, unless somebody holds it. */
 TR_MUST_USE int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number);
 
 /* ----------------------------------------------------------- refresh_blob.c */
@@ -286,8 +294,7 @@ TR_MUST_USE int tri_list_find(struct tri_refresh *refresh, enum tri_refresh_row 
 /* ----------------------------------------------------------- refresh_call.c */
 
 /* Calls for the next batch of a queue. */
-TR_MUST_USE int tri_call_make(struct tri_refresh *refresh, uint32_t queue_number,
-                              struct tri_list_row *queue);
+TR_MUST_USE int tri_call_make(struct tri_refresh *refresh, struct tri_list_row *queue);
 
 /* A call of ours was answered, or was not. */
 TR_MUST_USE int tri_call_on_response(struct tri_refresh *refresh, const struct tr_message *message);
@@ -297,7 +304,7 @@ TR_MUST_USE int tri_call_on_failed(struct tri_refresh *refresh, const struct tr_
 struct tri_verdict {
     uint8_t judgement; /* enum tr_webapi_judgement */
     uint32_t status;
-    const char *what; /* "connect", "timeout": one word for people */
+    char what[48]; /* in a word or two: "connect", "503" */
     char words[200];
     uint64_t wait_ms; /* that the back end asks for */
     uint32_t share; /* half of the call's items: so many are tried at once where all were refused */

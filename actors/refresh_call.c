@@ -15,6 +15,9 @@
 /* The http service ends a call in time; behind that its silence is a failure. */
 #define ASK_GRACE_MS 10000
 
+/* A reference to a secret, packed: three names. */
+#define SECRET_BYTES_MAX 1024
+
 const struct tr_webapi_verb *tri_verb_of(const struct tr_webapi *webapi, uint8_t verb)
 {
     switch (verb) {
@@ -80,21 +83,56 @@ static void write_headers(const struct tr_webapi_request *request, struct tr_buf
     }
 }
 
+/* How we show who we are: the http service finds the value when the request leaves. */
+static int write_secret(const struct tr_webapi_endpoint *endpoint, uint8_t *room, size_t size,
+                        struct tr_bytes *secrets)
+{
+    if (endpoint->authorization == TR_WEBAPI_AUTHORIZATION_NONE) {
+        return 0;
+    }
+    bool is_basic = endpoint->authorization == TR_WEBAPI_AUTHORIZATION_BASIC;
+    const struct tr_http_secret secret = {
+        .kind = is_basic ? TR_HTTP_SECRET_BASIC : TR_HTTP_SECRET_PLAIN,
+        .header = tr_text_of("Authorization"),
+        .prefix = tr_text_of(is_basic ? "" : "Bearer "),
+        .group = endpoint->secret.group,
+        .key = endpoint->secret.key,
+        .version = endpoint->secret.version,
+    };
+    struct tr_writer writer = tr_writer_of(room, size);
+    int error = tr_http_secrets_pack(&secret, 1, &writer);
+    *secrets = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
+    return error;
+}
+
+/* What a request needs beside the plugin's own parts of it. */
+struct parts {
+    struct tr_buffer url;
+    struct tr_buffer headers;
+    uint8_t room[SECRET_BYTES_MAX];
+    struct tr_bytes secrets;
+};
+
+static int write_parts(const struct tr_webapi_endpoint *endpoint,
+                       const struct tr_webapi_request *request, struct parts *parts)
+{
+    tr_buffer_add_text(&parts->url, endpoint->url);
+    tr_buffer_add_text(&parts->url, request->path);
+    write_headers(request, &parts->headers);
+    int error = parts->url.error != 0 ? parts->url.error : parts->headers.error;
+    return error != 0 ? error
+                      : write_secret(endpoint, parts->room, sizeof parts->room, &parts->secrets);
+}
+
 static int send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
-                bool is_stream, struct tr_buffer *url, struct tr_buffer *headers, uint64_t *ask)
+                bool is_stream, const struct parts *parts, uint64_t *ask)
 {
     const struct tr_webapi_endpoint *endpoint = &refresh->place->endpoint;
     uint32_t timeout_ms = endpoint->timeout_ms != 0 ? endpoint->timeout_ms : TR_WEBAPI_TIMEOUT_MS;
-    tr_buffer_add_text(url, endpoint->url);
-    tr_buffer_add_text(url, request->path);
-    write_headers(request, headers);
-    if (url->error != 0 || headers->error != 0) {
-        return url->error != 0 ? url->error : headers->error;
-    }
     const struct tr_http_request call = {
         .method = tr_text_of(request->method != NULL ? request->method : "POST"),
-        .url = tr_buffer_text(url),
-        .headers = tr_buffer_bytes(headers),
+        .url = tr_buffer_text(&parts->url),
+        .headers = tr_buffer_bytes(&parts->headers),
         .body = request->body,
         .timeout_ms = is_stream ? 0 : timeout_ms,
         .delivery = is_stream ? TR_HTTP_LINES : TR_HTTP_WHOLE,
@@ -102,6 +140,7 @@ static int send(struct tri_refresh *refresh, const struct tr_webapi_request *req
         .client_certificate = endpoint->client_certificate,
         .client_key = endpoint->client_key,
         .is_insecure = endpoint->is_insecure,
+        .secrets = parts->secrets,
     };
     return tr_call(refresh->context, TR_SERVICE_HTTP, &tr_http_request_schema, &call,
                    is_stream ? 0 : timeout_ms + ASK_GRACE_MS, ask);
@@ -110,13 +149,13 @@ static int send(struct tri_refresh *refresh, const struct tr_webapi_request *req
 int tri_call_send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
                   bool is_stream, uint64_t *ask)
 {
-    struct tr_buffer url;
-    struct tr_buffer headers;
-    tr_buffer_init(&url, 0);
-    tr_buffer_init(&headers, 0);
-    int error = send(refresh, request, is_stream, &url, &headers, ask);
-    tr_buffer_fini(&url);
-    tr_buffer_fini(&headers);
+    struct parts parts = {0};
+    tr_buffer_init(&parts.url, 0);
+    tr_buffer_init(&parts.headers, 0);
+    int error = write_parts(&refresh->place->endpoint, request, &parts);
+    error = error != 0 ? error : send(refresh, request, is_stream, &parts, ask);
+    tr_buffer_fini(&parts.url);
+    tr_buffer_fini(&parts.headers);
     if (error == 0) {
         tri_rate_count(refresh, *ask, is_stream);
     }
@@ -175,6 +214,7 @@ static int add_call(struct tri_refresh *refresh, const struct tri_list_row *queu
                     uint32_t *number, struct tri_list_row **call)
 {
     int error = tri_list_find(refresh, TRI_REFRESH_CALL, ask, 0, true, number, call);
+    error = error != 0 ? error : tri_group_hold(refresh, queue->group);
     if (error == 0) {
         (*call)->ask = ask;
         (*call)->verb = queue->verb;
@@ -235,6 +275,12 @@ static int refuse_batch(struct tri_refresh *refresh, const struct tri_list_row *
     return error != 0 ? error : end_call(refresh, number, call, &verdict);
 }
 
+/* The verbs' functions, as people are told of them. */
+#define VERB_WRITE(name, number, member) [TR_WEBAPI_VERB_##name] = #member ".write",
+#define VERB_READ(name, number, member) [TR_WEBAPI_VERB_##name] = #member ".read",
+static const char *const writes[] = {TR_WEBAPI_VERBS(VERB_WRITE)};
+static const char *const reads[] = {TR_WEBAPI_VERBS(VERB_READ)};
+
 static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
                 const struct tri_list_row *queue, uint32_t count)
 {
@@ -247,7 +293,9 @@ static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
     if (error != 0) {
         return error;
     }
+    tr_engine_call_begins(refresh->context, refresh->plugin, writes[queue->verb]);
     error = verb->write(&batch->side, &request);
+    tr_engine_call_ends(refresh->context);
     if (batch->error != 0 || error == TR_MEMORY) {
         return batch->error != 0 ? batch->error : error;
     }
@@ -267,9 +315,8 @@ static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
     return error;
 }
 
-int tri_call_make(struct tri_refresh *refresh, uint32_t queue_number, struct tri_list_row *queue)
+int tri_call_make(struct tri_refresh *refresh, struct tri_list_row *queue)
 {
-    (void)queue_number;
     struct tri_refresh_batch batch;
     bool is_whole;
     uint32_t count = 0;
@@ -302,10 +349,13 @@ static int read_answer(struct tri_refresh *refresh, const struct tri_list_row *c
     int error = tri_refresh_batch_init(&batch, refresh, call->verb, call->group);
     error = error != 0 ? error : tri_refresh_batch_fill(&batch, call, call->count, false);
     batch.side.is_whole_group = call->is_whole;
-    int result =
-        error != 0
-            ? 0
-            : tri_verb_of(refresh->webapi, call->verb)->read(&batch.side, &verdict->response);
+    int result = 0;
+    if (error == 0) {
+        const struct tr_webapi_verb *verb = tri_verb_of(refresh->webapi, call->verb);
+        tr_engine_call_begins(refresh->context, refresh->plugin, reads[call->verb]);
+        result = verb->read(&batch.side, &verdict->response);
+        tr_engine_call_ends(refresh->context);
+    }
     error = error != 0 ? error : batch.error;
     tri_refresh_batch_fini(&batch);
     if (error != 0 || result == TR_MEMORY) {
@@ -313,7 +363,7 @@ static int read_answer(struct tri_refresh *refresh, const struct tri_list_row *c
     }
     if (result != 0) {
         verdict->judgement = TR_WEBAPI_UNSURE_JUDGED;
-        verdict->what = "nonsense";
+        (void)snprintf(verdict->what, sizeof verdict->what, "%u, nonsense", verdict->status);
         (void)snprintf(verdict->words, sizeof verdict->words,
                        "'%.*s' makes no sense of the answer: %s", (int)refresh->state->plugin.size,
                        refresh->state->plugin.data, tr_error_text(result));
@@ -361,7 +411,7 @@ static int end_call(struct tri_refresh *refresh, uint32_t number, struct tri_lis
     uint8_t verb = call->verb;
     error = error != 0 ? error : tr_rows_remove(&refresh->rows, number);
     error = error != 0 ? error : tri_queue_wake(refresh, group, verb);
-    return error != 0 || group == 0 ? error : tri_group_try_remove(refresh, group);
+    return error != 0 ? error : tri_group_let_go(refresh, group);
 }
 
 static int find_call(struct tri_refresh *refresh, const struct tr_message *message,

@@ -212,6 +212,17 @@ static int wait_for(struct tri_refresh *refresh, uint64_t when_ms)
     return tr_timer_start_at(refresh->context, TRI_REFRESH_READY_TIMER, when_ms);
 }
 
+/* The next batch of a queue; what is left of it waits again. */
+static int make_call(struct tri_refresh *refresh, uint32_t number, struct tri_list_row *queue)
+{
+    uint32_t group = queue->group;
+    int error = tri_group_hold(refresh, group);
+    error = error != 0 ? error : ring_leave(refresh, number, queue);
+    error = error != 0 || queue->count == 0 ? error : tri_call_make(refresh, queue);
+    error = error != 0 ? error : place(refresh, number, queue);
+    return error != 0 ? error : tri_group_let_go(refresh, group);
+}
+
 int tri_queue_go(struct tri_refresh *refresh, bool *more)
 {
     struct tr_refresh_state *state = refresh->state;
@@ -227,9 +238,7 @@ int tri_queue_go(struct tri_refresh *refresh, bool *more)
             return 0;
         }
         int error = tri_list_edit(refresh, number, &queue);
-        error = error != 0 ? error : ring_leave(refresh, number, queue);
-        error = error != 0 || queue->count == 0 ? error : tri_call_make(refresh, number, queue);
-        error = error != 0 ? error : place(refresh, number, queue);
+        error = error != 0 ? error : make_call(refresh, number, queue);
         if (error != 0) {
             return error;
         }

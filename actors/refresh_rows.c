@@ -145,7 +145,7 @@ int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_group_row *group;
     int error = tri_group_edit(refresh, number, &group);
-    if (error != 0 || group->rows > 0 || group->creates > 0 || group->stream != 0) {
+    if (error != 0 || group->rows > 0 || group->holds > 0 || group->stream != 0) {
         return error;
     }
     error = tri_stream_forget(refresh, number, group);
@@ -153,6 +153,27 @@ int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number)
     error = error != 0 ? error : tri_blob_set(refresh, &group->cursor, (struct tr_bytes){0});
     error = error != 0 ? error : remove_queues(refresh, number);
     return error != 0 ? error : tr_rows_remove(&refresh->rows, number);
+}
+
+int tri_group_hold(struct tri_refresh *refresh, uint32_t number)
+{
+    struct tri_group_row *group;
+    int error = number == 0 ? 0 : tri_group_edit(refresh, number, &group);
+    if (error == 0 && number != 0) {
+        group->holds++;
+    }
+    return error;
+}
+
+int tri_group_let_go(struct tri_refresh *refresh, uint32_t number)
+{
+    struct tri_group_row *group;
+    int error = number == 0 ? 0 : tri_group_edit(refresh, number, &group);
+    if (error != 0 || number == 0) {
+        return error;
+    }
+    group->holds--;
+    return tri_group_try_remove(refresh, number);
 }
 
 /* ------------------------------------------------------------------- jobs */
@@ -212,10 +233,7 @@ static int add(struct tri_refresh *refresh, const struct tr_rows_key *key, struc
 {
     struct tri_group_row *group;
     void *row;
-    if (refresh->state->jobs >= TR_REFRESH_JOBS_MAX ||
-        identity.size > sizeof(*job)->identity_text) {
-        return TR_LIMIT;
-    }
+    TR_ASSERT(identity.size <= sizeof(*job)->identity_text);
     int error = tri_group_edit(refresh, group_number, &group);
     error = error != 0 ? error : tr_rows_add(&refresh->rows, key, number, &row);
     if (error != 0) {
@@ -238,7 +256,7 @@ int tri_job_add(struct tri_refresh *refresh, struct tr_text identity, struct tr_
     struct tr_rows_key key = job_key(identity);
     struct tri_group_row *group;
     uint32_t group_number;
-    if (refresh->state->jobs >= TR_REFRESH_JOBS_MAX) {
+    if (refresh->rows.count >= TR_REFRESH_JOBS_MAX) {
         return TR_LIMIT;
     }
     int error = find_group(refresh, group_name, &group_number, &group);
@@ -252,9 +270,12 @@ int tri_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of, str
     struct tri_job_row *stray;
     int error = add(refresh, &key, tri_job_identity(of), of->group, number, &stray);
     if (error == 0) {
+        struct tri_group_row *group;
+        error = tri_group_edit(refresh, of->group, &group);
+        group->strays += error == 0 ? 1 : 0;
         stray->stage = TR_WEBAPI_STAGE_SUBMITTED;
         stray->marks = TRI_JOB_STRAY | TRI_JOB_ENDING | TRI_JOB_MADE;
-        error = tri_job_set_handle(refresh, *number, stray, handle);
+        error = error != 0 ? error : tri_job_set_handle(refresh, *number, stray, handle);
     }
     return error;
 }
@@ -316,7 +337,9 @@ int tri_job_remove(struct tri_refresh *refresh, uint32_t number, struct tri_job_
     }
     refresh->state->jobs--;
     group->rows--;
-    group->jobs -= job->stage == TR_WEBAPI_STAGE_TERMINAL ? 0 : 1;
+    bool is_live = job->stage != TR_WEBAPI_STAGE_TERMINAL;
+    group->jobs -= is_live ? 1 : 0;
+    group->strays -= is_live && (job->marks & TRI_JOB_STRAY) != 0 ? 1 : 0;
     error = tr_rows_remove(&refresh->rows, number);
     if (error != 0 || group->rows > 0) {
         return error;

@@ -87,7 +87,9 @@ static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
         return error;
     }
     struct tr_text from = {.data = (const char *)cursor.data, .size = cursor.size};
+    tr_engine_call_begins(refresh->context, refresh->plugin, "stream.write");
     int result = refresh->webapi->stream.write(&batch->side, from, &request);
+    tr_engine_call_ends(refresh->context);
     if (batch->error != 0 || result == TR_MEMORY) {
         return batch->error != 0 ? batch->error : result;
     }
@@ -204,7 +206,9 @@ int tri_stream_go(struct tri_refresh *refresh, bool *more)
 static int take_line(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
                      struct tr_bytes line)
 {
+    tr_engine_call_begins(refresh->context, refresh->plugin, "stream.line");
     int result = refresh->webapi->stream.line(&batch->side, line);
+    tr_engine_call_ends(refresh->context);
     if (batch->error != 0 || result == TR_MEMORY) {
         return batch->error != 0 ? batch->error : result;
     }
@@ -242,12 +246,15 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
         return error == TR_NOT_FOUND ? 0 : error; /* of one that was closed */
     }
     error = tri_refresh_batch_init(&batch, refresh, TR_WEBAPI_VERB_STREAM, call->group);
-    error = error != 0 ? error : tri_group_edit(refresh, call->group, &batch.stream);
+    uint32_t group = call->group;
+    error = error != 0 ? error : tri_group_hold(refresh, group);
+    error = error != 0 ? error : tri_group_edit(refresh, group, &batch.stream);
     error = error != 0 ? error : take_lines(refresh, &batch, part.bytes);
     if (error == 0) {
         batch.stream->wait_ms = 0;
     }
     tri_refresh_batch_fini(&batch);
+    error = error != 0 ? error : tri_group_let_go(refresh, group);
     const struct tr_http_more more = {.ask = part.ask, .bytes = part.bytes.size};
     return error != 0 ? error
                       : tr_tell(refresh->context, http_service(), &tr_http_more_schema, &more);
@@ -316,13 +323,19 @@ int tri_stream_close(struct tri_refresh *refresh, struct tri_group_row *group)
 
 /* -------------------------------------------------------------------- sweeps */
 
-/* A job whose news may have been missed is asked about; those with a stream hear by it. */
+/*
+ * A job whose news may have been missed is asked about; those with a stream hear by it. Where the
+ * plugin is in quarantine its tasks are told what they know, and end by that.
+ */
 static int sweep_job(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_job_row *job;
     const void *row;
     bool is_called;
     int error = tri_job_edit(refresh, number, &job);
+    if (error == 0 && refresh->is_aside) {
+        return tri_job_tell(refresh, job);
+    }
     error = error != 0 ? error : tr_rows_get(&refresh->rows, job->group, &row);
     if (error != 0 || job->list == 0 ||
         (job->stage != TR_WEBAPI_STAGE_SUBMITTED && job->stage != TR_WEBAPI_STAGE_CANCELLING)) {

@@ -131,6 +131,14 @@ static int fire(struct tri_schedule *schedule, const struct tr_schedule_seen *se
     state->fire = seen->fire;
     state->next = seen->next;
     state->skipped += seen->leaves_out ? 1 : 0;
+    int error = 0;
+    if (seen->leaves_out) {
+        error = tri_schedule_omit(schedule, state->due, seen->fires ? seen->fire : seen->next,
+                                  TR_SCHEDULE_OUTCOME_MISSED);
+    }
+    if (error != 0) {
+        return error;
+    }
     if (!seen->fires) {
         return go_on(schedule, TR_SCHEDULE_OUTCOME_MISSED);
     }
@@ -150,7 +158,8 @@ static int fire(struct tri_schedule *schedule, const struct tr_schedule_seen *se
         return replace(schedule);
     }
     state->skipped++;
-    return go_on(schedule, TR_SCHEDULE_OUTCOME_SKIPPED);
+    error = tri_schedule_omit(schedule, state->fire, state->fire + 1, TR_SCHEDULE_OUTCOME_SKIPPED);
+    return error != 0 ? error : go_on(schedule, TR_SCHEDULE_OUTCOME_SKIPPED);
 }
 
 static int on_seen(struct tri_schedule *schedule)
@@ -202,7 +211,9 @@ static int on_launched(struct tri_schedule *schedule)
         return look_later(schedule, RETRY_SOON_MS, launched.message);
     default:
         set_problem(schedule, launched.message);
-        return go_on(schedule, TR_SCHEDULE_OUTCOME_REFUSED);
+        error = tri_schedule_omit(schedule, schedule->state->fire, schedule->state->fire + 1,
+                                  TR_SCHEDULE_OUTCOME_REFUSED);
+        return error != 0 ? error : go_on(schedule, TR_SCHEDULE_OUTCOME_REFUSED);
     }
 }
 

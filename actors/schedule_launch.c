@@ -170,6 +170,8 @@ int tri_schedule_record(struct tri_schedule *schedule)
     row.skipped = state->skipped;
     row.step = state->step;
     row.problem = tr_array_get(&state->problem);
+    struct tr_text omitted = tr_array_get(&state->omitted);
+    row.omitted = (struct tr_bytes){.data = (const uint8_t *)omitted.data, .size = omitted.size};
     int error = times.error != 0 ? times.error
                                  : tr_record(schedule->context, &tr_schedule_row_schema, &row);
     tr_buffer_fini(&times);

@@ -323,6 +323,7 @@ const struct tr_task_identity *tri_task_identity(struct tri_task *task)
         .attempt = task->state->attempt,
         .generated_name = tr_text_of(task->name),
         .execution_number = start->number,
+        .store = task->engine->store,
     };
     return &task->identity;
 }

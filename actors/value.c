@@ -28,11 +28,11 @@ bool tr_slot_is_offloaded(struct tr_bytes slot, struct tr_offloaded *where)
 }
 
 /* The header of an extension of 32-bit size, which is valid for all sizes. */
-static void write_extension_header(struct tr_buffer *buffer, size_t size)
+static void write_extension_header(struct tr_buffer *buffer, size_t size, uint8_t type)
 {
     const uint8_t header[] = {
-        0xc9,          (uint8_t)(size >> 24), (uint8_t)(size >> 16), (uint8_t)(size >> 8),
-        (uint8_t)size, TR_OFFLOADED_EXTENSION};
+        0xc9, (uint8_t)(size >> 24), (uint8_t)(size >> 16), (uint8_t)(size >> 8), (uint8_t)size,
+        type};
     tr_buffer_add(buffer, header, sizeof header);
 }
 
@@ -49,10 +49,31 @@ void tr_slot_write_offloaded(struct tr_buffer *buffer, const struct tr_offloaded
     if (inside.error != 0) {
         buffer->error = buffer->error != 0 ? buffer->error : inside.error;
     } else {
-        write_extension_header(buffer, inside.size);
+        write_extension_header(buffer, inside.size, TR_OFFLOADED_EXTENSION);
         tr_buffer_add(buffer, inside.data, inside.size);
     }
     tr_buffer_fini(&inside);
+}
+
+bool tr_slot_is_untyped(struct tr_bytes slot, struct tr_bytes *literal)
+{
+    struct tr_cursor cursor = tr_cursor_of(slot);
+    int8_t type = 0;
+    if (tr_peek(&cursor) != TR_CODEC_EXTENSION) {
+        return false;
+    }
+    struct tr_bytes inside = tr_read_extension(&cursor, &type);
+    if (cursor.error != 0 || tr_cursor_left(&cursor) != 0 || type != TR_UNTYPED_EXTENSION) {
+        return false;
+    }
+    *literal = inside;
+    return true;
+}
+
+void tr_slot_write_untyped(struct tr_buffer *buffer, struct tr_bytes literal)
+{
+    write_extension_header(buffer, literal.size, TR_UNTYPED_EXTENSION);
+    tr_buffer_add(buffer, literal.data, literal.size);
 }
 
 const struct tr_type *tr_offloaded_type(const struct tr_offloaded *where,

@@ -5,6 +5,7 @@
  * where that would be larger than TR_INLINE_BYTES_MAX, an extension that says where its bytes lie:
  * [uri, size], or [uri, size, variant] where they are the value of one variant of a union. So what
  * lies elsewhere can become a value that may be none, and none of its bytes is touched.
+ * What people give before anybody knows its type is an extension of its own, see below.
  * Inputs and outputs are lists of slots in the order of their interface: arrays, in one piece.
  */
 #ifndef TR_ACTORS_VALUE_H
@@ -18,6 +19,9 @@
 /* The extension's number on the wire and on disk. */
 #define TR_OFFLOADED_EXTENSION 1
 
+/* A literal of no type so far, as the core schema reads it: whoever knows the type casts it. */
+#define TR_UNTYPED_EXTENSION 2
+
 /* Where the bytes of a large literal are: a blob that holds them and nothing else. */
 struct tr_offloaded {
     struct tr_text uri;
@@ -30,6 +34,10 @@ bool tr_slot_is_offloaded(struct tr_bytes slot, struct tr_offloaded *where);
 
 /* Appends a slot whose literal lies elsewhere. */
 void tr_slot_write_offloaded(struct tr_buffer *buffer, const struct tr_offloaded *where);
+
+/* Whether a slot is a literal of no type so far; if so, which. Appends such a slot. */
+bool tr_slot_is_untyped(struct tr_bytes slot, struct tr_bytes *literal);
+void tr_slot_write_untyped(struct tr_buffer *buffer, struct tr_bytes literal);
 
 /*
  * The type of what the blob holds, where the slot's is `type`. NULL where `type` is no union that

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "actors/graph/report.h"
+#include "actors/value.h"
 #include "deploy/account.h"
 #include "deploy/browse.h"
 #include "deploy/commands.h"
@@ -77,6 +78,24 @@ static enum tr_exit_status read_value(struct answering *answering, const struct 
                : tr_command_failed(answering->invocation->command, "%s", tr_error_text(error));
 }
 
+/* The same where no gate is there yet that says the type. */
+static enum tr_exit_status read_untyped(struct answering *answering, const char *word)
+{
+    struct tr_buffer literal;
+    enum tr_exit_status status = read_value(answering, NULL, word);
+    tr_buffer_init(&literal, 0);
+    if (status == TR_EXIT_DONE) {
+        tr_buffer_add(&literal, answering->value.data, answering->value.size);
+        tr_buffer_cut(&answering->value, 0);
+        tr_slot_write_untyped(&answering->value, tr_buffer_bytes(&literal));
+    }
+    int error = literal.error != 0 ? literal.error : answering->value.error;
+    tr_buffer_fini(&literal);
+    return error == 0
+               ? status
+               : tr_command_failed(answering->invocation->command, "%s", tr_error_text(error));
+}
+
 /* What is left of a path below a node; false: it does not lie there. */
 static bool is_below(struct tr_text path, struct tr_text node, struct tr_text *rest)
 {
@@ -125,8 +144,9 @@ static enum tr_exit_status read_by_graph(struct answering *answering, struct tr_
     const struct tr_node *gate = NULL;
     bool may_grow = false;
     int error = find_gate(answering, account, &gate);
-    if (error == TR_NOT_FOUND && answering->verdict != NULL) {
-        error = tr_gates_may_grow(graph, answering->execution->workflow, &may_grow);
+    if (error == TR_NOT_FOUND) { /* a graph that nobody knows yet may have it */
+        error = tr_gates_may_grow(graph, answering->execution->workflow,
+                                  tr_text_of(answering->path), &may_grow);
         error = error != 0 || may_grow ? error : TR_NOT_FOUND;
     }
     if (error == TR_NOT_FOUND) {
@@ -140,6 +160,9 @@ static enum tr_exit_status read_by_graph(struct answering *answering, struct tr_
     }
     if (error != 0) {
         return tr_command_failed(command, "%s", tr_error_text(error));
+    }
+    if (gate == NULL && answering->verdict == NULL) {
+        return read_untyped(answering, word);
     }
     static const struct tr_type verdict_type = {.kind = TR_TYPE_BOOL};
     const struct tr_type *type = gate == NULL ? &verdict_type : tr_gate_type(gate);
@@ -319,7 +342,9 @@ const struct tr_command tr_command_signal = {
     .name = "signal",
     .summary = "give the gates of an execution a value",
     .words = "EXEC ID VALUE",
-    .text = "VALUE is read by the signal's type, as `run -i` reads one; @FILE reads a file.\n" HELP,
+    .text =
+        "VALUE is read by the signal's type, as `run -i` reads one; @FILE reads a file. Where a\n"
+        "graph that is not decided yet may bring the gate, it is read as YAML.\n" HELP,
     .examples = "  troupe signal @last limit 100\n"
                 "  troupe signal fan-out-x7k2p limit 5 --node 'sq[3]/limit'",
     .options = options,

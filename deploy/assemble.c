@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "deploy/backends.h"
 #include "deploy/background.h"
 #include "deploy/clock.h"
 #include "deploy/exchange.h"
@@ -19,6 +20,7 @@
 #include "deploy/quarantine.h"
 #include "deploy/schemas.h"
 #include "deploy/signals.h"
+#include "deploy/store_number.h"
 #include "runtime/host/host.h"
 #include "runtime/memory.h"
 #include "schemas/history.h"
@@ -35,23 +37,39 @@ static const char *const keeper_command[] = {"troupe", "keeper", NULL};
 
 /* ------------------------------------------------------------------------ the host */
 
-/* Those that sleep are loaded and not run. */
-static int put_to_sleep(struct tr_live *live)
+/*
+ * Those that sleep are loaded and not run. While an actor is still to be born that they may ask for
+ * (`all_sleep`) the others sleep, too.
+ */
+static int put_to_sleep(struct tr_live *live, bool all_sleep)
 {
     struct tr_sleepers *sleepers = &live->sleepers;
     size_t count = 0;
     tr_sleepers_order(sleepers);
-    uint64_t *groups = tr_alloc((sleepers->asleep + 1) * sizeof *groups);
+    uint64_t *groups = tr_alloc(((size_t)sleepers->count + 1) * sizeof *groups);
     if (groups == NULL) {
         return TR_MEMORY;
     }
     for (uint32_t i = 0; i < sleepers->count; i++) {
-        if (sleepers->items[i].is_asleep) {
+        if (all_sleep || sleepers->items[i].is_asleep) {
             groups[count++] = sleepers->items[i].execution;
         }
     }
     int error = tr_host_sleep(live->host, groups, count);
     tr_free(groups);
+    return error;
+}
+
+/* Those that only waited for births go on. */
+static int wake_the_others(struct tr_live *live)
+{
+    const struct tr_sleepers *sleepers = &live->sleepers;
+    int error = 0;
+    for (uint32_t i = 0; i < sleepers->count && error == 0; i++) {
+        if (!sleepers->items[i].is_asleep) {
+            error = tr_host_wake(live->host, sleepers->items[i].execution);
+        }
+    }
     return error;
 }
 
@@ -66,6 +84,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .record_count = tr_program_record_count,
         .views = &tr_history_views,
         .has_files = true,
+        .has_http = true,
         .exchange = &tr_live_exchange,
         .keeper_command = keeper_command,
         .jobs = options->jobs,
@@ -214,11 +233,22 @@ static int begin_schedules(struct tr_live *live)
     return error != 0 ? error : tr_live_wake_schedules(live);
 }
 
-/* Loads, takes over what is unfinished, and lets it run. */
-static int run_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
+/* What is made at endpoints is known there among what other stores make. */
+static int find_number(struct tr_live *live)
 {
-    struct tr_needs needs = {.live = live, .explain = explain};
-    int error = make_host(live, options, explain);
+    return live->engine->endpoint_count == 0
+               ? 0
+               : tr_store_number(live->folder, live->engine->life, &live->engine->store);
+}
+
+/* All that nobody outlives a restart without: loaded, and known before anything runs. */
+static int load_host(struct tr_live *live, const struct tr_live_options *options,
+                     struct tr_needs *needs, bool *has_backends)
+{
+    int error = make_host(live, options, needs->explain);
+    if (error == 0) {
+        error = find_number(live);
+    }
     if (error == 0) {
         /* The host has counted what ended the engine before. */
         error = tr_quarantine_apply(live->folder, live->settings, &live->tables, live->engine);
@@ -227,16 +257,29 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
         error = find_services(live);
     }
     if (error == 0) {
-        error = tr_needs_read(&needs);
+        error = tr_backends_find(live->host, live->engine, has_backends);
     }
+    return error != 0 ? error : tr_needs_read(needs);
+}
+
+/* Loads, takes over what is unfinished, and lets it run. */
+static int run_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
+{
+    struct tr_needs needs = {.live = live, .explain = explain};
+    bool has_backends = true;
+    int error = load_host(live, options, &needs, &has_backends);
     if (error == 0) {
-        error = put_to_sleep(live);
+        error = put_to_sleep(live, !has_backends);
     }
     if (error == 0) {
         error = tr_host_start(live->host);
     }
     if (error == 0) {
         error = bear_services(live);
+    }
+    if (error == 0 && !has_backends) {
+        error = tr_backends_bear(live->host, live->engine);
+        error = error != 0 ? error : wake_the_others(live);
     }
     if (error == 0) {
         error = tr_needs_hand_over(&needs);
@@ -275,23 +318,6 @@ static int open_doors(struct tr_live *live, char *explain)
     return error != 0 ? error : watch(live->events, tri_endpoint_descriptor(live->door));
 }
 
-/* The settings' tables; endpoints are this engine's own, since each gets its actor. */
-static int make_tables(struct tr_live *live)
-{
-    struct tr_engine *engine = live->engine;
-    tr_settings_tables(live->settings, engine);
-    live->endpoints =
-        tr_arena_array(&live->tables, engine->endpoint_count, sizeof *live->endpoints);
-    if (live->endpoints == NULL) {
-        return TR_MEMORY;
-    }
-    for (size_t i = 0; i < engine->endpoint_count; i++) {
-        live->endpoints[i] = engine->endpoints[i];
-    }
-    engine->endpoints = live->endpoints;
-    return 0;
-}
-
 static int open_all(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
     int error = tr_signals_open(&live->signals);
@@ -299,10 +325,7 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     if (error != 0 || live->engine == NULL) {
         return error != 0 ? error : TR_MEMORY;
     }
-    error = make_tables(live);
-    if (error != 0) {
-        return error;
-    }
+    tr_settings_tables(live->settings, live->engine);
     live->engine->store_folder = live->folder;
     live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
     live->engine->fires_schedules = options->fires_schedules;

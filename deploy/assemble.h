@@ -58,8 +58,7 @@ struct tr_live {
     bool lets_sleep;
     struct tr_detached detached;
     bool hands_over;        /* at its end, what is detached */
-    struct tr_arena tables; /* of the engine: what is known of plugins, their endpoints */
-    struct tr_engine_endpoint *endpoints;
+    struct tr_arena tables; /* of the engine: what is known of plugins */
     struct tr_live_launcher *launchers;
     size_t launcher_count;
     struct tr_ref schedules;

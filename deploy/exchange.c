@@ -39,7 +39,9 @@ static int explain_system(char *explain, const char *what)
 {
     int number = errno;
     snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s: %s", what, strerror(number));
-    return number == ENOSPC || number == EDQUOT ? TR_STORE_FULL : TR_SYSTEM;
+    return number == ENOSPC || number == EDQUOT ? TR_STORE_FULL
+           : number == ENOENT                   ? TR_NOT_FOUND
+                                                : TR_SYSTEM;
 }
 
 static int put(void *self, struct tr_text text)

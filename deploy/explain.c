@@ -7,6 +7,7 @@
 #include "deploy/asleep.h"
 #include "deploy/browse.h"
 #include "deploy/commands.h"
+#include "deploy/explain_schedule.h"
 #include "schemas/error.h"
 
 /* Whether there is such a node; one that cannot be looked up is believed in. */
@@ -62,9 +63,13 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     struct tr_asleep asleep;
     tr_asleep_read(browse.place.folder, tr_browse_is_live(&browse), &asleep);
     int error = tr_reader_refresh(browse.reader);
-    status = error == 0 ? tr_browse_find(&browse, invocation->arguments.words[0], &found)
+    bool is_schedule = false;
+    status = error == 0 ? tr_explain_schedule(&browse, invocation->arguments.words[0], &is_schedule)
                         : tr_browse_failed(&browse, error);
-    if (status == TR_EXIT_DONE) {
+    if (status == TR_EXIT_DONE && !is_schedule) {
+        status = tr_browse_find(&browse, invocation->arguments.words[0], &found);
+    }
+    if (status == TR_EXIT_DONE && !is_schedule) {
         status = explain_found(&browse, &found, &asleep);
         tr_found_fini(&found);
     }
@@ -76,11 +81,14 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 const struct tr_command tr_command_explain = {
     .name = "explain",
     .summary = "say what anything waits for, or why it failed",
-    .words = "EXEC[/NODE[[ELEMENT]]]",
+    .words = "EXEC[/NODE[[ELEMENT]]]|PLAN",
     .text = "Of what has not ended: what each node and element waits for. Of what has failed: the\n"
-            "causes, down to the attempt. Of elements that wait for the same a few stand for all.",
+            "causes, down to the attempt. Of elements that wait for the same a few stand for all.\n"
+            "Of a schedule, by the name of its launch plan: what its next time waits for, what\n"
+            "became of the last one, and which times were not started, and why.",
     .examples = "  troupe explain @last\n"
-                "  troupe explain 'fan-out/squares[17]'",
+                "  troupe explain 'fan-out/squares[17]'\n"
+                "  troupe explain nightly",
     .outputs = "text|json|yaml",
     .has_store = true,
     .completes = TR_COMPLETES_EXECUTIONS,

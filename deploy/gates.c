@@ -214,8 +214,30 @@ static bool find_dynamic(void *self, const struct tr_node *node)
     return !*is_found;
 }
 
-int tr_gates_may_grow(const struct tr_graph *graph, struct tr_text workflow, bool *may_grow)
+/* Whether a path leads through a node that decides a graph. */
+static int is_below_dynamic(const struct tr_graph *graph, struct tr_text workflow,
+                            struct tr_text path, bool *is_below)
+{
+    struct tr_route route;
+    struct tr_stop stop;
+    int error = tr_route_init(&route, graph, workflow);
+    if (error != 0) {
+        return error;
+    }
+    for (size_t i = 0; error == 0 && i < path.size && !*is_below; i++) {
+        if (path.data[i] == '/') {
+            error = tr_route_find(&route, (struct tr_text){.data = path.data, .size = i}, &stop);
+            *is_below = error == 0 && stop.workflow->nodes[stop.node].kind == TR_NODE_DYNAMIC;
+        }
+    }
+    tr_route_fini(&route);
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
+int tr_gates_may_grow(const struct tr_graph *graph, struct tr_text workflow, struct tr_text path,
+                      bool *may_grow)
 {
     *may_grow = false;
-    return each_node(graph, workflow, find_dynamic, may_grow);
+    return path.size > 0 ? is_below_dynamic(graph, workflow, path, may_grow)
+                         : each_node(graph, workflow, find_dynamic, may_grow);
 }

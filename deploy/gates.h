@@ -22,8 +22,11 @@ TR_MUST_USE int tr_gate_find(const struct tr_graph *graph, struct tr_text workfl
 TR_MUST_USE int tr_gates_print(const struct tr_graph *graph, struct tr_text workflow,
                                struct tr_buffer *text);
 
-/* Whether a node decides its graph at run time, which may have gates that nobody can know yet. */
+/*
+ * Whether a node decides its graph at run time, which may have gates that nobody can know yet; with
+ * a `path` whether what lies there is below such a node. TR_NOT_FOUND, TR_MEMORY.
+ */
 TR_MUST_USE int tr_gates_may_grow(const struct tr_graph *graph, struct tr_text workflow,
-                                  bool *may_grow);
+                                  struct tr_text path, bool *may_grow);
 
 #endif

@@ -108,9 +108,12 @@ static void tell_unknown(struct inputs *inputs, struct tri_place place, struct t
 
 /* -------------------------------------------------------------------- one value */
 
-/* Whether text for such an input counts as it stands. */
+/* Whether text for such an input counts as it stands. NULL: a type that nobody knows yet. */
 static bool is_verbatim(const struct tr_type *type)
 {
+    if (type == NULL) {
+        return false;
+    }
     switch ((enum tr_type_kind)type->kind) {
     case TR_TYPE_STRING:
     case TR_TYPE_ENUM:
@@ -201,7 +204,7 @@ static void read_from_file(struct inputs *inputs, uint32_t index, struct tri_pla
         return;
     }
     struct tr_text text = {.data = data, .size = size};
-    if (type->kind == TR_TYPE_BYTES) {
+    if (type != NULL && type->kind == TR_TYPE_BYTES) {
         inputs->given[index].begin = inputs->values.size;
         tr_buffer_bytes_value(&inputs->values,
                               (struct tr_bytes){.data = (const uint8_t *)data, .size = size});
@@ -224,8 +227,9 @@ static void check_path(struct inputs *inputs, uint32_t index, struct tri_place p
 {
     const struct tr_type *type = inputs->variables->items[index].type;
     struct stat status;
-    bool is_folder = type->kind == TR_TYPE_DIRECTORY;
-    if ((type->kind != TR_TYPE_FILE && !is_folder) || strstr(path.data, "://") != NULL) {
+    bool is_folder = type != NULL && type->kind == TR_TYPE_DIRECTORY;
+    bool is_file = type != NULL && type->kind == TR_TYPE_FILE;
+    if ((!is_file && !is_folder) || strstr(path.data, "://") != NULL) {
         return;
     }
     if (stat(path.data, &status) != 0) {

@@ -26,13 +26,10 @@ int tri_recall_begin(struct tri_recall *recall, const struct tr_inquiry *inquiry
     tr_buffer_init(&recall->answer, 0);
     tr_buffer_init(&recall->slots, 0);
     tr_buffer_init(&recall->inputs, 0);
-    int error = tr_recovery_read(uri, &recall->arena, &recall->plan, explain);
-    if (error == 0) {
-        error = tr_history_open(inquiry->store_folder, explain, &recall->reader);
-    }
-    if (error == 0) {
-        uint64_t first = recall->plan.from_count > 0 ? recall->plan.from[0] : 0;
-        error = tr_execution_get(recall->reader, first, &recall->from);
+    int error = tr_history_open(inquiry->store_folder, explain, &recall->reader);
+    error = error != 0 ? error : tri_recall_resolve(recall, uri);
+    if (error == 0 && recall->plan.from_count > 0) {
+        error = tr_execution_get(recall->reader, recall->plan.from[0], &recall->from);
     }
     if (error == TR_NOT_FOUND && explain[0] == '\0') {
         snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES,

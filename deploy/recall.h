@@ -8,11 +8,20 @@
 #ifndef TR_DEPLOY_RECALL_H
 #define TR_DEPLOY_RECALL_H
 
+#include "deploy/recovery.h"
+#include "runtime/journal/reader.h"
 #include "runtime/troupe.h"
 
 /* Answer as tr_inquiry_take has to. */
 TR_MUST_USE int tr_recall_nodes(const struct tr_inquiry *inquiry, char *explain);
 TR_MUST_USE int tr_recall_elements(const struct tr_inquiry *inquiry, char *explain);
+
+/*
+ * What a recovery says, as far as the history knows of it (schemas/recovery.h): texts are the
+ * arena's. Errors as tr_recovery_read and the reader, with words.
+ */
+TR_MUST_USE int tr_recall_plan(struct tr_reader *reader, struct tr_text recovery,
+                               struct tr_arena *arena, struct tr_recovery *plan, char *explain);
 
 /*
  * Whether the execution that one with this recovery takes over has decided a graph of this hash at

@@ -21,14 +21,8 @@ static int take_launched(void *self, const void *value)
 /* The plan by which an execution recovers another one, with what that was kept from. */
 static int plan_launched(struct tri_recall *recall, const struct tr_execution *row)
 {
-    struct tr_recovery before = {.from_count = 0};
-    struct tr_recovery plan = {.from = {row->execution}, .from_count = 1};
-    int error = row->recovery.size == 0
-                    ? 0
-                    : tr_recovery_read(row->recovery, &recall->arena, &before, recall->explain);
-    for (uint32_t i = 0; i < before.from_count && plan.from_count < TR_RECOVERY_DEPTH_MAX; i++) {
-        plan.from[plan.from_count++] = before.from[i];
-    }
+    struct tr_recovery plan = {.from_count = 0};
+    int error = tri_recall_add_sources(recall, row, &plan);
     return error != 0 ? error
                       : tr_recovery_write(&plan, recall->inquiry->store_folder, &recall->arena,
                                           &recall->launched, recall->explain);

@@ -15,6 +15,7 @@
 #include "deploy/engine_options.h"
 #include "deploy/graphs.h"
 #include "deploy/offload.h"
+#include "deploy/recall.h"
 #include "deploy/recovery_same.h"
 #include "deploy/route.h"
 
@@ -209,8 +210,8 @@ static void read_earlier(struct tri_recover *recover, struct tr_recovery *earlie
     const struct tr_execution *row = &recover->found.execution.row;
     char explain[TR_RECOVERY_EXPLAIN_BYTES];
     *earlier = (struct tr_recovery){.from_count = 0};
-    if (row->recovery.size > 0 &&
-        tr_recovery_read(row->recovery, &recover->arena, earlier, explain) != 0) {
+    if (row->recovery.size > 0 && tr_recall_plan(recover->browse.reader, row->recovery,
+                                                 &recover->arena, earlier, explain) != 0) {
         tr_command_note(recover->invocation, "%s; what %.*s kept itself is kept as a whole",
                         explain, TRI_SHOWN(row->name));
     }

@@ -43,9 +43,12 @@ struct tr_bytes tr_surroundings_pack(const struct tr_engine *engine,
                                      uint8_t buffer[TR_SURROUNDINGS_BYTES])
 {
     struct tr_writer writer = tr_writer_of(buffer, TR_SURROUNDINGS_BYTES);
-    tr_write_array(&writer, 2);
+    tr_write_array(&writer, 2 + (uint32_t)engine->endpoint_count);
     tr_write_ref(&writer, engine->resources);
     tr_write_ref(&writer, engine->catalog);
+    for (size_t i = 0; i < engine->endpoint_count; i++) {
+        tr_write_ref(&writer, engine->endpoints[i].refresh);
+    }
     TR_ASSERT(writer.error == 0); /* the bound is ours */
     return (struct tr_bytes){.data = buffer, .size = tr_writer_size(&writer)};
 }
@@ -56,7 +59,8 @@ int tr_surroundings_unpack(struct tr_bytes bytes, struct tr_engine *engine)
     if (bytes.size == 0 || tr_read_nil(&cursor)) {
         return 0;
     }
-    bool is_known = tr_read_array(&cursor) == 2;
+    uint32_t count = tr_read_array(&cursor);
+    bool is_known = count >= 2;
     struct tr_ref resources = is_known ? tr_read_ref(&cursor) : (struct tr_ref){0};
     struct tr_ref catalog = is_known ? tr_read_ref(&cursor) : (struct tr_ref){0};
     if (cursor.error != 0 || !is_known) {
@@ -64,7 +68,10 @@ int tr_surroundings_unpack(struct tr_bytes bytes, struct tr_engine *engine)
     }
     engine->resources = resources;
     engine->catalog = catalog;
-    return 0;
+    for (size_t i = 0; i < engine->endpoint_count && count == 2 + engine->endpoint_count; i++) {
+        engine->endpoints[i].refresh = tr_read_ref(&cursor);
+    }
+    return cursor.error;
 }
 
 /* The hash that a file of graphs/ is named by; whether it is one. */

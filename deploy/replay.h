@@ -5,17 +5,20 @@
 #define TR_DEPLOY_REPLAY_H
 
 #include "actors/engine.h"
-#include "deploy/command.h"
+#include "deploy/settings.h"
 
 /*
  * What a recording holds of the engine (schemas/recording.h, `surroundings`): an array of the
- * references of the resource manager and the catalog.
+ * references of the resource manager, the catalog, and the refresh actors of all endpoints.
  */
-#define TR_SURROUNDINGS_BYTES (1 + 2 * TR_REF_BYTES_MAX)
+#define TR_SURROUNDINGS_BYTES (8 + (2 + TR_SETTINGS_ENDPOINTS_MAX) * TR_REF_BYTES_MAX)
 struct tr_bytes tr_surroundings_pack(const struct tr_engine *engine,
                                      uint8_t buffer[TR_SURROUNDINGS_BYTES]);
 
-/* Takes them from a recording; none are none. TR_MALFORMED, TR_TRUNCATED. */
+/*
+ * Takes them from a recording; none are none. Endpoints are those of the settings, as far as there
+ * are as many. TR_MALFORMED, TR_TRUNCATED.
+ */
 TR_MUST_USE int tr_surroundings_unpack(struct tr_bytes bytes, struct tr_engine *engine);
 
 /*

@@ -43,7 +43,7 @@ static int check(const struct tr_graph *graph, struct tr_text workflow,
     bool may_grow = false;
     int error = tr_gate_find(graph, workflow, answer->id, answer->path, &gate);
     if (error == TR_NOT_FOUND) {
-        error = tr_gates_may_grow(graph, workflow, &may_grow);
+        error = tr_gates_may_grow(graph, workflow, answer->path, &may_grow);
         error = error != 0 || may_grow ? error : TR_NOT_FOUND;
     }
     if (error == 0 && gate != NULL) {

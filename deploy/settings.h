@@ -21,7 +21,7 @@
 #define TR_SETTINGS_JOBS_MAX 10000
 #define TR_SETTINGS_QUOTA_MAX 1000000
 
-/* The most endpoints of one plugin, calls a second, calls at once, streams. */
+/* The most endpoints of all plugins together, calls a second, calls at once, streams. */
 #define TR_SETTINGS_ENDPOINTS_MAX 64
 #define TR_SETTINGS_CALLS_PER_SECOND_MAX 10000
 #define TR_SETTINGS_CALLS_AT_ONCE_MAX 1000
@@ -52,7 +52,7 @@ struct tr_settings_file {
     const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: none */
     struct tri_vector plugins;              /* const struct tr_plugin *: all there are */
     struct tri_vector loaded;               /* struct tr_settings_plugin: those of them */
-    struct tri_vector endpoints;            /* struct tr_engine_endpoint, without their actors */
+    struct tri_vector endpoints;            /* struct tr_engine_endpoint */
     struct tri_vector quotas;               /* struct tr_settings_quota */
     struct tri_vector secrets;              /* struct tr_secret_source; none: nothing is said */
 
@@ -77,7 +77,7 @@ void tr_settings_read(struct tr_settings_file *settings, struct tr_report *repor
 
 /*
  * Gives an engine its tables of plugins, task types and endpoints, which live as long as the
- * settings. NULL: those of an engine without any.
+ * settings; it notes the actors of its endpoints there. NULL: those of an engine without any.
  */
 void tr_settings_tables(const struct tr_settings_file *settings, struct tr_engine *engine);
 

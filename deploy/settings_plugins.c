@@ -423,9 +423,16 @@ static bool read_own(struct tri_definition *definition, struct endpoint_reader *
 
 /* --------------------------------------------------------------------------- endpoints */
 
-static void add_endpoint(const struct endpoint_reader *reader)
+static void add_endpoint(struct tri_definition *definition, struct tri_place place,
+                         const struct endpoint_reader *reader)
 {
     struct tr_settings_file *settings = reader->settings;
+    if (settings->endpoints.count == TR_SETTINGS_ENDPOINTS_MAX) {
+        tri_report_add(definition->report, place, "InvalidValue",
+                       "there are more endpoints than %d in all\ntake some out",
+                       TR_SETTINGS_ENDPOINTS_MAX);
+        return;
+    }
     struct tr_engine_endpoint *added =
         tri_vector_add(&settings->arena, &settings->endpoints, sizeof *added);
     if (added != NULL) {
@@ -461,7 +468,7 @@ static void read_endpoint(struct tri_definition *definition, const struct endpoi
                        "%s has no url\nwrite url: http://HOST[:PORT][/PATH], or https://", what);
     }
     if (read_own(definition, &reader, own, what) && reader.endpoint.url.size > 0) {
-        add_endpoint(&reader);
+        add_endpoint(definition, pair->value->place, &reader);
     }
 }
 
@@ -471,11 +478,10 @@ static void read_endpoints(struct tri_definition *definition, const struct endpo
     if (!tri_expect_map(definition, endpoints, "endpoints")) {
         return;
     }
-    if (endpoints->count == 0 || endpoints->count > TR_SETTINGS_ENDPOINTS_MAX) {
-        tri_report_add(definition->report, endpoints->place, "InvalidValue",
-                       "%u is no number of endpoints\nwrite 1 to %d of them", endpoints->count,
-                       TR_SETTINGS_ENDPOINTS_MAX);
-        return;
+    if (endpoints->count == 0) {
+        tri_report_add(definition->report, endpoints->place, "ValueRequired",
+                       "%s has no endpoints\nwrite endpoints: {NAME: {url: URL}}",
+                       base->plugin->id);
     }
     for (uint32_t i = 0; i < endpoints->count; i++) {
         read_endpoint(definition, base, &endpoints->pairs[i], own);
@@ -502,7 +508,7 @@ static void read_webapi(struct tri_definition *definition, struct endpoint_reade
         read_endpoints(definition, reader, endpoints, own);
     } else if (endpoint != NULL) {
         if (read_own(definition, reader, own, what) && reader->endpoint.url.size > 0) {
-            add_endpoint(reader);
+            add_endpoint(definition, endpoint->place, reader);
         }
     } else if (tree->count > (path_of(tree) != NULL ? 1 : 0)) {
         tri_report_add(definition->report, tree->place, "ValueRequired",

@@ -33,25 +33,26 @@ static const char *noun(enum tr_codec_type type)
     return type < TR_COUNT_OF(nouns) ? nouns[type] : "something else";
 }
 
-static int check_key(struct tr_text name, enum tr_codec_type type, const struct tr_config_key *keys,
-                     size_t key_count, char *problem, size_t problem_size)
+static int check_key(const char *place, struct tr_text name, enum tr_codec_type type,
+                     const struct tr_config_key *keys, size_t key_count, char *problem,
+                     size_t problem_size)
 {
     for (size_t i = 0; i < key_count; i++) {
         if (!tr_text_equal(name, tr_text_of(keys[i].name))) {
             continue;
         }
-        return keys[i].type == type
+        return keys[i].type == type || keys[i].type == TR_CODEC_NONE
                    ? 0
-                   : tr_config_refuse(problem, problem_size, "config.%s has to be %s, not %s",
+                   : tr_config_refuse(problem, problem_size, "%s.%s has to be %s, not %s", place,
                                       keys[i].name, noun(keys[i].type), noun(type));
     }
     size_t shown = name.size < 60 ? name.size : 60;
-    return tr_config_refuse(problem, problem_size, "config has no key '%.*s'", (int)shown,
+    return tr_config_refuse(problem, problem_size, "%s has no key '%.*s'", place, (int)shown,
                             name.data);
 }
 
-int tr_config_check(struct tr_bytes config, const struct tr_config_key *keys, size_t key_count,
-                    char *problem, size_t problem_size)
+int tr_config_check_as(const char *place, struct tr_bytes config, const struct tr_config_key *keys,
+                       size_t key_count, char *problem, size_t problem_size)
 {
     struct tr_cursor cursor = tr_cursor_of(config);
     uint32_t count = config.size == 0 ? 0 : tr_read_map(&cursor);
@@ -59,13 +60,20 @@ int tr_config_check(struct tr_bytes config, const struct tr_config_key *keys, si
         struct tr_text name = tr_read_text(&cursor);
         enum tr_codec_type type = tr_peek(&cursor);
         (void)tr_read_any(&cursor);
-        int error =
-            cursor.error != 0 ? 0 : check_key(name, type, keys, key_count, problem, problem_size);
+        int error = cursor.error != 0
+                        ? 0
+                        : check_key(place, name, type, keys, key_count, problem, problem_size);
         if (error != 0) {
             return error;
         }
     }
     return cursor.error == 0
                ? 0
-               : tr_config_refuse(problem, problem_size, "config has to be a mapping");
+               : tr_config_refuse(problem, problem_size, "%s has to be a mapping", place);
+}
+
+int tr_config_check(struct tr_bytes config, const struct tr_config_key *keys, size_t key_count,
+                    char *problem, size_t problem_size)
+{
+    return tr_config_check_as("config", config, keys, key_count, problem, problem_size);
 }

@@ -303,7 +303,7 @@ static inline struct tr_text tr_config_text(struct tr_bytes config, const char *
 /* A key that a plugin's configuration may have. */
 struct tr_config_key {
     const char *name;
-    enum tr_codec_type type; /* TR_CODEC_TEXT, TR_CODEC_UNSIGNED, TR_CODEC_BOOL, ... */
+    enum tr_codec_type type; /* TR_CODEC_TEXT, TR_CODEC_UNSIGNED, ...; TR_CODEC_NONE: any */
 };
 
 /* The words for people of what is wrong, as `check` gives them: always TR_INVALID. */
@@ -312,5 +312,10 @@ int tr_config_refuse(char *problem, size_t problem_size, const char *format, ...
 /* Whether all keys are known and of their types: 0, or TR_INVALID with words. */
 TR_MUST_USE int tr_config_check(struct tr_bytes config, const struct tr_config_key *keys,
                                 size_t key_count, char *problem, size_t problem_size);
+
+/* The same with another word than "config" for what holds the keys. */
+TR_MUST_USE int tr_config_check_as(const char *place, struct tr_bytes config,
+                                   const struct tr_config_key *keys, size_t key_count,
+                                   char *problem, size_t problem_size);
 
 #endif

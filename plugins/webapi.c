@@ -268,15 +268,26 @@ static int on_end(struct visit *visit, const struct tr_refresh_news *news)
 
 /* ---------------------------------------------------------------------------------- news */
 
-/* Where it runs and where its logs are, for people: once. */
-static int show(struct visit *visit, const struct tr_refresh_news *news)
+/* Where its logs are, for people: once. Too long to be shown is no fault of the task. */
+static int show_log(struct visit *visit, const struct tr_refresh_news *news)
 {
-    int error = news->place.size == 0 ? 0 : tr_task_folder(visit->task, news->place);
-    if (error == 0 && news->log_uri.size > 0 && !visit->own.has_log) {
-        visit->own.has_log = true;
-        error = tr_task_log(visit->task, tr_text_of("logs"), news->log_uri);
+    if (news->log_uri.size == 0 || visit->own.has_log) {
+        return 0;
     }
-    return error == TR_LIMIT ? 0 : error; /* too long to be shown is no fault of the task */
+    visit->own.has_log = true;
+    int error = tr_task_log(visit->task, tr_text_of("logs"), news->log_uri);
+    return error == TR_LIMIT ? 0 : error;
+}
+
+/* What the back end says, else which job it is and where. */
+static struct tr_text reason_of(const struct visit *visit, const struct tr_refresh_news *news)
+{
+    struct tr_text handle = tr_array_get(&visit->own.handle);
+    return news->reason.size > 0 || handle.size == 0
+               ? news->reason
+               : tr_task_words(visit->task, "job %.*s%s%.*s", (int)handle.size, handle.data,
+                               news->place.size > 0 ? " at " : "", (int)news->place.size,
+                               news->place.data);
 }
 
 /* A job may be put back to where it was before; its task then says so without going back. */
@@ -284,13 +295,9 @@ static int on_change(struct visit *visit, const struct tr_refresh_news *news)
 {
     struct tr_transition *transition = visit->transition;
     bool may_follow = tr_phase_may_follow(TR_SUBJECT_TASK, transition->phase, news->phase);
-    struct tr_text handle = tr_array_get(&visit->own.handle);
     transition->phase = may_follow ? news->phase : transition->phase;
     transition->version++;
-    transition->reason =
-        news->reason.size > 0 || handle.size == 0
-            ? news->reason
-            : tr_task_words(visit->task, "job %.*s", (int)handle.size, handle.data);
+    transition->reason = reason_of(visit, news);
     visit->own.stage =
         news->stage == TR_WEBAPI_STAGE_INTENT || news->stage == TR_WEBAPI_STAGE_IN_DOUBT
             ? news->stage
@@ -314,7 +321,7 @@ static int on_news(struct visit *visit)
     }
     visit->own.version = news.version;
     int error = tr_array_set(&visit->own.handle, news.handle);
-    error = error != 0 ? error : show(visit, &news);
+    error = error != 0 ? error : show_log(visit, &news);
     if (error != 0) {
         return error;
     }

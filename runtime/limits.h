@@ -209,7 +209,7 @@
 
 /* What a part of the program, and a function of it, is called that a handler may blame. */
 #define TR_BLAME_PART_BYTES_MAX 96
-#define TR_BLAME_FUNCTION_BYTES_MAX 32
+#define TR_BLAME_FUNCTION_BYTES_MAX 28
 
 /* Parts that are remembered for having ended the process; the oldest is forgotten first. */
 #define TR_BLAMED_MAX 64

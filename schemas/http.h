@@ -47,13 +47,16 @@ enum tr_http_delivery {
     FIELD(bool, is_insecure, 1, 0)           \
     FIELD(u8, redirects_max, 1, 0)           \
     FIELD(u64, window_bytes, 2, 0)           \
-    FIELD(any, secrets, 3, 0)
+    FIELD(any, secrets, 3, 0)                \
+    FIELD(text, aws_region, 4, 0)            \
+    FIELD(text, aws_service, 4, 0)
 
 /* What becomes of a secret's value. */
 enum tr_http_secret_kind {
     TR_HTTP_SECRET_PLAIN = 0, /* the header is the prefix and the value */
     TR_HTTP_SECRET_BASIC =
-        1, /* the value is USER:PASSWORD; the header is "Basic " and its base64 */
+        1,                   /* the value is USER:PASSWORD; the header is "Basic " and its base64 */
+    TR_HTTP_SECRET_SIGN = 2, /* ACCESS:SECRET[:TOKEN]: signs for aws_region and aws_service */
     TR_HTTP_SECRET_KIND_COUNT,
 };
 
@@ -64,7 +67,7 @@ enum tr_http_secret_kind {
  */
 struct tr_http_secret {
     uint8_t kind;          /* enum tr_http_secret_kind */
-    struct tr_text header; /* its name, such as "Authorization" */
+    struct tr_text header; /* its name, such as "Authorization"; of one that signs: empty */
     struct tr_text prefix; /* such as "Bearer " */
     struct tr_text group;  /* may be empty */
     struct tr_text key;
@@ -104,7 +107,7 @@ struct tr_http_secret tr_http_secret_next(struct tr_cursor *cursor);
     FIELD(u64, bytes, 1, 0)
 
 #define TR_HTTP_SCHEMAS(S)                                                     \
-    S(http_request, 340, TR_MESSAGE, 3, TR_DURABLE, TR_HTTP_REQUEST_FIELDS)    \
+    S(http_request, 340, TR_MESSAGE, 4, TR_DURABLE, TR_HTTP_REQUEST_FIELDS)    \
     S(http_response, 341, TR_MESSAGE, 1, TR_PRIORITY, TR_HTTP_RESPONSE_FIELDS) \
     S(http_part, 342, TR_MESSAGE, 1, TR_PRIORITY, TR_HTTP_PART_FIELDS)         \
     S(http_cancel, 343, TR_MESSAGE, 1, TR_DURABLE, TR_HTTP_CANCEL_FIELDS)      \

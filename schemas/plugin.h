@@ -111,6 +111,7 @@ struct tr_task_identity {
     struct tr_text
         generated_name; /* of this attempt: the key of idempotency, [a-z0-9-], at most 63 */
     uint64_t execution_number;
+    uint64_t store; /* no other store has this number; 0 where no plugin has an endpoint */
 };
 
 /* What a plugin's function is called for. */

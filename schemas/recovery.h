@@ -6,8 +6,11 @@
  *     recover_nodes       recovered_nodes      by a workflow, before nodes of its graph begin
  *     recover_elements    recovered_elements   by an array, before elements are born
  *
- * `recovery` is what node_start says. An answer may be about the first ones only, where more do not
- * fit into a message: the others are asked about again. Asking changes nothing.
+ * `recovery` is what node_start says: where a plan lies; or, for what an element of a map has
+ * launched, "RECOVERY!PATH[ELEMENT]": it takes over what that element of the execution with this
+ * other recovery had launched in the earlier one, if that is so. An answer may be about the first
+ * ones only, where more do not fit into a message: the others are asked about again. Asking changes
+ * nothing.
  */
 #ifndef TR_SCHEMAS_RECOVERY_H
 #define TR_SCHEMAS_RECOVERY_H
@@ -39,8 +42,8 @@ enum tr_recovery_way {
  * `from` is the name of the earlier execution. `nodes` is a list in the order of the question:
  * [node, way, slots]. Of one that is kept `slots` is what it gave, and a fourth part, if it is
  * there, what it got; of others a list of [name of an input, slot] that it gets in place of what is
- * bound, or nil. Of a launch node the slot without a name is the plan by which the execution that it
- * begins recovers the one that it began then.
+ * bound, or nil. Of a launch node the slot without a name is the plan by which the execution that
+ * it begins recovers the one that it began then.
  */
 #define TR_RECOVERED_NODES_FIELDS(FIELD, ARRAY) \
     FIELD(text, from, 1, 0)                     \

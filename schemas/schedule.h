@@ -31,6 +31,10 @@
 /* Words of what is in the way of a schedule. */
 #define TR_SCHEDULE_PROBLEM_BYTES 256
 
+/* Times that were not started: the latest ones are kept, in so many bytes at most. */
+#define TR_SCHEDULE_OMITTED_MAX 16U
+#define TR_SCHEDULE_OMITTED_BYTES 512
+
 /* What a schedule does at the moment. */
 #define TR_SCHEDULE_STEPS(S)                                                      \
     S(RESTING, 0, "rests: no engine with schedules runs here (`troupe serve`)")   \
@@ -145,7 +149,9 @@ const char *tr_schedule_change_word(uint8_t change);
  * One schedule. `times` is a hash of when it fires. `due` is the time that it waits for, 0 while it
  * does not know it; `fire` the one in hand, and `next` what follows that. `last` is the latest time
  * that was dealt with; it fires after `since`. `running` is the last execution, while `monitor` is
- * not 0. `is_changed`: when it fires was changed while one was in hand.
+ * not 0. `is_changed`: when it fires was changed while one was in hand. `omitted` is a list of
+ * [from, until, outcome], the oldest first: the times from `from` on, before `until`, were not
+ * started.
  */
 #define TR_SCHEDULE_STATE_FIELDS(FIELD, ARRAY)            \
     FIELD(u8, step, 1, 0)                                 \
@@ -170,11 +176,12 @@ const char *tr_schedule_change_word(uint8_t change);
     FIELD(u64, skipped, 1, 0)                             \
     ARRAY(bytes, graph, 32, 1, 0)                         \
     ARRAY(text, address, TR_SCHEDULE_ADDRESS_BYTES, 1, 0) \
-    ARRAY(text, problem, TR_SCHEDULE_PROBLEM_BYTES, 1, 0)
+    ARRAY(text, problem, TR_SCHEDULE_PROBLEM_BYTES, 1, 0) \
+    ARRAY(bytes, omitted, TR_SCHEDULE_OMITTED_BYTES, 2, 0)
 
 /*
  * A row for each schedule, as it stands: for `troupe apply`, and for people. `version` counts how
- * often it was applied, `started` and `skipped` times that came.
+ * often it was applied, `started` and `skipped` times that came; `omitted` as above.
  */
 #define TR_SCHEDULE_ROW_FIELDS(FIELD, ARRAY) \
     FIELD(text, project, 1, TR_ROW_KEY)      \
@@ -194,7 +201,8 @@ const char *tr_schedule_change_word(uint8_t change);
     FIELD(u64, started, 1, 0)                \
     FIELD(u64, skipped, 1, 0)                \
     FIELD(u8, step, 1, 0)                    \
-    FIELD(text, problem, 1, 0)
+    FIELD(text, problem, 1, 0)               \
+    FIELD(bytes, omitted, 2, 0)
 
 #define TR_SCHEDULE_SCHEMAS(S)                                                 \
     S(schedule_set, 450, TR_MESSAGE, 1, TR_DURABLE, TR_SCHEDULE_SET_FIELDS)    \
@@ -204,8 +212,8 @@ const char *tr_schedule_change_word(uint8_t change);
     S(schedule_look, 454, TR_MESSAGE, 1, TR_DURABLE, TR_SCHEDULE_LOOK_FIELDS)  \
     S(schedule_seen, 455, TR_MESSAGE, 1, TR_PRIORITY, TR_SCHEDULE_SEEN_FIELDS) \
     S(schedules_state, 108, TR_STATE, 1, 0, TR_SCHEDULES_STATE_FIELDS)         \
-    S(schedule_state, 109, TR_STATE, 1, 0, TR_SCHEDULE_STATE_FIELDS)           \
-    S(schedule_row, 9, TR_RECORD, 1, 0, TR_SCHEDULE_ROW_FIELDS)
+    S(schedule_state, 109, TR_STATE, 2, 0, TR_SCHEDULE_STATE_FIELDS)           \
+    S(schedule_row, 9, TR_RECORD, 2, 0, TR_SCHEDULE_ROW_FIELDS)
 
 TR_SCHEDULE_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -200,12 +200,12 @@ enum tr_webapi_judgement {
 };
 
 /* The verbs. The number is stored with calls under way. */
-#define TR_WEBAPI_VERBS(V)                                                                    \
-    V(CREATE, 1, create)                                                                      \
-    V(STATUS, 2, status)                                                                      \
-    V(CANCEL, 3, cancel)                                                                      \
-    V(FIND, 4, find)         /* identities to handles, for doubts */                          \
-    V(FAILURES, 5, failures) /* why those that have failed did, before their tasks hear it */ \
+#define TR_WEBAPI_VERBS(V)                                                          \
+    V(CREATE, 1, create)                                                            \
+    V(STATUS, 2, status)                                                            \
+    V(CANCEL, 3, cancel)                                                            \
+    V(FIND, 4, find)         /* identities to handles, for doubts */                \
+    V(FAILURES, 5, failures) /* why those did that have failed without a message */ \
     V(STREAM, 6, stream)     /* news of a group as they come */
 
 enum tr_webapi_verb_number {

@@ -79,7 +79,7 @@ bool tri_read_duration(struct tri_definition *definition, const struct tr_tree *
 bool tri_read_word(struct tri_definition *definition, const struct tr_tree *tree,
                    const char *const *words, uint32_t count, uint32_t *position);
 
-/* A reference to a secret, GROUP/KEY[@VERSION]; its name and whether it is a file are left alone. */
+/* A reference to a secret, GROUP/KEY[@VERSION]; its name and whether it is a file stay. */
 bool tri_read_secret(struct tri_definition *definition, const struct tr_tree *tree,
                      struct tr_secret *secret);
 

@@ -63,7 +63,9 @@ static inline void tri_in_hand_set(struct tri_in_hand *in_hand, const uint8_t *e
     in_hand->type = tr_envelope_get(envelope, 16, type);
     in_hand->sequence = tr_envelope_get(envelope, 64, sequence);
     in_hand->digest = in_hand->from_group != 0 ? 0 : tri_in_hand_digest(envelope);
-    in_hand->part[0] = '\0';
+    if (in_hand->part[0] != '\0') {
+        in_hand->part[0] = '\0';
+    }
     uint64_t turn = atomic_load_explicit(&in_hand->turn, memory_order_relaxed);
     atomic_store_explicit(&in_hand->turn, turn + 1, memory_order_release);
 }

@@ -71,6 +71,8 @@ struct tri_http_request {
     size_t header_count;
     const struct tr_http_secret *secrets; /* headers whose values only the server gets to see */
     size_t secret_count;                  /* with some, redirects_max has to be 0 */
+    struct tr_text aws_region;            /* of a secret that signs */
+    struct tr_text aws_service;           /* such as "s3" */
     struct tr_bytes body;
     uint32_t timeout_ms;         /* from submitting to the end; 0: none */
     uint32_t connect_timeout_ms; /* 0: TR_HTTP_CONNECT_TIMEOUT_MS */

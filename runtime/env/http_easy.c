@@ -8,6 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "runtime/env/clock.h"
+#include "runtime/env/http_sign.h"
+#include "runtime/env/secret.h"
 #include "runtime/memory.h"
 
 /* ---- Headers. ------------------------------------------------------------------------------- */
@@ -43,13 +46,65 @@ static bool add_own_header(struct tri_http_easy *easy, struct tr_text header)
     return is_added;
 }
 
-static bool add_secret_lines(struct tri_http_easy *easy, const struct tri_buffer *lines)
+static bool add_lines(struct tri_http_easy *easy, const struct tri_buffer *lines)
 {
     const char *line = (const char *)tri_buffer_front(lines);
     const char *end = line + tri_buffer_size(lines);
     bool is_added = true;
     while (line < end && is_added) {
         is_added = add_header(easy, line);
+        line += strlen(line) + 1;
+    }
+    return is_added;
+}
+
+/* The parts of the URL that are signed, as libcurl has them. */
+static bool add_signature(struct tri_http_easy *easy, const struct tri_http_task *task,
+                          const char *key)
+{
+    const struct tri_curl *curl = tri_curl_load();
+    struct tri_buffer lines = {0};
+    char host[512];
+    char *name = NULL;
+    char *port = NULL;
+    char *path = NULL;
+    char *query = NULL;
+    CURLU *url = curl->url();
+    bool is_read =
+        url != NULL &&
+        curl->url_set(url, CURLUPART_URL, task->request.url.data, CURLU_PATH_AS_IS) == CURLUE_OK &&
+        curl->url_get(url, CURLUPART_HOST, &name, 0) == CURLUE_OK &&
+        curl->url_get(url, CURLUPART_PATH, &path, 0) == CURLUE_OK;
+    if (is_read) {
+        (void)curl->url_get(url, CURLUPART_PORT, &port, CURLU_NO_DEFAULT_PORT);
+        (void)curl->url_get(url, CURLUPART_QUERY, &query, 0);
+        snprintf(host, sizeof host, "%s%s%s", name, port != NULL ? ":" : "",
+                 port != NULL ? port : "");
+        struct tri_http_target target = {tr_text_of(host), tr_text_of(path),
+                                         tr_text_of(query != NULL ? query : "")};
+        is_read = tri_http_sign(&task->request, &target, task->digest, tr_text_of(key),
+                                tri_wall_ms(), &lines) == 0 &&
+                  add_lines(easy, &lines);
+    }
+    tri_secret_wipe(&lines); /* a token may be among them */
+    tri_buffer_fini(&lines);
+    curl->free(name);
+    curl->free(port);
+    curl->free(path);
+    curl->free(query);
+    curl->url_cleanup(url);
+    return is_read;
+}
+
+/* What was found for each secret: a header, or what signs. */
+static bool add_secrets(struct tri_http_easy *easy, const struct tri_http_task *task,
+                        const struct tri_buffer *found)
+{
+    const char *line = (const char *)tri_buffer_front(found);
+    bool is_added = true;
+    for (size_t i = 0; i < task->request.secret_count && is_added; i++) {
+        bool is_signing = task->request.secrets[i].kind == TR_HTTP_SECRET_SIGN;
+        is_added = is_signing ? add_signature(easy, task, line) : add_header(easy, line);
         line += strlen(line) + 1;
     }
     return is_added;
@@ -135,6 +190,7 @@ static void set_route(const struct tri_curl *curl, CURL *easy,
     curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl->easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
     curl->easy_setopt(easy, CURLOPT_HTTP_VERSION, versions[request->version]);
+    curl->easy_setopt(easy, CURLOPT_PATH_AS_IS, request->aws_region.size > 0 ? 1L : 0L);
     curl->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->redirects_max > 0 ? 1L : 0L);
     curl->easy_setopt(easy, CURLOPT_MAXREDIRS, (long)request->redirects_max);
     if (!request->is_proxied) {
@@ -183,7 +239,7 @@ bool tri_http_easy_init(struct tri_http_easy *easy, const struct tri_http_task *
     set_method(curl, handle, request);
     set_timeouts(curl, handle, request, left_ms);
     set_tls(curl, handle, request);
-    return add_secret_lines(easy, secret_lines) && set_headers(curl, easy, request);
+    return add_secrets(easy, task, secret_lines) && set_headers(curl, easy, request);
 }
 
 void tri_http_easy_fini(struct tri_http_easy *easy)

@@ -23,9 +23,9 @@ struct tri_http_easy {
 };
 
 /*
- * Makes a handle for a task, which has to stay as long as it. `secret_lines` are more headers, each
- * with a closing zero. `left_ms` is the time it has, 0 for no bound. False: there is no memory.
- * Either way it is the caller's to end by fini.
+ * Makes a handle for a task, which has to stay as long as it. `secret_lines` are what was found for
+ * its secrets. `left_ms` is the time it has, 0 for no bound. False: there is no memory. Either way
+ * it is the caller's to end by fini.
  */
 TR_MUST_USE bool tri_http_easy_init(struct tri_http_easy *easy, const struct tri_http_task *task,
                                     const struct tri_buffer *secret_lines,

@@ -27,6 +27,9 @@
 #define TR_HTTP_SECRET_THREADS 16
 #define TR_HTTP_SECRET_KEPT_MS 60000
 
+/* Parameters in the query of a request that is signed. */
+#define TR_HTTP_SIGNED_PARAMETERS_MAX 128
+
 /* One response: headers; and body, or line of a stream, default. */
 #define TR_HTTP_HEADER_BYTES_MAX (256U << 10)
 #define TR_HTTP_RESPONSE_BYTES_MAX (16U << 20)

@@ -44,6 +44,16 @@ static bool is_header(struct tr_text header)
            is_one_line(header);
 }
 
+/* More than can be signed. */
+static bool has_many_parameters(struct tr_text url)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < url.size; i++) {
+        count += url.data[i] == '&' ? 1 : 0;
+    }
+    return count > TR_HTTP_SIGNED_PARAMETERS_MAX;
+}
+
 /* Secrets have names that headers may have, and stay with the server they are for. */
 static int check_secrets(const struct tri_http_request *request)
 {
@@ -52,9 +62,15 @@ static int check_secrets(const struct tri_http_request *request)
     }
     for (size_t i = 0; i < request->secret_count; i++) {
         const struct tr_http_secret *secret = &request->secrets[i];
-        if (!is_token(secret->header.data, secret->header.size) || !is_one_line(secret->prefix) ||
-            secret->key.size == 0 || secret->kind >= TR_HTTP_SECRET_KIND_COUNT) {
+        bool is_signing = secret->kind == TR_HTTP_SECRET_SIGN;
+        bool is_placed = is_signing ? request->aws_region.size > 0 && request->aws_service.size > 0
+                                    : is_token(secret->header.data, secret->header.size);
+        if (!is_placed || !is_one_line(secret->prefix) || secret->key.size == 0 ||
+            secret->kind >= TR_HTTP_SECRET_KIND_COUNT) {
             return TR_INVALID;
+        }
+        if (is_signing && has_many_parameters(request->url)) {
+            return TR_LIMIT;
         }
     }
     return request->secret_count > 0 && request->redirects_max > 0 ? TR_INVALID : 0;
@@ -64,7 +80,8 @@ static int check(const struct tri_http_request *request)
 {
     if (request->id == 0 || !is_token(request->method.data, request->method.size) ||
         request->url.size == 0 || !is_one_line(request->url) || !is_one_line(request->ca_file) ||
-        !is_one_line(request->client_certificate) || !is_one_line(request->client_key)) {
+        !is_one_line(request->client_certificate) || !is_one_line(request->client_key) ||
+        !is_one_line(request->aws_region) || !is_one_line(request->aws_service)) {
         return TR_INVALID;
     }
     if (request->method.size > TR_HTTP_METHOD_BYTES_MAX ||
@@ -97,7 +114,7 @@ static void keep(struct tr_text *text, char **at)
 }
 
 /* The texts of a request beside its headers. */
-enum { TEXT_COUNT = 5 };
+enum { TEXT_COUNT = 7 };
 
 static void list_texts(struct tri_http_request *request, struct tr_text *texts[TEXT_COUNT])
 {
@@ -106,6 +123,8 @@ static void list_texts(struct tri_http_request *request, struct tr_text *texts[T
     texts[2] = &request->ca_file;
     texts[3] = &request->client_certificate;
     texts[4] = &request->client_key;
+    texts[5] = &request->aws_region;
+    texts[6] = &request->aws_service;
 }
 
 /* The texts of a secret. */
@@ -192,7 +211,14 @@ int tri_http_task_copy(const struct tri_http_request *request, struct tri_http_t
 int tri_http_task_new(const struct tri_http_request *request, struct tri_http_task **task)
 {
     int error = check(request);
-    return error != 0 ? error : tri_http_task_copy(request, task);
+    error = error != 0 ? error : tri_http_task_copy(request, task);
+    for (size_t i = 0; i < request->secret_count && error == 0; i++) {
+        if (request->secrets[i].kind == TR_HTTP_SECRET_SIGN) {
+            /* Here and not on the http thread: for a large body it takes some time. */
+            tri_http_digest(request->body, (*task)->digest);
+        }
+    }
+    return error;
 }
 
 void tri_http_task_free(struct tri_http_task *task)

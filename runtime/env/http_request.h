@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #include "runtime/env/buffer.h"
-#include "runtime/env/http.h"
+#include "runtime/env/http_sign.h"
 
 /* What is handed over. */
 enum tri_http_task_kind {
@@ -33,6 +33,7 @@ struct tri_http_task {
     struct tri_http_request request; /* its texts are views of `bytes`, each with a closing zero */
     struct tr_text *headers;
     struct tr_http_secret *secrets;
+    char digest[TRI_HTTP_DIGEST_BYTES]; /* of the body, where a secret signs it */
     char bytes[];
 };
 

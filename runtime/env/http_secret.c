@@ -106,7 +106,7 @@ static int put_line(struct tri_buffer *lines, const struct tr_http_secret *secre
         return error;
     }
     put(lines, secret->header.data, secret->header.size);
-    put(lines, ": ", 2);
+    put(lines, ": ", secret->kind == TR_HTTP_SECRET_SIGN ? 0 : 2);
     put(lines, secret->prefix.data, secret->prefix.size);
     if (secret->kind == TR_HTTP_SECRET_BASIC) {
         put(lines, basic, sizeof basic - 1);
@@ -121,6 +121,22 @@ static int put_line(struct tri_buffer *lines, const struct tr_http_secret *secre
 }
 
 /* ---- Finding. ------------------------------------------------------------------------------- */
+
+/* What is said of a value that does not have the form that its kind wants. */
+static const char *const words_of_form[TR_HTTP_SECRET_KIND_COUNT] = {
+    [TR_HTTP_SECRET_BASIC] = "its value is none of the form USER:PASSWORD",
+    [TR_HTTP_SECRET_SIGN] = "its value is none of the form ACCESS:SECRET or ACCESS:SECRET:TOKEN",
+};
+
+static bool has_form(struct tr_bytes value, uint8_t kind)
+{
+    const uint8_t *colon = memchr(value.data, ':', value.size);
+    const uint8_t *end = value.data + value.size;
+    if (kind == TR_HTTP_SECRET_SIGN) {
+        return colon != NULL && colon != value.data && colon + 1 < end && colon[1] != ':';
+    }
+    return kind == TR_HTTP_SECRET_PLAIN || colon != NULL;
+}
 
 /* Finds one secret and adds its line; on failure `reason` says which it is and why. */
 static int find(struct asker *asker, const struct tr_http_secret *secret, struct tri_buffer *lines,
@@ -140,8 +156,8 @@ static int find(struct asker *asker, const struct tr_http_secret *secret, struct
                                 : "its value has several lines, or bytes that no header can hold",
                             reason);
     }
-    if (secret->kind == TR_HTTP_SECRET_BASIC && memchr(found.data, ':', found.size) == NULL) {
-        return refuse_value(secret, "its value is none of the form USER:PASSWORD", reason);
+    if (!has_form(found, secret->kind)) {
+        return refuse_value(secret, words_of_form[secret->kind], reason);
     }
     error = put_line(lines, secret, found);
     return error != 0 ? refuse_value(secret, tr_error_text(error), reason) : 0;

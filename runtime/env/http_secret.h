@@ -15,8 +15,8 @@ struct tri_http_secrets;
 
 /*
  * Called on one of these threads with a task of kind FOUND, which is the receiver's from then on:
- * `found` holds a line "Name: value" for each secret, each with a closing zero; or, where
- * `has_failed`, the words of why it does not.
+ * `found` holds a line "Name: value" for each secret (of one that signs its value alone), each with
+ * a closing zero; or, where `has_failed`, the words of why it does not.
  */
 typedef void tri_http_found(void *self, struct tri_http_task *task);
 

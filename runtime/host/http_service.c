@@ -19,7 +19,8 @@
 struct tri_http_service {
     struct tri_service calls;   /* hears */
     struct tri_service answers; /* speaks; used by the http thread alone */
-    struct tri_http *http;
+    struct tri_http_options options;
+    struct tri_http *http; /* NULL until the first request: its library takes time to load */
     struct tri_http_calls open;
 };
 
@@ -159,6 +160,8 @@ static int submit(struct tri_http_service *service, const struct tr_http_request
         .header_count = header_count,
         .secrets = secrets,
         .secret_count = secret_count,
+        .aws_region = wanted->aws_region,
+        .aws_service = wanted->aws_service,
         .body = wanted->body,
         .timeout_ms = timeout_ms,
         .connect_timeout_ms = wanted->connect_timeout_ms,
@@ -172,7 +175,10 @@ static int submit(struct tri_http_service *service, const struct tr_http_request
         .is_insecure = wanted->is_insecure,
         .redirects_max = wanted->redirects_max,
     };
-    return tri_http_submit(service->http, &request);
+    if (service->http == NULL) {
+        error = tri_http_start(&service->options, &service->http);
+    }
+    return error != 0 ? error : tri_http_submit(service->http, &request);
 }
 
 static int take_request(struct tri_http_service *service, const uint8_t *envelope,
@@ -291,21 +297,16 @@ int tri_http_service_start(const struct tri_http_service_options *options,
                      TR_SERVICE_HTTP);
     tri_service_init(&service->answers, options->env, options->worker_count, options->host_epoch,
                      TR_SERVICE_HTTP_ANSWERS);
-    struct tri_http_options http = {
+    service->options = (struct tri_http_options){
         .deliver = deliver,
         .self = service,
         .patience_ms = options->patience_ms,
         .secret_sources = options->secrets,
         .secret_source_count = options->secret_count,
     };
-    int error = tri_http_start(&http, &service->http);
-    if (error == 0 && pthread_create(&service->calls.thread, NULL, calls_main, service) != 0) {
-        error = TR_SYSTEM;
-    }
-    if (error != 0) {
-        tri_http_stop(service->http);
+    if (pthread_create(&service->calls.thread, NULL, calls_main, service) != 0) {
         tr_free(service);
-        return error;
+        return TR_SYSTEM;
     }
     service->calls.is_started = true;
     *out = service;

@@ -34,7 +34,7 @@ COMMANDS = {
     "recover": ("EXEC", "--file --name --if-new --cache -d --detach -o"),
     "rerun": ("EXEC", f"{BEGIN} --from --failed --set --file -d --detach"),
     "actors": ("", "-o"),
-    "plugins": ("", "--"),
+    "plugins": ("", "--release -o"),
     "tap": ("", "--record --replay --with-secrets -o"),
     "metrics": ("", ""),
     "export": ("EXEC", ""),

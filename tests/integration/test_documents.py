@@ -82,6 +82,7 @@ class DocumentsTest(ProgramTest):
         self.assertGreater(len(self.prints("check", "check", "wrong.yaml", status=2)), 0)
         self.prints("apply", "apply", "nightly.yaml")
         self.prints("schedules", "apply")
+        self.prints("explain_schedule", "explain", "nightly")
         self.prints("backfill", "backfill", "nightly", "--from", "2026-08-01", "--to", "2026-08-03")
 
     def test_an_engine_that_stays(self):

@@ -16,6 +16,9 @@ TASKS = {
              "run": ["sh", "-c", "echo $1 >> \"$TROUPE_FOLDER/begun\"; "
                      "until test -e \"$TROUPE_FOLDER/go\"; do sleep 0.02; done; "
                      "echo \"{\\\"b\\\": $1}\" > $TROUPE_OUTPUTS", "sh", "{{.inputs.a}}"]},
+    "decide": {"outputs": {"b": "float"},
+               "run": ["sh", "-c", "until test -e \"$TROUPE_FOLDER/go\"; do sleep 0.02; done; "
+                       "cp \"$TROUPE_FOLDER/plan.json\" \"$TROUPE_OUTPUTS\""]},
 }
 
 
@@ -57,6 +60,30 @@ class GatesTest(WaitingTest):
         _, stderr = self.troupe("signal", "it", "limit", "4")
         self.assertIn("no gate waits for 'limit' yet", stderr)
         self.assertEqual(self.outcome(running)["outputs"], {"n": 4})
+
+    def test_a_value_may_come_before_the_graph_that_has_its_gate(self):
+        self.write("plan.json", json.dumps({
+            "nodes": {"n": {"signal": "limit", "type": "float"},
+                      "ok": {"approve": "ship", "after": ["n"]}},
+            "outputs": {"b": "$n.value"}}))
+        running = self.begin({"d": {"dynamic": "decide"}, "z": {"sleep": "1ms"}},
+                             {"b": "$d.b"})
+        self.assertEqual(self.document("signal", "it", "limit", "3")["gates"], 0)
+        _, stderr = self.troupe("signal", "it", "limit", "4")
+        self.assertIn("no gate waits for 'limit' yet; the value is kept", stderr)
+        self.troupe("approve", "it", "ship", "--node", "d/ok")
+        self.troupe("signal", "it", "limit", "4", "--node", "z/n", status=2)
+        self.troupe("signal", "it", "limit", "[", status=2)
+        self.write("go", "")
+        self.assertEqual(self.outcome(running)["outputs"], {"b": 4.0})
+
+    def test_a_value_that_does_not_suit_the_gate_that_comes(self):
+        self.write("plan.json", json.dumps({
+            "nodes": {"n": {"signal": "limit", "type": "float"}}, "outputs": {"b": "$n.value"}}))
+        running = self.begin({"d": {"dynamic": "decide"}}, {"b": "$d.b"})
+        self.troupe("signal", "it", "limit", "many")
+        self.write("go", "")
+        self.assertEqual(self.outcome(running, 1)["error"]["code"], "MismatchingTypes")
 
     def test_what_suits_no_gate_is_refused(self):
         running = self.begin({"ok": {"approve": "ship"},

@@ -161,6 +161,36 @@ class GoingTest(ProgramTest):
         self.assertNotIn("sq[2]/one", runs)
         self.assertEqual((runs["sq[2]/two"], runs["sum"]), (1, 1))
 
+    def test_what_elements_have_launched_is_kept(self):
+        launching = MAPPED.replace("{map: inner,", "{map: each,") + (
+            "launch_plans:\n  each: {workflow: inner}\n")
+        self.bad("two-31")
+        self.run_first(launching, "-j", "1", status=1)
+        self.troupe("recover", "first", "--name", "second", status=1)
+        self.assertEqual(self.runs(), {"two": 1})
+        self.bad()
+        self.assertEqual(self.document("recover", "second", "--name", "third")["outputs"],
+                         {"y": [12, 22, 32]})
+        self.assertEqual(self.runs(), {"two": 1, "sum": 1})
+        phases = {row["execution"]: row["cause"] for row in self.document("list", "--limit", "0")}
+        launched = [name for name, cause in phases.items() if cause == "launched by third/sq[2]"]
+        self.assertEqual(self.phases(launched[0]), {"one": "recovered", "two": "succeeded"})
+        self.troupe("rerun", "third", "--from", "sq[2]")
+        self.assertEqual(self.runs(), {"one": 1, "two": 1, "sum": 1})
+
+    def test_a_launched_execution_of_an_element_is_recovered_by_itself(self):
+        launching = MAPPED.replace("{map: inner,", "{map: each,") + (
+            "launch_plans:\n  each: {workflow: inner}\n")
+        self.bad("two-31")
+        self.run_first(launching, status=1)
+        self.troupe("recover", "first", "--name", "second", status=1)
+        self.bad()
+        self.runs()
+        last = [row["execution"] for row in self.document("list", "--limit", "0")
+                if row["cause"] == "launched by second/sq[2]"][0]
+        self.assertEqual(self.document("recover", last)["outputs"], {"y": 32})
+        self.assertEqual(self.runs(), {"two": 1})
+
     def test_a_recovery_of_a_recovery(self):
         self.bad("last-4")
         self.run_first(STEPS, status=1)

@@ -25,6 +25,14 @@ launch_plans:
     schedule: {every: 1s, kickoff_input: at, catch_up: all, overlap: allow}
 """
 
+SLOW = """
+troupe: 1
+tasks: {nap: {run: [sleep, "60"]}}
+workflows: {w: {nodes: {s: {task: nap}}}}
+launch_plans:
+  slow: {workflow: w, schedule: {every: 1s, catch_up: none, overlap: skip}}
+"""
+
 BROKEN = """
 troupe: 1
 tasks: {t: {run: ["false"]}}
@@ -89,6 +97,43 @@ class ScheduleTest(ProgramTest):
         ]:
             _, stderr = self.troupe("backfill", *words, status=2)
             self.assertIn(error, stderr)
+
+    def test_explain_says_why_a_time_was_not_started(self):
+        self.write("slow.yaml", SLOW)
+        self.troupe("apply", "slow.yaml")
+        stdout, _ = self.troupe("explain", "slow")
+        self.assertRegex(stdout, r"^slow: every 1s \(UTC\), starts w\n"
+                         r"next: .*: rests: no engine with schedules runs here")
+        self.assertIn("(overlap): skip; where times were missed (catch_up): none", stdout)
+        time.sleep(2)
+        document = self.document("explain", "slow")
+        self.assertEqual(document["is_late"], document["next_at"] is not None)
+        self.assertFalse(document["is_live"])
+        self.assertEqual(document["not_started"], [])
+        time.sleep(10)
+        engine = self.serve()
+        end = time.monotonic() + LIMIT_S
+        outcomes = []
+        while "skipped" not in outcomes or "missed" not in outcomes:
+            self.assertLess(time.monotonic(), end, outcomes)
+            document = self.document("explain", "/default/development/slow")
+            outcomes = [row["outcome"] for row in document["not_started"]]
+            time.sleep(0.1)
+        self.assertEqual(outcomes[0], "missed")
+        self.assertEqual(document["running"], [self.document("list")[0]["execution"]])
+        self.assertEqual(document["not_started"][0]["reason"],
+                         "nobody fired it then (catch_up: none)")
+        self.assertEqual(document["not_started"][-1]["reason"],
+                         "the execution before was running (overlap: skip)")
+        stdout, _ = self.troupe("explain", "slow")
+        self.assertRegex(stdout, r"not started, the latest ones:\n  .* and after it, before .*: "
+                         r"missed: nobody fired it then")
+        self.assertRegex(stdout, r"\n  \S+ ?\S*: skipped: the execution before was running")
+        _, stderr = self.troupe("explain", "slowly", status=2)
+        self.assertIn("slowly", stderr)
+        self.troupe("abort", *[row["execution"] for row in self.document("list")], "--yes")
+        engine.signal(signal.SIGTERM)
+        self.assertEqual(engine.end()[0], 0)
 
     def test_each_time_fires_once_whatever_is_killed(self):
         self.write("tick.yaml", TICK)

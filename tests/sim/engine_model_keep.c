@@ -41,7 +41,7 @@ void sim_check_kept(const struct sim_model *model, const struct tr_node *node, s
     tr_buffer_fini(&wanted);
 }
 
-/* ------------------------------------------------------------------------------------ edited inputs */
+/* -------------------------------------------------------------------------------- edited inputs */
 
 const bool *sim_changed_inputs(struct sim_model *model)
 {
@@ -87,16 +87,22 @@ void sim_edit(struct sim_flow *flow, const struct tr_node *node, struct tr_text 
     }
 }
 
-/* Whether it is named, or looks at something that is not what it was. */
-static bool is_meant(struct sim_flow *flow, const struct tr_node *node, struct tr_text path)
+/* Whether an input looks at something that is not what it was. */
+static bool uses_changed(struct sim_flow *flow, const struct tr_node *node)
 {
     const bool *changed = sim_changed_inside(flow, node);
-    bool is_whole;
-    bool is = sim_edits_has_named(flow->model->execution, path, &is_whole);
+    bool uses = false;
     for (uint32_t i = 0; i < node->input_count; i++) {
-        is = is || changed[i];
+        uses = uses || changed[i];
     }
-    return is;
+    return uses;
+}
+
+/* Whether it is named, or uses what has changed. */
+static bool is_meant(struct sim_flow *flow, const struct tr_node *node, struct tr_text path)
+{
+    bool is_whole;
+    return sim_edits_has_named(flow->model->execution, path, &is_whole) || uses_changed(flow, node);
 }
 
 /* What is behind something new is new; an arm, too, whose branch is; a branch that is meant. */
@@ -119,7 +125,8 @@ static bool has_cause(struct sim_flow *flow, const struct tr_node *node, struct 
 {
     bool is_behind = flow->is_new || flow->nodes[node - flow->workflow->nodes].is_again;
     (void)sim_edits_has_named(flow->model->execution, path, is_whole);
-    *is_whole = *is_whole || is_behind;
+    bool is_new = uses_changed(flow, node) && node->kind != TR_NODE_WORKFLOW;
+    *is_whole = *is_whole || is_behind || is_new;
     return *is_whole || is_meant(flow, node, path);
 }
 
@@ -139,7 +146,7 @@ static void check_way(struct sim_flow *flow, const struct tr_node *node, struct 
     }
 }
 
-/* ------------------------------------------------------------------------------------------- nodes */
+/* ---------------------------------------------------------------------------------------- nodes */
 
 /* Whether a node is kept, and what it gives then; else whether what is inside it may be. */
 bool sim_keep(struct sim_flow *flow, const struct tr_node *node, struct tr_text path,

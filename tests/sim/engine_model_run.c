@@ -179,8 +179,9 @@ struct sim_given sim_run_launch(struct sim_model *model, const struct tr_node *n
     for (uint32_t i = 0; i < count; i++) {
         all[i] = plan != NULL ? plan_input(graph, plan, i, inputs) : inputs[i];
     }
-    model->recovers = model->recovers && element == TR_ELEMENT_NONE &&
-                      sim_recall_launched(model->stage, model->execution, path);
+    model->recovers =
+        model->recovers && sim_recall_launched(model->stage, model->execution, path, element);
+    model->is_new = false;
     if (element != TR_ELEMENT_NONE) {
         path = tr_arena_print(&model->arena, "%.*s[%llu]", (int)path.size, path.data,
                               (unsigned long long)element);

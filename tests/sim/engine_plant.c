@@ -183,8 +183,48 @@ static int pass_time_over(TURN)
     return handle_changed(context, state, message, &tr_schedule_seen_schema, &seen);
 }
 
-/* Nodes that are to be kept run again. */
-static int keep_nothing(TURN)
+/* Of what is said for the inputs of a node, all that is not an input's: what was launched. */
+static void add_launched(struct tr_bytes edits, struct tr_buffer *nodes)
+{
+    struct tr_cursor cursor = tr_cursor_of(edits);
+    struct tr_bytes launched = {.size = 0};
+    uint32_t count = tr_read_nil(&cursor) ? 0 : tr_read_array(&cursor);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_bytes edit = tr_read_any(&cursor);
+        struct tr_cursor part = tr_cursor_of(edit);
+        (void)tr_read_array(&part);
+        launched = tr_read_text(&part).size == 0 ? edit : launched;
+    }
+    tr_buffer_array(nodes, launched.size > 0 ? 1 : 0);
+    tr_buffer_add(nodes, launched.data, launched.size);
+}
+
+/* One node of an answer: it runs again, or as it is, but without what is edited. */
+static void retell_node(struct tr_cursor *cursor, bool keeps, struct tr_buffer *nodes)
+{
+    uint32_t parts = tr_read_array(cursor);
+    uint64_t node = tr_read_u64(cursor);
+    uint64_t way = tr_read_u64(cursor);
+    struct tr_bytes slots = tr_read_any(cursor);
+    bool is_kept = keeps && way == TR_RECOVERY_KEPT;
+    for (uint32_t part = 3; part < parts; part++) {
+        (void)tr_read_any(cursor);
+    }
+    tr_buffer_array(nodes, 3);
+    tr_buffer_u64(nodes, node);
+    tr_buffer_u64(nodes, keeps ? way : (uint64_t)TR_RECOVERY_ANEW);
+    if (is_kept) {
+        tr_buffer_add(nodes, slots.data, slots.size);
+    } else if (keeps) {
+        add_launched(slots, nodes);
+    } else {
+        tr_buffer_array(nodes, 0);
+    }
+}
+
+/* What a workflow hears of an earlier execution, told otherwise. */
+static int retell(struct tr_context *context, void *state, const struct tr_message *message,
+                  const struct tr_behaviour *behaviour, bool keeps)
 {
     struct tr_recovered_nodes answer;
     struct tr_buffer nodes;
@@ -199,20 +239,24 @@ static int keep_nothing(TURN)
     tr_buffer_init(&nodes, 0);
     tr_buffer_array(&nodes, count);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t parts = tr_read_array(&cursor);
-        tr_buffer_array(&nodes, 3);
-        tr_buffer_u64(&nodes, tr_read_u64(&cursor));
-        (void)tr_read_u64(&cursor);
-        for (uint32_t part = 2; part < parts; part++) {
-            (void)tr_read_any(&cursor);
-        }
-        tr_buffer_u64(&nodes, TR_RECOVERY_ANEW);
-        tr_buffer_array(&nodes, 0);
+        retell_node(&cursor, keeps, &nodes);
     }
     answer.nodes = tr_buffer_bytes(&nodes);
     int error = handle_changed(context, state, message, &tr_recovered_nodes_schema, &answer);
     tr_buffer_fini(&nodes);
     return error;
+}
+
+/* Nodes that are to be kept run again. */
+static int keep_nothing(TURN)
+{
+    return retell(context, state, message, behaviour, false);
+}
+
+/* Inputs that are edited are those that are bound. */
+static int forget_edits(TURN)
+{
+    return retell(context, state, message, behaviour, true);
 }
 
 /* A request is granted, and granted once more whatever there is. */
@@ -339,7 +383,7 @@ const struct sim_plant sim_engine_plants[] = {
      .turn = lose_abort},
     {.name = "token-kept",
      .text = "the resource manager does not hear that a token is free again",
-     .first_seed = 62,
+     .first_seed = 118,
      .turn = lose_release},
     {.name = "token-granted-anyhow",
      .text = "a token is granted whether there is one or not",
@@ -363,19 +407,19 @@ const struct sim_plant sim_engine_plants[] = {
      .turn = count_twice},
     {.name = "successes-miscounted",
      .text = "an array is content with one success less",
-     .first_seed = 17,
+     .first_seed = 97,
      .turn = need_fewer},
     {.name = "element-forgotten",
      .text = "after a start an array has forgotten one element that had ended",
-     .first_seed = 6,
+     .first_seed = 1,
      .turn = forget_ended},
     {.name = "attempt-not-loaded",
      .text = "after a start a task counts its attempts from 0 again",
-     .first_seed = 1,
+     .first_seed = 8,
      .load = load_first},
     {.name = "launched-end-lost",
      .text = "a launch node does not hear how what it launched has ended",
-     .first_seed = 1,
+     .first_seed = 18,
      .turn = lose_launched},
     {.name = "decided-end-lost",
      .text = "a dynamic task does not hear that its graph has ended",
@@ -383,20 +427,24 @@ const struct sim_plant sim_engine_plants[] = {
      .turn = lose_inner},
     {.name = "pause-not-passed-on",
      .text = "a workflow inside another one does not hear of a pause",
-     .first_seed = 115,
+     .first_seed = 65,
      .turn = lose_pause_begin},
     {.name = "pause-not-lifted",
      .text = "a workflow inside another one does not hear that a pause is over",
-     .first_seed = 70,
+     .first_seed = 65,
      .turn = lose_pause_end},
     {.name = "signals-forgotten",
      .text = "after a start nobody remembers signals, nor who waits for them",
-     .first_seed = 6,
+     .first_seed = 3,
      .load = load_no_signals},
     {.name = "kept-runs-again",
      .text = "a workflow runs what it is to keep of an earlier execution",
-     .first_seed = 15,
+     .first_seed = 1,
      .turn = keep_nothing},
+    {.name = "edit-forgotten",
+     .text = "a workflow does not hear which inputs of its nodes are edited",
+     .first_seed = 19,
+     .turn = forget_edits},
     {.name = "time-not-heard",
      .text = "a schedule does not hear that its time has come",
      .first_seed = 2,
@@ -407,7 +455,7 @@ const struct sim_plant sim_engine_plants[] = {
      .turn = pass_time_over},
     {.name = "overlap-forgotten",
      .text = "a schedule has forgotten that what it started before still runs",
-     .first_seed = 2,
+     .first_seed = 26,
      .turn = forget_running},
     {.name = "submitted-before-commit",
      .text = "a call leaves the host with its batch, not after the commit",

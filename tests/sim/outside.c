@@ -50,27 +50,38 @@ void sim_outside_hear(struct sim_host *host, struct tr_bytes message)
     host->world->play->hear(host, &envelope, tr_envelope_body(message.data));
 }
 
-/* Sends one answer to the worker of birth of whoever waits for it. */
-static void send_reply(struct sim_host *host, const struct sim_outbox *reply)
+/* Says something to the worker of birth of whoever waits for it. */
+static void say(struct sim_host *host, struct tr_ref to, uint64_t ask, uint8_t kind,
+                const struct tr_schema *schema, const void *body)
 {
     struct tr_envelope envelope = {
-        .kind = TR_KIND_REPLY,
-        .to_group = reply->to.key.group,
-        .to_serial = reply->to.key.serial,
-        .to_incarnation = reply->to.incarnation,
-        .cause_group = reply->to.key.group,
-        .cause_serial = reply->to.key.serial,
-        .cause_incarnation = reply->to.incarnation,
-        .cause_sequence = reply->ask,
+        .kind = kind,
+        .to_group = to.key.group,
+        .to_serial = to.key.serial,
+        .to_incarnation = to.incarnation,
+        .cause_group = to.key.group,
+        .cause_serial = to.key.serial,
+        .cause_incarnation = to.incarnation,
+        .cause_sequence = ask,
     };
-    uint32_t worker = tri_birth_worker(&host->host->shared, reply->to.key);
+    uint32_t worker = tri_birth_worker(&host->host->shared, to.key);
+    int error = tri_voice_say(&host->outside, worker, &envelope, schema, body);
+    TR_ASSERT(error == 0);
+}
+
+void sim_outside_say(struct sim_host *host, const struct tr_envelope *call, uint8_t kind,
+                     const struct tr_schema *schema, const void *body)
+{
+    say(host, tr_envelope_from(call), call->sequence, kind, schema, body);
+}
+
+static void send_reply(struct sim_host *host, const struct sim_outbox *reply)
+{
     struct tr_bytes body = {.data = reply->body, .size = reply->size};
     void *value = sim_must(calloc(1, reply->schema->struct_size));
     int error = reply->schema->unpack(body, reply->schema->version, value);
-    if (error == 0) {
-        error = tri_voice_say(&host->outside, worker, &envelope, reply->schema, value);
-    }
     TR_ASSERT(error == 0);
+    say(host, reply->to, reply->ask, TR_KIND_REPLY, reply->schema, value);
     free(value);
 }
 
@@ -114,12 +125,15 @@ bool sim_outside_step(struct sim_host *host)
 {
     bool did_read = read_calls(host, host->outside.link);
     did_read = read_calls(host, host->files) || did_read;
-    return send_replies(host) || did_read;
+    const struct sim_play *play = host->world->play;
+    bool did_elapse = play->elapse != NULL && play->elapse(host);
+    return send_replies(host) || did_read || did_elapse;
 }
 
 uint64_t sim_outside_due_ns(const struct sim_host *host)
 {
-    uint64_t due_ns = UINT64_MAX;
+    const struct sim_play *play = host->world->play;
+    uint64_t due_ns = play->due_ns != NULL ? play->due_ns(host) : UINT64_MAX;
     for (const struct sim_outbox *reply = host->outside_box; reply != NULL; reply = reply->next) {
         due_ns = reply->due_ns < due_ns ? reply->due_ns : due_ns;
     }

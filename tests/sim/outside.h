@@ -14,6 +14,11 @@ struct sim_host;
 void sim_outside_reply(struct sim_host *host, const struct tr_envelope *call,
                        const struct tr_schema *schema, const void *body, uint64_t delay_ns);
 
+/* Says something to who called, at once and in order: the answer (TR_KIND_REPLY), or something
+ * before it (TR_KIND_TELL). */
+void sim_outside_say(struct sim_host *host, const struct tr_envelope *call, uint8_t kind,
+                     const struct tr_schema *schema, const void *body);
+
 /* The outside takes a turn: reads calls, sends replies. Whether it did anything. */
 bool sim_outside_step(struct sim_host *host);
 

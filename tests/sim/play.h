@@ -3,8 +3,9 @@
  * answers, and what must be true of it all. The world itself (its loop, faults, stores and links)
  * knows nothing of it but this table.
  *
- * There are two: `players`, actors made to watch the runtime (players.h), and `engine`, the actors
- * of workflows against a model of them (engine.h).
+ * There are three: `players`, actors made to watch the runtime (players.h), `web`, players who
+ * speak http with a server (web.h), and `engine`, the actors of workflows against a model of them
+ * (engine.h).
  */
 #ifndef TR_TESTS_SIM_PLAY_H
 #define TR_TESTS_SIM_PLAY_H
@@ -48,6 +49,9 @@ struct sim_play {
 
     /* The outside is called: it answers by sim_outside_reply, or not. */
     void (*hear)(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body);
+    /* Its time goes on: whether it did something; and when it will next, UINT64_MAX for never. */
+    bool (*elapse)(struct sim_host *host);
+    uint64_t (*due_ns)(const struct sim_host *host);
 
     /* A row of records is committed, or rows are deleted. */
     void (*record)(struct sim_host *host, const struct tri_op *op);
@@ -66,6 +70,7 @@ struct sim_play {
 };
 
 extern const struct sim_play sim_players;
+extern const struct sim_play sim_web_play;
 extern const struct sim_play sim_engine;
 
 /* All there are, and one by its name, or NULL. */

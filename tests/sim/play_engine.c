@@ -92,6 +92,7 @@ static void make_graph(struct sim_stage *stage, struct sim_random *random)
         .has_caches = sim_below(random, 4) == 0,
         .has_gates = stage->has_gates,
         .has_launches = stage->has_launches,
+        .launches_all = stage->has_recoveries && sim_below(random, 2) == 0,
         .has_dynamic = stage->has_dynamic,
     };
     struct tr_buffer text;
@@ -173,14 +174,14 @@ static void begin(struct sim_world *world)
     stage->world = world;
     stage->has_timing = sim_below(&random, 5) == 0;
     stage->has_gates = sim_below(&random, 3) == 0;
-    stage->has_launches =
+    stage->has_recoveries =
         world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 3) == 0;
+    stage->has_launches = world->plan.durability != TR_DURABILITY_NONE &&
+                          sim_below(&random, 3) < (stage->has_recoveries ? 2 : 1);
     stage->has_pauses = sim_below(&random, 4) == 0;
     stage->has_dynamic = world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 3) == 0;
     stage->quota = (uint32_t)(sim_below(&random, 3) == 0 ? sim_between(&random, 1, 4) : 1000);
     draw_rates(&stage->rates, &random);
-    stage->has_recoveries =
-        world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 3) == 0;
     stage->has_schedules =
         world->plan.durability != TR_DURABILITY_NONE && sim_below(&random, 5) == 0;
     uint32_t graphs = (uint32_t)sim_between(&random, 1, 2);

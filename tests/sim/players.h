@@ -103,7 +103,8 @@ enum sim_errand_manner {
     B(element, 910, 0, TR_EXHAUSTED_QUARANTINE)  \
     B(pair, 911, 0, TR_EXHAUSTED_QUARANTINE)     \
     B(witness, 912, 0, TR_EXHAUSTED_QUARANTINE)  \
-    B(envoy, 913, 0, TR_EXHAUSTED_QUARANTINE)
+    B(envoy, 913, 0, TR_EXHAUSTED_QUARANTINE)    \
+    B(reader, 914, 0, TR_EXHAUSTED_QUARANTINE)
 
 #define SIM_BEHAVIOUR_DECLARE(name, id, restarts, exhausted) \
     extern const struct tr_behaviour sim_##name##_behaviour;

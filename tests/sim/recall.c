@@ -22,11 +22,45 @@ void sim_recall_name(const struct sim_stage *stage, const struct sim_execution *
                    (unsigned)(execution - stage->executions), (int)place.size, place.data);
 }
 
-/* -------------------------------------------------------------------------------- what is again */
+/* ------------------------------------------------------------------------------------- places */
+
+/* A path below the place that a plan is for, as a path of the whole. */
+static struct tr_text whole_of(struct tr_text place, struct tr_text path, struct tr_text id,
+                               char whole[SIM_PATH_BYTES])
+{
+    int size = snprintf(whole, SIM_PATH_BYTES, "%.*s%s%.*s%s%.*s", (int)place.size, place.data,
+                        place.size > 0 ? "/" : "", (int)path.size, path.data,
+                        path.size > 0 && id.size > 0 ? "/" : "", (int)id.size, id.data);
+    TR_ASSERT(size < SIM_PATH_BYTES);
+    return tr_text_of(whole);
+}
+
+/*
+ * The place that a plan is for, from what stands behind the execution in its name: "", "n0!" for
+ * what a launch node has begun, or, as an array writes it, "!n2[3]" behind the place of the array's
+ * execution, for what an element has.
+ */
+static void read_place(struct tr_text words, char place[SIM_PATH_BYTES])
+{
+    size_t mark = words.size;
+    char outer[SIM_PATH_BYTES];
+    char whole[SIM_PATH_BYTES];
+    if (words.size == 0 || words.data[words.size - 1] != ']') {
+        (void)snprintf(place, SIM_PATH_BYTES, "%.*s", (int)words.size, words.data);
+        return;
+    }
+    while (words.data[mark - 1] != '!') {
+        mark--;
+    }
+    read_place((struct tr_text){.data = words.data, .size = mark - 1}, outer);
+    struct tr_text element = {.data = words.data + mark, .size = words.size - mark};
+    (void)whole_of(tr_text_of(outer), element, tr_text_of(""), whole);
+    (void)snprintf(place, SIM_PATH_BYTES, "%.*s!", SIM_PATH_BYTES - 2, whole);
+}
 
 /* Whose plan a name is, and for which place in it. */
 static const struct sim_execution *read_name(struct sim_stage *stage, struct tr_text name,
-                                             struct tr_text *place)
+                                             char place[SIM_PATH_BYTES])
 {
     unsigned index = (unsigned)(name.data[0] - '0');
     bool is_fine = name.size >= 2 && name.data[1] == ':' && index < stage->execution_count;
@@ -34,17 +68,29 @@ static const struct sim_execution *read_name(struct sim_stage *stage, struct tr_
         sim_fail("outside: '%.*s' is no plan of a recovery", (int)name.size, name.data);
         return NULL;
     }
-    *place = (struct tr_text){.data = name.data + 2, .size = name.size - 2};
+    read_place((struct tr_text){.data = name.data + 2, .size = name.size - 2}, place);
     sim_edits_draw(stage, &stage->executions[index]);
     return &stage->executions[index];
 }
 
-/* What the plan says of a path; what was launched has a plan without words of its own. */
+/* -------------------------------------------------------------------------------- what is again */
+
+/*
+ * What the plan says of a path. What was launched has a plan without words of its own; that of an
+ * element which runs anew keeps nothing.
+ */
 static enum tr_recovery_way way_of(const struct sim_execution *execution, struct tr_text path)
 {
     const struct tr_recovery *plan = sim_edits_plan(execution);
-    bool is_launched = memchr(path.data, '!', path.size) != NULL;
-    return plan == NULL || is_launched ? TR_RECOVERY_KEPT : tr_recovery_way(plan, path);
+    const char *mark = memchr(path.data, '!', path.size);
+    if (plan == NULL || (mark != NULL && mark[-1] != ']')) {
+        return TR_RECOVERY_KEPT;
+    }
+    if (mark == NULL) {
+        return tr_recovery_way(plan, path);
+    }
+    struct tr_text element = {.data = path.data, .size = (size_t)(mark - path.data)};
+    return tr_recovery_way(plan, element) == TR_RECOVERY_ANEW ? TR_RECOVERY_ANEW : TR_RECOVERY_KEPT;
 }
 
 /* ------------------------------------------------------------------------------------- what was */
@@ -129,15 +175,20 @@ enum tr_recovery_way sim_recall_node(const struct sim_stage *stage,
 }
 
 bool sim_recall_launched(const struct sim_stage *stage, const struct sim_execution *execution,
-                         struct tr_text path)
+                         struct tr_text path, uint64_t element)
 {
     char place[SIM_PATH_BYTES];
+    char number[32] = "";
     const struct sim_execution *where = NULL;
-    if (find(stage, execution, path, TR_ELEMENT_NONE, &where) == NULL) {
+    if (element != TR_ELEMENT_NONE) {
+        (void)snprintf(number, sizeof number, "[%llu]", (unsigned long long)element);
+    }
+    int size = snprintf(place, sizeof place, "%.*s%s!", (int)path.size, path.data, number);
+    TR_ASSERT(size < SIM_PATH_BYTES);
+    if (find(stage, execution, path, TR_ELEMENT_NONE, &where) == NULL ||
+        way_of(execution, tr_text_of(place)) == TR_RECOVERY_ANEW) {
         return false;
     }
-    int size = snprintf(place, sizeof place, "%.*s!", (int)path.size, path.data);
-    TR_ASSERT(size < SIM_PATH_BYTES);
     return entry_in(stage, where, tr_text_of(place), TR_ELEMENT_NONE) != NULL;
 }
 
@@ -200,25 +251,15 @@ bool sim_recall_element(const struct sim_stage *stage, const struct sim_executio
 
 /* ------------------------------------------------------------------------------------ questions */
 
-/* A path below the place that a plan is for, as a path of the whole. */
-static struct tr_text whole_of(struct tr_text place, struct tr_text path, struct tr_text id,
-                               char whole[SIM_PATH_BYTES])
-{
-    int size = snprintf(whole, SIM_PATH_BYTES, "%.*s%s%.*s%s%.*s", (int)place.size, place.data,
-                        place.size > 0 ? "/" : "", (int)path.size, path.data,
-                        path.size > 0 && id.size > 0 ? "/" : "", (int)id.size, id.data);
-    TR_ASSERT(size < SIM_PATH_BYTES);
-    return tr_text_of(whole);
-}
-
 bool sim_recall_is_same_by_name(struct sim_stage *stage, struct tr_text name, struct tr_text path,
                                 const uint8_t *hash)
 {
+    char place[SIM_PATH_BYTES];
     char whole[SIM_PATH_BYTES];
-    struct tr_text place;
-    const struct sim_execution *execution = read_name(stage, name, &place);
+    const struct sim_execution *execution = read_name(stage, name, place);
     return execution != NULL &&
-           sim_recall_is_same(stage, execution, whole_of(place, path, tr_text_of(""), whole), hash);
+           sim_recall_is_same(stage, execution,
+                              whole_of(tr_text_of(place), path, tr_text_of(""), whole), hash);
 }
 
 /* [name of an input, slot]: what is edited, and the plan for what a launch node begins. */
@@ -228,7 +269,8 @@ static void write_edits(const struct sim_stage *stage, const struct sim_executio
     char place[SIM_PATH_BYTES];
     char name[SIM_RECALL_NAME_BYTES];
     const struct tr_recovery *plan = sim_edits_plan(execution);
-    bool is_launched = way == TR_RECOVERY_OPEN && sim_recall_launched(stage, execution, path);
+    bool is_launched =
+        way == TR_RECOVERY_OPEN && sim_recall_launched(stage, execution, path, TR_ELEMENT_NONE);
     uint32_t count = is_launched ? 1 : 0;
     for (uint32_t i = 0; i < plan->edit_count; i++) {
         count += tr_text_equal(plan->edits[i].path, path) ? 1 : 0;
@@ -284,8 +326,8 @@ static void answer_nodes(struct sim_stage *stage, struct sim_host *host,
                          const struct tr_envelope *envelope, struct tr_bytes body,
                          const struct tr_recover_nodes *question)
 {
-    struct tr_text place;
-    const struct sim_execution *execution = read_name(stage, question->recovery, &place);
+    char place[SIM_PATH_BYTES];
+    const struct sim_execution *execution = read_name(stage, question->recovery, place);
     struct tr_cursor cursor = tr_cursor_of(question->nodes);
     uint32_t count = tr_read_array(&cursor);
     struct sim_random *chance = &host->world->chance.outside;
@@ -299,8 +341,8 @@ static void answer_nodes(struct sim_stage *stage, struct sim_host *host,
         uint64_t node = tr_read_u64(&cursor);
         struct tr_text id = tr_read_text(&cursor);
         bool is_again = tr_read_bool(&cursor);
-        answer_node(stage, execution, node, whole_of(place, question->path, id, whole), is_again,
-                    &nodes);
+        answer_node(stage, execution, node, whole_of(tr_text_of(place), question->path, id, whole),
+                    is_again, &nodes);
     }
     if (execution != NULL) {
         struct tr_recovered_nodes answer = {.from = tr_text_of(execution->from->name),
@@ -315,8 +357,8 @@ static void answer_elements(struct sim_stage *stage, struct sim_host *host,
                             const struct tr_recover_elements *question)
 {
     char whole[SIM_PATH_BYTES];
-    struct tr_text place;
-    const struct sim_execution *execution = read_name(stage, question->recovery, &place);
+    char place[SIM_PATH_BYTES];
+    const struct sim_execution *execution = read_name(stage, question->recovery, place);
     struct sim_random *chance = &host->world->chance.outside;
     struct tr_recovered_elements answer = {.first = question->first, .count = question->count};
     struct tr_buffer kept;
@@ -330,7 +372,7 @@ static void answer_elements(struct sim_stage *stage, struct sim_host *host,
     if (sim_below(chance, 4) == 0) {
         answer.count = 1 + (uint32_t)sim_below(chance, question->count);
     }
-    struct tr_text path = whole_of(place, question->path, tr_text_of(""), whole);
+    struct tr_text path = whole_of(tr_text_of(place), question->path, tr_text_of(""), whole);
     for (uint64_t element = answer.first; element < answer.first + answer.count; element++) {
         struct tr_buffer slots;
         tr_buffer_init(&slots, 0);

@@ -31,9 +31,9 @@ bool sim_recall_element(const struct sim_stage *stage, const struct sim_executio
                         struct tr_text path, uint64_t element, uint32_t outputs, bool *is_listed,
                         struct tr_buffer *slots);
 
-/* Whether a launch node at a path had begun an execution. */
+/* Whether a launch node at a path, or an element of a map, had begun one that is recovered. */
 bool sim_recall_launched(const struct sim_stage *stage, const struct sim_execution *execution,
-                         struct tr_text path);
+                         struct tr_text path, uint64_t element);
 
 /* Whether a dynamic node had decided the same graph. */
 bool sim_recall_is_same(const struct sim_stage *stage, const struct sim_execution *execution,

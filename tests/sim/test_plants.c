@@ -81,6 +81,7 @@ static void plants_many_faults(void **state)
     (void)state;
     assert_true(*sim_players.plant_count >= 12);
     assert_true(*sim_engine.plant_count >= 12);
+    assert_true(*sim_web_play.plant_count >= 3);
 }
 
 int main(void)

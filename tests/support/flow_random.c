@@ -100,7 +100,8 @@ static void write_with(struct generator *g, const struct callee *callee, uint32_
 /* Whether a workflow is launched here instead of being called. */
 static bool is_for_launch(struct generator *g, struct callee *callee)
 {
-    return g->options->has_launches && callee->is_workflow && !callee->has_gates && once_in(g, 3);
+    return g->options->has_launches && callee->is_workflow && !callee->has_gates &&
+           once_in(g, g->options->launches_all ? 1 : 3);
 }
 
 /* Launches a workflow's plan, or the workflow itself. */

@@ -19,6 +19,7 @@ struct flow_random_options {
     bool has_caches;
     bool has_gates;    /* approvals and signals, whose names are flow_random_gates', and sleeps */
     bool has_launches; /* launch plans, and nodes and maps that launch; nothing in them has gates */
+    bool launches_all; /* whatever can be launched is */
     bool has_dynamic;  /* tasks that decide graphs */
 };
 

@@ -8,6 +8,8 @@ It listens on a free port of 127.0.0.1, prints the port in one line, and ends wh
     /status/N        status N, with a short body
     /echo            method, path, headers and body of the request, as text
     /bearer/TOKEN    200 to who says "Authorization: Bearer TOKEN", else 401
+    /signed/...      200 to who signs (AWS Signature Version 4) with the key AKID, s3cr3t/+key for
+                     eu-test-1 and s3; 403 to others, with what should have been signed
     /bytes/N         N bytes, with their number told beforehand
     /chunks/N        N bytes in chunks, with their number not told
     /slow/MS         an answer after MS milliseconds
@@ -23,12 +25,17 @@ It listens on a free port of 127.0.0.1, prints the port in one line, and ends wh
 """
 
 import argparse
+import calendar
+import hashlib
+import hmac
 import http.server
 import os
+import re
 import ssl
 import sys
 import threading
 import time
+import urllib.parse
 
 
 class Count:
@@ -92,6 +99,35 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_it_bearer(self, token):
         is_known = self.headers.get("Authorization") == "Bearer " + token
         self.do_it_status("200" if is_known else "401")
+
+    def do_it_signed(self, *names):
+        sent = self.headers.get("Authorization", "")
+        match = re.fullmatch("AWS4-HMAC-SHA256 Credential=AKID/(\\d{8})/eu-test-1/s3/aws4_request, "
+                             "SignedHeaders=([^,]+), Signature=([0-9a-f]{64})", sent)
+        day, signed, signature = match.groups() if match else ("", "", "")
+        path, _, query = self.path.partition("?")
+        pairs = urllib.parse.parse_qsl(query, keep_blank_values=True)
+        pairs = sorted((urllib.parse.quote(name, safe=""), urllib.parse.quote(value, safe=""))
+                       for name, value in pairs)
+        canonical = [self.command, urllib.parse.quote(urllib.parse.unquote(path), safe="/"),
+                     "&".join(name + "=" + value for name, value in pairs)]
+        canonical += [name + ":" + self.headers.get(name, "").strip() for name in signed.split(";")]
+        canonical += ["", signed, hashlib.sha256(self.body).hexdigest()]
+        text = "\n".join(canonical)
+        moment = self.headers.get("x-amz-date", "")
+        words = "\n".join(["AWS4-HMAC-SHA256", moment, day + "/eu-test-1/s3/aws4_request",
+                           hashlib.sha256(text.encode()).hexdigest()])
+        key = b"AWS4s3cr3t/+key"
+        for step in (day, "eu-test-1", "s3", "aws4_request", words):
+            key = hmac.new(key, step.encode(), hashlib.sha256).digest()
+        must = {"host", "x-amz-content-sha256", "x-amz-date"}
+        must |= {name.lower() for name in self.headers if name.lower().startswith("x-amz-")}
+        is_sound = (key.hex() == signature and must <= set(signed.split(";"))
+                    and signed == ";".join(sorted(signed.split(";")))
+                    and self.headers.get("x-amz-content-sha256") == canonical[-1]
+                    and abs(time.time() - calendar.timegm(
+                        time.strptime(moment, "%Y%m%dT%H%M%SZ"))) < 60)
+        self.answer(200 if is_sound else 403, text.encode())
 
     def do_it_bytes(self, count):
         self.answer(200, b"x" * int(count))

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "actors/value.h"
 #include "actors/workflow.h"
 #include "runtime/memory.h"
 #include "tests/support/flow.h"
@@ -139,6 +140,53 @@ static void test_a_value_of_another_type_fails_the_gate(void **state)
         assert_int_equal(flow_send_int(flow, "id", "", 7), 1);
         flow_finish(flow);
         assert_string_equal(flow_error(flow, "e"), cases[i].error);
+        flow_free(flow);
+    }
+}
+
+static int64_t send_untyped(struct flow *flow, const char *id, struct tr_bytes literal)
+{
+    struct tr_buffer slot;
+    tr_buffer_init(&slot, 0);
+    tr_slot_write_untyped(&slot, literal);
+    int64_t gates = flow_send(flow, id, "", tr_buffer_bytes(&slot));
+    tr_buffer_fini(&slot);
+    return gates;
+}
+
+/* Nobody knew the gate when it was sent. */
+static void test_a_value_of_no_type_is_cast_at_its_gate(void **state)
+{
+    (void)state;
+    static const uint8_t five[] = {5};
+    static const uint8_t list[] = {0x92, 1, 2};
+    static const struct {
+        const char *type;
+        struct tr_bytes literal;
+        const char *outcome;
+    } cases[] = {
+        {"int", {five, sizeof five}, "{\"n\":5}"},
+        {"float", {five, sizeof five}, "{\"n\":5.0}"},
+        {"\"[float]\"", {list, sizeof list}, "{\"n\":[1.0, 2.0]}"},
+        {"\"int | none\"", {five, sizeof five}, "{\"n\":5}"},
+        {"datetime", {five, sizeof five}, NULL},
+        {"string", {five, sizeof five}, NULL},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 TASKS "  main:\n    nodes: {n: {signal: id, type: %s}}\n"
+                       "    outputs: {n: $n.value}\n",
+                 cases[i].type);
+        struct flow *flow = begin(text);
+        assert_int_equal(send_untyped(flow, "id", cases[i].literal), 1);
+        flow_finish(flow);
+        if (cases[i].outcome != NULL) {
+            assert_string_equal(flow_outputs(flow, "e"), cases[i].outcome);
+        } else {
+            assert_non_null(strstr(flow_error(flow, "e"), "MismatchingTypes: the value of the "
+                                                          "signal 'id' is not of its type"));
+        }
         flow_free(flow);
     }
 }
@@ -478,6 +526,7 @@ int main(void)
         cmocka_unit_test(test_a_value_may_come_before_its_gate_and_the_last_one_counts),
         cmocka_unit_test(test_a_value_for_one_gate_counts_for_it_alone),
         cmocka_unit_test(test_a_value_of_another_type_fails_the_gate),
+        cmocka_unit_test(test_a_value_of_no_type_is_cast_at_its_gate),
         cmocka_unit_test(test_gates_in_workflows_and_elements_hear_of_it),
         cmocka_unit_test(test_an_optional_gate_goes_on),
         cmocka_unit_test(test_deadlines),

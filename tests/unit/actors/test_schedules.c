@@ -122,6 +122,43 @@ static void test_overlaps_are_replaced(void **state)
     timetable_end();
 }
 
+/* The notes of a row: how many, and the first and last time that they say. */
+static uint32_t read_notes(int64_t *first, int64_t *last)
+{
+    struct tr_schedule_row row;
+    assert_true(timetable_row_of("p", &row));
+    struct tr_cursor cursor = tr_cursor_of(row.omitted);
+    uint32_t count = row.omitted.size == 0 ? 0 : tr_read_array(&cursor);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(tr_read_array(&cursor), 3);
+        *last = tr_read_i64(&cursor);
+        *first = i == 0 ? *last : *first;
+        assert_int_equal(tr_read_i64(&cursor), *last + 1);
+        assert_int_equal(tr_read_u64(&cursor), TR_SCHEDULE_OUTCOME_SKIPPED);
+    }
+    assert_int_equal(cursor.error, 0);
+    return count;
+}
+
+static void test_the_latest_times_that_were_skipped_are_noted(void **state)
+{
+    (void)state;
+    static const struct flow_rule rules[] = {{"t", {.delay_ms = 3600 * 1000}}, {0}};
+    int64_t first = 0;
+    int64_t last = 0;
+    timetable_begin("  p: {workflow: main, " EVERY_MINUTE "}}\n", true);
+    flow_obey(timetable_flow, rules);
+    (void)timetable_apply("p");
+    timetable_pass(2 * MINUTE);
+    assert_int_equal(read_notes(&first, &last), 1);
+    assert_int_equal(first, timetable_first_of(MINUTE) + MINUTE);
+    timetable_pass(30 * MINUTE);
+    assert_int_equal(read_notes(&first, &last), TR_SCHEDULE_OMITTED_MAX);
+    assert_int_equal(last, timetable_first_of(MINUTE) + 31 * MINUTE);
+    assert_int_equal(first, last - (int64_t)(TR_SCHEDULE_OMITTED_MAX - 1) * MINUTE);
+    timetable_end();
+}
+
 /* The clock is set back, and the program knows nothing yet of what was begun: not committed. */
 static void test_what_has_just_begun_is_not_replaced(void **state)
 {
@@ -389,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_overlaps_are_allowed),
         cmocka_unit_test(test_overlaps_are_replaced),
         cmocka_unit_test(test_what_has_just_begun_is_not_replaced),
+        cmocka_unit_test(test_the_latest_times_that_were_skipped_are_noted),
         cmocka_unit_test(test_missed_times),
         cmocka_unit_test(test_they_rest_where_nobody_fires),
         cmocka_unit_test(test_clocks_that_are_set),

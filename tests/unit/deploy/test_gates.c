@@ -24,7 +24,10 @@ static const char definition[] =
     "      b: {signal: both, type: string}\n"
     "      s: {switch: [{when: 1 == 1, approve: deep}, {else: {approve: deep}}]}\n"
     "    finally: {approve: bye}\n"
-    "  alone: {nodes: {z: {sleep: 1s}}}\n";
+    "  alone: {nodes: {z: {sleep: 1s}}}\n"
+    "  grows: {nodes: {w: {workflow: decides}, z: {sleep: 1s}}}\n"
+    "  decides: {nodes: {d: {dynamic: plan}}}\n"
+    "tasks: {plan: {run: [x]}}\n";
 
 static struct tr_graph *graph;
 
@@ -86,6 +89,25 @@ static void test_each_id_is_named_once(void **state)
     expect_names("alone", "");
 }
 
+static void test_a_dynamic_node_may_bring_more(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *workflow;
+        const char *path;
+        bool may_grow;
+    } cases[] = {{"main", "", false},      {"grows", "", true},       {"decides", "", true},
+                 {"grows", "w/d/n", true}, {"grows", "w/d", false},   {"grows", "z/n", false},
+                 {"grows", "no/n", false}, {"decides", "d/w/n", true}};
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        bool may_grow = !cases[i].may_grow;
+        assert_int_equal(tr_gates_may_grow(graph, tr_text_of(cases[i].workflow),
+                                           tr_text_of(cases[i].path), &may_grow),
+                         0);
+        assert_int_equal(may_grow, cases[i].may_grow);
+    }
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -106,6 +128,7 @@ int main(void)
         cmocka_unit_test(test_ids_have_a_type),
         cmocka_unit_test(test_what_is_no_gate_is_not_found),
         cmocka_unit_test(test_each_id_is_named_once),
+        cmocka_unit_test(test_a_dynamic_node_may_bring_more),
     };
     return cmocka_run_group_tests_name("deploy/gates", tests, set_up, tear_down);
 }

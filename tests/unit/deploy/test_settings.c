@@ -148,8 +148,8 @@ static void test_task_types(void **state)
                     "s.yaml:1:22: there is no plugin 'ecko'; did you mean 'echo'?\n");
     require_problem(
         "task_types: {armada: kubernetes}\n",
-        "s.yaml:1:22: there is no plugin 'kubernetes'; use one of process, echo, sleep, rocket, "
-        "sail\n");
+        "s.yaml:1:22: there is no plugin 'kubernetes'; use one of process, echo, sleep, "
+        "armada, http, rocket, sail\n");
 }
 
 static void test_default_plugin(void **state)
@@ -170,8 +170,8 @@ static void test_plugins(void **state)
     require_good("plugins: {echo: {}}\n");
     assert_int_equal(settings.endpoints.count, 0);
     require_problem("plugins: {echo: 3}\n",
-                    "s.yaml:1:17: the plugin echo is a mapping, and this is an integer; write {key: "
-                    "value} [InvalidValue]\n");
+                    "s.yaml:1:17: the plugin echo is a mapping, and this is an integer; write "
+                    "{key: value} [InvalidValue]\n");
     require_problem("plugins: {ecko: {}}\n",
                     "s.yaml:1:11: there is no plugin 'ecko'; did you mean 'echo'?\n");
     require_problem("plugins: {echo: {endpoint: 'http://a'}}\n",
@@ -265,8 +265,8 @@ static void test_what_is_wrong_with_endpoints(void **state)
                     "s.yaml:1:30: the plugin rocket has 'endpoint' and 'endpoints'; write one of "
                     "them [InvalidValue]\n");
     require_problem("plugins: {rocket: {endpoints: {}}}",
-                    "s.yaml:1:31: 0 is no number of endpoints; write 1 to 64 of them "
-                    "[InvalidValue]\n");
+                    "s.yaml:1:31: rocket has no endpoints; write endpoints: {NAME: {url: URL}} "
+                    "[ValueRequired]\n");
     require_problem("plugins: {rocket: {endpoints: {east: {timeout: 3s}}}}",
                     "s.yaml:1:38: the endpoint east has no url; write url: "
                     "http://HOST[:PORT][/PATH], or https:// [ValueRequired]\n");
@@ -285,6 +285,20 @@ static void test_what_is_wrong_with_endpoints(void **state)
     require_problem("plugins: {rocket: {endpoint: 'http://me:secret@a'}}",
                     "s.yaml:1:30: 'the URL' has a user or a password in it; write authorization: "
                     "{basic: GROUP/KEY} instead [InvalidValue]\n");
+}
+
+static void test_there_is_a_bound_of_endpoints(void **state)
+{
+    char text[8192];
+    (void)state;
+    int size = snprintf(text, sizeof text, "plugins: {rocket: {endpoints: {\n");
+    for (int i = 0; i <= TR_SETTINGS_ENDPOINTS_MAX; i++) {
+        size += snprintf(text + size, sizeof text - (size_t)size, "e%d: {url: 'http://a'},\n", i);
+    }
+    snprintf(text + size, sizeof text - (size_t)size, "}}}\n");
+    require_problem(text, "s.yaml:66:6: there are more endpoints than 64 in all; take some out "
+                          "[InvalidValue]\n");
+    assert_int_equal(settings.endpoints.count, TR_SETTINGS_ENDPOINTS_MAX);
 }
 
 /* A key with a value that is none, and what is said of it. */
@@ -425,6 +439,7 @@ int main(void)
         cmocka_unit_test_teardown(test_one_endpoint, tear_down),
         cmocka_unit_test_teardown(test_several_endpoints, tear_down),
         cmocka_unit_test_teardown(test_what_is_wrong_with_endpoints, tear_down),
+        cmocka_unit_test_teardown(test_there_is_a_bound_of_endpoints, tear_down),
         cmocka_unit_test_teardown(test_each_key_of_an_endpoint_is_checked, tear_down),
         cmocka_unit_test_teardown(test_files_of_an_endpoint, tear_down),
         cmocka_unit_test_teardown(test_quotas, tear_down),

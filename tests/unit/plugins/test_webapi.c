@@ -315,9 +315,8 @@ static void test_news_change_the_phase_once(void **unused)
         assert_int_equal(state.stage, TR_WEBAPI_STAGE_SUBMITTED);
         assert_int_equal(transition.phase, TR_TASK_PHASE_RUNNING);
         assert_int_equal(transition.version, 1);
-        assert_string_equal(fake_text(transition.reason), "job h1");
+        assert_string_equal(fake_text(transition.reason), "job h1 at node-7");
         assert_string_equal(fake.logs, "logs http://logs/h1 ");
-        assert_string_equal(fake.folder, "node-7");
     }
     handle(news_event(running(2)));
     assert_string_equal(fake.logs, "logs http://logs/h1 "); /* once is enough */

@@ -290,6 +290,19 @@ static void proxies_are_obeyed_when_asked(void **state)
 
 /* ---- Cancelling. ---------------------------------------------------------------------------- */
 
+/* Waits until a stream has begun, however busy the machine is. */
+static void await_line(struct http_fixture *fixture, uint64_t id)
+{
+    size_t count = 0;
+    for (int i = 0; i < HTTP_WAIT_MS_MAX / 10 && count == 0; i++) {
+        act_wait_ms(10);
+        pthread_mutex_lock(&fixture->mutex);
+        count = http_answer_of(fixture, id)->line_count;
+        pthread_mutex_unlock(&fixture->mutex);
+    }
+    assert_true(count > 0);
+}
+
 static void cancelled_requests_end_once(void **state)
 {
     struct http_fixture *fixture = *state;
@@ -298,7 +311,7 @@ static void cancelled_requests_end_once(void **state)
     stream.delivery = TRI_HTTP_LINES;
     http_submit(fixture, &slow);
     http_submit(fixture, &stream);
-    act_wait_ms(100);
+    await_line(fixture, stream.id);
     assert_int_equal(tri_http_cancel(fixture->http, slow.id), 0);
     assert_int_equal(tri_http_cancel(fixture->http, stream.id), 0);
     assert_int_equal(tri_http_cancel(fixture->http, stream.id), 0);

@@ -144,14 +144,19 @@ static void what_is_no_header_is_refused(void **state)
         {"hidden\x01", TR_HTTP_SECRET_PLAIN, "secret team/odd: its value has several"},
         {"", TR_HTTP_SECRET_PLAIN, "secret team/odd: its value is empty"},
         {"hidden", TR_HTTP_SECRET_BASIC, "none of the form USER:PASSWORD"},
+        {"hidden", TR_HTTP_SECRET_SIGN, "none of the form ACCESS:SECRET"},
+        {"hidden:", TR_HTTP_SECRET_SIGN, "none of the form ACCESS:SECRET"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
         struct tr_http_secret secret = bearer("team", "odd");
         secret.kind = rows[i].kind;
+        secret.header = tr_text_of(rows[i].kind == TR_HTTP_SECRET_SIGN ? "" : "Authorization");
         if (rows[i].value != NULL) {
             setenv("TROUPE_SECRET_TEAM_ODD", rows[i].value, 1);
         }
         struct tri_http_request request = get(fixture, "/echo", &secret, 1);
+        request.aws_region = tr_text_of("eu-test-1");
+        request.aws_service = tr_text_of("s3");
         const struct answer *answer = http_run(fixture, &request);
         http_expect_fault(answer, TRI_HTTP_SECRET, rows[i].words);
         assert_int_equal(answer->status, 0);
@@ -181,6 +186,52 @@ static void bad_references_are_refused(void **state)
     assert_int_equal(tri_http_submit(fixture->http, &request), TR_INVALID);
     request = get(fixture, "/echo", good, TR_COUNT_OF(good));
     assert_int_equal(tri_http_submit(fixture->http, &request), TR_LIMIT);
+}
+
+/* Requests of many forms are signed so that another program finds the same signature. */
+static void object_stores_know_who_signs(void **state)
+{
+    struct http_fixture *fixture = *state;
+    static uint8_t large[16 << 20];
+    static const struct {
+        const char *method;
+        const char *path;
+        size_t body_size;
+    } rows[] = {
+        {"GET", "/signed/", 0},
+        {"GET", "/signed/bucket/a%20b/%C3%A4.txt", 0},
+        {"GET", "/signed/bucket?uploads", 0},
+        {"GET", "/signed/bucket?prefix=a/b&list-type=2&a-b=1&a=2&a=1", 0},
+        {"PUT", "/signed/bucket/object", 5},
+        {"PUT", "/signed/bucket/object", sizeof large},
+        {"DELETE", "/signed/bucket/object", 0},
+    };
+    const struct tr_text headers[] = {tr_text_of("X-Amz-Meta-Name:  value "),
+                                      tr_text_of("Content-Type: text/plain"),
+                                      tr_text_of("If-None-Match: *")};
+    static const char *const keys[] = {"AKID:s3cr3t/+key", "AKID:s3cr3t/+key:to:ken", "AKID:other"};
+    struct tr_http_secret secret = bearer("store", "key");
+    secret.kind = TR_HTTP_SECRET_SIGN;
+    secret.header = secret.prefix = tr_text_of("");
+    for (size_t i = 0; i < TR_COUNT_OF(rows) * TR_COUNT_OF(keys); i++) {
+        size_t row = i % TR_COUNT_OF(rows);
+        setenv("TROUPE_SECRET_STORE_KEY", keys[i / TR_COUNT_OF(rows)], 1);
+        struct tri_http_request request = get(fixture, rows[row].path, &secret, 1);
+        request.method = tr_text_of(rows[row].method);
+        request.headers = headers;
+        request.header_count = row % 4;
+        request.body = (struct tr_bytes){.data = large, .size = rows[row].body_size};
+        request.aws_region = tr_text_of("eu-test-1");
+        request.aws_service = tr_text_of("s3");
+        const struct answer *answer = http_run(fixture, &request);
+        uint32_t expected = i / TR_COUNT_OF(rows) < 2 ? 200 : 403;
+        if (answer->status != expected) {
+            print_error("%s %s: %s\n", rows[row].method, rows[row].path, answer->body);
+        }
+        assert_int_equal(answer->status, expected);
+    }
+    struct tri_http_request request = get(fixture, "/signed/", &secret, 1);
+    assert_int_equal(tri_http_submit(fixture->http, &request), TR_INVALID); /* for whom? */
 }
 
 /* ---- Waiting. ------------------------------------------------------------------------------- */
@@ -288,13 +339,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, take_down)
     const struct CMUnitTest tests[] = {
-        TEST(secrets_arrive_as_headers),
-        TEST(what_is_no_header_is_refused),
-        TEST(bad_references_are_refused),
-        TEST(slow_commands_hold_up_nobody_else),
-        TEST(stopping_ends_who_waits_for_secrets),
-        TEST(a_401_has_secrets_asked_for_again),
-        TEST(many_refused_ask_once),
+        TEST(secrets_arrive_as_headers),         TEST(what_is_no_header_is_refused),
+        TEST(bad_references_are_refused),        TEST(object_stores_know_who_signs),
+        TEST(slow_commands_hold_up_nobody_else), TEST(stopping_ends_who_waits_for_secrets),
+        TEST(a_401_has_secrets_asked_for_again), TEST(many_refused_ask_once),
     };
     return cmocka_run_group_tests(tests, set_up_server, take_down_server);
 }

@@ -1,0 +1,347 @@
+/*
+ * The refresh actor: jobs are made in as few calls as can be, asked about, ended, and their tasks
+ * hear of each change once.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "actors/explain.h"
+#include "runtime/actor/parts.h"
+#include "tests/unit/actors/refresh_stand.h"
+
+static void assert_text(struct tr_text text, const char *wanted)
+{
+    char copy[512];
+    (void)snprintf(copy, sizeof copy, "%.*s", (int)text.size, text.data);
+    assert_string_equal(copy, wanted);
+}
+
+#define assert_holder(holder, field, wanted) \
+    assert_text(tr_array_get(&refresh_stand_holder(holder)->field), wanted)
+
+/* What is left when all tasks are done with their jobs: nothing. */
+static void assert_empty(void)
+{
+    const struct tr_refresh_state *state = refresh_stand_state();
+    assert_int_equal(state->jobs, 0);
+    assert_int_equal(state->calls, 0);
+    assert_int_equal(state->streams, 0);
+    assert_int_equal(state->watch_count, 0);
+    assert_int_equal(state->wanting, 0);
+    assert_int_equal(state->index_bytes, 0);
+}
+
+static void drop_all(void)
+{
+    for (uint32_t i = 0; i < back.holder_count; i++) {
+        refresh_stand_drop(i);
+    }
+    refresh_stand_pass(20);
+}
+
+static void test_a_job_lives_and_its_task_hears_of_it(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    uint32_t job = refresh_stand_make("g");
+    refresh_stand_pass(5);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 0); /* more may come */
+    refresh_stand_pass(20);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 1);
+    assert_int_equal(refresh_stand_holder(job)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    assert_holder(job, handle, "h0000000000000000000000000");
+    refresh_stand_pass(6000);
+    assert_int_equal(refresh_stand_holder(job)->phase, TR_TASK_PHASE_QUEUED);
+    assert_int_equal(refresh_stand_holder(job)->news, 2);
+    back_phase(0, TR_TASK_PHASE_RUNNING);
+    refresh_stand_pass(6000);
+    assert_int_equal(refresh_stand_holder(job)->phase, TR_TASK_PHASE_RUNNING);
+    refresh_stand_crash();
+    back_phase(0, TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(12000);
+    assert_int_equal(refresh_stand_holder(job)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    assert_int_equal(refresh_stand_holder(job)->phase, TR_TASK_PHASE_SUCCESS);
+    assert_int_equal(refresh_stand_holder(job)->ends, 1);
+    assert_int_equal(refresh_stand_holder(job)->repeats, 0);
+    assert_int_equal(refresh_stand_holder(job)->news, 4);
+    drop_all();
+    assert_empty();
+    refresh_stand_end();
+}
+
+static void test_asking_twice_gives_what_is_known(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    uint32_t job = refresh_stand_make("g");
+    refresh_stand_pass(20);
+    struct tr_holder_do again = {.act = HOLDER_MAKE, .group = tr_text_of("g")};
+    refresh_stand_tell(job, &again);
+    refresh_stand_pass(20);
+    assert_int_equal(refresh_stand_holder(job)->repeats, 1);
+    assert_int_equal(refresh_stand_holder(job)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    back_phase(0, TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(6000);
+    refresh_stand_tell(job, &again); /* an end is told again, too */
+    refresh_stand_pass(20);
+    assert_int_equal(refresh_stand_holder(job)->repeats, 2);
+    assert_int_equal(refresh_stand_holder(job)->phase, TR_TASK_PHASE_SUCCESS);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 1);
+    drop_all();
+    assert_empty();
+    refresh_stand_end();
+}
+
+/* AT1: however slow the back end is, and however jobs come. */
+static void test_five_thousand_jobs_are_25_calls(void **state)
+{
+    (void)state;
+    static const uint32_t latencies[] = {1, 50, 400};
+    for (size_t l = 0; l < TR_COUNT_OF(latencies); l++) {
+        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+        back.latency_ms = latencies[l];
+        for (uint32_t i = 0; i < 5000; i++) {
+            (void)refresh_stand_make("g");
+            if (i % 37 == 36) {
+                refresh_stand_pass(1);
+            }
+        }
+        refresh_stand_pass(25 * 400);
+        assert_int_equal(back.job_count, 5000);
+        assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 25);
+        assert_int_equal(back.most[TR_WEBAPI_VERB_CREATE], 200);
+        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 5000);
+        refresh_stand_end();
+    }
+}
+
+static void test_polls_are_few_and_full(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    for (uint32_t i = 0; i < 1200; i++) {
+        (void)refresh_stand_make("g");
+        refresh_stand_pass(i % 20 == 0 ? 1 : 0);
+    }
+    refresh_stand_pass(4000);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0); /* no burst at the start */
+    refresh_stand_pass(7000); /* at most so many in an interval, of which there were two */
+    assert_in_range(back.calls[TR_WEBAPI_VERB_STATUS], 3, 6);
+    assert_in_range(back.items[TR_WEBAPI_VERB_STATUS], 1200, 2400);
+    uint32_t calls = back.calls[TR_WEBAPI_VERB_STATUS];
+    refresh_stand_pass(120000); /* nothing changes: once a minute is enough */
+    assert_in_range(back.calls[TR_WEBAPI_VERB_STATUS] - calls, 3 * 2, 3 * 6);
+    back_phase_all(TR_TASK_PHASE_RUNNING);
+    while (refresh_stand_holder(0)->phase != TR_TASK_PHASE_RUNNING) {
+        refresh_stand_pass(100);
+    }
+    calls = back.calls[TR_WEBAPI_VERB_STATUS];
+    refresh_stand_pass(12000); /* and often again on a change */
+    assert_in_range(back.calls[TR_WEBAPI_VERB_STATUS] - calls, 1, 6);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 6);
+    refresh_stand_end();
+}
+
+/* AT8: one bad item spoils its batch, and only it fails. */
+static void test_only_the_bad_one_of_a_batch_fails(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    back.bad = "job-117 ";
+    for (uint32_t i = 0; i < 1000; i++) {
+        (void)refresh_stand_make("g");
+    }
+    refresh_stand_pass(3000);
+    assert_int_equal(back.job_count, 999);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 999);
+    assert_int_equal(refresh_stand_holder(117)->phase, TR_TASK_PHASE_PERMANENT_FAILURE);
+    assert_holder(117, code, "BackendRefused");
+    assert_holder(117, message, "the back end refuses this job (400)");
+    assert_true(back.calls[TR_WEBAPI_VERB_CREATE] <= 5 + 16);
+    refresh_stand_end();
+}
+
+static void test_a_cancelled_job_is_ended(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    uint32_t early = refresh_stand_make("g");
+    refresh_stand_cancel(early, "g"); /* it never left */
+    assert_int_equal(refresh_stand_holder(early)->phase, TR_TASK_PHASE_ABORTED);
+    refresh_stand_pass(50);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 0);
+    uint32_t job = refresh_stand_make("g");
+    refresh_stand_pass(50);
+    refresh_stand_cancel(job, "g");
+    refresh_stand_cancel(job, "g");
+    refresh_stand_pass(50);
+    assert_int_equal(refresh_stand_holder(job)->stage, TR_WEBAPI_STAGE_CANCELLING);
+    refresh_stand_pass(6000);
+    assert_int_equal(refresh_stand_holder(job)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CANCEL], 1);
+    assert_int_equal(back_live(), 0);
+    drop_all();
+    assert_empty();
+    refresh_stand_end();
+}
+
+/* A task that is gone without a word leaves no job behind. */
+static void test_a_job_without_its_task_is_ended(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    uint32_t job = refresh_stand_make("g");
+    refresh_stand_pass(50);
+    refresh_stand_stop(job);
+    refresh_stand_pass(50);
+    assert_int_equal(back_live(), 0);
+    refresh_stand_crash();
+    refresh_stand_pass(7000);
+    assert_empty();
+    refresh_stand_end();
+}
+
+/* AT11: a whole group is ended by one call, where the plugin can. */
+static void test_a_whole_group_is_ended_in_one_call(void **state)
+{
+    (void)state;
+    for (int ends_groups = 0; ends_groups < 2; ends_groups++) {
+        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+        back.webapi.ends_groups = ends_groups != 0;
+        for (uint32_t i = 0; i < 1000; i++) {
+            (void)refresh_stand_make("g");
+        }
+        (void)refresh_stand_make("other");
+        refresh_stand_pass(2000);
+        for (uint32_t i = 0; i < 1000; i++) {
+            refresh_stand_cancel(i, "g");
+        }
+        refresh_stand_pass(7000);
+        assert_int_equal(back.calls[TR_WEBAPI_VERB_CANCEL], ends_groups != 0 ? 1 : 5);
+        assert_int_equal(back.whole_cancels, ends_groups);
+        assert_int_equal(back_live(), 1);
+        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 1000);
+        assert_int_equal(back.empty_calls, 0);
+        refresh_stand_end();
+    }
+}
+
+static void test_failures_are_explained_before_they_are_told(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    back.webapi.failures.items_max = 100;
+    uint32_t job = refresh_stand_make("g");
+    refresh_stand_pass(50);
+    back_phase(0, TR_TASK_PHASE_RETRYABLE_FAILURE);
+    refresh_stand_pass(6000);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_FAILURES], 1);
+    assert_int_equal(refresh_stand_holder(job)->ends, 1);
+    assert_holder(job, code, "OOMKilled");
+    drop_all();
+    assert_empty();
+    refresh_stand_end();
+}
+
+static void test_what_is_too_large_is_refused(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, false);
+    struct tr_holder_do large = {.act = HOLDER_MAKE, .bytes = TR_WEBAPI_JOB_BYTES_MAX};
+    uint32_t job = refresh_stand_make_as(&large);
+    refresh_stand_pass(1);
+    assert_int_equal(refresh_stand_holder(job)->phase, TR_TASK_PHASE_PERMANENT_FAILURE);
+    assert_holder(job, code, "JobTooLarge");
+    assert_holder(job, message, "a job has 65541 bytes, and may have 65536");
+    large.bytes -= 8; /* several pages of it */
+    job = refresh_stand_make_as(&large);
+    refresh_stand_pass(50);
+    assert_int_equal(refresh_stand_holder(job)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    refresh_stand_end();
+}
+
+/* Memory that ends at each allocation, once: what was undone comes again. */
+static void test_memory_that_ends_changes_nothing(void **state)
+{
+    (void)state;
+    bool has_failed = true;
+    for (uint64_t count = 0; has_failed; count++) {
+        refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+        back.webapi.stream = back.standard_stream;
+        for (uint32_t i = 0; i < 3; i++) {
+            (void)refresh_stand_make("g");
+        }
+        stage_fail_allocation(count, false);
+        refresh_stand_pass(40);
+        has_failed = stage_allocations_succeed();
+        refresh_stand_pass(2000);
+        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 3);
+        assert_int_equal(back.job_count, 3);
+        back_phase_all(TR_TASK_PHASE_SUCCESS);
+        refresh_stand_pass(70000);
+        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 3);
+        drop_all();
+        assert_empty();
+        refresh_stand_end();
+    }
+}
+
+static int page_of(void *self, uint32_t page, struct tr_bytes *bytes)
+{
+    *bytes = tri_page_bytes(self, page);
+    return 0;
+}
+
+/* The words for a job, as far as a time, which is another each time. */
+static void assert_explained(const char *identity, const char *wanted)
+{
+    struct tr_buffer text;
+    struct tr_explain_pages pages = {.page = page_of,
+                                     .self = stage_actor(&back.stage, back.refresh)};
+    tr_buffer_init(&text, 0);
+    assert_int_equal(tr_explain_job(refresh_stand_state(), &pages, tr_text_of(identity),
+                                    refresh_stand_now_ms(), &text),
+                     0);
+    assert_true(text.size >= strlen(wanted));
+    assert_text((struct tr_text){.data = (const char *)text.data, .size = strlen(wanted)}, wanted);
+    tr_buffer_fini(&text);
+}
+
+static void test_each_job_says_what_it_waits_for(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    back.latency_ms = 100;
+    uint32_t job = refresh_stand_make("g");
+    assert_explained("job-0", "its job waits to be made with others, one of 1");
+    refresh_stand_pass(20);
+    assert_explained("job-0", "its job is being made since 2023-");
+    refresh_stand_pass(200);
+    assert_explained("job-0", "its job was made, and is asked about at 2023-");
+    refresh_stand_cancel(job, "g");
+    assert_explained("job-0", "its job waits to be ended with others, one of 1");
+    refresh_stand_pass(200);
+    assert_explained("job-0", "its job was told to end, and is asked about at 2023-");
+    refresh_stand_pass(12000);
+    assert_explained("job-0", "its job has ended");
+    refresh_stand_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_job_lives_and_its_task_hears_of_it),
+        cmocka_unit_test(test_asking_twice_gives_what_is_known),
+        cmocka_unit_test(test_five_thousand_jobs_are_25_calls),
+        cmocka_unit_test(test_polls_are_few_and_full),
+        cmocka_unit_test(test_only_the_bad_one_of_a_batch_fails),
+        cmocka_unit_test(test_a_cancelled_job_is_ended),
+        cmocka_unit_test(test_a_job_without_its_task_is_ended),
+        cmocka_unit_test(test_a_whole_group_is_ended_in_one_call),
+        cmocka_unit_test(test_failures_are_explained_before_they_are_told),
+        cmocka_unit_test(test_what_is_too_large_is_refused),
+        cmocka_unit_test(test_each_job_says_what_it_waits_for),
+        cmocka_unit_test(test_memory_that_ends_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,336 @@
+/*
+ * Calls of unknown end: by the grade of the plugin no job is doubled or lost, or the policy decides
+ * and says so; wherever the engine dies.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/draw.h"
+#include "tests/unit/actors/refresh_stand.h"
+
+static enum back_fault first_create;
+
+/* The first call that makes jobs has a fault. */
+static enum back_fault fault_of_first(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_CREATE && nth == 0 ? first_create : BACK_FINE;
+}
+
+static void begin_with(uint8_t grade, enum back_fault fault)
+{
+    refresh_stand_begin(grade, true);
+    first_create = fault;
+    back.fault = fault_of_first;
+}
+
+static const enum back_fault unsure[] = {BACK_LOST, BACK_LOST_AFTER, BACK_BUSY, BACK_BUSY_AFTER,
+                                         BACK_NONSENSE};
+
+/* AT9: exact and reconcilable back ends make each job once, whatever became of the call. */
+static void test_sure_grades_make_each_job_once(void **state)
+{
+    (void)state;
+    for (uint8_t grade = TR_WEBAPI_GRADE_RECONCILABLE; grade <= TR_WEBAPI_GRADE_EXACT; grade++) {
+        for (size_t f = 0; f < TR_COUNT_OF(unsure); f++) {
+            begin_with(grade, unsure[f]);
+            back.visible_ms = 2000;
+            for (uint32_t i = 0; i < 250; i++) {
+                (void)refresh_stand_make("g");
+            }
+            refresh_stand_pass(15000);
+            assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 250);
+            assert_int_equal(back.job_count, 250);
+            assert_int_equal(refresh_stand_holder(0)->doubts, 1);
+            assert_int_equal(refresh_stand_state()->duplicates, 0);
+            refresh_stand_end();
+        }
+    }
+}
+
+static void test_what_was_certainly_not_made_is_no_doubt(void **state)
+{
+    (void)state;
+    static const enum back_fault certain[] = {BACK_CONNECT, BACK_THROTTLE, BACK_DENY};
+    for (uint8_t grade = TR_WEBAPI_GRADE_NONE; grade <= TR_WEBAPI_GRADE_EXACT; grade++) {
+        for (size_t f = 0; f < TR_COUNT_OF(certain); f++) {
+            begin_with(grade, certain[f]);
+            (void)refresh_stand_make("g");
+            refresh_stand_pass(3000);
+            assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+            assert_int_equal(refresh_stand_holder(0)->doubts, 0);
+            assert_int_equal(back.job_count, 1);
+            refresh_stand_end();
+        }
+    }
+}
+
+/* By tag: found, or left to the policy. None: the policy, at once. */
+static void test_other_grades_leave_it_to_the_policy(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t grade;
+        uint8_t policy;
+        enum back_fault fault;
+        uint8_t stage;
+        uint32_t made;
+    } cases[] = {
+        {TR_WEBAPI_GRADE_TAG, TR_WEBAPI_POLICY_FAIL, BACK_LOST_AFTER, TR_WEBAPI_STAGE_SUBMITTED, 1},
+        {TR_WEBAPI_GRADE_TAG, TR_WEBAPI_POLICY_FAIL, BACK_LOST, TR_WEBAPI_STAGE_TERMINAL, 0},
+        {TR_WEBAPI_GRADE_TAG, TR_WEBAPI_POLICY_REPEAT, BACK_LOST, TR_WEBAPI_STAGE_SUBMITTED, 1},
+        {TR_WEBAPI_GRADE_NONE, TR_WEBAPI_POLICY_FAIL, BACK_LOST_AFTER, TR_WEBAPI_STAGE_TERMINAL, 1},
+        {TR_WEBAPI_GRADE_NONE, TR_WEBAPI_POLICY_REPEAT, BACK_LOST_AFTER, TR_WEBAPI_STAGE_SUBMITTED,
+         2},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        begin_with(cases[i].grade, cases[i].fault);
+        (void)refresh_stand_make_as(&(struct tr_holder_do){
+            .act = HOLDER_MAKE, .group = tr_text_of("g"), .policy = cases[i].policy});
+        refresh_stand_pass(12000);
+        const struct tr_holder *holder = refresh_stand_holder(0);
+        assert_int_equal(holder->stage, cases[i].stage);
+        assert_int_equal(back.job_count, cases[i].made);
+        assert_int_equal(holder->is_unknown, cases[i].stage == TR_WEBAPI_STAGE_TERMINAL);
+        if (holder->is_unknown) {
+            assert_true(tr_text_equal(tr_array_get(&holder->code), tr_text_of("OutcomeUnknown")));
+            assert_int_equal(holder->phase, TR_TASK_PHASE_PERMANENT_FAILURE);
+        }
+        refresh_stand_end();
+    }
+}
+
+/* A job shown later than the lag is one too many: it is ended, counted and said. */
+static void test_a_job_that_turns_up_late_is_ended(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    back.webapi.stream = (struct tr_webapi_stream){
+        .write = back.standard_stream.write, .line = back.standard_stream.line, .gone = 404};
+    back.visible_ms = 7000;
+    back.event_ms = 9000;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(30000);
+    assert_int_equal(back.job_count, 2);
+    assert_int_equal(back_live(), 1);
+    assert_int_equal(refresh_stand_state()->duplicates, 1);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    refresh_stand_end();
+}
+
+/* AT11: an abort while it is in doubt; what turns up is ended, before and after it was told. */
+static void test_an_abort_in_doubt_leaves_nothing(void **state)
+{
+    (void)state;
+    static const uint32_t visible[] = {500, 3000, 5500};
+    for (size_t i = 0; i < TR_COUNT_OF(visible); i++) {
+        for (int crashes = 0; crashes < 2; crashes++) {
+            begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+            back.visible_ms = visible[i];
+            (void)refresh_stand_make("g");
+            refresh_stand_pass(100);
+            assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+            refresh_stand_cancel(0, "g");
+            if (crashes != 0) {
+                refresh_stand_crash();
+            }
+            refresh_stand_pass(6000);
+            refresh_stand_pass(6000);
+            assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
+            refresh_stand_drop(0);
+            refresh_stand_pass(40000);
+            assert_int_equal(back_live(), 0);
+            assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 1);
+            assert_int_equal(refresh_stand_state()->jobs, 0);
+            refresh_stand_end();
+        }
+    }
+}
+
+/* AT7: a back end that shows a job late, or not at all, is believed to have it. */
+static void test_a_job_that_is_not_shown_is_not_made_again(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    back.visible_ms = 60000;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(59000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    refresh_stand_pass(70000);
+    assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_QUEUED);
+    back.visible_ms = 100000000; /* it is lost from here on */
+    refresh_stand_pass(590000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    refresh_stand_pass(100000);
+    assert_int_equal(refresh_stand_holder(0)->doubts, 1);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    assert_true(refresh_stand_holder(0)->is_unknown);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 1);
+    refresh_stand_end();
+}
+
+static void test_a_doubtful_wish_is_looked_for_first(void **state)
+{
+    (void)state;
+    for (int is_there = 0; is_there < 2; is_there++) {
+        begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_FINE);
+        struct tr_holder_do act = {
+            .act = HOLDER_MAKE, .group = tr_text_of("g"), .is_doubtful = is_there == 0};
+        (void)refresh_stand_make_as(&act);
+        if (is_there != 0) { /* what a state that was lost had begun */
+            refresh_stand_pass(100);
+            refresh_stand_drop(0);
+            refresh_stand_pass(0);
+        }
+        refresh_stand_pass(3000);
+        assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], (uint32_t)is_there);
+        refresh_stand_pass(3000);
+        assert_int_equal(back.job_count, 1);
+        refresh_stand_end();
+    }
+}
+
+/* AT4 in small: the engine dies after so many turns, in each grade that is sure. */
+static void test_a_crash_anywhere_makes_each_job_once(void **state)
+{
+    (void)state;
+    for (uint8_t grade = TR_WEBAPI_GRADE_RECONCILABLE; grade <= TR_WEBAPI_GRADE_EXACT; grade++) {
+        for (uint32_t turns = 0; turns < 90; turns++) {
+            refresh_stand_begin(grade, true);
+            back.visible_ms = 100;
+            for (uint32_t i = 0; i < 3; i++) {
+                (void)refresh_stand_make("g");
+            }
+            for (uint32_t i = 0; i < turns; i++) {
+                if (!stage_step(&back.stage)) {
+                    stage_advance(&back.stage, 1);
+                }
+                refresh_stand_serve();
+            }
+            refresh_stand_crash();
+            refresh_stand_pass(8000);
+            for (uint32_t i = 0; i < 3; i++) { /* a task asks again, as after any crash */
+                refresh_stand_tell(
+                    i, &(struct tr_holder_do){.act = HOLDER_MAKE, .group = tr_text_of("g")});
+            }
+            refresh_stand_pass(100);
+            assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 3);
+            assert_int_equal(back.job_count, 3);
+            back_phase_all(TR_TASK_PHASE_SUCCESS);
+            refresh_stand_pass(25000);
+            assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 3);
+            refresh_stand_end();
+        }
+    }
+}
+
+/* The safety net trips: with a lag that is shorter than the back end's, jobs are doubled. */
+static void test_a_lag_that_lies_doubles_jobs(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    back.visible_ms = 8000;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(9000);
+    assert_int_equal(back_made("job-0"), 2);
+    refresh_stand_end();
+}
+
+static struct draw drawn;
+
+static enum back_fault drawn_fault(uint8_t verb, uint32_t nth)
+{
+    (void)verb;
+    (void)nth;
+    static const enum back_fault all[] = {BACK_LOST,       BACK_LOST_AFTER, BACK_BUSY,
+                                          BACK_BUSY_AFTER, BACK_NONSENSE,   BACK_CONNECT,
+                                          BACK_THROTTLE,   BACK_SILENT};
+    return draw_below(&drawn, 4) != 0 ? BACK_FINE : all[draw_below(&drawn, TR_COUNT_OF(all))];
+}
+
+/* Whatever fails and whenever the engine dies: once each, and nothing is left when all is over. */
+static void play(uint64_t seed)
+{
+    drawn = (struct draw){.state = seed};
+    uint8_t grade =
+        draw_below(&drawn, 2) == 0 ? TR_WEBAPI_GRADE_EXACT : TR_WEBAPI_GRADE_RECONCILABLE;
+    refresh_stand_begin(grade, true);
+    back.fault = drawn_fault;
+    back.visible_ms = (uint32_t)draw_below(&drawn, 3000);
+    back.event_ms = (uint32_t)draw_below(&drawn, 3000);
+    back.latency_ms = (uint32_t)draw_below(&drawn, 200);
+    back.webapi.create.items_max = 1 + (uint32_t)draw_below(&drawn, 5);
+    back.webapi.ends_groups = draw_below(&drawn, 2) == 0;
+    back.webapi.stream.write = draw_below(&drawn, 2) == 0 ? back.standard_stream.write : NULL;
+    back.place.endpoint.timeout_ms = 3000;
+    static const char *const groups[] = {"a", "b", "c"};
+    bool is_cancelled[40] = {0};
+    uint32_t count = 0;
+    for (int i = 0; i < 60; i++) {
+        size_t what = draw_below(&drawn, 10);
+        if (what < 5 && count < TR_COUNT_OF(is_cancelled)) {
+            (void)refresh_stand_make(groups[count++ % 3]);
+        } else if (what < 7 && count > 0) {
+            uint32_t number = (uint32_t)draw_below(&drawn, count);
+            refresh_stand_cancel(number, groups[number % 3]);
+            is_cancelled[number] = true;
+        } else if (what == 7) {
+            refresh_stand_pass(draw_below(&drawn, 3000));
+            refresh_stand_crash();
+        } else {
+            refresh_stand_pass(draw_below(&drawn, 600));
+        }
+    }
+    back.fault = NULL;
+    refresh_stand_pass(150000);
+    for (uint32_t i = 0; i < count; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "job-%u", i);
+        const struct tr_holder *holder = refresh_stand_holder(i);
+        assert_int_equal(holder->stage,
+                         is_cancelled[i] ? TR_WEBAPI_STAGE_TERMINAL : TR_WEBAPI_STAGE_SUBMITTED);
+        assert_true(is_cancelled[i] ? back_made(name) <= 1 : back_made(name) == 1);
+    }
+    assert_int_equal(refresh_stand_state()->duplicates, 0);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(150000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(refresh_stand_holder(i)->ends, 1);
+        refresh_stand_drop(i);
+    }
+    refresh_stand_pass(20000);
+    assert_int_equal(back.repeated, 0);
+    assert_int_equal(refresh_stand_state()->jobs, 0);
+    assert_int_equal(refresh_stand_state()->streams, 0);
+    refresh_stand_end();
+}
+
+static void test_whatever_fails_each_job_is_made_once(void **state)
+{
+    (void)state;
+    const char *wanted = getenv("TROUPE_TEST_SEED");
+    uint64_t from = wanted == NULL ? 1 : strtoull(wanted, NULL, 10);
+    uint64_t to = wanted == NULL ? getenv("TROUPE_TEST_LONG") != NULL ? 400 : 12 : from;
+    for (uint64_t seed = from; seed <= to; seed++) {
+        print_message("seed %llu\n", (unsigned long long)seed);
+        play(seed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sure_grades_make_each_job_once),
+        cmocka_unit_test(test_what_was_certainly_not_made_is_no_doubt),
+        cmocka_unit_test(test_other_grades_leave_it_to_the_policy),
+        cmocka_unit_test(test_a_job_that_turns_up_late_is_ended),
+        cmocka_unit_test(test_an_abort_in_doubt_leaves_nothing),
+        cmocka_unit_test(test_a_job_that_is_not_shown_is_not_made_again),
+        cmocka_unit_test(test_a_doubtful_wish_is_looked_for_first),
+        cmocka_unit_test(test_a_crash_anywhere_makes_each_job_once),
+        cmocka_unit_test(test_a_lag_that_lies_doubles_jobs),
+        cmocka_unit_test(test_whatever_fails_each_job_is_made_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
