@@ -439,11 +439,13 @@ class FlytekitTest(ProgramTest):
     def environment(self):
         environment = super().environment()
         environment["PATH"] = f"{KIT_PYTHON.parent}:{environment['PATH']}"
-        environment["PYTHONPATH"] = str(ROOT / "tests/support")
+        environment["PYTHONPATH"] = str(self.folder)
         return environment
 
     def test_dynamic_workflows(self):
-        flow = subprocess.run([KIT_PYTHON, ROOT / "tests/support/flytekit_graphs.py", "--flow"],
+        for name in ("flytekit_flow.py", "flytekit_graphs.py"):
+            shutil.copy(ROOT / "tests/support" / name, self.folder)
+        flow = subprocess.run([KIT_PYTHON, self.folder / "flytekit_graphs.py", "--flow"],
                               check=True, text=True, capture_output=True).stdout
         self.write("flow.yaml", flow)
         for name, outputs in (("plain", {"o0": 5}), ("fan", {"o0": 14}), ("outer", {"o0": 14}),
