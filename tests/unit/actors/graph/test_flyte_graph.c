@@ -158,9 +158,10 @@ static const char *refuse(const Flyteidl__Core__DynamicJobSpec *spec)
 
 static void expect(const Flyteidl__Core__Node *node, const char *words)
 {
-    Flyteidl__Core__DynamicJobSpec spec = FLYTEIDL__CORE__DYNAMIC_JOB_SPEC__INIT;
+    Flyteidl__Core__DynamicJobSpec spec;
     Flyteidl__Core__Node copy = *node;
     Flyteidl__Core__Node *nodes[] = {&copy};
+    flyteidl__core__dynamic_job_spec__init(&spec);
     spec.n_nodes = 1;
     spec.nodes = nodes;
     const char *found = refuse(&spec);
@@ -174,12 +175,18 @@ static char node_id[] = "n0";
 static void test_nodes_that_are_none_are_named(void **state)
 {
     (void)state;
-    Flyteidl__Core__Node node = FLYTEIDL__CORE__NODE__INIT;
-    Flyteidl__Core__TaskNode task = FLYTEIDL__CORE__TASK_NODE__INIT;
-    Flyteidl__Core__GateNode gate = FLYTEIDL__CORE__GATE_NODE__INIT;
-    Flyteidl__Core__ArrayNode array = FLYTEIDL__CORE__ARRAY_NODE__INIT;
-    Flyteidl__Core__BranchNode branch = FLYTEIDL__CORE__BRANCH_NODE__INIT;
-    Flyteidl__Core__IfElseBlock block = FLYTEIDL__CORE__IF_ELSE_BLOCK__INIT;
+    Flyteidl__Core__Node node;
+    Flyteidl__Core__TaskNode task;
+    Flyteidl__Core__GateNode gate;
+    Flyteidl__Core__ArrayNode array;
+    Flyteidl__Core__BranchNode branch;
+    Flyteidl__Core__IfElseBlock block;
+    flyteidl__core__node__init(&node);
+    flyteidl__core__task_node__init(&task);
+    flyteidl__core__gate_node__init(&gate);
+    flyteidl__core__array_node__init(&array);
+    flyteidl__core__branch_node__init(&branch);
+    flyteidl__core__if_else_block__init(&block);
     node.id = node_id;
     expect(&node, "n0: the node is of a kind that is not known");
     node.target_case = FLYTEIDL__CORE__NODE__TARGET_TASK_NODE;
@@ -202,19 +209,31 @@ static void test_bindings_and_conditions_that_are_none_are_named(void **state)
 {
     (void)state;
     static char var[] = "x";
-    Flyteidl__Core__Node node = FLYTEIDL__CORE__NODE__INIT;
-    Flyteidl__Core__Node arm = FLYTEIDL__CORE__NODE__INIT;
-    Flyteidl__Core__GateNode gate = FLYTEIDL__CORE__GATE_NODE__INIT;
-    Flyteidl__Core__SleepCondition sleep = FLYTEIDL__CORE__SLEEP_CONDITION__INIT;
-    Google__Protobuf__Duration duration = GOOGLE__PROTOBUF__DURATION__INIT;
-    Flyteidl__Core__Binding binding = FLYTEIDL__CORE__BINDING__INIT;
+    Flyteidl__Core__Node node;
+    Flyteidl__Core__Node arm;
+    Flyteidl__Core__GateNode gate;
+    Flyteidl__Core__SleepCondition sleep;
+    Google__Protobuf__Duration duration;
+    Flyteidl__Core__Binding binding;
     Flyteidl__Core__Binding *bindings[] = {&binding};
-    Flyteidl__Core__BranchNode branch = FLYTEIDL__CORE__BRANCH_NODE__INIT;
-    Flyteidl__Core__IfElseBlock block = FLYTEIDL__CORE__IF_ELSE_BLOCK__INIT;
-    Flyteidl__Core__IfBlock first = FLYTEIDL__CORE__IF_BLOCK__INIT;
-    Flyteidl__Core__BooleanExpression condition = FLYTEIDL__CORE__BOOLEAN_EXPRESSION__INIT;
-    Flyteidl__Core__ComparisonExpression comparison = FLYTEIDL__CORE__COMPARISON_EXPRESSION__INIT;
-    Flyteidl__Core__Operand operand = FLYTEIDL__CORE__OPERAND__INIT;
+    Flyteidl__Core__BranchNode branch;
+    Flyteidl__Core__IfElseBlock block;
+    Flyteidl__Core__IfBlock first;
+    Flyteidl__Core__BooleanExpression condition;
+    Flyteidl__Core__ComparisonExpression comparison;
+    Flyteidl__Core__Operand operand;
+    flyteidl__core__node__init(&node);
+    flyteidl__core__node__init(&arm);
+    flyteidl__core__gate_node__init(&gate);
+    flyteidl__core__sleep_condition__init(&sleep);
+    google__protobuf__duration__init(&duration);
+    flyteidl__core__binding__init(&binding);
+    flyteidl__core__branch_node__init(&branch);
+    flyteidl__core__if_else_block__init(&block);
+    flyteidl__core__if_block__init(&first);
+    flyteidl__core__boolean_expression__init(&condition);
+    flyteidl__core__comparison_expression__init(&comparison);
+    flyteidl__core__operand__init(&operand);
     duration.seconds = 1;
     sleep.duration = &duration;
     gate.condition_case = FLYTEIDL__CORE__GATE_NODE__CONDITION_SLEEP;
