@@ -92,13 +92,15 @@ struct tr_task_template {
 /* How the documents of a task are written. */
 enum tr_document_form {
     TR_DOCUMENT_JSON,
-    TR_DOCUMENT_FLYTE, /* Flyte's protobuf: inputs.pb, outputs.pb, error.pb */
+    TR_DOCUMENT_FLYTE,         /* Flyte's protobuf: inputs.pb, outputs.pb, error.pb */
+    TR_DOCUMENT_FLYTE_FUTURES, /* futures.pb: a graph in the place of a dynamic task's outputs */
 };
 
 /* The names of Flyte's documents, in an attempt's folder. */
 #define TR_FLYTE_INPUTS "inputs.pb"
 #define TR_FLYTE_OUTPUTS "outputs.pb"
 #define TR_FLYTE_ERROR "error.pb"
+#define TR_FLYTE_FUTURES "futures.pb"
 
 /* Who a task is. */
 struct tr_task_identity {
