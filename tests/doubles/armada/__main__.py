@@ -52,6 +52,7 @@ def options():
     add("--tls", metavar="PEM", help="certificate and key of the gateway")
     add("--client-ca", metavar="PEM", help="whose certificates clients must have")
     add("--seed", type=int, default=0, help="draws the ids of jobs")
+    add("--tell", action="store_true", help="tells each call on stderr, with its time")
     add("--until-stdin-closes", action="store_true", help="ends with who started it")
     settings = parser.parse_args()
     if settings.slots is None:

@@ -170,7 +170,8 @@ class Stream:
     def __iter__(self):
         for line in self.open():
             message = json.loads(line)["result"]
-            (kind, event), = message["message"]["Events"].items()
+            found = message["message"]
+            (kind, event), = found.get("Events", found).items()
             yield message["id"], kind, event
 
     def until(self, wanted, count=1):

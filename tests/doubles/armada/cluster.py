@@ -26,23 +26,24 @@ NODES = 7
 # plans the ending may overwrite. QUEUED is no end: the job goes back and is run again.
 Ending = collections.namedtuple("Ending", "state events fields")
 
-FAILED_FIELDS = {"reason": "the container ended with 1", "cause": "Error", "exit_code": 1,
-                 "message": "", "category": ""}
+# `reason` None is what Armada says of a container: its name, status and why.
+FAILED_FIELDS = {"reason": None, "cause": "Error", "exit_code": 1, "message": "", "category": ""}
 
 ENDINGS = {
     "succeeded": Ending(SUCCEEDED, ("succeeded",), {}),
     "failed": Ending(FAILED, ("failed",), FAILED_FIELDS),
-    "oom": Ending(FAILED, ("failed",), {**FAILED_FIELDS, "cause": "OOM", "exit_code": 137,
-                                        "reason": "the container ended with 137"}),
-    "evicted": Ending(FAILED, ("failed",), {"reason": "the node was low on resource: memory",
-                                            "cause": "Evicted", "exit_code": 137}),
-    "deadline": Ending(FAILED, ("failed",), {"reason": "pod was active on the node longer than "
-                                                       "the specified deadline",
-                                             "cause": "DeadlineExceeded", "exit_code": 143}),
+    "oom": Ending(FAILED, ("failed",), {**FAILED_FIELDS, "cause": "OOM", "exit_code": 137}),
+    "evicted": Ending(FAILED, ("failed",), {
+        "reason": "The node was low on resource: memory. Threshold quantity: 100Mi, available: "
+                  "91Mi. ", "cause": "Evicted", "exit_code": 137}),
+    "deadline": Ending(FAILED, ("failed",), {
+        "reason": "Pod was active on the node longer than the specified deadline",
+        "cause": "DeadlineExceeded", "exit_code": 143}),
     "rejected": Ending(REJECTED, ("failed",), {"reason": "the job does not fit on any node",
                                                "cause": "Rejected", "exit_code": None}),
-    "preempted": Ending(PREEMPTED, ("preempted", "failed"), {"reason": "preempted by another job",
-                                                             "exit_code": None}),
+    "preempted": Ending(PREEMPTED, ("preempted", "failed"), {
+        "reason": "Preempted by scheduler using fair share preemption - preempting job x",
+        "exit_code": None}),
     "lease_expired": Ending(FAILED, ("leaseExpired", "failed"), {"reason": "Lease expired",
                                                                  "exit_code": None}),
     "cancelled": Ending(CANCELLED, ("cancelling", "cancelled"), {"requestor": "somebody"}),
@@ -53,6 +54,12 @@ ENDINGS = {
 }
 
 MOMENTS = ("queued", "started", "end")
+
+
+def words_of_container(job, fields):
+    why = "OOMKilled" if fields["cause"] == "OOM" else "Error"
+    return (f"Container {job.container} failed with exit code {fields['exit_code']} because {why}: "
+            f"{fields['message']}\n")
 
 
 class Match:
@@ -255,8 +262,7 @@ class Cluster:
 
     def end_by_status(self, job):
         if job.exit_code:
-            self.end(job, "failed", exit_code=job.exit_code,
-                     reason=f"the container ended with {job.exit_code}")
+            self.end(job, "failed", exit_code=job.exit_code)
         else:
             self.end(job, "succeeded")
 
@@ -273,6 +279,8 @@ class Cluster:
         fields = {**ending.fields, **given}
         if not job.runs:
             fields["exit_code"] = None
+        if fields.get("reason", "") is None:
+            fields["reason"] = words_of_container(job, fields)
         self.leave_node(job, ending.state)
         job.error = fields.get("reason", "")
         job.change(ending.state, self.clock)

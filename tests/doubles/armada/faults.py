@@ -42,6 +42,9 @@ FAULTS = {
     "events_doubled": Fault("publish", {}, "an event enters its stream twice"),
     "events_reordered": Fault("publish", {"ms": 200},
                               "an event enters its stream late, behind those that follow it"),
+    "events_wrapped": Fault("publish", {},
+                            "the kind of an event stands below `Events`, as Go writes a oneof "
+                            "that does not write itself"),
     "event_lag": Fault("stream", {"s": 5}, "events are seen so many seconds late"),
     "stream_missing": Fault("stream", {}, "a stream that is opened is not found"),
     "stream_cut": Fault("stream", {"lines": 10, "how": "end"},

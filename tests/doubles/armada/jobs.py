@@ -35,18 +35,22 @@ class Clock:
 
 
 class Names:
-    """Ids as the server makes them, drawn from a seed but for their time."""
+    """Ids as the server makes them, drawn from a seed but for their time.
+
+    Those of jobs have a draw of their own, since only they are made in the order of calls.
+    """
 
     def __init__(self, seed, clock):
-        self.random = random.Random(seed)
+        self.of_jobs = random.Random(seed)
+        self.of_others = random.Random(seed)
         self.clock = clock
 
     def ulid(self):
-        number = int(self.clock.wall_s() * 1000) << 80 | self.random.getrandbits(80)
+        number = int(self.clock.wall_s() * 1000) << 80 | self.of_jobs.getrandbits(80)
         return "".join([CROCKFORD[number >> shift & 31] for shift in range(125, -1, -5)])
 
     def uuid(self):
-        text = f"{self.random.getrandbits(128):032x}"
+        text = f"{self.of_others.getrandbits(128):032x}"
         return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 

@@ -6,7 +6,8 @@ are added to what is taken. The limits are those of config/server/config.yaml.
 
 import re
 
-from wire import FLAG, NUMBER, OBJECT, OBJECTS, TEXT, TEXTS, Refusal, check_field, encode
+from wire import (FLAG, INTEGER, NUMBER, OBJECT, OBJECTS, TEXT, TEXT_MAP, TEXTS, Refusal,
+                  check_field, encode)
 
 JOB_SET_CHARACTERS_MAX = 1024
 CLIENT_ID_CHARACTERS_MAX = 100
@@ -39,7 +40,9 @@ def refuse(text):
 
 def quantity(value):
     """A Kubernetes quantity, in thousandths as MilliValue() gives it."""
-    match = QUANTITY.match(str(value))
+    match = QUANTITY.match("0" if value is None else str(value))
+    if match is None and re.match(r"[+-]?[0-9.]+[A-Za-z]+$", str(value)):
+        refuse("unable to parse quantity's suffix")
     if match is None:
         refuse("quantities must match the regular expression "
                "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")
@@ -51,12 +54,12 @@ def quantity(value):
 
 # ---- Types of an item's fields, as Go would refuse them while decoding. -------------------------
 
-ITEM_FIELDS = {"priority": NUMBER, "namespace": TEXT, "clientId": TEXT, "labels": OBJECT,
-               "annotations": OBJECT, "podSpec": OBJECT, "podSpecs": OBJECTS, "ingress": OBJECTS,
+ITEM_FIELDS = {"priority": NUMBER, "namespace": TEXT, "clientId": TEXT, "labels": TEXT_MAP,
+               "annotations": TEXT_MAP, "podSpec": OBJECT, "podSpecs": OBJECTS, "ingress": OBJECTS,
                "services": OBJECTS, "scheduler": TEXT, "externalJobUri": TEXT}
 POD_FIELDS = {"containers": OBJECTS, "initContainers": OBJECTS, "tolerations": OBJECTS,
-              "priorityClassName": TEXT, "terminationGracePeriodSeconds": NUMBER,
-              "activeDeadlineSeconds": NUMBER, "affinity": OBJECT, "volumes": OBJECTS,
+              "priorityClassName": TEXT, "terminationGracePeriodSeconds": INTEGER,
+              "activeDeadlineSeconds": INTEGER, "affinity": OBJECT, "volumes": OBJECTS,
               "hostNetwork": FLAG, "restartPolicy": TEXT}
 CONTAINER_FIELDS = {"name": TEXT, "image": TEXT, "command": TEXTS, "args": TEXTS, "env": OBJECTS,
                     "resources": OBJECT, "ports": OBJECTS, "volumeMounts": OBJECTS,
@@ -77,6 +80,13 @@ def check_item_types(item):
         check_types("PodSpec", pod, POD_FIELDS)
         for container in containers_of(pod):
             check_types("Container", container, CONTAINER_FIELDS)
+            for amounts in (container.get("resources") or {}).values():
+                check_quantities(amounts)
+
+
+def check_quantities(amounts):
+    for amount in (amounts or {}).values():
+        quantity(amount)
 
 
 def pods_of(item):
@@ -191,16 +201,15 @@ def check_client_id(item, pod):
                f"{CLIENT_ID_CHARACTERS_MAX}")
 
 
-def check_price_band(item, pod):
+def check_price_band(item):
     band = (item.get("annotations") or {}).get(PRICE_BAND)
     if band is not None and (len(band) != 1 or band.upper() not in PRICE_BANDS):
         refuse(f"price band {band} is not supported")
 
 
-# In the server's order, behind namespace and pod.
+# In the server's order, behind namespace and pod, before tolerations and price bands.
 ITEM_RULES = (check_pod_size, check_affinity, check_resources, check_init_containers,
-              check_priority_class, check_grace, check_ingresses, check_ports, check_client_id,
-              check_price_band)
+              check_priority_class, check_grace, check_ingresses, check_ports, check_client_id)
 
 
 def main_pod(item):
@@ -217,18 +226,32 @@ def main_pod(item):
 
 # ---- Rules of a whole request. ------------------------------------------------------------------
 
+def cardinality_of(notes):
+    """How many jobs a job's gang has; 1: it is in none."""
+    if GANG_ID not in notes:
+        return 1
+    why = "invalid gang information: "
+    if not notes[GANG_ID]:
+        refuse(why + "gang id is empty")
+    if GANG_CARDINALITY not in notes:
+        refuse(why + f"gang cardinality annotation {GANG_CARDINALITY} is missing")
+    text = notes[GANG_CARDINALITY]
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        refuse(why + f'gang cardinality is not parseable - strconv.Atoi: parsing "{text}": invalid '
+               "syntax")
+    if int(text) <= 0:
+        refuse(why + f"gang cardinality {int(text)} is non-positive")
+    return int(text)
+
+
 def check_gangs(items):
     gangs = {}
     for item in items:
         notes = item.get("annotations") or {}
-        gang, cardinality = notes.get(GANG_ID), notes.get(GANG_CARDINALITY)
-        if not gang:
+        cardinality = cardinality_of(notes)
+        if cardinality < 2:
             continue
-        if not str(cardinality or "").isdigit() or int(cardinality) < 1:
-            refuse(f"invalid gang information: annotation {GANG_CARDINALITY} is not a positive "
-                   "number")
-        if int(cardinality) == 1:
-            continue
+        gang = notes[GANG_ID]
         if notes.get(FAIL_FAST, "true") != "true":
             refuse(f"gang jobs may not set fail fast flag (annotation - {FAIL_FAST}) to anything "
                    "but true")
@@ -253,7 +276,7 @@ def check_submission(queue, job_set, items, restricted_tolerations=()):
     if not job_set:
         refuse("job set id is a required field")
     if len(job_set.encode()) >= JOB_SET_CHARACTERS_MAX:
-        refuse(f"job set id of length {len(job_set)} must be less than max character length "
+        refuse(f"job set id of length {len(job_set.encode())} must be less than max character length "
                f"{JOB_SET_CHARACTERS_MAX}")
     return [check_item(item, restricted_tolerations) for item in items]
 
@@ -266,6 +289,7 @@ def check_item(item, restricted_tolerations):
     for toleration in pod.get("tolerations") or []:
         if toleration.get("key") in restricted_tolerations:
             refuse(f"toleration {toleration['key']} is not user settable")
+    check_price_band(item)
     return pod
 
 

@@ -7,6 +7,7 @@ those that strike after it. What a method does is in methods.py, the stream of e
 import asyncio
 import base64
 import re
+import sys
 
 from aiohttp import web
 
@@ -19,6 +20,7 @@ from wire import TEXTS, Refusal, Request, encode
 MESSAGE_BYTES_MAX = 4 << 20
 QUERY_ITEMS_MAX = 500
 HUGE_BYTES = 64 << 20
+METADATA = {"Grpc-Metadata-Content-Type": "application/grpc"}
 
 NONSENSE = {
     "text": b"<html><body>502 Bad Gateway</body></html>",
@@ -59,13 +61,19 @@ class Server:
     def wrap(self, method, handler, is_stream=False):
         async def call(request):
             self.counters.called(method)
+            self.tell(f"{method} begins")
             try:
                 response = await self.call(request, method, handler, is_stream)
             except Refusal as refusal:
                 response = self.refused(refusal, is_stream)
             self.counters.answered(method, response.status)
+            self.tell(f"{method} {response.status}")
             return response
         return call
+
+    def tell(self, words):
+        if self.settings.tell:
+            print(f"{self.clock.wall_s():.3f} {words}", file=sys.stderr, flush=True)
 
     def refused(self, refusal, is_stream):
         if refusal.code == 2:
@@ -131,7 +139,7 @@ class Server:
         if (fields := self.faults.strike("nonsense", method)) is not None:
             what = fields["what"]
             body = b" " * HUGE_BYTES + body if what == "huge" else NONSENSE[what]
-        return web.Response(body=body, content_type="application/json")
+        return web.Response(body=body, content_type="application/json", headers=METADATA)
 
 
 class Call:
@@ -180,7 +188,7 @@ class Call:
 async def as_go_does(request, handler):
     """Go's mux cleans paths by a redirect, and the gateway answers in plain words."""
     if "//" in request.raw_path:
-        return web.Response(status=301, headers={
+        return web.Response(status=307, headers={
             "Location": re.sub("/+", "/", request.raw_path)})
     try:
         return await handler(request)

@@ -59,9 +59,11 @@ class Stream:
         self.last_ms = at_ms
         moment = self.clock.steady_s()
         last = len(texts) - 1
+        is_wrapped = self.faults.is_on("events_wrapped")
         for part, text in enumerate(texts):
             name = message_id(at_ms, self.last_sequence, part, part == last)
-            self.events.append(((at_ms, self.last_sequence, part), moment, event_line(name, text)))
+            self.events.append(((at_ms, self.last_sequence, part), moment,
+                                event_line(name, text, is_wrapped)))
         self.counters.events_published += len(texts)
 
     def trim(self, kept):

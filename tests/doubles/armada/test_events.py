@@ -74,7 +74,7 @@ class StreamTest(EventsTest):
         for line in lines:
             result, = json.loads(line).values()
             self.assertEqual(result.keys(), {"id", "message"})
-            self.assertEqual(list(result["message"]), ["Events"])
+            self.assertEqual(list(result["message"].values())[0]["jobSetId"], JOB_SET)
             ids.append(tuple(map(int, result["id"].split(":"))))
         self.assertEqual(ids, sorted(ids))
         self.assertEqual(len(set(ids)), len(ids))
@@ -113,8 +113,10 @@ class StreamTest(EventsTest):
         self.assertEqual(len(stream.until("succeeded")), 6)
 
     def test_names_that_the_gateway_does_not_find(self):
-        for name in ("a:b", "a%3Ab", "a%2Fb", "a/b"):
+        for name in ("a:b", "a%3Ab", ":a", "a%2Fb", "a/b"):
             self.assertEqual(self.double.ask(f"/v1/job-set/{QUEUE}/{name}").status, 404, name)
+        for name in ("a:", "a%20b", "a.b_c-d"):
+            self.assertEqual(self.double.ask(f"/v1/job-set/{QUEUE}/{name}").status, 200, name)
         self.assertEqual(self.double.submit([item()], job_set="a:b/c").status, 200)
 
     def test_open_streams_are_counted(self):

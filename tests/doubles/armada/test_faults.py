@@ -281,6 +281,13 @@ class StreamFaultTest(FaultTest):
             next(events)
         self.assertEqual(self.double.counters()["streams_open"], 1)
 
+    def test_the_other_form_of_a_oneof(self):
+        self.double.fault("events_wrapped")
+        self.published(1)
+        until(lambda: len(self.kinds()) == 6)
+        message = json.loads(self.double.ask(PATH).body.splitlines()[0])["result"]["message"]
+        self.assertEqual((list(message), list(message["Events"])), (["Events"], ["submitted"]))
+
     def test_a_flood_of_utilisation(self):
         self.published(1)
         self.double.control("streams/flood", queue=QUEUE, job_set=JOB_SET, count=5000)

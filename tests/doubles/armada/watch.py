@@ -16,8 +16,9 @@ LOOK_S = 0.2
 
 async def watch(call):
     queue = call.request.match_info["queue"]
-    job_set = call.request.match_info["id"]
-    if ":" in job_set or "/" in job_set:
+    job_set, colon, verb = call.request.match_info["id"].rpartition(":")
+    job_set = job_set if colon else verb
+    if (colon and verb) or "/" in job_set:  # What is behind a colon is a verb, and there is none.
         raise web.HTTPNotFound()
     request = call.fields("JobSetRequest", watch=FLAG, fromMessageId=TEXT, errorIfMissing=FLAG)
     if not call.server.queues.is_known(queue):

@@ -1,8 +1,9 @@
 """How Armada's REST gateway writes: Go's encoding/json of protobuf structs, not protobuf-JSON.
 
-So names are camelCase, enums are integers, zero values are left out, times are seconds and nanos,
-and the kind of an event stands below "Events". Read in pkg/api of armada 207cc9e and in
-grpc-gateway v1.16.0. Nothing here knows of jobs that run; it turns values into bytes.
+So names are camelCase, enums are integers, zero values are left out, and times are seconds and
+nanos; only an event's message writes itself, as an object with its kind for a name. Read in
+pkg/api of armada 207cc9e and in grpc-gateway v1.16.0. Nothing here knows of jobs that run; it
+turns values into bytes.
 """
 
 import json
@@ -49,7 +50,7 @@ class Refusal(Exception):
 
     def body(self):
         """What a plain call answers."""
-        return encode({"error": self.message, "message": self.message, "code": self.code})
+        return encode({"error": self.message, "code": self.code, "message": self.message})
 
     def frame(self):
         """What a stream writes as its last line, without a newline behind it."""
@@ -80,7 +81,9 @@ TEXT = ((str,), "string")
 TEXTS = ((list,), "[]string")
 FLAG = ((bool,), "bool")
 NUMBER = ((int, float), "float64")
-OBJECT = ((dict,), "map[string]string")
+INTEGER = ((int,), "int64")
+OBJECT = ((dict,), "map[string]interface {}")
+TEXT_MAP = ((dict,), "map[string]string")
 OBJECTS = ((list,), "[]*api.JobSubmitRequestItem")
 
 
@@ -91,6 +94,19 @@ def check_field(message, name, value, kind):
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         raise Refusal("InvalidArgument", f"json: cannot unmarshal {GO_KINDS[type(value)]} into Go "
                                          f"struct field {message}.{name} of type {go_type}")
+    if kind is TEXTS:
+        for text in value:
+            check_field(message, name, text, TEXT)
+    elif kind is TEXT_MAP:
+        for text in value.values():
+            check_field(message, name, text, TEXT)
+
+
+def go_words_of(text, error):
+    """What encoding/json says of what is no JSON, by and large."""
+    if error.pos >= len(text.rstrip()):
+        return "unexpected EOF"
+    return f"invalid character {chr(text[error.pos])!r} looking for beginning of value"
 
 
 class Request:
@@ -101,7 +117,7 @@ class Request:
         try:
             body = json.loads(text) if text.strip() else {}
         except ValueError as error:
-            raise Refusal("InvalidArgument", f"invalid character: {error}") from None
+            raise Refusal("InvalidArgument", go_words_of(text, error)) from None
         if not isinstance(body, dict):
             raise Refusal("InvalidArgument", f"json: cannot unmarshal {GO_KINDS[type(body)]} into "
                                              f"Go value of type api.{message}")
@@ -110,12 +126,6 @@ class Request:
             check_field(message, name, body.get(name), kind)
             value = body.get(name)
             self.fields[name] = kind[0][0]() if value is None else value
-            if kind is TEXTS:
-                self.check_texts(name)
-
-    def check_texts(self, name):
-        for value in self.fields[name]:
-            check_field(self.message, name, value, TEXT)
 
     def __getitem__(self, name):
         return self.fields[name]
@@ -253,8 +263,10 @@ def event_text(kind, job, at_s, **fields):
     return _encode({kind: EVENTS[kind](job, at_s, **fields)})
 
 
-def event_line(message_id, text):
-    return f'{{"result":{{"id":"{message_id}","message":{{"Events":{text}}}}}}}\n'.encode()
+def event_line(message_id, text, is_wrapped):
+    """A frame of a stream. EventMessage writes itself, so that the kind stands in `message`."""
+    message = f'{{"Events":{text}}}' if is_wrapped else text
+    return f'{{"result":{{"id":"{message_id}","message":{message}}}}}\n'.encode()
 
 
 # ---- Message ids. -------------------------------------------------------------------------------
