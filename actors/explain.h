@@ -6,6 +6,7 @@
  *     tr_explain_task      where it stands: "waits to be tried again, at 2026-…: …"
  *     tr_explain_request   what is in the way of its token: "8 of 8 slots of 'process' are in use…"
  *     tr_explain_cache     who makes what it waits for
+ *     tr_explain_job       what its job waits for at the refresh actor of its back end
  *     tr_explain_array     how many elements are where, and what keeps others from beginning
  *     tr_explain_workflow  what it does at the moment
  *     tr_explain_launch    which execution it waits for
@@ -20,6 +21,7 @@
 #include "actors/rows.h"
 #include "schemas/state_array.h"
 #include "schemas/state_launch.h"
+#include "schemas/state_refresh.h"
 #include "schemas/state_service.h"
 #include "schemas/state_task.h"
 #include "schemas/state_workflow.h"
@@ -48,6 +50,12 @@ TR_MUST_USE int tr_explain_request(const struct tr_resources_state *state,
 TR_MUST_USE int tr_explain_cache(const struct tr_catalog_state *state,
                                  const struct tr_explain_pages *pages, struct tr_key task,
                                  struct tr_buffer *text, uint64_t *maker);
+
+/* Of a task that its plugin has handed to a back end, by the attempt's generated name.
+ * TR_NOT_FOUND: this refresh actor does not know it. */
+TR_MUST_USE int tr_explain_job(const struct tr_refresh_state *state,
+                               const struct tr_explain_pages *pages, struct tr_text identity,
+                               uint64_t now_ms, struct tr_buffer *text);
 
 /* Says that an execution sleeps, if the resource manager knows it does. */
 void tr_explain_asleep(const struct tr_resources_state *state, const struct tr_explain_pages *pages,

@@ -124,6 +124,16 @@ static int own(struct tri_refresh *refresh, struct tr_ref asker, const struct tr
     return tri_job_own(refresh, *number, *job, asker, false);
 }
 
+/* Where nothing is called for at the moment, a new task hears so. */
+static int say_why(struct tri_refresh *refresh, struct tri_job_row *job)
+{
+    char room[TR_REFRESH_FAULT_BYTES_MAX + 64];
+    struct tr_text reason = tri_rate_words(refresh, room, sizeof room);
+    struct tr_text fault = tr_array_get(&refresh->state->fault);
+    return reason.size == 0 ? 0
+                            : tri_job_waits(refresh, job, fault.size > 0 ? fault : reason, reason);
+}
+
 /* A job that is new here: to be made, to be watched, or to be looked for. */
 static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                  const struct tr_refresh_make *make)
@@ -139,6 +149,7 @@ static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_ro
         return tri_doubt_begin(refresh, number, job,
                                tr_text_of("nobody knows whether it was made"));
     }
+    error = error != 0 ? error : say_why(refresh, job);
     return error != 0 ? error : tri_job_settle(refresh, number, job);
 }
 

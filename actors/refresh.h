@@ -31,7 +31,7 @@
 #include "schemas/refresh.h"
 #include "schemas/state_refresh.h"
 
-/* Jobs of one endpoint: more are refused with words. */
+/* Jobs of one endpoint, groups and lists among them: more are refused with words. */
 #define TR_REFRESH_JOBS_MAX 100000
 
 /* A partial batch leaves when nothing came for so long, at the latest so long after its first. */
@@ -69,8 +69,8 @@
 /* How often the record for people is written at most. */
 #define TR_REFRESH_RECORD_MS 1000
 
-/* Where things lie in the pages: rows first (rows.h), then the index of handles and owners, bytes
- * of jobs and groups last. */
+/* Where things lie in the pages: rows first (rows.h), of which there is room for more than twice as
+ * many as are admitted, then the index of handles and owners, bytes of jobs and groups last. */
 #define TRI_REFRESH_INDEX_PAGE 16384U
 #define TRI_REFRESH_INDEX_PAGES 4096U
 #define TRI_REFRESH_BLOB_PAGE 20480U
@@ -136,6 +136,7 @@ struct tri_group_row {
     uint32_t cursor;    /* a blob: where the stream goes on from */
     uint32_t rows;      /* of jobs, all that there are */
     uint32_t jobs;      /* of these, those that have not ended */
+    uint32_t strays;    /* of these, those too many */
     uint32_t creates;   /* calls under way that make jobs */
     uint32_t stream;    /* the row of its call; 0: none is under way */
     uint32_t holds;     /* who needs the row although no job may be in it */
@@ -303,7 +304,7 @@ TR_MUST_USE int tri_call_on_failed(struct tri_refresh *refresh, const struct tr_
 struct tri_verdict {
     uint8_t judgement; /* enum tr_webapi_judgement */
     uint32_t status;
-    const char *what; /* "connect", "timeout": one word for people */
+    char what[48]; /* in a word or two: "connect", "503" */
     char words[200];
     uint64_t wait_ms; /* that the back end asks for */
     uint32_t share; /* half of the call's items: so many are tried at once where all were refused */

@@ -15,6 +15,9 @@
 /* The http service ends a call in time; behind that its silence is a failure. */
 #define ASK_GRACE_MS 10000
 
+/* A reference to a secret, packed: three names. */
+#define SECRET_BYTES_MAX 1024
+
 const struct tr_webapi_verb *tri_verb_of(const struct tr_webapi *webapi, uint8_t verb)
 {
     switch (verb) {
@@ -80,21 +83,56 @@ static void write_headers(const struct tr_webapi_request *request, struct tr_buf
     }
 }
 
+/* How we show who we are: the http service finds the value when the request leaves. */
+static int write_secret(const struct tr_webapi_endpoint *endpoint, uint8_t *room, size_t size,
+                        struct tr_bytes *secrets)
+{
+    if (endpoint->authorization == TR_WEBAPI_AUTHORIZATION_NONE) {
+        return 0;
+    }
+    bool is_basic = endpoint->authorization == TR_WEBAPI_AUTHORIZATION_BASIC;
+    const struct tr_http_secret secret = {
+        .kind = is_basic ? TR_HTTP_SECRET_BASIC : TR_HTTP_SECRET_PLAIN,
+        .header = tr_text_of("Authorization"),
+        .prefix = tr_text_of(is_basic ? "" : "Bearer "),
+        .group = endpoint->secret.group,
+        .key = endpoint->secret.key,
+        .version = endpoint->secret.version,
+    };
+    struct tr_writer writer = tr_writer_of(room, size);
+    int error = tr_http_secrets_pack(&secret, 1, &writer);
+    *secrets = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
+    return error;
+}
+
+/* What a request needs beside the plugin's own parts of it. */
+struct parts {
+    struct tr_buffer url;
+    struct tr_buffer headers;
+    uint8_t room[SECRET_BYTES_MAX];
+    struct tr_bytes secrets;
+};
+
+static int write_parts(const struct tr_webapi_endpoint *endpoint,
+                       const struct tr_webapi_request *request, struct parts *parts)
+{
+    tr_buffer_add_text(&parts->url, endpoint->url);
+    tr_buffer_add_text(&parts->url, request->path);
+    write_headers(request, &parts->headers);
+    int error = parts->url.error != 0 ? parts->url.error : parts->headers.error;
+    return error != 0 ? error
+                      : write_secret(endpoint, parts->room, sizeof parts->room, &parts->secrets);
+}
+
 static int send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
-                bool is_stream, struct tr_buffer *url, struct tr_buffer *headers, uint64_t *ask)
+                bool is_stream, const struct parts *parts, uint64_t *ask)
 {
     const struct tr_webapi_endpoint *endpoint = &refresh->place->endpoint;
     uint32_t timeout_ms = endpoint->timeout_ms != 0 ? endpoint->timeout_ms : TR_WEBAPI_TIMEOUT_MS;
-    tr_buffer_add_text(url, endpoint->url);
-    tr_buffer_add_text(url, request->path);
-    write_headers(request, headers);
-    if (url->error != 0 || headers->error != 0) {
-        return url->error != 0 ? url->error : headers->error;
-    }
     const struct tr_http_request call = {
         .method = tr_text_of(request->method != NULL ? request->method : "POST"),
-        .url = tr_buffer_text(url),
-        .headers = tr_buffer_bytes(headers),
+        .url = tr_buffer_text(&parts->url),
+        .headers = tr_buffer_bytes(&parts->headers),
         .body = request->body,
         .timeout_ms = is_stream ? 0 : timeout_ms,
         .delivery = is_stream ? TR_HTTP_LINES : TR_HTTP_WHOLE,
@@ -102,6 +140,7 @@ static int send(struct tri_refresh *refresh, const struct tr_webapi_request *req
         .client_certificate = endpoint->client_certificate,
         .client_key = endpoint->client_key,
         .is_insecure = endpoint->is_insecure,
+        .secrets = parts->secrets,
     };
     return tr_call(refresh->context, TR_SERVICE_HTTP, &tr_http_request_schema, &call,
                    is_stream ? 0 : timeout_ms + ASK_GRACE_MS, ask);
@@ -110,13 +149,13 @@ static int send(struct tri_refresh *refresh, const struct tr_webapi_request *req
 int tri_call_send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
                   bool is_stream, uint64_t *ask)
 {
-    struct tr_buffer url;
-    struct tr_buffer headers;
-    tr_buffer_init(&url, 0);
-    tr_buffer_init(&headers, 0);
-    int error = send(refresh, request, is_stream, &url, &headers, ask);
-    tr_buffer_fini(&url);
-    tr_buffer_fini(&headers);
+    struct parts parts = {0};
+    tr_buffer_init(&parts.url, 0);
+    tr_buffer_init(&parts.headers, 0);
+    int error = write_parts(&refresh->place->endpoint, request, &parts);
+    error = error != 0 ? error : send(refresh, request, is_stream, &parts, ask);
+    tr_buffer_fini(&parts.url);
+    tr_buffer_fini(&parts.headers);
     if (error == 0) {
         tri_rate_count(refresh, *ask, is_stream);
     }
@@ -324,7 +363,7 @@ static int read_answer(struct tri_refresh *refresh, const struct tri_list_row *c
     }
     if (result != 0) {
         verdict->judgement = TR_WEBAPI_UNSURE_JUDGED;
-        verdict->what = "nonsense";
+        (void)snprintf(verdict->what, sizeof verdict->what, "%u, nonsense", verdict->status);
         (void)snprintf(verdict->words, sizeof verdict->words,
                        "'%.*s' makes no sense of the answer: %s", (int)refresh->state->plugin.size,
                        refresh->state->plugin.data, tr_error_text(result));

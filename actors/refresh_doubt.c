@@ -9,8 +9,8 @@
  * It is looked for by `find`, and by the stream of its group where there is one. One that was made
  * for certain and is lost is looked for, too, and never made again under its name.
  *
- * An identity that was ever in doubt may turn up late: a stone stays on its grave until its group
- * is over and the lag has passed; what turns up is ended.
+ * An identity that was ever in doubt may turn up late, and a job too many again: a stone stays on
+ * its grave until its group is over and the lag has passed; what turns up is ended, once.
  */
 #include <stdio.h>
 
@@ -152,6 +152,9 @@ int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_j
     if (job->stage == TR_WEBAPI_STAGE_IN_DOUBT && can_repeat(refresh, job)) {
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CREATE, false);
     }
+    if ((job->marks & TRI_JOB_STRAY) != 0) {
+        return tri_tomb_settle(refresh, number, job);
+    }
     if (refresh->webapi->find.items_max > 0) {
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, false);
     }
@@ -182,14 +185,15 @@ int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number, struct tri_j
 int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     const void *row;
-    uint16_t haunts = job->marks & (TRI_JOB_DOUBTED | TRI_JOB_STRAY);
+    bool haunts = (job->marks & (TRI_JOB_DOUBTED | TRI_JOB_STRAY)) != 0;
     bool is_new = (job->marks & TRI_JOB_TOMB) == 0;
     int error = tr_rows_get(&refresh->rows, job->group, &row);
     if (error != 0) {
         return error;
     }
-    bool is_over = ((const struct tri_group_row *)row)->jobs == 0;
-    if (haunts != TRI_JOB_DOUBTED || refresh->webapi->grade == TR_WEBAPI_GRADE_EXACT ||
+    const struct tri_group_row *group = row;
+    bool is_over = group->jobs == group->strays;
+    if (!haunts || refresh->webapi->grade == TR_WEBAPI_GRADE_EXACT ||
         (!is_new && is_over && job->level > 0)) {
         return tri_job_remove(refresh, number, job);
     }

@@ -63,15 +63,13 @@ static uint8_t judgement_of_status(const struct tr_webapi *webapi, uint8_t verb,
     return TR_WEBAPI_UNSURE_JUDGED;
 }
 
-static uint8_t judgement_of_fault(struct tr_text fault, const char **what)
+static uint8_t judgement_of_fault(struct tr_text fault)
 {
     for (size_t i = 0; i < TR_COUNT_OF(faults); i++) {
         if (tr_text_equal(fault, tr_text_of(faults[i].fault))) {
-            *what = faults[i].fault;
             return faults[i].judgement;
         }
     }
-    *what = "broke off";
     return TR_WEBAPI_UNSURE_JUDGED;
 }
 
@@ -121,14 +119,15 @@ void tri_judge_response(const struct tri_refresh *refresh, uint8_t verb,
                         const struct tr_http_response *response, struct tri_verdict *verdict)
 {
     verdict->status = response->status;
-    verdict->what = "";
     verdict->response = (struct tr_webapi_response){
         .status = response->status,
         .headers = {.data = (const char *)response->headers.data, .size = response->headers.size},
         .body = response->body,
     };
     if (response->status == 0) {
-        verdict->judgement = judgement_of_fault(response->fault, &verdict->what);
+        verdict->judgement = judgement_of_fault(response->fault);
+        (void)snprintf(verdict->what, sizeof verdict->what, "%.*s", (int)response->fault.size,
+                       response->fault.data);
         take_words(verdict, (struct tr_bytes){.data = (const uint8_t *)response->words.data,
                                               .size = response->words.size});
         return;
@@ -136,9 +135,10 @@ void tri_judge_response(const struct tri_refresh *refresh, uint8_t verb,
     verdict->judgement = judgement_of_status(refresh->webapi, verb, response->status);
     if (response->fault.size > 0 && !tr_text_equal(response->fault, tr_text_of("none"))) {
         verdict->judgement = TR_WEBAPI_UNSURE_JUDGED; /* its body broke off */
-        verdict->what = "broke off";
+        (void)snprintf(verdict->what, sizeof verdict->what, "%u, broke off", response->status);
     }
     if (verdict->judgement != TR_WEBAPI_READ_JUDGED) {
+        (void)snprintf(verdict->what, sizeof verdict->what, "%u", response->status);
         take_words(verdict, response->body);
         verdict->wait_ms = retry_after_ms(verdict->response.headers);
     }
@@ -147,8 +147,9 @@ void tri_judge_response(const struct tri_refresh *refresh, uint8_t verb,
 void tri_judge_failure(int reason, struct tri_verdict *verdict)
 {
     verdict->judgement = TR_WEBAPI_UNSURE_JUDGED;
-    verdict->what =
-        reason == TR_NO_CONNECTION ? "this engine was not there" : tr_error_text(reason);
+    (void)snprintf(verdict->what, sizeof verdict->what, "%s",
+                   reason == TR_NO_CONNECTION ? "this engine was not there"
+                                              : tr_error_text(reason));
     for (size_t i = 0; i < TR_COUNT_OF(failures); i++) {
         if (failures[i].error == reason) {
             verdict->judgement = failures[i].judgement;
@@ -158,16 +159,11 @@ void tri_judge_failure(int reason, struct tri_verdict *verdict)
 
 /* ------------------------------------------------------------- the reactions */
 
-/* The judgement in words: "(503: overloaded)". */
+/* The judgement in words: "the back end refuses this job (400): no such queue". */
 static struct tr_text words_of(const struct tri_verdict *verdict, const char *begin, char *room,
                                size_t size)
 {
-    char status[16] = "";
-    if (verdict->status != 0) {
-        (void)snprintf(status, sizeof status, "%u", verdict->status);
-    }
-    (void)snprintf(room, size, "%s (%s%s%s%s)", begin, status,
-                   verdict->what[0] != '\0' && status[0] != '\0' ? " " : "", verdict->what, "");
+    (void)snprintf(room, size, "%s (%s)", begin, verdict->what);
     if (verdict->words[0] != '\0') {
         size_t used = strlen(room);
         (void)snprintf(room + used, size - used, ": %s", verdict->words);

@@ -125,6 +125,7 @@ int tri_job_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row
         return error;
     }
     group->jobs--;
+    group->strays -= (job->marks & TRI_JOB_STRAY) != 0 ? 1 : 0;
     job->stage = TR_WEBAPI_STAGE_TERMINAL;
     job->phase = end->phase;
     job->marks &= (uint16_t)~TRI_JOB_EXPLAINS;
@@ -247,7 +248,7 @@ static int take_stray(struct tri_refresh *refresh, struct tri_job_row *job,
     bool is_duplicate = (job->marks & TRI_JOB_MADE) != 0;
     refresh->state->duplicates += is_duplicate ? 1 : 0;
     if (tr_phase_is_end(TR_SUBJECT_TASK, report->phase) ||
-        refresh->state->jobs >= TR_REFRESH_JOBS_MAX) {
+        refresh->rows.count >= 2 * TR_REFRESH_JOBS_MAX) {
         return 0;
     }
     int error = tri_stray_add(refresh, job, report->handle, &stray);

@@ -66,10 +66,14 @@ static int index_find(struct tri_refresh *refresh, const struct index_key *key, 
 {
     struct tr_bytes value;
     int error = tr_index_find(refresh->context, &refresh->index, key_bytes(key), &value);
-    if (error == 0 && value.size == sizeof *number) {
-        memcpy(number, value.data, sizeof *number);
+    if (error != 0) {
+        return error;
     }
-    return error;
+    if (value.size != sizeof *number) {
+        return TR_MALFORMED;
+    }
+    memcpy(number, value.data, sizeof *number);
+    return 0;
 }
 
 static int index_put(struct tri_refresh *refresh, const struct index_key *key, uint32_t number)
@@ -81,7 +85,7 @@ static int index_put(struct tri_refresh *refresh, const struct index_key *key, u
 /* Forgets a key where it leads to this row. */
 static int index_drop(struct tri_refresh *refresh, const struct index_key *key, uint32_t number)
 {
-    uint32_t found;
+    uint32_t found = 0;
     int error = index_find(refresh, key, &found);
     if (error != 0 || found != number) {
         return error == TR_NOT_FOUND ? 0 : error;
@@ -233,10 +237,7 @@ static int add(struct tri_refresh *refresh, const struct tr_rows_key *key, struc
 {
     struct tri_group_row *group;
     void *row;
-    if (refresh->state->jobs >= TR_REFRESH_JOBS_MAX ||
-        identity.size > sizeof(*job)->identity_text) {
-        return TR_LIMIT;
-    }
+    TR_ASSERT(identity.size <= sizeof(*job)->identity_text);
     int error = tri_group_edit(refresh, group_number, &group);
     error = error != 0 ? error : tr_rows_add(&refresh->rows, key, number, &row);
     if (error != 0) {
@@ -259,7 +260,7 @@ int tri_job_add(struct tri_refresh *refresh, struct tr_text identity, struct tr_
     struct tr_rows_key key = job_key(identity);
     struct tri_group_row *group;
     uint32_t group_number;
-    if (refresh->state->jobs >= TR_REFRESH_JOBS_MAX) {
+    if (refresh->rows.count >= TR_REFRESH_JOBS_MAX) {
         return TR_LIMIT;
     }
     int error = find_group(refresh, group_name, &group_number, &group);
@@ -273,9 +274,12 @@ int tri_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of, str
     struct tri_job_row *stray;
     int error = add(refresh, &key, tri_job_identity(of), of->group, number, &stray);
     if (error == 0) {
+        struct tri_group_row *group;
+        error = tri_group_edit(refresh, of->group, &group);
+        group->strays += error == 0 ? 1 : 0;
         stray->stage = TR_WEBAPI_STAGE_SUBMITTED;
         stray->marks = TRI_JOB_STRAY | TRI_JOB_ENDING | TRI_JOB_MADE;
-        error = tri_job_set_handle(refresh, *number, stray, handle);
+        error = error != 0 ? error : tri_job_set_handle(refresh, *number, stray, handle);
     }
     return error;
 }
@@ -337,7 +341,9 @@ int tri_job_remove(struct tri_refresh *refresh, uint32_t number, struct tri_job_
     }
     refresh->state->jobs--;
     group->rows--;
-    group->jobs -= job->stage == TR_WEBAPI_STAGE_TERMINAL ? 0 : 1;
+    bool is_live = job->stage != TR_WEBAPI_STAGE_TERMINAL;
+    group->jobs -= is_live ? 1 : 0;
+    group->strays -= is_live && (job->marks & TRI_JOB_STRAY) != 0 ? 1 : 0;
     error = tr_rows_remove(&refresh->rows, number);
     if (error != 0 || group->rows > 0) {
         return error;

@@ -28,7 +28,9 @@ struct tri_schedule {
 TR_MUST_USE int tri_schedule_record(struct tri_schedule *schedule);
 TR_MUST_USE int tri_schedule_forget(struct tri_schedule *schedule);
 
-/* Notes that the times from `first` on, before `until`, are not started. The oldest note gives way. */
+/*
+ * Notes that the times from `first` on, before `until`, are not started. The oldest note gives way.
+ */
 TR_MUST_USE int tri_schedule_omit(struct tri_schedule *schedule, int64_t first, int64_t until,
                                   enum tr_schedule_outcome outcome);
 

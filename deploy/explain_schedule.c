@@ -33,6 +33,13 @@ struct explaining {
     struct tr_graph *graph;
     struct tr_schedule plan; /* of the graph; zeros where that cannot be read */
     char last_phase[64];
+    struct tri_vector running; /* struct running */
+};
+
+/* An execution that the plan has started and that has not ended. */
+struct running {
+    struct tr_text name;
+    struct tr_text phase;
 };
 
 /* ------------------------------------------------------------------------ the plan's words */
@@ -72,6 +79,36 @@ static void read_last(struct explaining *explaining)
                  tr_phase_shown(&copy.row));
         tr_execution_copy_fini(&copy);
     }
+}
+
+static int take_running(void *self, const void *value)
+{
+    struct explaining *explaining = self;
+    const struct tr_execution *row = value;
+    if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
+        return 0;
+    }
+    struct running *running =
+        tri_vector_add(&explaining->arena, &explaining->running, sizeof *running);
+    if (running != NULL) {
+        running->name = tr_arena_text(&explaining->arena, row->name);
+        running->phase = tr_arena_text(&explaining->arena, tr_text_of(tr_phase_shown(row)));
+    }
+    return explaining->arena.error;
+}
+
+/* What runs of it: it may be what the next time has to wait for, or is skipped for. */
+static int read_running(struct explaining *explaining)
+{
+    const struct tr_schedule_row *row = explaining->row;
+    struct tr_reader_filter filters[] = {
+        tr_filter_text("project", TR_FILTER_EQUAL, row->project),
+        tr_filter_text("domain", TR_FILTER_EQUAL, row->domain),
+        tr_filter_text("plan", TR_FILTER_EQUAL, row->plan),
+    };
+    struct tr_reader_query query = {
+        .record = &tr_execution_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
+    return tr_reader_rows(explaining->browse->reader, &query, take_running, explaining);
 }
 
 static bool is_late(const struct explaining *explaining)
@@ -156,6 +193,25 @@ static void write_omitted(struct explaining *explaining, const struct omitted *o
     }
     tr_buffer_fini(&line);
     tr_buffer_fini(&reason);
+}
+
+static void write_running(const struct explaining *explaining)
+{
+    const struct running *running = explaining->running.items;
+    if (explaining->document != NULL) {
+        tr_document_begin_list(explaining->document, "running");
+    }
+    for (uint32_t i = 0; i < explaining->running.count; i++) {
+        if (explaining->document != NULL) {
+            tr_document_text(explaining->document, NULL, running[i].name);
+        } else {
+            printf("of it %.*s is %.*s\n", (int)running[i].name.size, running[i].name.data,
+                   (int)running[i].phase.size, running[i].phase.data);
+        }
+    }
+    if (explaining->document != NULL) {
+        tr_document_end(explaining->document);
+    }
 }
 
 static int write_all_omitted(struct explaining *explaining)
@@ -264,6 +320,11 @@ static int explain(struct explaining *explaining)
     explaining->document = output == TR_OUTPUT_TEXT ? NULL : &document;
     read_plan(explaining);
     read_last(explaining);
+    int error = read_running(explaining);
+    if (error != 0) {
+        tr_graph_free(explaining->graph);
+        return error;
+    }
     if (explaining->document != NULL) {
         tr_document_init(&document, stdout, output);
         tr_document_begin_map(&document, NULL);
@@ -271,7 +332,8 @@ static int explain(struct explaining *explaining)
     } else {
         write_text(explaining);
     }
-    int error = write_all_omitted(explaining);
+    write_running(explaining);
+    error = write_all_omitted(explaining);
     if (explaining->document != NULL) {
         tr_document_end(&document);
         tr_document_fini(&document);

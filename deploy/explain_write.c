@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "actors/engine.h"
+#include "actors/task_name.h"
 #include "actors/workflow.h"
 #include "deploy/account.h"
 #include "deploy/causes.h"
@@ -109,6 +110,50 @@ static int explain_services(struct explaining *explaining, const struct tr_waite
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
+/* The name by which the back end of a task knows its attempt. */
+static void name_job(const struct explaining *explaining, const struct tr_waiter *waiter,
+                     uint32_t attempt, char name[TR_TASK_NAME_BYTES_MAX + 1])
+{
+    char execution[512];
+    const struct tr_execution *of = explaining->request->execution;
+    (void)snprintf(execution, sizeof execution, "%.*s/%.*s/%.*s", (int)of->project.size,
+                   of->project.data, (int)of->domain.size, of->domain.data, (int)of->name.size,
+                   of->name.data);
+    const struct tr_task_name wanted = {.execution = tr_text_of(execution),
+                                        .number = of->execution,
+                                        .path = waiter->path,
+                                        .element = waiter->element,
+                                        .attempt = attempt};
+    tr_task_name(&wanted, name);
+}
+
+/* What its job waits for, where a back end has one; that wakes it. */
+static int explain_job(struct explaining *explaining, const struct tr_waiter *waiter,
+                       uint32_t attempt, struct tr_buffer *text, bool *has_event)
+{
+    char name[TR_TASK_NAME_BYTES_MAX + 1];
+    struct tr_waiting_service *services = explaining->waiting.refreshes.items;
+    name_job(explaining, waiter, attempt, name);
+    for (uint32_t i = 0; i < explaining->waiting.refreshes.count; i++) {
+        struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &services[i].pages};
+        struct tr_buffer job;
+        tr_buffer_init(&job, 0);
+        int error = services[i].state == NULL
+                        ? TR_NOT_FOUND
+                        : tr_explain_job(services[i].state, &pages, tr_text_of(name),
+                                         explaining->request->now_ms, &job);
+        if (error == 0) {
+            tr_buffer_print(text, "; %.*s", (int)job.size, (const char *)job.data);
+            *has_event = true;
+        }
+        tr_buffer_fini(&job);
+        if (error != TR_NOT_FOUND) {
+            return error;
+        }
+    }
+    return 0;
+}
+
 static int explain_task(struct explaining *explaining, const struct tr_waiter *waiter,
                         struct tr_buffer *text, bool *has_event)
 {
@@ -129,6 +174,9 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
         tr_buffer_add_string(text, "; since ");
         tr_span_print(tr_took_ms(state->attempt_created_ms, state->attempt_started_ms, 0, now_ms),
                       text);
+    }
+    if (error == 0 && (state->step == TR_STEP_RUN || state->step == TR_STEP_ABORT)) {
+        error = explain_job(explaining, waiter, state->attempt, text, has_event);
     }
     return error;
 }

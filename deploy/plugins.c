@@ -1,15 +1,21 @@
 /*
  * `troupe plugins`: the plugins that the settings of a store give, where each comes from, what it
- * serves, and whether it is called.
+ * serves, how its endpoints stand, and whether it is called.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "deploy/commands.h"
 #include "deploy/document.h"
+#include "deploy/executions.h"
 #include "deploy/quarantine.h"
 #include "deploy/store.h"
 #include "deploy/table.h"
+#include "runtime/journal/reader.h"
+#include "schemas/state_refresh.h"
+
+/* Columns of the table that say how an endpoint stands. */
+#define ENDPOINT_COLUMNS 5
 
 struct plugins {
     const struct tr_invocation *invocation;
@@ -18,6 +24,7 @@ struct plugins {
     struct tr_arena arena;
     const struct tr_plugin_standing *standings;
     size_t count;
+    struct tri_vector backends; /* struct tr_backend: the newest that was recorded of each */
 };
 
 static const char *state_of(const struct tr_plugin_standing *standing)
@@ -40,19 +47,82 @@ static const struct tr_webapi_endpoint *next_endpoint(const struct plugins *plug
     return NULL;
 }
 
+/* --------------------------------------------------------------------------- backends */
+
+static int take_backend(void *self, const void *value)
+{
+    struct plugins *plugins = self;
+    struct tr_backend *kept = tri_vector_add(&plugins->arena, &plugins->backends, sizeof *kept);
+    if (kept == NULL) {
+        return TR_MEMORY;
+    }
+    *kept = *(const struct tr_backend *)value;
+    kept->plugin = tr_arena_text(&plugins->arena, kept->plugin);
+    kept->endpoint = tr_arena_text(&plugins->arena, kept->endpoint);
+    kept->fault = tr_arena_text(&plugins->arena, kept->fault);
+    return plugins->arena.error;
+}
+
+/* What refresh actors have recorded; a store without a history has none. */
+static int read_backends(struct plugins *plugins)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    const struct tr_reader_query query = {.record = &tr_backend_schema};
+    struct tr_reader *reader;
+    if (plugins->settings.endpoints.count == 0 ||
+        tr_history_open(plugins->store.folder, explain, &reader) != 0) {
+        return 0;
+    }
+    int error = tr_reader_rows(reader, &query, take_backend, plugins);
+    tr_reader_close(reader);
+    return error;
+}
+
+/* What is known of an endpoint; zeros before anything was asked of it. */
+static struct tr_backend backend_of(const struct plugins *plugins, const struct tr_plugin *plugin,
+                                    const struct tr_webapi_endpoint *endpoint)
+{
+    const struct tr_backend *backends = plugins->backends.items;
+    for (uint32_t i = 0; i < plugins->backends.count; i++) {
+        if (tr_text_equal(backends[i].plugin, tr_text_of(plugin->id)) &&
+            tr_text_equal(backends[i].endpoint, endpoint->name)) {
+            return backends[i];
+        }
+    }
+    return (struct tr_backend){.jobs = 0};
+}
+
+static uint64_t calls_of(const struct tr_backend *backend)
+{
+    return backend->create_calls + backend->status_calls + backend->cancel_calls +
+           backend->find_calls + backend->failures_calls + backend->stream_calls;
+}
+
 /* --------------------------------------------------------------------------- documents */
 
-static void write_endpoints(struct tr_document *document, const struct plugins *plugins,
-                            const struct tr_plugin *plugin)
+static void write_endpoint(struct tr_document *document, const struct tr_webapi_endpoint *endpoint,
+                           const struct tr_backend *backend)
 {
-    const struct tr_webapi_endpoint *endpoint;
-    uint32_t from = 0;
-    tr_document_begin_list(document, "endpoints");
-    while ((endpoint = next_endpoint(plugins, plugin, &from)) != NULL) {
-        tr_document_begin_map(document, NULL);
-        tr_document_text(document, "name", endpoint->name);
-        tr_document_text(document, "url", endpoint->url);
-        tr_document_end(document);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } figures[] = {
+        {"jobs", backend->jobs},
+        {"calls", calls_of(backend)},
+        {"streams", backend->streams},
+        {"throttled", backend->throttled},
+        {"failed", backend->failed},
+        {"doubts", backend->doubts},
+        {"duplicates", backend->duplicates},
+    };
+    tr_document_begin_map(document, NULL);
+    tr_document_text(document, "name", endpoint->name);
+    tr_document_text(document, "url", endpoint->url);
+    tr_document_time(document, "at", backend->at_ms);
+    tr_document_text(document, "circuit", tr_text_of(tr_circuit_word(backend->circuit)));
+    tr_document_text(document, "fault", backend->fault);
+    for (size_t i = 0; i < TR_COUNT_OF(figures); i++) {
+        tr_document_number(document, figures[i].name, (int64_t)figures[i].value);
     }
     tr_document_end(document);
 }
@@ -61,6 +131,8 @@ static void write_plugin(struct tr_document *document, const struct plugins *plu
                          const struct tr_plugin_standing *standing)
 {
     const struct tr_plugin *plugin = standing->known.plugin;
+    const struct tr_webapi_endpoint *endpoint;
+    uint32_t from = 0;
     tr_document_begin_map(document, NULL);
     tr_document_text(document, "plugin", tr_text_of(plugin->id));
     tr_document_text(document, "version", tr_text_of(standing->version));
@@ -70,7 +142,12 @@ static void write_plugin(struct tr_document *document, const struct plugins *plu
         tr_document_text(document, NULL, tr_text_of(*type));
     }
     tr_document_end(document);
-    write_endpoints(document, plugins, plugin);
+    tr_document_begin_list(document, "endpoints");
+    while ((endpoint = next_endpoint(plugins, plugin, &from)) != NULL) {
+        struct tr_backend backend = backend_of(plugins, plugin, endpoint);
+        write_endpoint(document, endpoint, &backend);
+    }
+    tr_document_end(document);
     tr_document_bool(document, "is_quarantined", standing->known.quarantine != NULL);
     tr_document_number(document, "ends", standing->ends);
     tr_document_text(document, "how", tr_text_of(standing->how));
@@ -91,48 +168,64 @@ static void print_document(const struct plugins *plugins)
 
 /* ------------------------------------------------------------------------------- table */
 
-static void add_list(struct tr_buffer *text, struct tr_text part)
+static void add_types(struct tr_table *table, const struct tr_plugin *plugin)
 {
-    tr_buffer_print(text, "%s%.*s", text->size > 0 ? ", " : "", TRI_TEXT(part));
+    struct tr_buffer types;
+    tr_buffer_init(&types, 0);
+    for (const char *const *type = plugin->task_types; *type != NULL; type++) {
+        tr_buffer_print(&types, "%s%s", types.size > 0 ? ", " : "", *type);
+    }
+    tr_table_print(table, "%.*s", (int)types.size, (const char *)types.data);
+    tr_buffer_fini(&types);
 }
 
-static void add_row(struct tr_table *table, const struct plugins *plugins,
-                    const struct tr_plugin_standing *standing)
+static void add_endpoint(struct tr_table *table, const struct plugins *plugins,
+                         const struct tr_plugin *plugin, const struct tr_webapi_endpoint *endpoint)
+{
+    struct tr_backend backend = backend_of(plugins, plugin, endpoint);
+    tr_table_print(table, "%.*s", TRI_TEXT(endpoint->name));
+    tr_table_print(table, "%.*s", TRI_TEXT(endpoint->url));
+    tr_table_print(table, "%s%s%.*s", tr_circuit_word(backend.circuit),
+                   backend.fault.size > 0 ? ": " : "", TRI_SHOWN(backend.fault));
+    tr_table_print(table, "%llu", (unsigned long long)backend.jobs);
+    tr_table_print(table, "%llu", (unsigned long long)calls_of(&backend));
+}
+
+/* A row for each of its endpoints, or one. */
+static void add_rows(struct tr_table *table, const struct plugins *plugins,
+                     const struct tr_plugin_standing *standing)
 {
     const struct tr_plugin *plugin = standing->known.plugin;
-    const struct tr_webapi_endpoint *endpoint;
-    struct tr_buffer types;
-    struct tr_buffer urls;
     uint32_t from = 0;
-    tr_buffer_init(&types, 0);
-    tr_buffer_init(&urls, 0);
-    for (const char *const *type = plugin->task_types; *type != NULL; type++) {
-        add_list(&types, tr_text_of(*type));
-    }
-    while ((endpoint = next_endpoint(plugins, plugin, &from)) != NULL) {
-        add_list(&urls, endpoint->url);
-    }
-    tr_table_text(table, tr_text_of(plugin->id));
-    tr_table_text(table, tr_text_of(standing->version));
-    tr_table_text(table, tr_text_of(state_of(standing)));
-    tr_table_print(table, "%.*s", (int)types.size, (const char *)types.data);
-    tr_table_print(table, "%.*s", (int)urls.size, (const char *)urls.data);
-    tr_table_text(table, tr_text_of(standing->path == NULL ? "" : standing->path));
-    tr_buffer_fini(&urls);
-    tr_buffer_fini(&types);
+    const struct tr_webapi_endpoint *endpoint = next_endpoint(plugins, plugin, &from);
+    do {
+        tr_table_text(table, tr_text_of(plugin->id));
+        tr_table_text(table, tr_text_of(standing->version));
+        tr_table_text(table, tr_text_of(state_of(standing)));
+        add_types(table, plugin);
+        if (endpoint != NULL) {
+            add_endpoint(table, plugins, plugin, endpoint);
+            endpoint = next_endpoint(plugins, plugin, &from);
+        } else {
+            for (int i = 0; i < ENDPOINT_COLUMNS; i++) {
+                tr_table_text(table, tr_text_of(""));
+            }
+        }
+        tr_table_text(table, tr_text_of(standing->path == NULL ? "" : standing->path));
+    } while (endpoint != NULL);
 }
 
 static enum tr_exit_status print_table(const struct plugins *plugins)
 {
-    static const char *const heads[] = {"PLUGIN",     "VERSION",   "STATE",
-                                        "TASK TYPES", "ENDPOINTS", "FILE"};
+    static const char *const heads[] = {"PLUGIN", "VERSION", "STATE", "TASK TYPES", "ENDPOINT",
+                                        "URL",    "CIRCUIT", "JOBS",  "CALLS",      "FILE"};
     struct tr_table table;
     tr_table_init(&table, TR_COUNT_OF(heads));
     for (size_t i = 0; i < TR_COUNT_OF(heads); i++) {
         tr_table_text(&table, tr_text_of(heads[i]));
     }
     for (size_t i = 0; i < plugins->count; i++) {
-        add_row(&table, plugins, &plugins->standings[i]);
+        add_rows(&table, plugins, &plugins->standings[i]);
     }
     int error = tr_table_write(&table, 0, stdout);
     tr_table_fini(&table);
@@ -202,7 +295,10 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     if (status == TR_EXIT_DONE) {
         plugins.standings = tr_quarantine_read(plugins.store.folder, &plugins.settings,
                                                &plugins.arena, &plugins.count);
-        status = released != NULL ? release(&plugins, released) : print(&plugins);
+        int error = read_backends(&plugins);
+        status = error != 0 ? tr_command_failed(invocation->command, "%s", tr_error_text(error))
+                 : released != NULL ? release(&plugins, released)
+                                    : print(&plugins);
     }
     tr_settings_fini(&plugins.settings);
     tr_arena_fini(&plugins.arena);

@@ -19,7 +19,7 @@ static const struct tr_schema *schema_of(uint16_t behaviour)
     static const struct tr_behaviour *const known[] = {
         &tr_workflow_behaviour,  &tr_task_behaviour,    &tr_array_behaviour,
         &tr_resources_behaviour, &tr_catalog_behaviour, &tr_signals_behaviour,
-        &tr_launch_behaviour,
+        &tr_launch_behaviour,    &tr_refresh_behaviour,
     };
     for (size_t i = 0; i < TR_COUNT_OF(known); i++) {
         if (known[i]->id == behaviour) {
@@ -95,7 +95,13 @@ static int take_service(void *self, const struct tr_actor_image *image)
 {
     struct tr_waiting *waiting = self;
     struct tr_waiting_service *service =
-        image->behaviour == tr_resources_behaviour.id ? &waiting->resources : &waiting->catalog;
+        image->behaviour == tr_resources_behaviour.id ? &waiting->resources
+        : image->behaviour == tr_catalog_behaviour.id
+            ? &waiting->catalog
+            : tri_vector_add(&waiting->arena, &waiting->refreshes, sizeof *service);
+    if (service == NULL) {
+        return waiting->arena.error;
+    }
     service->key = image->actor.key;
     service->state = state_of(waiting, image);
     service->pages = tr_waiting_pages(waiting, image->actor.key);
@@ -211,6 +217,9 @@ static int read_all(struct tr_waiting *waiting)
                                                 take_service, waiting);
     error = error != 0 ? error
                        : tr_images_of_behaviour(waiting->reader, tr_catalog_behaviour.id,
+                                                take_service, waiting);
+    error = error != 0 ? error
+                       : tr_images_of_behaviour(waiting->reader, tr_refresh_behaviour.id,
                                                 take_service, waiting);
     if (error != 0) {
         return error;

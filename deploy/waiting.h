@@ -48,6 +48,7 @@ struct tr_waiting {
     uint32_t count;
     struct tr_waiting_service resources;
     struct tr_waiting_service catalog;
+    struct tri_vector refreshes; /* struct tr_waiting_service: of back ends */
     struct tr_arena arena;
 
     /* private */

@@ -41,7 +41,7 @@ static int check_key(const char *place, struct tr_text name, enum tr_codec_type 
         if (!tr_text_equal(name, tr_text_of(keys[i].name))) {
             continue;
         }
-        return keys[i].type == type
+        return keys[i].type == type || keys[i].type == TR_CODEC_NONE
                    ? 0
                    : tr_config_refuse(problem, problem_size, "%s.%s has to be %s, not %s", place,
                                       keys[i].name, noun(keys[i].type), noun(type));

@@ -303,7 +303,7 @@ static inline struct tr_text tr_config_text(struct tr_bytes config, const char *
 /* A key that a plugin's configuration may have. */
 struct tr_config_key {
     const char *name;
-    enum tr_codec_type type; /* TR_CODEC_TEXT, TR_CODEC_UNSIGNED, TR_CODEC_BOOL, ... */
+    enum tr_codec_type type; /* TR_CODEC_TEXT, TR_CODEC_UNSIGNED, ...; TR_CODEC_NONE: any */
 };
 
 /* The words for people of what is wrong, as `check` gives them: always TR_INVALID. */

@@ -8,6 +8,7 @@
 
 extern const struct tr_plugin tr_armada_plugin;
 extern const struct tr_plugin tr_echo_plugin;
+extern const struct tr_plugin tr_http_plugin;
 extern const struct tr_plugin tr_process_plugin;
 extern const struct tr_plugin tr_sleep_plugin;
 

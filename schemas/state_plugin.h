@@ -37,11 +37,22 @@
     TR_WEBAPI_ATTEMPT_FIELDS(FIELD, ARRAY)     \
     FIELD(bool, reads_outputs, 1, 0)
 
+/*
+ * http: the request under way, how many were made, whether one of them may have been done, and how
+ * often something was said.
+ */
+#define TR_HTTP_ATTEMPT_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, call, 1, 0)                   \
+    FIELD(u32, tries, 1, 0)                  \
+    FIELD(bool, is_doubtful, 1, 0)           \
+    FIELD(u32, news, 1, 0)
+
 #define TR_STATE_PLUGIN_SCHEMAS(S)                                     \
     S(echo_state, 200, TR_STATE, 1, 0, TR_ECHO_STATE_FIELDS)           \
     S(sleep_state, 201, TR_STATE, 1, 0, TR_SLEEP_STATE_FIELDS)         \
     S(process_attempt, 202, TR_STATE, 2, 0, TR_PROCESS_ATTEMPT_FIELDS) \
-    S(armada_attempt, 203, TR_STATE, 1, 0, TR_ARMADA_ATTEMPT_FIELDS)
+    S(armada_attempt, 203, TR_STATE, 1, 0, TR_ARMADA_ATTEMPT_FIELDS)   \
+    S(http_attempt, 214, TR_STATE, 1, 0, TR_HTTP_ATTEMPT_FIELDS)
 
 TR_STATE_PLUGIN_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -1,16 +1,21 @@
 """Plugins from shared objects: how one is built and loaded, what is refused, and what becomes of
 those that crash, do not return, fail, flood or answer nonsense."""
 
+import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import time
 import unittest
+import urllib.request
 
 from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
 
 NAUGHTY = PROGRAM.parent / "tests/plugins/naughty.so"
+JOBS = PROGRAM.parent / "examples/plugins/jobs.so"
 
 MIXED = """\
 troupe: 1
@@ -241,6 +246,89 @@ class QuarantineTest(PluginsTest):
 
     def test_a_flood_hurts_only_its_own_tasks(self):
         self.assert_hurts_only_itself("flood", None)
+
+
+class EndpointTest(PluginsTest):
+    """The plugin of examples/plugins, and its server beside it."""
+
+    def setUp(self):
+        super().setUp()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.configure()
+        self.server = subprocess.Popen(
+            [sys.executable, ROOT / "examples/plugins/job_server.py", str(self.port), "0.5"],
+            stdout=subprocess.PIPE, text=True)
+        self.server.stdout.readline()
+        self.write("jobs.yaml", (ROOT / "examples/plugins/jobs.yaml").read_text())
+
+    def tearDown(self):
+        self.server.kill()
+        self.server.communicate()
+        super().tearDown()
+
+    def configure(self, more=""):
+        self.settings(f"plugins:\n  jobs:\n    path: {JOBS}\n"
+                      f"    endpoint: http://127.0.0.1:{self.port}\n    interval: 100ms\n{more}")
+
+    def endpoint(self):
+        return self.standing("jobs")["endpoints"][0]
+
+    def made(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/made") as answer:
+            return json.loads(answer.read())
+
+    def test_how_an_endpoint_stands_is_shown(self):
+        self.assertEqual((self.endpoint()["calls"], self.endpoint()["at"]), (0, None))
+        self.troupe("run", "jobs.yaml")
+        self.troupe("run", "jobs.yaml")  # it is on record a second later, or when an engine begins
+        endpoint = self.endpoint()
+        self.assertGreaterEqual(endpoint["calls"], 2)
+        self.assertEqual((endpoint["circuit"], endpoint["url"]),
+                         ("closed", f"http://127.0.0.1:{self.port}"))
+        self.assertIn(f"http://127.0.0.1:{self.port}", self.troupe("plugins")[0])
+
+    def test_an_endpoint_that_is_new_has_its_actor_before_what_is_unfinished_goes_on(self):
+        self.settings(f"plugins:\n  jobs: {{path: {JOBS}}}\n")
+        self.write("later.yaml", (self.folder / "jobs.yaml").read_text().replace(
+            "nodes:\n", "nodes:\n      rest: {sleep: 1s}\n").replace("b: 10}", "b: 10}, after: [rest]"))
+        running = self.start("run", "later.yaml", "--name", "it")
+        running.wait_for("rest: running")
+        running.process.kill()
+        running.end()
+        self.configure()
+        self.troupe("run", "later.yaml", "--name", "it", "--if-new")
+        self.assertEqual(self.made(), 4)
+
+    def test_a_quota_bounds_what_is_outside(self):
+        """Four jobs of half a second, one at a time, over a kill in the middle."""
+        self.configure("quotas: {jobs: 1}\n")
+        begin = time.monotonic()
+        running = self.start("run", "jobs.yaml", "--name", "it")
+        self.wait_until(lambda: self.made() == 2)
+        self.assertIn("1 of 1 slots of 'jobs'", self.troupe("explain", "-v", "it")[0])
+        running.process.kill()
+        running.end()
+        self.troupe("run", "jobs.yaml", "--name", "it", "--if-new")
+        self.assertGreater(time.monotonic() - begin, 2.0)
+        self.assertEqual(self.made(), 4)
+
+
+    def test_a_project_has_its_share(self):
+        """Two at once for all, one for each project: nobody waits for another project's turn."""
+        self.configure("quotas: {jobs: {slots: 2, per_project: 1}}\n")
+        text = (self.folder / "jobs.yaml").read_text()
+        self.write("other.yaml", text.replace("troupe: 1", "troupe: 1\nproject: other"))
+        running = [self.start("run", "jobs.yaml", "--name", "it")]
+        self.wait_until(lambda: self.made() > 0)
+        running.append(self.start("run", "other.yaml", "--name", "them"))
+        self.wait_until(lambda: self.made() >= 3)
+        self.assertIn("1 of 1 slots of 'jobs/default'",
+                      self.troupe("explain", "-v", "default/development/it")[0])
+        for one in running:
+            self.assertEqual(one.end()[0], 0)
+        self.assertEqual(self.made(), 8)
 
 
 if __name__ == "__main__":

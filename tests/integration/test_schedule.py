@@ -120,6 +120,7 @@ class ScheduleTest(ProgramTest):
             outcomes = [row["outcome"] for row in document["not_started"]]
             time.sleep(0.1)
         self.assertEqual(outcomes[0], "missed")
+        self.assertEqual(document["running"], [self.document("list")[0]["execution"]])
         self.assertEqual(document["not_started"][0]["reason"],
                          "nobody fired it then (catch_up: none)")
         self.assertEqual(document["not_started"][-1]["reason"],

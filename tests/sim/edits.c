@@ -34,7 +34,7 @@ struct drawing {
     struct sim_edits *edits;
 };
 
-/* -------------------------------------------------------------------------------- what there was */
+/* ------------------------------------------------------------------------------- what there was */
 
 static const struct sim_entry_of *next_entry(const struct drawing *drawing, uint32_t *cursor)
 {
@@ -85,7 +85,7 @@ static void read_past(struct drawing *drawing)
         (struct tr_recovery_past){.paths = paths, .phases = phases, .count = found.count};
 }
 
-/* ------------------------------------------------------------------------------- what is different */
+/* ---------------------------------------------------------------------------- what is different */
 
 static void compare_inputs(struct drawing *drawing)
 {
@@ -246,7 +246,7 @@ void sim_edits_free(struct sim_edits *edits)
     }
 }
 
-/* ------------------------------------------------------------------------------------ what is asked */
+/* -------------------------------------------------------------------------------- what is asked */
 
 const struct tr_recovery *sim_edits_plan(const struct sim_execution *execution)
 {

@@ -41,7 +41,7 @@ void sim_check_kept(const struct sim_model *model, const struct tr_node *node, s
     tr_buffer_fini(&wanted);
 }
 
-/* ------------------------------------------------------------------------------------ edited inputs */
+/* -------------------------------------------------------------------------------- edited inputs */
 
 const bool *sim_changed_inputs(struct sim_model *model)
 {
@@ -146,7 +146,7 @@ static void check_way(struct sim_flow *flow, const struct tr_node *node, struct 
     }
 }
 
-/* ------------------------------------------------------------------------------------------- nodes */
+/* ---------------------------------------------------------------------------------------- nodes */
 
 /* Whether a node is kept, and what it gives then; else whether what is inside it may be. */
 bool sim_keep(struct sim_flow *flow, const struct tr_node *node, struct tr_text path,

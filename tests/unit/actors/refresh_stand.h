@@ -128,6 +128,7 @@ struct refresh_stand {
     uint32_t items[BACK_VERBS];
     uint32_t most[BACK_VERBS]; /* items of one call */
     uint32_t whole_cancels;
+    char authorization[128]; /* of the last call: what its secret is to be */
     uint32_t empty_calls;
     uint32_t repeated; /* identities twice in one request */
 };
@@ -151,6 +152,12 @@ const struct tr_holder *refresh_stand_holder(uint32_t holder);
 /* Everything that can happen without time; and so many milliseconds. */
 void refresh_stand_run(void);
 void refresh_stand_pass(uint64_t milliseconds);
+
+/* The plugin's shape before a test changes it. */
+extern const struct tr_webapi refresh_back_webapi;
+
+/* The back end takes what has come. */
+bool refresh_back_take(void);
 
 /* The back end takes what has come and gives what is due; whether there was anything. */
 bool refresh_stand_serve(void);

@@ -3,7 +3,10 @@
  * hear of each change once.
  */
 #include <stdio.h>
+#include <string.h>
 
+#include "actors/explain.h"
+#include "runtime/actor/parts.h"
 #include "tests/unit/actors/refresh_stand.h"
 
 static void assert_text(struct tr_text text, const char *wanted)
@@ -257,6 +260,47 @@ static void test_what_is_too_large_is_refused(void **state)
     refresh_stand_end();
 }
 
+static int page_of(void *self, uint32_t page, struct tr_bytes *bytes)
+{
+    *bytes = tri_page_bytes(self, page);
+    return 0;
+}
+
+/* The words for a job, as far as a time, which is another each time. */
+static void assert_explained(const char *identity, const char *wanted)
+{
+    struct tr_buffer text;
+    struct tr_explain_pages pages = {.page = page_of,
+                                     .self = stage_actor(&back.stage, back.refresh)};
+    tr_buffer_init(&text, 0);
+    assert_int_equal(tr_explain_job(refresh_stand_state(), &pages, tr_text_of(identity),
+                                    refresh_stand_now_ms(), &text),
+                     0);
+    assert_true(text.size >= strlen(wanted));
+    assert_text((struct tr_text){.data = (const char *)text.data, .size = strlen(wanted)}, wanted);
+    tr_buffer_fini(&text);
+}
+
+static void test_each_job_says_what_it_waits_for(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    back.latency_ms = 100;
+    uint32_t job = refresh_stand_make("g");
+    assert_explained("job-0", "its job waits to be made with others, one of 1");
+    refresh_stand_pass(20);
+    assert_explained("job-0", "its job is being made since 2023-");
+    refresh_stand_pass(200);
+    assert_explained("job-0", "its job was made, and is asked about at 2023-");
+    refresh_stand_cancel(job, "g");
+    assert_explained("job-0", "its job waits to be ended with others, one of 1");
+    refresh_stand_pass(200);
+    assert_explained("job-0", "its job was told to end, and is asked about at 2023-");
+    refresh_stand_pass(12000);
+    assert_explained("job-0", "its job has ended");
+    refresh_stand_end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_a_whole_group_is_ended_in_one_call),
         cmocka_unit_test(test_failures_are_explained_before_they_are_told),
         cmocka_unit_test(test_what_is_too_large_is_refused),
+        cmocka_unit_test(test_each_job_says_what_it_waits_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

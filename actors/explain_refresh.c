@@ -1,0 +1,96 @@
+/*
+ * Words for what a job waits for at the refresh actor of its back end: a batch, an answer, a time,
+ * or the back end itself.
+ */
+#include "actors/explain.h"
+#include "actors/graph/report.h"
+#include "actors/refresh.h"
+
+/* What each verb does with a job, for queues and for calls. */
+static const struct {
+    const char *waits;
+    const char *is_called;
+} verbs[] = {
+    [TR_WEBAPI_VERB_CREATE] = {"waits to be made with others", "is being made"},
+    [TR_WEBAPI_VERB_STATUS] = {"is asked about soon", "is being asked about"},
+    [TR_WEBAPI_VERB_CANCEL] = {"waits to be ended with others", "is being ended"},
+    [TR_WEBAPI_VERB_FIND] = {"may have been made, and is looked for soon",
+                             "may have been made, and is being looked for"},
+    [TR_WEBAPI_VERB_FAILURES] = {"has failed, and why is asked for soon",
+                                 "has failed, and why is being asked for"},
+};
+
+static const char *wait_of(const struct tri_job_row *job)
+{
+    switch (job->stage) {
+    case TR_WEBAPI_STAGE_INTENT:
+        return "is made";
+    case TR_WEBAPI_STAGE_IN_DOUBT:
+        return "may have been made, and is looked for";
+    case TR_WEBAPI_STAGE_CANCELLING:
+        return "was told to end, and is asked about";
+    default:
+        return (job->marks & TRI_JOB_STREAMED) != 0
+                   ? "was made; news of it come by a stream, and it is asked about"
+                   : "was made, and is asked about";
+    }
+}
+
+static void explain_list(const struct tri_job_row *job, const struct tri_list_row *list,
+                         uint64_t now_ms, struct tr_buffer *text)
+{
+    bool is_known = list->verb >= TR_WEBAPI_VERB_CREATE && list->verb < TR_COUNT_OF(verbs);
+    if (list->kind == TRI_REFRESH_CLOCK) {
+        tr_buffer_print(text, "%s at ", wait_of(job));
+        tri_explain_time(job->due_ms, now_ms, text);
+    } else if (list->kind == TRI_REFRESH_CALL && is_known) {
+        tr_buffer_print(text, "%s since ", verbs[list->verb].is_called);
+        tri_explain_time(list->first_ms, now_ms, text);
+        tr_buffer_print(text, ", one of %u", list->count);
+    } else if (is_known) {
+        tr_buffer_print(text, "%s, one of %u", verbs[list->verb].waits, list->count);
+    }
+}
+
+/* Why nothing is called for at the moment, where that is so. */
+static void explain_back_end(const struct tr_refresh_state *state, uint64_t now_ms,
+                             struct tr_buffer *text)
+{
+    struct tr_text fault = tr_array_get(&state->fault);
+    if (state->circuit != TR_CIRCUIT_CLOSED && fault.size > 0) {
+        tr_buffer_print(text, "; %.*s: tried again at ", TRI_SHOWN(fault));
+        tri_explain_time(state->circuit_ms, now_ms, text);
+    } else if (state->hold_ms > now_ms) {
+        tr_buffer_add_string(text, "; the back end wants no calls before ");
+        tri_explain_time(state->hold_ms, now_ms, text);
+    }
+}
+
+int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain_pages *pages,
+                   struct tr_text identity, uint64_t now_ms, struct tr_buffer *text)
+{
+    struct tr_rows rows =
+        tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_refresh_any));
+    struct tr_rows_key key =
+        tr_rows_key_bytes(TRI_REFRESH_JOB, (struct tr_bytes){.data = (const uint8_t *)identity.data,
+                                                             .size = identity.size});
+    uint32_t number;
+    const void *row;
+    int error = tr_rows_find(&rows, &key, &number);
+    error = error != 0 ? error : tr_rows_get(&rows, number, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_job_row *job = row;
+    tr_buffer_add_string(text, "its job ");
+    if (job->list == 0) {
+        tr_buffer_add_string(text, "has ended");
+        return text->error;
+    }
+    error = tr_rows_get(&rows, job->list, &row);
+    if (error == 0) {
+        explain_list(job, row, now_ms, text);
+        explain_back_end(state, now_ms, text);
+    }
+    return error != 0 ? error : text->error;
+}

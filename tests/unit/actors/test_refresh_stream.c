@@ -1,0 +1,169 @@
+/*
+ * Streams of the refresh actor: one for each group, gone on with from where it was, in place of
+ * polls; and what is asked about when one has left something out.
+ */
+#include <stdio.h>
+
+#include "tests/unit/actors/refresh_stand.h"
+
+static void begin(void)
+{
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    back.webapi.stream = back.standard_stream;
+}
+
+static uint32_t open_streams(void)
+{
+    uint32_t open = 0;
+    for (uint32_t i = 0; i < back.stream_count; i++) {
+        open += back.streams[i].is_open ? 1 : 0;
+    }
+    return open;
+}
+
+/* AT10, AT5: one stream for 5,000 jobs, no polls, and after a restart one stream again. */
+static void test_a_stream_takes_the_place_of_polls(void **state)
+{
+    (void)state;
+    begin();
+    for (uint32_t i = 0; i < 5000; i++) {
+        (void)refresh_stand_make("g");
+    }
+    refresh_stand_pass(2000);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STREAM], 1);
+    back_phase_all(TR_TASK_PHASE_RUNNING);
+    refresh_stand_pass(1);
+    assert_int_equal(refresh_stand_holder(4999)->phase, TR_TASK_PHASE_RUNNING); /* at once */
+    refresh_stand_pass(50000);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0);
+    uint32_t creates = back.calls[TR_WEBAPI_VERB_CREATE];
+    refresh_stand_crash();
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(3000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 5000);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STREAM], 2);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], creates);
+    assert_int_equal(refresh_stand_holder(17)->news, 4); /* submitted, queued, running, ended */
+    for (uint32_t i = 0; i < 5000; i++) {
+        refresh_stand_drop(i);
+    }
+    refresh_stand_pass(10);
+    assert_int_equal(open_streams(), 0);
+    assert_int_equal(refresh_stand_state()->jobs, 0);
+    refresh_stand_end();
+}
+
+/* AT5 without streams: after a restart all are asked about once, and nothing is made. */
+static void test_a_restart_asks_once_about_all(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    for (uint32_t i = 0; i < 5000; i++) {
+        (void)refresh_stand_make("g");
+    }
+    refresh_stand_pass(300000);
+    uint32_t creates = back.calls[TR_WEBAPI_VERB_CREATE];
+    uint32_t polls = back.calls[TR_WEBAPI_VERB_STATUS];
+    refresh_stand_crash();
+    (void)refresh_stand_make("other"); /* a new life begins with whatever comes first */
+    refresh_stand_pass(6000);
+    assert_in_range(back.calls[TR_WEBAPI_VERB_STATUS] - polls, 10, 11);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], creates + 1);
+    refresh_stand_end();
+}
+
+/* AT14: a stream that does not know its place begins anew, and a sweep asks for what is missing. */
+static void test_a_gap_is_swept(void **state)
+{
+    (void)state;
+    begin();
+    for (uint32_t i = 0; i < 600; i++) {
+        (void)refresh_stand_make("g");
+    }
+    refresh_stand_pass(2000);
+    refresh_stand_crash();
+    back.is_trimmed = true;
+    for (uint32_t i = 0; i < 300; i++) {
+        back.jobs[i].phase = TR_TASK_PHASE_SUCCESS; /* and no event of it is left */
+    }
+    refresh_stand_pass(9000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 300);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 2);
+    assert_int_equal(refresh_stand_state()->streams, 1);
+    assert_int_equal(refresh_stand_state()->duplicates, 0);
+    refresh_stand_end();
+}
+
+/* What a stream never says is found by a sweep each minute. */
+static void test_a_silent_stream_is_swept(void **state)
+{
+    (void)state;
+    begin();
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(1000);
+    back.jobs[0].phase = TR_TASK_PHASE_SUCCESS;
+    refresh_stand_pass(60000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    refresh_stand_pass(20000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    refresh_stand_end();
+}
+
+/* Groups beyond the endpoint's streams are polled. */
+static void test_streams_are_bounded(void **state)
+{
+    (void)state;
+    begin();
+    back.place.endpoint.streams_max = 2;
+    char group[16];
+    for (int i = 0; i < 5; i++) {
+        (void)snprintf(group, sizeof group, "g%d", i);
+        (void)refresh_stand_make(group);
+    }
+    refresh_stand_pass(2000);
+    assert_int_equal(open_streams(), 2);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(12000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        refresh_stand_drop(i);
+    }
+    refresh_stand_pass(100);
+    assert_int_equal(open_streams(), 0);
+    refresh_stand_end();
+}
+
+static enum back_fault no_streams(uint8_t verb, uint32_t nth)
+{
+    (void)nth;
+    return verb == TR_WEBAPI_VERB_STREAM ? BACK_BUSY : BACK_FINE;
+}
+
+/* A stream that is refused is asked for ever less often, and polls go on. */
+static void test_without_streams_jobs_are_polled(void **state)
+{
+    (void)state;
+    begin();
+    back.fault = no_streams;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(1000);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(7000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    assert_in_range(back.calls[TR_WEBAPI_VERB_STREAM], 2, 5);
+    refresh_stand_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_stream_takes_the_place_of_polls),
+        cmocka_unit_test(test_a_restart_asks_once_about_all),
+        cmocka_unit_test(test_a_gap_is_swept),
+        cmocka_unit_test(test_a_silent_stream_is_swept),
+        cmocka_unit_test(test_streams_are_bounded),
+        cmocka_unit_test(test_without_streams_jobs_are_polled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
