@@ -260,32 +260,6 @@ static void test_what_is_too_large_is_refused(void **state)
     refresh_stand_end();
 }
 
-/* Memory that ends at each allocation, once: what was undone comes again. */
-static void test_memory_that_ends_changes_nothing(void **state)
-{
-    (void)state;
-    bool has_failed = true;
-    for (uint64_t count = 0; has_failed; count++) {
-        refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
-        back.webapi.stream = back.standard_stream;
-        for (uint32_t i = 0; i < 3; i++) {
-            (void)refresh_stand_make("g");
-        }
-        stage_fail_allocation(count, false);
-        refresh_stand_pass(40);
-        has_failed = stage_allocations_succeed();
-        refresh_stand_pass(2000);
-        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 3);
-        assert_int_equal(back.job_count, 3);
-        back_phase_all(TR_TASK_PHASE_SUCCESS);
-        refresh_stand_pass(70000);
-        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 3);
-        drop_all();
-        assert_empty();
-        refresh_stand_end();
-    }
-}
-
 static int page_of(void *self, uint32_t page, struct tr_bytes *bytes)
 {
     *bytes = tri_page_bytes(self, page);
@@ -341,7 +315,6 @@ int main(void)
         cmocka_unit_test(test_failures_are_explained_before_they_are_told),
         cmocka_unit_test(test_what_is_too_large_is_refused),
         cmocka_unit_test(test_each_job_says_what_it_waits_for),
-        cmocka_unit_test(test_memory_that_ends_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
