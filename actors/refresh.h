@@ -34,6 +34,9 @@
 /* Jobs of one endpoint, groups and lists among them: more are refused with words. */
 #define TR_REFRESH_JOBS_MAX 100000
 
+/* Tasks that are watched at once (actors/watch.h): at each commit they cost 20 bytes each. */
+#define TR_REFRESH_WATCHES_MAX 1000
+
 /* A partial batch leaves when nothing came for so long, at the latest so long after its first. */
 #define TR_REFRESH_QUIET_MS 10
 #define TR_REFRESH_QUIET_MS_MAX 200

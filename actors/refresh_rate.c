@@ -36,7 +36,8 @@ uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh)
 
 uint32_t tri_rate_streams_max(const struct tri_refresh *refresh)
 {
-    return or_default(refresh->place->endpoint.streams_max, TR_WEBAPI_STREAMS);
+    uint32_t most = refresh->place->endpoint.streams_max;
+    return most == TR_WEBAPI_NO_STREAMS ? 0 : or_default(most, TR_WEBAPI_STREAMS);
 }
 
 static double full_rate(const struct tri_refresh *refresh)
