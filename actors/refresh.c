@@ -274,6 +274,7 @@ static int go_on(struct tri_refresh *refresh)
     error = error != 0 ? error : tri_stream_sweep(refresh, &more);
     error = error != 0 ? error : tri_queue_go(refresh, &more);
     error = error != 0 ? error : tri_stream_go(refresh, &more);
+    error = error != 0 ? error : tri_group_on_rested(refresh, &more);
     if (error != 0 || !more || state->is_going_on) {
         return error;
     }

@@ -66,6 +66,14 @@
 #define TR_REFRESH_STREAM_MS 1000
 #define TR_REFRESH_STREAM_MS_MAX 30000
 
+/* Where all streams are taken, a group gets that of one with a share of its jobs, if that is old. */
+#define TR_REFRESH_STREAM_SHARE 4
+#define TR_REFRESH_STREAM_HELD_MS 10000
+
+/* A group without jobs keeps its stream and its place for a while; so many do, the latest ones. */
+#define TR_REFRESH_REST_MS 60000
+#define TR_REFRESH_RESTING_MAX 256
+
 /* How often the record for people is written at most. */
 #define TR_REFRESH_RECORD_MS 1000
 
@@ -129,6 +137,19 @@ struct tri_job_row {
     char handle_text[TRI_JOB_HANDLE_NEAR];
 };
 
+/* Rings of groups. */
+enum tri_group_ring {
+    TRI_GROUPS_WANTING,   /* a stream */
+    TRI_GROUPS_STREAMING, /* those that have one */
+    TRI_GROUPS_RESTING,   /* without jobs, for a while; the first is the first to go */
+    TRI_GROUPS_RINGS
+};
+
+struct tri_group_links {
+    uint32_t next; /* 0: it is not in this ring */
+    uint32_t previous;
+};
+
 struct tri_group_row {
     struct tr_rows_head head;
     uint64_t stream_ms; /* since when its stream is open; or when it is asked for again */
@@ -141,9 +162,9 @@ struct tri_group_row {
     uint32_t stream;    /* the row of its call; 0: none is under way */
     uint32_t holds;     /* who needs the row although no job may be in it */
     uint32_t wait_ms;   /* before the next try */
-    uint32_t next;      /* in the ring of those that want a stream; 0: not in it */
-    uint32_t previous;
     uint32_t gap; /* the sweep that asks about all its jobs: its stream may have left some out */
+    struct tri_group_links links[TRI_GROUPS_RINGS];
+    uint64_t rest_ms; /* when it goes, where it rests */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET };
@@ -218,7 +239,7 @@ TR_MUST_USE int tri_job_add(struct tri_refresh *refresh, struct tr_text identity
 TR_MUST_USE int tri_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of,
                               struct tr_text handle, uint32_t *number);
 
-/* Takes away a job that is in no list, and its group with the last one. */
+/* Takes away a job that is in no list; its group has nobody then, perhaps. */
 TR_MUST_USE int tri_job_remove(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
 
@@ -230,18 +251,33 @@ TR_MUST_USE int tri_job_set_handle(struct tri_refresh *refresh, uint32_t number,
 struct tr_text tri_job_identity(const struct tri_job_row *job);
 TR_MUST_USE int tri_job_handle(struct tri_refresh *refresh, const struct tri_job_row *job,
                                struct tr_text *handle);
-TR_MUST_USE int tri_group_name(struct tri_refresh *refresh, uint32_t group, struct tr_text *name);
 
 /* Another owner, who is heard of; serial 0: nobody. */
 TR_MUST_USE int tri_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                             struct tr_ref owner, bool is_down);
 
+/* ---------------------------------------------------------- refresh_group.c */
+
+/* The group of a name, made where it is missing; and its name, a view as above. */
+TR_MUST_USE int tri_group_named(struct tri_refresh *refresh, struct tr_text name, uint32_t *number);
+TR_MUST_USE int tri_group_name(struct tri_refresh *refresh, uint32_t group, struct tr_text *name);
+
 /* A group (0: none) stays until it is let go of, though no job is in it any more. */
 TR_MUST_USE int tri_group_hold(struct tri_refresh *refresh, uint32_t number);
 TR_MUST_USE int tri_group_let_go(struct tri_refresh *refresh, uint32_t number);
 
-/* Takes away what is left of a group without rows of jobs, unless somebody holds it. */
+/*
+ * Takes away what is left of a group without rows of jobs, unless somebody holds it. One that has
+ * heard a stream rests before: the next jobs may come in a moment, and go on from its place.
+ */
 TR_MUST_USE int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number);
+
+/* Puts a group at the end of a ring that it is not in, or takes it out of one. */
+TR_MUST_USE int tri_group_enter(struct tri_refresh *refresh, uint32_t number, uint8_t ring);
+TR_MUST_USE int tri_group_leave(struct tri_refresh *refresh, uint32_t number, uint8_t ring);
+
+/* Takes away some of those that have rested long enough; `more` as below. */
+TR_MUST_USE int tri_group_on_rested(struct tri_refresh *refresh, bool *more);
 
 /* ----------------------------------------------------------- refresh_blob.c */
 
@@ -481,9 +517,7 @@ TR_MUST_USE int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number,
                                   struct tri_list_row *call, const struct tri_verdict *verdict);
 
 /* Nobody needs a group's stream any more. */
-TR_MUST_USE int tri_stream_close(struct tri_refresh *refresh, struct tri_group_row *group);
-TR_MUST_USE int tri_stream_forget(struct tri_refresh *refresh, uint32_t number,
-                                  struct tri_group_row *group);
+TR_MUST_USE int tri_stream_close(struct tri_refresh *refresh, uint32_t number);
 
 /* Looks at the next rows of a sweep, which asks about jobs whose news may have been missed. */
 TR_MUST_USE int tri_stream_sweep(struct tri_refresh *refresh, bool *more);
@@ -497,7 +531,8 @@ enum tri_refresh_timer {
     TRI_REFRESH_READY_TIMER,
     TRI_REFRESH_QUIET_TIMER,
     TRI_REFRESH_WANTING_TIMER,
-    TRI_REFRESH_RECORD_TIMER
+    TRI_REFRESH_RECORD_TIMER,
+    TRI_REFRESH_RESTING_TIMER
 };
 
 #endif
