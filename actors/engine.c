@@ -58,7 +58,7 @@ const struct tr_engine_endpoint *tr_engine_endpoint(const struct tr_engine *engi
     return NULL;
 }
 
-static const struct tr_engine_plugin *known_of(const struct tr_engine *engine,
+const struct tr_engine_plugin *tr_engine_known(const struct tr_engine *engine,
                                                const struct tr_plugin *plugin)
 {
     for (size_t i = 0; i < engine->known_count; i++) {
@@ -71,20 +71,20 @@ static const struct tr_engine_plugin *known_of(const struct tr_engine *engine,
 
 const char *tr_engine_quarantine(const struct tr_engine *engine, const struct tr_plugin *plugin)
 {
-    const struct tr_engine_plugin *known = known_of(engine, plugin);
+    const struct tr_engine_plugin *known = tr_engine_known(engine, plugin);
     return known == NULL ? NULL : known->quarantine;
 }
 
 const char *tr_engine_resource(const struct tr_engine *engine, const struct tr_plugin *plugin)
 {
-    const struct tr_engine_plugin *known = known_of(engine, plugin);
+    const struct tr_engine_plugin *known = tr_engine_known(engine, plugin);
     return known == NULL ? plugin->resource : known->resource;
 }
 
 void tr_engine_call_begins(struct tr_context *context, const struct tr_plugin *plugin,
                            const char *function)
 {
-    const struct tr_engine_plugin *known = known_of(tr_engine_of(context), plugin);
+    const struct tr_engine_plugin *known = tr_engine_known(tr_engine_of(context), plugin);
     if (known != NULL) {
         tr_blame(context, known->blame, function);
     }

@@ -22,6 +22,8 @@ struct tr_engine_plugin {
     const char *blame;      /* "ID VERSION": who is counted for a crash */
     const char *quarantine; /* why it is not called any more, in words; NULL: it is */
     const char *resource;   /* as in its table, or as the settings say; NULL: none */
+    uint32_t per_project;   /* slots of it that one project may have; 0: as many as there are */
+    uint32_t per_domain;    /* the same of one domain of a project */
 };
 
 /* Where a plugin of the Web API shape reaches its back end, and the actor that does. */
@@ -71,6 +73,10 @@ const struct tr_engine_endpoint *tr_engine_endpoint(const struct tr_engine *engi
 
 /* Why a plugin is not called any more, in words; NULL: it is. */
 const char *tr_engine_quarantine(const struct tr_engine *engine, const struct tr_plugin *plugin);
+
+/* What more is known of a plugin; NULL: nothing. */
+const struct tr_engine_plugin *tr_engine_known(const struct tr_engine *engine,
+                                               const struct tr_plugin *plugin);
 
 /* The namespace of the resource manager that an attempt needs a token of; NULL: none. */
 const char *tr_engine_resource(const struct tr_engine *engine, const struct tr_plugin *plugin);

@@ -2,7 +2,7 @@
  * Plans of documents, writing inputs, and what is the same for outputs of all forms.
  *
  * A plan of inputs is [form, [[name, type, slot], ...]]; one of outputs is [folder, [[name, type],
- * ...], is_dynamic, form].
+ * ...], depth, form].
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ int tr_exchange_plan_outputs(const struct tr_exchange_outputs *outputs, struct t
     for (uint32_t i = 0; i < variables->count; i++) {
         plan_variable(&variables->items[i], 2, plan);
     }
-    tr_buffer_bool(plan, outputs->is_dynamic);
+    tr_buffer_u64(plan, outputs->depth);
     tr_buffer_u64(plan, outputs->form);
     return plan->error;
 }
@@ -87,10 +87,10 @@ static int read_planned(struct tr_cursor *cursor, uint32_t parts, struct tr_type
 }
 
 /* The form of a document. */
-static int read_form(struct tr_cursor *cursor, enum tr_document_form *form)
+static int take_form(struct tr_cursor *cursor, enum tr_document_form *form)
 {
     uint64_t number = tr_read_u64(cursor);
-    if (cursor->error != 0 || number > TR_DOCUMENT_FLYTE) {
+    if (cursor->error != 0 || number > TR_DOCUMENT_FLYTE_FUTURES) {
         return TR_MALFORMED;
     }
     *form = (enum tr_document_form)number;
@@ -180,7 +180,7 @@ int tr_exchange_write(struct tr_bytes plan, const struct tr_exchange_writer *wri
     struct written written = {.form = TR_DOCUMENT_JSON};
     tr_arena_init(&arena);
     tr_types_init(&types, &arena);
-    int error = tr_read_array(&cursor) == 2 ? read_form(&cursor, &written.form) : TR_MALFORMED;
+    int error = tr_read_array(&cursor) == 2 ? take_form(&cursor, &written.form) : TR_MALFORMED;
     uint32_t count = tr_read_array(&cursor);
     error = error != 0 || cursor.error != 0 ? TR_MALFORMED : put_brace(writer, written.form, "{");
     for (uint32_t i = 0; error == 0 && i < count; i++) {
@@ -286,8 +286,8 @@ static int open_plan(struct tri_reading *reading, struct tr_bytes plan)
     for (uint32_t i = 0; error == 0 && i < reading->count; i++) {
         error = read_planned(&cursor, 2, &reading->types, &reading->found[i].planned);
     }
-    reading->is_dynamic = error == 0 && tr_read_bool(&cursor);
-    return error != 0 ? error : read_form(&cursor, &reading->form);
+    reading->depth = error == 0 ? tr_read_u32(&cursor) : 0;
+    return error != 0 ? error : take_form(&cursor, &reading->form);
 }
 
 /* What was not in the document is none, where it can be. */
@@ -335,6 +335,39 @@ static int add_slots(struct tri_reading *reading, struct tr_buffer *slots)
     return error;
 }
 
+/* A graph of Flyte's, as a document of ours. */
+static int read_futures(struct tri_reading *reading, struct tr_bytes document,
+                        struct tr_buffer *decision)
+{
+    struct tr_report report;
+    tr_report_init(&report);
+    int error = tr_flyte_graph(document, reading->depth, &report, decision);
+    if (error == TR_INVALID) {
+        tr_report_finish(&report);
+        const struct tr_problem *problem = &report.problems[0];
+        error =
+            tri_exchange_refuse(reading, "DynamicWorkflowBuildFailed", "%s: %.*s%s%.*s",
+                                TR_FLYTE_FUTURES, TRI_SHOWN(problem->subject),
+                                problem->subject.size > 0 ? ": " : "", TRI_SHOWN(problem->rule));
+    }
+    reading->is_decision = true;
+    tr_report_fini(&report);
+    return error;
+}
+
+static int read_form(struct tri_reading *reading, struct tr_bytes document, struct tr_buffer *slots)
+{
+    switch (reading->form) {
+    case TR_DOCUMENT_JSON:
+        return tri_exchange_read_json(reading);
+    case TR_DOCUMENT_FLYTE:
+        return tri_exchange_read_flyte(reading, document);
+    case TR_DOCUMENT_FLYTE_FUTURES:
+        return read_futures(reading, document, slots);
+    }
+    return TR_MALFORMED;
+}
+
 int tr_exchange_read(struct tr_bytes plan, struct tr_bytes document,
                      const struct tr_exchange_keeper *keeper, struct tr_buffer *slots,
                      bool *is_decision, struct tr_exchange_problem *problem)
@@ -348,8 +381,7 @@ int tr_exchange_read(struct tr_bytes plan, struct tr_bytes document,
     tr_buffer_init(&reading.values, TR_VALUES_BYTES_MAX);
     int error = open_plan(&reading, plan);
     if (error == 0) {
-        error = reading.form == TR_DOCUMENT_JSON ? tri_exchange_read_json(&reading)
-                                                 : tri_exchange_read_flyte(&reading, document);
+        error = read_form(&reading, document, slots);
     }
     if (error == 0 && !reading.is_decision) {
         error = add_slots(&reading, slots);

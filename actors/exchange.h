@@ -24,7 +24,7 @@ struct tr_exchange_outputs {
     const struct tr_variables *variables;
     enum tr_document_form form;
     struct tr_text folder; /* relative paths in them count from here */
-    bool is_dynamic;       /* the document may decide a graph instead */
+    uint32_t depth; /* the document may decide a graph, in so many workflows; 0: it may not */
 };
 
 /* Appends the plan of reading them. */
@@ -75,7 +75,8 @@ struct tr_exchange_keeper {
 
 /*
  * Reads a document into slots, all of them inline: of a list one element is taken apart at a time.
- * With `is_decision` it decides a graph, and `slots` are nothing. TR_INVALID: `problem` says why;
+ * With `is_decision` it decides a graph, and `slots` are nothing, or, of futures, the document of
+ * ours that says the same. TR_INVALID: `problem` says why;
  * TR_MALFORMED (no plan), TR_LIMIT, TR_MEMORY, and what the keeper says.
  */
 TR_MUST_USE int tr_exchange_read(struct tr_bytes plan, struct tr_bytes document,

@@ -30,7 +30,7 @@ struct tri_reading {
     struct tri_found *found;
     uint32_t count;
     enum tr_document_form form;
-    bool is_dynamic;
+    uint32_t depth; /* of the graph that it may decide; 0: it may not */
     bool is_decision;
     const struct tr_exchange_keeper *keeper;
     struct tr_exchange_problem *problem;

@@ -119,7 +119,7 @@ static struct tri_found *take_name(struct tri_reading *reading, int *error)
     struct tr_text text = tr_read_text(&cursor);
     struct tri_found *found = *error == 0 ? tri_exchange_find(reading, text) : NULL;
     reading->is_decision =
-        *error == 0 && found == NULL && reading->is_dynamic && tr_exchange_is_decision(text);
+        *error == 0 && found == NULL && reading->depth > 0 && tr_exchange_is_decision(text);
     tr_buffer_cut(&reading->values, before);
     return found;
 }

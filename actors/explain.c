@@ -145,6 +145,14 @@ void tr_explain_asleep(const struct tr_resources_state *state, const struct tr_e
     }
 }
 
+/* The place of the project behind that of a domain; 0: there is none. */
+static uint32_t project_of(struct tr_rows *rows, uint32_t scope)
+{
+    const void *row;
+    bool is_there = scope != 0 && tr_rows_get(rows, scope, &row) == 0;
+    return is_there ? ((const struct tri_place_row *)row)->project : 0;
+}
+
 /* Who holds tokens of a place: some of them by name. Looks at each row. */
 static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
                          struct tr_buffer *text)
@@ -158,7 +166,10 @@ static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
             continue;
         }
         const struct tri_request_row *request = row;
-        if (request->queue != 0 || (request->place != place && request->pool != place)) {
+        uint32_t scope = tri_request_scope(request);
+        bool is_of = request->place == place || request->pool == place || scope == place ||
+                     project_of(rows, scope) == place;
+        if (request->queue != 0 || !is_of) {
             continue;
         }
         if (named == TR_EXPLAIN_HOLDERS_MAX) {
@@ -243,6 +254,9 @@ int tr_explain_request(const struct tr_resources_state *state, const struct tr_e
     tri_explain_time(request->since_ms, now_ms, text);
     if (request->queue != 0) {
         explain_place(&rows, state->start, request->place, "", text);
+        uint32_t scope = tri_request_scope(request);
+        explain_place(&rows, state->start, scope, "", text);
+        explain_place(&rows, state->start, project_of(&rows, scope), "", text);
         explain_place(&rows, state->start, request->pool, "the pool ", text);
         explain_machine(&rows, state->machine, &request->amounts, text);
         tr_buffer_print(text, "; %llu wait in all, and executions take turns",

@@ -66,10 +66,14 @@ static int index_find(struct tri_refresh *refresh, const struct index_key *key, 
 {
     struct tr_bytes value;
     int error = tr_index_find(refresh->context, &refresh->index, key_bytes(key), &value);
-    if (error == 0 && value.size == sizeof *number) {
-        memcpy(number, value.data, sizeof *number);
+    if (error != 0) {
+        return error;
     }
-    return error;
+    if (value.size != sizeof *number) {
+        return TR_MALFORMED;
+    }
+    memcpy(number, value.data, sizeof *number);
+    return 0;
 }
 
 static int index_put(struct tri_refresh *refresh, const struct index_key *key, uint32_t number)
@@ -81,7 +85,7 @@ static int index_put(struct tri_refresh *refresh, const struct index_key *key, u
 /* Forgets a key where it leads to this row. */
 static int index_drop(struct tri_refresh *refresh, const struct index_key *key, uint32_t number)
 {
-    uint32_t found;
+    uint32_t found = 0;
     int error = index_find(refresh, key, &found);
     if (error != 0 || found != number) {
         return error == TR_NOT_FOUND ? 0 : error;

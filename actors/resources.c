@@ -22,38 +22,11 @@
 
 /* ----------------------------------------------------------------- places */
 
-static void set_name(struct tri_place_row *place, struct tr_text name)
-{
-    size_t size = name.size < sizeof place->name ? name.size : sizeof place->name;
-    place->name_size = (uint32_t)size;
-    if (size > 0) {
-        memcpy(place->name, name.data, size);
-    }
-}
-
-/* The place of a name; it is made where it is missing, with no bounds. */
-static int find_place(struct tri_resources *resources, enum tri_resource_row kind,
-                      struct tr_text name, uint32_t *number)
-{
-    struct tr_rows_key key = tr_rows_key_bytes(
-        kind, (struct tr_bytes){.data = (const uint8_t *)name.data, .size = name.size});
-    int error = tr_rows_find(&resources->rows, &key, number);
-    if (error != TR_NOT_FOUND) {
-        return error;
-    }
-    void *row;
-    error = tr_rows_add(&resources->rows, &key, number, &row);
-    if (error == 0) {
-        set_name(row, name);
-    }
-    return error;
-}
-
 static int machine_of(struct tri_resources *resources, struct tri_place_row **machine)
 {
     if (resources->state->machine == 0) {
         int error =
-            find_place(resources, TRI_ROW_PLACE, tr_text_of(""), &resources->state->machine);
+            tri_place_find(resources, TRI_ROW_PLACE, tr_text_of(""), &resources->state->machine);
         if (error != 0) {
             return error;
         }
@@ -79,20 +52,29 @@ static uint64_t amount_of(const struct tri_amounts *of, const struct amount *amo
     return value;
 }
 
-/* The three places of a request. `pool` may be NULL. */
+/* The places of a request. All but `place` and `machine` may be NULL. */
 struct places {
     struct tri_place_row *place;
     struct tri_place_row *pool;
+    struct tri_place_row *scope;   /* of its domain, or of its project */
+    struct tri_place_row *project; /* behind that of a domain */
     struct tri_place_row *machine;
 };
+
+static int open_place(struct tri_resources *resources, uint32_t number, struct tri_place_row **row)
+{
+    return number == 0 ? 0 : tri_place_edit(resources, number, row);
+}
 
 static int open_places(struct tri_resources *resources, const struct tri_request_row *request,
                        struct places *places)
 {
     *places = (struct places){0};
     int error = tri_place_edit(resources, request->place, &places->place);
-    if (error == 0 && request->pool != 0) {
-        error = tri_place_edit(resources, request->pool, &places->pool);
+    error = error != 0 ? error : open_place(resources, request->pool, &places->pool);
+    error = error != 0 ? error : open_place(resources, tri_request_scope(request), &places->scope);
+    if (error == 0 && places->scope != NULL) {
+        error = open_place(resources, places->scope->project, &places->project);
     }
     return error != 0 ? error : machine_of(resources, &places->machine);
 }
@@ -123,16 +105,21 @@ static bool is_impossible(const struct tri_request_row *request, const struct pl
 /* What is in the way of a request now. */
 enum hindrance { FREE, SLOTS, POOL, RATE, MACHINE };
 
+static bool is_full(const struct tri_place_row *place, uint32_t slots)
+{
+    return place != NULL && place->slots != 0 && place->used + slots > place->slots;
+}
+
 static enum hindrance hindrance_of(const struct tri_resources *resources,
                                    const struct tri_request_row *request,
                                    const struct places *places)
 {
-    const struct tri_place_row *place = places->place;
     const struct tri_place_row *pool = places->pool;
-    if (place->slots != 0 && place->used + request->slots > place->slots) {
+    if (is_full(places->place, request->slots) || is_full(places->scope, request->slots) ||
+        is_full(places->project, request->slots)) {
         return SLOTS;
     }
-    if (pool != NULL && pool->slots != 0 && pool->used + 1 > pool->slots) {
+    if (is_full(pool, 1)) {
         return POOL;
     }
     if (pool != NULL && pool->per_second > 0 &&
@@ -155,7 +142,12 @@ static void book(struct places *places, const struct tri_request_row *request, i
 {
     uint64_t factor = sign > 0 ? 1 : UINT64_MAX;
     struct tri_amounts *booked = &places->machine->booked;
-    places->place->used += (uint32_t)factor * request->slots;
+    struct tri_place_row *const counted[] = {places->place, places->scope, places->project};
+    for (size_t i = 0; i < TR_COUNT_OF(counted); i++) {
+        if (counted[i] != NULL) {
+            counted[i]->used += (uint32_t)factor * request->slots;
+        }
+    }
     if (places->pool != NULL) {
         places->pool->used += (uint32_t)factor;
     }
@@ -357,33 +349,17 @@ static int find_request(struct tri_resources *resources, struct tr_ref actor, ui
     return error != 0 ? error : tri_request_edit(resources, *number, request);
 }
 
-/* A pool's bounds come with the definition that uses it: the last one to ask is right. */
-static int find_pool(struct tri_resources *resources, const struct tr_resource_request *wish,
-                     uint32_t *number)
-{
-    struct tri_place_row *pool;
-    *number = 0;
-    if (wish->pool.size == 0) {
-        return 0;
-    }
-    int error = find_place(resources, TRI_ROW_POOL, wish->pool, number);
-    error = error != 0 ? error : tri_place_edit(resources, *number, &pool);
-    if (error == 0) {
-        pool->slots = wish->pool_slots;
-        pool->per_second = wish->pool_per_second;
-    }
-    return error;
-}
-
 static int request_new(struct tri_resources *resources, const struct tr_resource_request *wish,
                        struct tr_ref actor, uint32_t *number, struct tri_request_row **out)
 {
     struct tr_rows_key key = request_key(actor);
     uint32_t place;
     uint32_t pool;
+    uint32_t scope;
     void *row;
-    int error = find_place(resources, TRI_ROW_PLACE, wish->name, &place);
-    error = error != 0 ? error : find_pool(resources, wish, &pool);
+    int error = tri_place_find(resources, TRI_ROW_PLACE, wish->name, &place);
+    error = error != 0 ? error : tri_pool_find(resources, wish, &pool);
+    error = error != 0 ? error : tri_share_find(resources, wish, &scope);
     error = error != 0 ? error : tr_rows_add(&resources->rows, &key, number, &row);
     if (error != 0) {
         return error;
@@ -396,6 +372,7 @@ static int request_new(struct tri_resources *resources, const struct tr_resource
     request->slots = wish->slots;
     request->place = place;
     request->pool = pool;
+    request->watched.own = scope;
     size_t size = wish->identity.size < sizeof request->identity ? wish->identity.size
                                                                  : sizeof request->identity;
     request->identity_size = (uint32_t)size;
@@ -493,7 +470,7 @@ static int on_quota(struct tri_resources *resources, const struct tr_message *me
     struct tri_place_row *place;
     uint32_t number;
     int error = tr_message_read(message, resource_quota, &quota);
-    error = error != 0 ? error : find_place(resources, TRI_ROW_PLACE, quota.name, &number);
+    error = error != 0 ? error : tri_place_find(resources, TRI_ROW_PLACE, quota.name, &number);
     error = error != 0 ? error : tri_place_edit(resources, number, &place);
     if (error != 0) {
         return error;

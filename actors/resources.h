@@ -1,12 +1,13 @@
 /*
  * The resource manager's rows, for its own files and for who explains what it holds.
  *
- * What is bounded: places (a namespace's slots, a pool's slots and its rate, the machine's
- * amounts). A request needs one place or several at once, and waits in a lane: that of all requests
- * that need the same places. In a lane there is a queue for each execution that waits there, and
- * executions take turns, so that a wide array does not starve a small workflow; lanes take turns,
- * too. Machine amounts are saved for the lane that has met a lack of them first, until its first
- * request fits, so that no large request starves beside small ones.
+ * What is bounded: places (a namespace's slots, and what one project or domain may have of them, a
+ * pool's slots and its rate, the machine's amounts). A request needs one place or several at once,
+ * and waits in a lane: that of all requests that need the same places. In a lane there is a queue
+ * for each execution that waits there, and executions take turns, so that a wide array does not
+ * starve a small workflow; lanes take turns, too. Machine amounts are saved for the lane that has
+ * met a lack of them first, until its first request fits, so that no large request starves beside
+ * small ones.
  *
  *     place <- lane <- queue of an execution <- request
  *
@@ -33,7 +34,8 @@ enum tri_resource_row {
     TRI_ROW_LANE,
     TRI_ROW_QUEUE,
     TRI_ROW_REQUEST,
-    TRI_ROW_SLEEPER
+    TRI_ROW_SLEEPER,
+    TRI_ROW_SCOPE /* what a project, or a domain of one, has of a namespace: a place, too */
 };
 
 struct tri_amounts {
@@ -55,6 +57,7 @@ struct tri_place_row {
     char name[TR_RESOURCE_NAME_BYTES_MAX];
     struct tri_amounts asleep; /* of what is booked: by executions that sleep */
     uint32_t told;             /* the start for which its quota was told; 0: none */
+    uint32_t project;          /* of a domain's scope: that of its project; 0: it has no bound */
 };
 
 struct tri_lane_row {
@@ -95,6 +98,12 @@ struct tri_request_row {
     uint32_t asleep_start; /* the start for which its amounts were counted as asleep; 0: none */
 };
 
+/* What a request's domain may have, or its project: their place; 0: they have no bound. */
+static inline uint32_t tri_request_scope(const struct tri_request_row *request)
+{
+    return request->watched.own;
+}
+
 /* An execution that sleeps, as long as `start` is the state's. */
 struct tri_sleeper_row {
     struct tr_rows_head head;
@@ -132,6 +141,20 @@ TR_MUST_USE int tri_queue_edit(struct tri_resources *resources, uint32_t number,
                                struct tri_queue_row **queue);
 TR_MUST_USE int tri_request_edit(struct tri_resources *resources, uint32_t number,
                                  struct tri_request_row **request);
+
+/* resources_place.c: places by their names, made where they are missing. */
+
+/* The place of a name, which has no bounds when it is new. */
+TR_MUST_USE int tri_place_find(struct tri_resources *resources, enum tri_resource_row kind,
+                               struct tr_text name, uint32_t *number);
+
+/* The pool of a request, with its bounds; 0: it is in none. */
+TR_MUST_USE int tri_pool_find(struct tri_resources *resources,
+                              const struct tr_resource_request *wish, uint32_t *number);
+
+/* What its domain may have, behind which its project's is, or that one alone; 0: neither. */
+TR_MUST_USE int tri_share_find(struct tri_resources *resources,
+                               const struct tr_resource_request *wish, uint32_t *scope);
 
 /* resources_lane.c: who waits. */
 

@@ -22,8 +22,9 @@ EDIT(tri_request_edit, tri_request_row)
 
 static struct tr_rows_key lane_key(const struct tri_request_row *request, bool is_booking)
 {
+    uint64_t scope = tri_request_scope(request);
     return tr_rows_key_numbers(TRI_ROW_LANE, (uint64_t)request->place << 32 | request->pool,
-                               is_booking);
+                               scope << 1 | (is_booking ? 1 : 0));
 }
 
 static bool is_booking(const struct tri_request_row *request)

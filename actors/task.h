@@ -292,6 +292,9 @@ static inline bool tri_is_dynamic(const struct tri_task *task)
  */
 bool tri_decision_is(struct tr_bytes outputs);
 
+/* How many workflows the task's node lies in. */
+uint32_t tri_task_depth(const struct tri_task *task);
+
 TR_MUST_USE int tri_enter_graph(struct tri_task *task);
 TR_MUST_USE int tri_graph_again(struct tri_task *task);
 TR_MUST_USE int tri_graph_answered(struct tri_task *task, const struct tri_reply *reply);

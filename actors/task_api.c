@@ -280,7 +280,8 @@ static int api_outputs_plan(struct tr_task_context *side, enum tr_document_form 
     const struct tr_exchange_outputs outputs = {.variables = &task->task->interface.outputs,
                                                 .form = form,
                                                 .folder = folder,
-                                                .is_dynamic = tri_is_dynamic(task)};
+                                                .depth = tri_is_dynamic(task) ? tri_task_depth(task)
+                                                                              : 0};
     int error = tr_exchange_plan_outputs(&outputs, &plan);
     return keep_plan(task, &plan, error, out);
 }

@@ -19,9 +19,10 @@ bool tri_decision_is(struct tr_bytes outputs)
 
 /* ------------------------------------------------------------------ the graph is made */
 
-/* How many workflows the node lies in: each has put a name into its path. */
-static uint32_t depth_of(struct tr_text path)
+/* Each workflow has put a name into the path. */
+uint32_t tri_task_depth(const struct tri_task *task)
 {
+    struct tr_text path = task->start.path;
     uint32_t depth = 1;
     for (size_t i = 0; i < path.size; i++) {
         depth += path.data[i] == '/' ? 1 : 0;
@@ -35,7 +36,7 @@ static int ask(struct tri_task *task)
     struct tr_graph_make make = {
         .graph = {.data = task->graph->hash, .size = TR_GRAPH_HASH_BYTES},
         .task = task->node->target,
-        .depth = depth_of(task->start.path),
+        .depth = tri_task_depth(task),
         .path = task->start.path,
         .recovery = task->start.recovery,
     };

@@ -142,7 +142,7 @@ static int fetch_next(struct tri_task *task)
 
 int tri_enter_fetch(struct tri_task *task)
 {
-    bool is_fetched = task->plugin == NULL || !task->plugin->is_local ||
+    bool is_fetched = task->plugin == NULL || !task->plugin->shares_files ||
                       task->state->inputs_bytes > 0 ||
                       !tri_may_hold_paths(&task->task->interface.inputs);
     return is_fetched ? tri_task_go(task, TR_STEP_RUN) : fetch_next(task);
@@ -258,7 +258,7 @@ int tri_outputs_keep_for_later(struct tri_task *task)
 
 int tri_enter_keep(struct tri_task *task)
 {
-    if (!task->plugin->is_local || !tri_may_hold_paths(&task->task->interface.outputs)) {
+    if (!task->plugin->shares_files || !tri_may_hold_paths(&task->task->interface.outputs)) {
         return tri_task_go(task, TR_STEP_OFFLOAD);
     }
     int error = tri_outputs_keep_for_later(task);

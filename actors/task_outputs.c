@@ -251,6 +251,50 @@ static int read_flyte(struct tri_task *task, struct tr_literal_reader *reader,
                : read_outputs(task, reader, document, slots, problem);
 }
 
+/* A graph of Flyte's, as the document that decides it; a large one is the files service's. */
+static int read_futures(struct tri_task *task, struct tr_literal_reader *reader,
+                        const struct document *document, struct tr_buffer *slots,
+                        struct tr_text *problem)
+{
+    struct tr_buffer decision;
+    tr_buffer_init(&decision, 0);
+    int error = tr_flyte_graph(document->bytes, tri_task_depth(task), reader->report, &decision);
+    if (error == TR_INVALID) {
+        tr_report_finish(reader->report);
+        struct tr_text subject = reader->report->problems[0].subject;
+        struct tr_text words = first_problem(task, reader->report);
+        error =
+            refuse(task, "DynamicWorkflowBuildFailed",
+                   tr_arena_print(&task->arena, TR_FLYTE_FUTURES ": %.*s%s%.*s", TRI_TEXT(subject),
+                                  subject.size > 0 ? ": " : "", TRI_TEXT(words)),
+                   problem);
+    }
+    if (error == 0 && decision.size > TR_TASK_INLINE_BYTES_MAX) {
+        error = TR_LIMIT;
+    }
+    if (error == 0) {
+        task->is_decision = true;
+        error = pack_decision(task, tr_buffer_text(&decision), slots, problem);
+    }
+    tr_buffer_fini(&decision);
+    return error;
+}
+
+/* Reads a document by its form. */
+static int read_form(struct tri_task *task, struct tr_literal_reader *reader,
+                     struct document *document, struct tr_buffer *slots, struct tr_text *problem)
+{
+    switch (document->form) {
+    case TR_DOCUMENT_JSON:
+        return read_json(task, reader, document, slots, problem);
+    case TR_DOCUMENT_FLYTE:
+        return read_flyte(task, reader, document, slots, problem);
+    case TR_DOCUMENT_FLYTE_FUTURES:
+        return read_futures(task, reader, document, slots, problem);
+    }
+    return TR_INVALID;
+}
+
 int tri_outputs_from_document(struct tri_task *task, enum tr_document_form form,
                               struct tr_bytes bytes, struct tr_text folder, struct tr_bytes *slots,
                               struct tr_text *problem)
@@ -262,8 +306,7 @@ int tri_outputs_from_document(struct tri_task *task, enum tr_document_form form,
     tr_report_init(&report);
     tr_buffer_init(&buffer, 0);
     task->is_decision = false;
-    int error = form == TR_DOCUMENT_JSON ? read_json(task, &reader, &document, &buffer, problem)
-                                         : read_flyte(task, &reader, &document, &buffer, problem);
+    int error = read_form(task, &reader, &document, &buffer, problem);
     if (error == 0 && buffer.size > TR_TASK_OUTPUTS_BYTES_MAX) {
         error = refuse_size(task, buffer.size, problem);
     }

@@ -25,6 +25,32 @@ static bool needs_token(const struct tri_task *task)
             books_machine(task));
 }
 
+/* "NAMESPACE/PROJECT", or with "/DOMAIN" behind it: how the manager calls what they may have. */
+static struct tr_text scope_of(struct tri_task *task, const char *name, uint32_t names)
+{
+    struct tr_text path = tri_task_identity(task)->execution;
+    size_t size = 0;
+    for (; size < path.size && names > 0; size++) {
+        names -= path.data[size] == '/' ? 1 : 0;
+    }
+    return tr_arena_print(&task->arena, "%s/%.*s", name, size > 0 ? (int)size - 1 : 0, path.data);
+}
+
+/* What one project and one domain may have, by the settings. */
+static void bound_scopes(struct tri_task *task, struct tr_resource_request *request)
+{
+    const struct tr_engine_plugin *known = tr_engine_known(task->engine, task->plugin);
+    if (known == NULL || known->resource == NULL || (known->per_project | known->per_domain) == 0) {
+        return;
+    }
+    request->project = scope_of(task, known->resource, 1);
+    request->project_slots = known->per_project;
+    if (known->per_domain > 0) {
+        request->domain = scope_of(task, known->resource, 2);
+        request->domain_slots = known->per_domain;
+    }
+}
+
 static int ask(struct tri_task *task)
 {
     const struct tr_settings *settings = task->settings;
@@ -45,7 +71,10 @@ static int ask(struct tri_task *task)
         request.pool_slots = pool->at_once;
         request.pool_per_second = pool->per_second;
     }
-    return tr_tell(task->context, task->engine->resources, &tr_resource_request_schema, &request);
+    bound_scopes(task, &request);
+    return task->arena.error != 0 ? task->arena.error
+                                  : tr_tell(task->context, task->engine->resources,
+                                            &tr_resource_request_schema, &request);
 }
 
 int tri_enter_token(struct tri_task *task)

@@ -22,6 +22,7 @@ struct tr_watched {
     uint32_t next;     /* in the list of those that wait to be watched */
     uint32_t previous; /* the row's own number: it is the first */
     bool is_listed;
+    uint32_t own; /* the user's: a number for which the row need not grow */
 };
 
 /* The list, in the hands of a handler. */

@@ -243,6 +243,18 @@ static int read_document(struct tr_bytes plan, const char *folder, struct tr_byt
     return error;
 }
 
+/* Puts the document of a graph into the blob store: the task's own, or what it was turned into. */
+static int offload_decision(const char *folder, struct tr_bytes document, struct tr_buffer *slots,
+                            char *explain)
+{
+    struct tr_buffer turned = *slots;
+    tr_buffer_init(slots, TR_VALUES_BYTES_MAX);
+    struct tr_bytes decision = turned.size > 0 ? tr_buffer_bytes(&turned) : document;
+    int error = tr_offload_document(folder, decision, slots, explain);
+    tr_buffer_fini(&turned);
+    return error;
+}
+
 /* Reads the document and puts what is large into the blob store: one that decides a graph whole. */
 static int take_outputs(struct tr_bytes plan, const char *folder, struct tr_bytes document,
                         struct tr_buffer *slots, char *code, char *explain)
@@ -257,7 +269,7 @@ static int take_outputs(struct tr_bytes plan, const char *folder, struct tr_byte
         return 0;
     }
     if (error == 0 && is_decision) {
-        return tr_offload_document(folder, document, slots, explain);
+        return offload_decision(folder, document, slots, explain);
     }
     error = error != 0 ? error : tr_offload_slots(folder, slots, explain);
     if (error == TR_LIMIT) {

@@ -48,19 +48,19 @@ static const char *words_of(struct tr_arena *arena, const struct tr_plugin_stand
 }
 
 /* A quota of a plugin's own name bounds it, where it has no other namespace. */
-static const char *resource_of(const struct tr_settings_file *settings,
-                               const struct tr_plugin *plugin)
+static void bound(const struct tr_settings_file *settings, struct tr_engine_plugin *known)
 {
     const struct tr_settings_quota *quotas = settings == NULL ? NULL : settings->quotas.items;
-    if (plugin->resource != NULL) {
-        return plugin->resource;
-    }
+    const struct tr_plugin *plugin = known->plugin;
+    const char *name = plugin->resource != NULL ? plugin->resource : plugin->id;
+    known->resource = plugin->resource;
     for (uint32_t i = 0; quotas != NULL && i < settings->quotas.count; i++) {
-        if (tr_text_equal(quotas[i].name, tr_text_of(plugin->id))) {
-            return plugin->id;
+        if (tr_text_equal(quotas[i].name, tr_text_of(name))) {
+            known->resource = name;
+            known->per_project = quotas[i].per_project;
+            known->per_domain = quotas[i].per_domain;
         }
     }
-    return NULL;
 }
 
 static void fill(struct tr_plugin_standing *standing, const struct tr_settings_file *settings,
@@ -71,7 +71,7 @@ static void fill(struct tr_plugin_standing *standing, const struct tr_settings_f
     standing->path = loaded == NULL ? NULL : loaded->path;
     standing->version = loaded == NULL ? TR_PROGRAM_VERSION : loaded->version;
     standing->known.blame = TEXT("%s %s", plugin->id, standing->version);
-    standing->known.resource = resource_of(settings, plugin);
+    bound(settings, &standing->known);
     standing->how = "";
     for (size_t i = 0; i < blamed_count && standing->known.blame != NULL; i++) {
         if (strcmp(blamed[i].part, standing->known.blame) == 0) {

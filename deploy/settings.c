@@ -109,6 +109,32 @@ static void read_default_plugin(struct tri_definition *definition, const struct 
 
 /* -------------------------------------------------------------------------------- quotas */
 
+#define READ_SLOTS(field)                                                                    \
+    static void read_##field(struct tri_definition *definition, const struct tr_tree *value, \
+                             void *target)                                                   \
+    {                                                                                        \
+        struct tr_settings_quota *quota = target;                                            \
+        (void)tri_read_count(definition, value, 1, TR_SETTINGS_QUOTA_MAX, &quota->field);    \
+    }
+READ_SLOTS(slots)
+READ_SLOTS(per_project)
+READ_SLOTS(per_domain)
+#undef READ_SLOTS
+
+/* A number of slots, or a mapping. */
+static bool read_quota(struct tri_definition *definition, const struct tr_tree *value,
+                       struct tr_settings_quota *quota)
+{
+    static const struct tri_key keys[] = {{"slots", read_slots, 0},
+                                          {"per_project", read_per_project, 0},
+                                          {"per_domain", read_per_domain, 0}};
+    if (value->kind != TR_TREE_MAP) {
+        return tri_read_count(definition, value, 1, TR_SETTINGS_QUOTA_MAX, &quota->slots);
+    }
+    tri_read_keys(definition, value, "a quota", keys, TR_COUNT_OF(keys), quota);
+    return true;
+}
+
 static void read_quotas(struct tri_definition *definition, const struct tr_tree *value,
                         void *target)
 {
@@ -117,11 +143,10 @@ static void read_quotas(struct tri_definition *definition, const struct tr_tree 
         return;
     }
     for (uint32_t i = 0; i < value->count; i++) {
-        struct tr_settings_quota quota;
+        struct tr_settings_quota quota = {.slots = 0};
         struct tr_settings_quota *added = NULL;
         if (tri_read_text(definition, value->pairs[i].key, &quota.name) &&
-            tri_read_count(definition, value->pairs[i].value, 1, TR_SETTINGS_QUOTA_MAX,
-                           &quota.slots)) {
+            read_quota(definition, value->pairs[i].value, &quota)) {
             added = add(settings, &settings->quotas, sizeof *added);
         }
         if (added != NULL) {

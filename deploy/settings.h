@@ -40,7 +40,9 @@ struct tr_settings_plugin {
 /* How many slots a namespace of the resource manager has. */
 struct tr_settings_quota {
     struct tr_text name;
-    uint32_t slots;
+    uint32_t slots;       /* 0: no bound for all together */
+    uint32_t per_project; /* of them for one project, one domain of it; 0: no bound */
+    uint32_t per_domain;
 };
 
 struct tr_settings_file {

@@ -146,7 +146,7 @@ const struct tr_plugin tr_armada_plugin = {
     .abi = TR_PLUGIN_ABI,
     .id = "armada",
     .task_types = task_types,
-    .is_local = true, /* the share is this machine's: what jobs left on it is kept in the store */
+    .shares_files = true, /* the share is mounted here, too */
     .state = &tr_armada_attempt_schema,
     .check = tri_armada_check,
     TR_WEBAPI_PLUGIN_FUNCTIONS,

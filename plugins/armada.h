@@ -29,7 +29,7 @@
 #define TR_ARMADA_FRONT_BYTES_MAX 28
 #define TR_ARMADA_MARK_BYTES 13
 
-/* Inputs up to here travel inside the pod's environment; larger ones need the store on the share. */
+/* Inputs up to here travel in the pod's environment; larger ones need the store on the share. */
 #define TR_ARMADA_INPUTS_BYTES_MAX 4096
 
 /* What an error document may have. */

@@ -63,6 +63,12 @@ static const struct {
      RETRY(SYSTEM, "DeadlineExceeded", "the pod ran into its deadline")},
     {{"Rejected", 4}, NULL, NEVER("Rejected", "no cluster takes the job as it is")},
     {{"Preempted", -1}, "reempted", RETRY(SYSTEM, "Preempted", "the job was preempted")},
+    /* The kubelet's and Armada's own words, which are all that GetJobErrors has. */
+    {{"Evicted", -1}, "low on resource", RETRY(SYSTEM, "Evicted", "the pod was evicted")},
+    {{"DeadlineExceeded", -1},
+     "active on the node longer than",
+     RETRY(SYSTEM, "DeadlineExceeded", "the pod ran into its deadline")},
+    {{"LeaseExpired", -1}, "ease expired", RETRY(SYSTEM, "LeaseExpired", "its cluster was lost")},
 };
 
 static const struct meaning plain_failure = RETRY(USER, "JobFailed", "the job has failed");
@@ -99,11 +105,25 @@ static bool holds(struct tr_text words, const char *mark)
            memmem(words.data, words.size, mark, strlen(mark)) != NULL;
 }
 
+/*
+ * "Container task failed with exit code 3 because Error: WORDS": the WORDS are the program's own,
+ * which may say anything and prove nothing.
+ */
+static struct tr_text without_the_programs(struct tr_text words)
+{
+    static const char front[] = "Container ";
+    const char *colon = words.size == 0 ? NULL : memchr(words.data, ':', words.size);
+    bool is_of_container = colon != NULL && words.size > sizeof front &&
+                           memcmp(words.data, front, sizeof front - 1) == 0;
+    return is_of_container ? (struct tr_text){words.data, (size_t)(colon - words.data)} : words;
+}
+
 void tri_armada_cause_of_words(struct tr_text words, struct tr_webapi_report *report)
 {
     const struct meaning *meaning = &plain_failure;
+    const struct tr_text proof = without_the_programs(words);
     for (size_t i = 0; i < TR_COUNT_OF(causes); i++) {
-        if (holds(words, causes[i].mark)) {
+        if (holds(proof, causes[i].mark)) {
             meaning = &causes[i].meaning;
             break;
         }

@@ -332,6 +332,7 @@ const struct tr_plugin tr_process_plugin = {
     .task_types = task_types,
     .resource = "processes",
     .is_local = true,
+    .shares_files = true,
     .state = &tr_process_attempt_schema,
     .check = tri_process_check,
     .handle = handle,

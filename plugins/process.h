@@ -35,10 +35,11 @@ enum tri_process_result {
     TRI_PROCESS_RESULT_STDERR,
     TRI_PROCESS_RESULT_FLYTE_OUTPUTS,
     TRI_PROCESS_RESULT_FLYTE_ERROR,
+    TRI_PROCESS_RESULT_FLYTE_FUTURES,
     TRI_PROCESS_RESULT_COUNT,
 };
 
-/* The forms of documents that a process may be given. */
+/* The forms of documents that a process may be given: JSON, and Flyte's. */
 #define TRI_PROCESS_FORMS 2
 
 /* Where the process finds its inputs in one form. */

@@ -30,10 +30,12 @@ int tri_process_make_inputs(struct tr_task_context *task, enum tr_document_form 
 int tri_process_read_outputs(struct tr_task_context *task, enum tr_document_form form,
                              uint64_t *call, struct tr_transition *transition)
 {
-    const char *name = form == TR_DOCUMENT_JSON ? TR_PROCESS_OUTPUTS : TR_FLYTE_OUTPUTS;
+    static const char *const names[] = {[TR_DOCUMENT_JSON] = TR_PROCESS_OUTPUTS,
+                                        [TR_DOCUMENT_FLYTE] = TR_FLYTE_OUTPUTS,
+                                        [TR_DOCUMENT_FLYTE_FUTURES] = TR_FLYTE_FUTURES};
     struct tr_text folder = tr_task_attempt_folder(task);
     struct tr_values_read read = {
-        .path = tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, name)};
+        .path = tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, names[form])};
     struct tr_text work =
         tr_task_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
     int error = read.path.data == NULL || work.data == NULL

@@ -45,6 +45,10 @@ static int read_documents(const struct tr_process_over *over, struct documents *
         documents->outputs =
             (struct found){all[TRI_PROCESS_RESULT_FLYTE_OUTPUTS], TR_DOCUMENT_FLYTE};
     }
+    if (!all[TRI_PROCESS_RESULT_FLYTE_FUTURES].is_absent) {
+        documents->outputs =
+            (struct found){all[TRI_PROCESS_RESULT_FLYTE_FUTURES], TR_DOCUMENT_FLYTE_FUTURES};
+    }
     if (!all[TRI_PROCESS_RESULT_FLYTE_ERROR].is_absent) {
         documents->error = (struct found){all[TRI_PROCESS_RESULT_FLYTE_ERROR], TR_DOCUMENT_FLYTE};
     }
@@ -122,6 +126,15 @@ static int give(struct tr_task_context *task, const struct found *found, struct 
                : tr_task_outputs_document(task, found->form, found->document.bytes, work, problem);
 }
 
+/* What outputs of a form are called. */
+static const char *outputs_name(enum tr_document_form form)
+{
+    static const char *const names[] = {[TR_DOCUMENT_JSON] = "$TROUPE_OUTPUTS",
+                                        [TR_DOCUMENT_FLYTE] = TR_FLYTE_OUTPUTS,
+                                        [TR_DOCUMENT_FLYTE_FUTURES] = TR_FLYTE_FUTURES};
+    return names[form];
+}
+
 static int refuse_size(struct tr_task_context *task, const struct found *found,
                        struct tr_transition *transition)
 {
@@ -130,8 +143,8 @@ static int refuse_size(struct tr_task_context *task, const struct found *found,
         tr_task_words(task,
                       "the document at %s has %llu bytes; at most %llu are taken: write large "
                       "data to a file and return its path",
-                      found->form == TR_DOCUMENT_JSON ? "$TROUPE_OUTPUTS" : TR_FLYTE_OUTPUTS,
-                      (unsigned long long)found->document.size, TR_VALUES_BYTES_MAX));
+                      outputs_name(found->form), (unsigned long long)found->document.size,
+                      TR_VALUES_BYTES_MAX));
 }
 
 /* Outputs that are there are the engine's to judge; missing ones have a place to be named. */

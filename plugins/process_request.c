@@ -256,9 +256,13 @@ static int write_results(struct tr_task_context *task, struct tr_process_run *ru
                                               TR_PROCESS_DOCUMENT_BYTES_MAX},
         [TRI_PROCESS_RESULT_FLYTE_ERROR] = {tr_text_of(TR_FLYTE_ERROR),
                                             TR_PROCESS_DOCUMENT_BYTES_MAX},
+        [TRI_PROCESS_RESULT_FLYTE_FUTURES] = {tr_text_of(TR_FLYTE_FUTURES),
+                                              TR_PROCESS_DOCUMENT_BYTES_MAX},
     };
-    bool has_flyte = tr_task_template(task)->has_flyte_outputs;
-    size_t count = has_flyte ? TR_COUNT_OF(results) : TRI_PROCESS_RESULT_FLYTE_OUTPUTS;
+    const struct tr_task_template *template = tr_task_template(task);
+    size_t count = !template->has_flyte_outputs ? TRI_PROCESS_RESULT_FLYTE_OUTPUTS
+                   : template->is_dynamic       ? TRI_PROCESS_RESULT_COUNT
+                                                : TRI_PROCESS_RESULT_FLYTE_FUTURES;
     struct tr_writer writer = writer_new(task, 8 * ARRAY_BYTES);
     int error = tr_process_results_pack(results, count, &writer);
     run->results = written(&writer);

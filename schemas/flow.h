@@ -236,6 +236,9 @@ enum tr_failure_kind {
  * Asks the resource manager for a token: `slots` of the namespace's quota, and what has to be free
  * on the machine. Told, not asked; resource_granted comes when it is there, resource_refused when
  * it can never be. The token is `identity`'s until resource_release; asking twice is asking once.
+ * `project` and `domain` name what the execution's project, and its domain, may have of the same
+ * slots, with their bounds (0: none): a domain comes with its project. As of pools, the last one to
+ * ask is right.
  */
 #define TR_RESOURCE_REQUEST_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)                      \
@@ -247,7 +250,11 @@ enum tr_failure_kind {
     FIELD(u64, gpu_count, 1, 0)                  \
     FIELD(text, pool, 1, 0)                      \
     FIELD(u32, pool_slots, 1, 0)                 \
-    FIELD(f64, pool_per_second, 1, 0)
+    FIELD(f64, pool_per_second, 1, 0)            \
+    FIELD(text, project, 2, 0)                   \
+    FIELD(u32, project_slots, 2, 0)              \
+    FIELD(text, domain, 2, 0)                    \
+    FIELD(u32, domain_slots, 2, 0)
 
 /*
  * Which executions sleep from the engine's start on: what they have booked of the machine counts
@@ -328,7 +335,7 @@ enum tr_failure_kind {
     S(workflow_next, 407, TR_MESSAGE, 1, TR_DURABLE, TR_WORKFLOW_NEXT_FIELDS)        \
     S(graph_hold, 408, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_HOLD_FIELDS)              \
     S(graph_held, 409, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_HELD_FIELDS)             \
-    S(resource_request, 410, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_REQUEST_FIELDS)  \
+    S(resource_request, 410, TR_MESSAGE, 2, TR_DURABLE, TR_RESOURCE_REQUEST_FIELDS)  \
     S(resource_granted, 411, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_GRANTED_FIELDS) \
     S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS) \
     S(resource_release, 413, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_RELEASE_FIELDS) \

@@ -24,7 +24,7 @@
 #include "schemas/phase.h"
 
 /* Raised by every change of what stands in this file. */
-#define TR_PLUGIN_ABI 3
+#define TR_PLUGIN_ABI 5
 
 /* What a task's environment says. */
 struct tr_environment {
@@ -92,13 +92,15 @@ struct tr_task_template {
 /* How the documents of a task are written. */
 enum tr_document_form {
     TR_DOCUMENT_JSON,
-    TR_DOCUMENT_FLYTE, /* Flyte's protobuf: inputs.pb, outputs.pb, error.pb */
+    TR_DOCUMENT_FLYTE,         /* Flyte's protobuf: inputs.pb, outputs.pb, error.pb */
+    TR_DOCUMENT_FLYTE_FUTURES, /* futures.pb: a graph in the place of a dynamic task's outputs */
 };
 
 /* The names of Flyte's documents, in an attempt's folder. */
 #define TR_FLYTE_INPUTS "inputs.pb"
 #define TR_FLYTE_OUTPUTS "outputs.pb"
 #define TR_FLYTE_ERROR "error.pb"
+#define TR_FLYTE_FUTURES "futures.pb"
 
 /* Who a task is. */
 struct tr_task_identity {
@@ -241,7 +243,10 @@ struct tr_plugin {
     bool is_default;               /* for task types that nobody else names */
     /* A namespace of the resource manager that an attempt needs a token of; NULL: none. */
     const char *resource;
-    bool is_local; /* files among its outputs are this machine's: they are kept */
+    /* Its work is done on this machine: it books amounts of it, and ends where the store leaves. */
+    bool is_local;
+    /* Its work sees this machine's files: those of inputs are fetched, those of outputs kept. */
+    bool shares_files;
     /* Role TR_STATE, at most TR_PLUGIN_STATE_BYTES_MAX packed; NULL: none, `state` is NULL then. */
     const struct tr_schema *state;
     /*

@@ -1,7 +1,8 @@
 /*
- * Flyte's own documents, in protobuf: inputs.pb and outputs.pb, which are maps of literals, and
- * error.pb. What they say is what our JSON would say, so they become the same trees, which the same
- * readers take; and values are written by their types, as SDKs of Flyte write them.
+ * Flyte's own documents, in protobuf: inputs.pb and outputs.pb, which are maps of literals,
+ * error.pb, and futures.pb, which decides a graph. What they say is what our JSON would say, so
+ * they become the same trees, which the same readers take; and values are written by their types,
+ * as SDKs of Flyte write them.
  *
  * A struct goes out as a Binary with the tag "msgpack", as flytekit does it, since integers stay
  * integers in there; it may come back so or as a google.protobuf.Struct. An error has a node and a
@@ -90,5 +91,15 @@ struct tr_flyte_error {
 /* TR_MALFORMED: it is no error document; TR_LIMIT, TR_MEMORY. */
 TR_MUST_USE int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes document,
                                     struct tr_flyte_error *error);
+
+/* ------------------------------------------------------------------- graphs */
+
+/*
+ * Appends the document that futures.pb says: what a dynamic task of ours would have written, as
+ * YAML. `depth` is how many workflows its node lies in. TR_INVALID: the report says why; TR_LIMIT,
+ * TR_MEMORY.
+ */
+TR_MUST_USE int tr_flyte_graph(struct tr_bytes futures, uint32_t depth, struct tr_report *report,
+                               struct tr_buffer *document);
 
 #endif

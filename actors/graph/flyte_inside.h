@@ -10,9 +10,9 @@
 #include "actors/graph/flyte.h"
 #include "actors/graph/flyte_wire.h"
 
-/* A message of a type in an arena, as the library wants it at first; NULL without memory. */
-#define TRI_FLYTE_NEW(arena, type, name) tri_flyte_new(arena, sizeof(type), &(type)name##__INIT)
-TR_MUST_USE void *tri_flyte_new(struct tr_arena *arena, size_t size, const void *initial);
+/* A message in an arena, as the library wants it at first; NULL without memory. */
+TR_MUST_USE void *tri_flyte_new(struct tr_arena *arena,
+                                const ProtobufCMessageDescriptor *descriptor);
 
 /* A type as Flyte's, in an arena; NULL without memory. */
 TR_MUST_USE Flyteidl__Core__LiteralType *tri_flyte_type_new(struct tr_arena *arena,

@@ -11,11 +11,11 @@ typedef Flyteidl__Core__LiteralType literal_type;
 
 /* ------------------------------------------------------------------ ours as Flyte's */
 
-void *tri_flyte_new(struct tr_arena *arena, size_t size, const void *initial)
+void *tri_flyte_new(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor)
 {
-    void *message = tr_arena_alloc(arena, size);
+    void *message = tr_arena_alloc(arena, descriptor->sizeof_message);
     if (message != NULL) {
-        memcpy(message, initial, size);
+        descriptor->message_init(message);
     }
     return message;
 }
@@ -24,7 +24,7 @@ static void set_blob(struct tr_arena *arena, const struct tr_type *type, literal
 {
     int error = 0;
     made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_BLOB;
-    made->blob = TRI_FLYTE_NEW(arena, Flyteidl__Core__BlobType, FLYTEIDL__CORE__BLOB_TYPE);
+    made->blob = tri_flyte_new(arena, &flyteidl__core__blob_type__descriptor);
     if (made->blob != NULL) {
         made->blob->format = tri_flyte_string(arena, type->format, &error);
         made->blob->dimensionality =
@@ -37,8 +37,8 @@ static void set_dataset(struct tr_arena *arena, const struct tr_type *type, lite
 {
     int error = 0;
     made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_STRUCTURED_DATASET_TYPE;
-    made->structured_dataset_type = TRI_FLYTE_NEW(arena, Flyteidl__Core__StructuredDatasetType,
-                                                  FLYTEIDL__CORE__STRUCTURED_DATASET_TYPE);
+    made->structured_dataset_type =
+        tri_flyte_new(arena, &flyteidl__core__structured_dataset_type__descriptor);
     if (made->structured_dataset_type != NULL) {
         made->structured_dataset_type->format = tri_flyte_string(arena, type->format, &error);
     }
@@ -48,7 +48,7 @@ static void set_enum(struct tr_arena *arena, const struct tr_type *type, literal
 {
     int error = 0;
     made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_ENUM_TYPE;
-    made->enum_type = TRI_FLYTE_NEW(arena, Flyteidl__Core__EnumType, FLYTEIDL__CORE__ENUM_TYPE);
+    made->enum_type = tri_flyte_new(arena, &flyteidl__core__enum_type__descriptor);
     char **values = tr_arena_array(arena, type->count, sizeof *values);
     for (uint32_t i = 0; values != NULL && i < type->count; i++) {
         values[i] = tri_flyte_string(arena, type->values[i], &error);
@@ -62,7 +62,7 @@ static void set_enum(struct tr_arena *arena, const struct tr_type *type, literal
 static void set_union(struct tr_arena *arena, const struct tr_type *type, literal_type *made)
 {
     made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_UNION_TYPE;
-    made->union_type = TRI_FLYTE_NEW(arena, Flyteidl__Core__UnionType, FLYTEIDL__CORE__UNION_TYPE);
+    made->union_type = tri_flyte_new(arena, &flyteidl__core__union_type__descriptor);
     literal_type **variants = tr_arena_array(arena, type->count, sizeof *variants);
     for (uint32_t i = 0; variants != NULL && i < type->count; i++) {
         variants[i] = tri_flyte_type_new(arena, type->parts[i]);
@@ -75,7 +75,7 @@ static void set_union(struct tr_arena *arena, const struct tr_type *type, litera
 
 literal_type *tri_flyte_type_new(struct tr_arena *arena, const struct tr_type *type)
 {
-    literal_type *made = TRI_FLYTE_NEW(arena, literal_type, FLYTEIDL__CORE__LITERAL_TYPE);
+    literal_type *made = tri_flyte_new(arena, &flyteidl__core__literal_type__descriptor);
     if (made == NULL) {
         return NULL;
     }
@@ -146,7 +146,7 @@ static const struct tr_type *read_union(struct tr_types *types,
     return tr_type_union(types, variants, (uint32_t)type->n_variants);
 }
 
-static const struct tr_type *read_simple(struct tr_types *types, int number)
+static const struct tr_type *read_simple(struct tr_types *types, int64_t number)
 {
     bool is_known = number >= 0 && number <= TR_TYPE_STRUCT;
     return is_known ? tr_type_simple(types, (enum tr_type_kind)number) : NULL;

@@ -58,8 +58,7 @@ static void put_datetime(struct maker *maker, Flyteidl__Core__Primitive *primiti
 {
     struct tr_moment moment = tr_read_moment(&maker->cursor);
     primitive->value_case = FLYTEIDL__CORE__PRIMITIVE__VALUE_DATETIME;
-    primitive->datetime =
-        TRI_FLYTE_NEW(maker->arena, Google__Protobuf__Timestamp, GOOGLE__PROTOBUF__TIMESTAMP);
+    primitive->datetime = tri_flyte_new(maker->arena, &google__protobuf__timestamp__descriptor);
     if (primitive->datetime != NULL) {
         primitive->datetime->seconds = moment.seconds;
         primitive->datetime->nanos = (int32_t)moment.nanoseconds;
@@ -70,8 +69,7 @@ static void put_duration(struct maker *maker, Flyteidl__Core__Primitive *primiti
 {
     int64_t nanoseconds = tr_read_i64(&maker->cursor);
     primitive->value_case = FLYTEIDL__CORE__PRIMITIVE__VALUE_DURATION;
-    primitive->duration =
-        TRI_FLYTE_NEW(maker->arena, Google__Protobuf__Duration, GOOGLE__PROTOBUF__DURATION);
+    primitive->duration = tri_flyte_new(maker->arena, &google__protobuf__duration__descriptor);
     if (primitive->duration != NULL) {
         primitive->duration->seconds = nanoseconds / 1000000000;
         primitive->duration->nanos = (int32_t)(nanoseconds % 1000000000);
@@ -82,7 +80,7 @@ static void put_primitive(struct maker *maker, const struct tr_type *type,
                           Flyteidl__Core__Scalar *scalar)
 {
     Flyteidl__Core__Primitive *primitive =
-        TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__Primitive, FLYTEIDL__CORE__PRIMITIVE);
+        tri_flyte_new(maker->arena, &flyteidl__core__primitive__descriptor);
     scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_PRIMITIVE;
     scalar->primitive = primitive;
     if (primitive == NULL) {
@@ -117,7 +115,7 @@ static void put_binary(struct maker *maker, struct tr_bytes bytes, const char *t
                        Flyteidl__Core__Scalar *scalar)
 {
     scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_BINARY;
-    scalar->binary = TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__Binary, FLYTEIDL__CORE__BINARY);
+    scalar->binary = tri_flyte_new(maker->arena, &flyteidl__core__binary__descriptor);
     if (scalar->binary != NULL) {
         scalar->binary->value = view(bytes);
         scalar->binary->tag = make_string(maker, tr_text_of(tag));
@@ -128,7 +126,7 @@ static void put_error(struct maker *maker, Flyteidl__Core__Scalar *scalar)
 {
     struct tr_failure failure = tr_read_failure(&maker->cursor);
     scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_ERROR;
-    scalar->error = TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__Error, FLYTEIDL__CORE__ERROR);
+    scalar->error = tri_flyte_new(maker->arena, &flyteidl__core__error__descriptor);
     if (scalar->error != NULL) {
         scalar->error->failed_node_id = make_string(maker, failure.node);
         scalar->error->message = make_string(maker, failure.message);
@@ -139,10 +137,9 @@ static void put_blob(struct maker *maker, const struct tr_type *type,
                      Flyteidl__Core__Scalar *scalar)
 {
     struct tr_blob value = tr_read_blob(&maker->cursor);
-    Flyteidl__Core__Blob *blob =
-        TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__Blob, FLYTEIDL__CORE__BLOB);
+    Flyteidl__Core__Blob *blob = tri_flyte_new(maker->arena, &flyteidl__core__blob__descriptor);
     Flyteidl__Core__BlobMetadata *metadata =
-        TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__BlobMetadata, FLYTEIDL__CORE__BLOB_METADATA);
+        tri_flyte_new(maker->arena, &flyteidl__core__blob_metadata__descriptor);
     const struct tr_type of = {.kind = type->kind, .format = value.format};
     const Flyteidl__Core__LiteralType *made = tri_flyte_type_new(maker->arena, &of);
     scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_BLOB;
@@ -157,11 +154,10 @@ static void put_blob(struct maker *maker, const struct tr_type *type,
 static void put_dataset(struct maker *maker, Flyteidl__Core__Scalar *scalar)
 {
     struct tr_blob value = tr_read_blob(&maker->cursor);
-    Flyteidl__Core__StructuredDataset *dataset = TRI_FLYTE_NEW(
-        maker->arena, Flyteidl__Core__StructuredDataset, FLYTEIDL__CORE__STRUCTURED_DATASET);
+    Flyteidl__Core__StructuredDataset *dataset =
+        tri_flyte_new(maker->arena, &flyteidl__core__structured_dataset__descriptor);
     Flyteidl__Core__StructuredDatasetMetadata *metadata =
-        TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__StructuredDatasetMetadata,
-                      FLYTEIDL__CORE__STRUCTURED_DATASET_METADATA);
+        tri_flyte_new(maker->arena, &flyteidl__core__structured_dataset_metadata__descriptor);
     const struct tr_type of = {.kind = TR_TYPE_DATASET, .format = value.format};
     const Flyteidl__Core__LiteralType *made = tri_flyte_type_new(maker->arena, &of);
     scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_STRUCTURED_DATASET;
@@ -179,7 +175,7 @@ static void put_union(struct maker *maker, const struct tr_type *type,
     uint32_t position;
     const struct tr_type *variant = tr_read_variant(&maker->cursor, type, &position);
     scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_UNION;
-    scalar->union_ = TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__Union, FLYTEIDL__CORE__UNION);
+    scalar->union_ = tri_flyte_new(maker->arena, &flyteidl__core__union__descriptor);
     if (scalar->union_ != NULL && variant != NULL) {
         scalar->union_->value = make_literal(maker, variant);
         scalar->union_->type = tri_flyte_type_new(maker->arena, variant);
@@ -190,7 +186,7 @@ static void put_none(struct maker *maker, Flyteidl__Core__Scalar *scalar)
 {
     (void)tr_read_nil(&maker->cursor);
     scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_NONE_TYPE;
-    scalar->none_type = TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__Void, FLYTEIDL__CORE__VOID);
+    scalar->none_type = tri_flyte_new(maker->arena, &flyteidl__core__void__descriptor);
 }
 
 static void put_scalar(struct maker *maker, const struct tr_type *type,
@@ -229,8 +225,8 @@ static void put_collection(struct maker *maker, const struct tr_type *type,
                            Flyteidl__Core__Literal *literal)
 {
     uint32_t count = tr_read_array(&maker->cursor);
-    Flyteidl__Core__LiteralCollection *list = TRI_FLYTE_NEW(
-        maker->arena, Flyteidl__Core__LiteralCollection, FLYTEIDL__CORE__LITERAL_COLLECTION);
+    Flyteidl__Core__LiteralCollection *list =
+        tri_flyte_new(maker->arena, &flyteidl__core__literal_collection__descriptor);
     Flyteidl__Core__Literal **items = tr_arena_array(maker->arena, count, sizeof(void *));
     literal->value_case = FLYTEIDL__CORE__LITERAL__VALUE_COLLECTION;
     literal->collection = list;
@@ -249,14 +245,14 @@ static void put_map(struct maker *maker, const struct tr_type *type,
 {
     uint32_t count = tr_read_map(&maker->cursor);
     Flyteidl__Core__LiteralMap *map =
-        TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__LiteralMap, FLYTEIDL__CORE__LITERAL_MAP);
+        tri_flyte_new(maker->arena, &flyteidl__core__literal_map__descriptor);
     Flyteidl__Core__LiteralMap__LiteralsEntry **items =
         tr_arena_array(maker->arena, count, sizeof(void *));
     literal->value_case = FLYTEIDL__CORE__LITERAL__VALUE_MAP;
     literal->map = map;
     for (uint32_t i = 0; map != NULL && items != NULL && i < count; i++) {
-        items[i] = TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__LiteralMap__LiteralsEntry,
-                                 FLYTEIDL__CORE__LITERAL_MAP__LITERALS_ENTRY);
+        items[i] =
+            tri_flyte_new(maker->arena, &flyteidl__core__literal_map__literals_entry__descriptor);
         if (items[i] == NULL) {
             return;
         }
@@ -273,7 +269,7 @@ static void put_map(struct maker *maker, const struct tr_type *type,
 static Flyteidl__Core__Literal *make_literal(struct maker *maker, const struct tr_type *type)
 {
     Flyteidl__Core__Literal *literal =
-        TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__Literal, FLYTEIDL__CORE__LITERAL);
+        tri_flyte_new(maker->arena, &flyteidl__core__literal__descriptor);
     if (literal == NULL) {
         return NULL;
     }
@@ -283,8 +279,7 @@ static Flyteidl__Core__Literal *make_literal(struct maker *maker, const struct t
         put_map(maker, type, literal);
     } else {
         literal->value_case = FLYTEIDL__CORE__LITERAL__VALUE_SCALAR;
-        literal->scalar =
-            TRI_FLYTE_NEW(maker->arena, Flyteidl__Core__Scalar, FLYTEIDL__CORE__SCALAR);
+        literal->scalar = tri_flyte_new(maker->arena, &flyteidl__core__scalar__descriptor);
         if (literal->scalar != NULL) {
             put_scalar(maker, type, literal->scalar);
         }

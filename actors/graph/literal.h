@@ -137,6 +137,9 @@ enum tri_value_kind tri_value_kind(const struct tr_cursor *cursor);
 bool tri_base64_read(struct tr_text text, struct tr_arena *arena, struct tr_bytes *bytes);
 void tri_base64_write(struct tr_bytes bytes, struct tr_buffer *buffer);
 
+/* Text as JSON, in quotes. */
+void tri_text_write(struct tr_text text, struct tr_buffer *buffer);
+
 /* A double as JSON, shortest form that reads back as the same; with a point or an exponent. */
 void tri_number_write(double number, struct tr_buffer *buffer);
 

@@ -32,7 +32,7 @@ static void write_escaped(uint8_t byte, struct tr_buffer *buffer)
     }
 }
 
-static void write_text(struct tr_text text, struct tr_buffer *buffer)
+void tri_text_write(struct tr_text text, struct tr_buffer *buffer)
 {
     size_t begin = 0;
     tr_buffer_add(buffer, "\"", 1);
@@ -98,9 +98,9 @@ static void write_dataset(struct writer *writer)
 {
     struct tr_blob blob = tr_read_blob(&writer->cursor);
     tr_buffer_add_string(writer->buffer, "{\"uri\": ");
-    write_text(blob.uri, writer->buffer);
+    tri_text_write(blob.uri, writer->buffer);
     tr_buffer_add_string(writer->buffer, ", \"format\": ");
-    write_text(blob.format, writer->buffer);
+    tri_text_write(blob.format, writer->buffer);
     tr_buffer_add_string(writer->buffer, "}");
 }
 
@@ -108,11 +108,11 @@ static void write_failure(struct writer *writer)
 {
     struct tr_failure failure = tr_read_failure(&writer->cursor);
     tr_buffer_add_string(writer->buffer, "{\"node\": ");
-    write_text(failure.node, writer->buffer);
+    tri_text_write(failure.node, writer->buffer);
     tr_buffer_add_string(writer->buffer, ", \"code\": ");
-    write_text(failure.code, writer->buffer);
+    tri_text_write(failure.code, writer->buffer);
     tr_buffer_add_string(writer->buffer, ", \"message\": ");
-    write_text(failure.message, writer->buffer);
+    tri_text_write(failure.message, writer->buffer);
     tr_buffer_add_string(writer->buffer, ", \"element\": ");
     if (failure.element < 0) {
         tr_buffer_add_string(writer->buffer, "null}");
@@ -128,7 +128,7 @@ static void write_elements(struct writer *writer, const struct tr_type *element,
     for (uint32_t i = 0; i < count && writer->cursor.error == 0; i++) {
         tr_buffer_add_string(writer->buffer, i == 0 ? "" : ", ");
         if (is_map) {
-            write_text(tr_read_text(&writer->cursor), writer->buffer);
+            tri_text_write(tr_read_text(&writer->cursor), writer->buffer);
             tr_buffer_add_string(writer->buffer, ": ");
         }
         write_value(writer, element);
@@ -153,7 +153,7 @@ static void write_any(struct writer *writer)
         tri_number_write(tr_read_f64(&writer->cursor), writer->buffer);
         break;
     case TRI_VALUE_TEXT:
-        write_text(tr_read_text(&writer->cursor), writer->buffer);
+        tri_text_write(tr_read_text(&writer->cursor), writer->buffer);
         break;
     case TRI_VALUE_LIST:
         write_elements(writer, NULL, false);
@@ -243,7 +243,7 @@ static void write_union(struct writer *writer, const struct tr_type *type)
     tr_buffer_init(&name, 0);
     tr_type_print(variant, &name);
     tr_buffer_add_string(writer->buffer, "{\"type\": ");
-    write_text(tr_buffer_text(&name), writer->buffer);
+    tri_text_write(tr_buffer_text(&name), writer->buffer);
     tr_buffer_fini(&name);
     tr_buffer_add_string(writer->buffer, ", \"value\": ");
     write_value(writer, variant);
@@ -276,7 +276,7 @@ static void write_typed(struct writer *writer, const struct tr_type *type)
         break;
     case TR_TYPE_FILE:
     case TR_TYPE_DIRECTORY:
-        write_text(tr_read_blob(&writer->cursor).uri, writer->buffer);
+        tri_text_write(tr_read_blob(&writer->cursor).uri, writer->buffer);
         break;
     case TR_TYPE_DATASET:
         write_dataset(writer);

@@ -9,6 +9,7 @@
 #ifndef TR_ACTORS_GRAPH_TREE_H
 #define TR_ACTORS_GRAPH_TREE_H
 
+#include "actors/graph/buffer.h"
 #include "actors/graph/report.h"
 
 enum tr_tree_kind {
@@ -78,6 +79,9 @@ bool tri_text_is_integer(struct tr_text text);
  * JSON would give. NULL when the bytes are malformed or memory ended.
  */
 TR_MUST_USE const struct tr_tree *tri_tree_of_value(struct tr_arena *arena, struct tr_bytes value);
+
+/* Appends a tree as YAML in flow style, which is JSON but for plain scalars, as they are. */
+void tr_tree_write(const struct tr_tree *tree, struct tr_buffer *buffer);
 
 /*
  * For readers that build trees. A map is closed once its pairs are complete: repeated keys are

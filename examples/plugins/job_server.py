@@ -19,43 +19,49 @@ import sys
 import threading
 import time
 
-SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
-jobs = {}
-made = 0
-calls = collections.Counter()
-lock = threading.Lock()
 
+class Jobs:
+    """All jobs there are, and what each of the requests does with them."""
 
-def make(row):
-    global made
-    if row["id"] not in jobs:
-        made += 1
-        jobs[row["id"]] = {**row["job"], "begun": time.monotonic(), "cancelled": False}
-    return look(row["id"])
+    def __init__(self, seconds=0.0):
+        self.seconds = seconds
+        self.jobs = {}
+        self.made = 0
+        self.calls = collections.Counter()
+        self.lock = threading.Lock()
 
+    def make(self, row):
+        if row["id"] not in self.jobs:
+            self.made += 1
+            self.jobs[row["id"]] = {**row["job"], "begun": time.monotonic(), "cancelled": False}
+        return self.look(row["id"])
 
-def look(name):
-    job = jobs.get(name)
-    if job is None:
-        return {"id": name, "state": "unknown"}
-    if job["cancelled"]:
-        return {"id": name, "state": "cancelled"}
-    if time.monotonic() - job["begun"] < SECONDS:
-        return {"id": name, "state": "running"}
-    if job["work"] != "sum":
-        return {"id": name, "state": "failed", "message": f"the work was to {job['work']}"}
-    inputs = json.loads(job["inputs"])
-    total = sum(value for value in inputs.values() if isinstance(value, (int, float)))
-    return {"id": name, "state": "done", "outputs": json.dumps({"sum": total})}
+    def look(self, name):
+        job = self.jobs.get(name)
+        if job is None:
+            return {"id": name, "state": "unknown"}
+        if job["cancelled"]:
+            return {"id": name, "state": "cancelled"}
+        if time.monotonic() - job["begun"] < self.seconds:
+            return {"id": name, "state": "running"}
+        if job["work"] != "sum":
+            return {"id": name, "state": "failed", "message": f"the work was to {job['work']}"}
+        inputs = json.loads(job["inputs"])
+        total = sum(value for value in inputs.values() if isinstance(value, (int, float)))
+        return {"id": name, "state": "done", "outputs": json.dumps({"sum": total})}
 
+    def cancel(self, name):
+        if self.look(name)["state"] == "running":
+            self.jobs[name]["cancelled"] = True
+        return self.look(name)
 
-def cancel(name):
-    if look(name)["state"] == "running":
-        jobs[name]["cancelled"] = True
-    return look(name)
-
-
-ACTS = {"/jobs": make, "/jobs/status": look, "/jobs/cancel": cancel}
+    def answer(self, path, rows):
+        """What a POST gives: a status and a document."""
+        act = {"/jobs": self.make, "/jobs/status": self.look,
+               "/jobs/cancel": self.cancel}.get(path)
+        with self.lock:
+            self.calls[path] += 1
+            return (404, []) if act is None else (200, [act(row) for row in rows])
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -63,14 +69,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         rows = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        act = ACTS.get(self.path)
-        with lock:
-            calls[self.path] += 1
-            self.answer(404 if act is None else 200, [act(row) for row in rows] if act else [])
+        self.answer(*self.server.jobs.answer(self.path, rows))
 
     def do_GET(self):
-        with lock:
-            self.answer(200, made if self.path == "/made" else calls)
+        jobs = self.server.jobs
+        self.answer(200, jobs.made if self.path == "/made" else jobs.calls)
 
     def answer(self, status, document):
         body = json.dumps(document).encode() + b"\n"
@@ -84,6 +87,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-server = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
-print(f"jobs are taken at http://127.0.0.1:{server.server_address[1]}", flush=True)
-server.serve_forever()
+class Server(http.server.ThreadingHTTPServer):
+    def __init__(self, port, jobs):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.jobs = jobs
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+
+if __name__ == "__main__":
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
+    server = Server(int(sys.argv[1]), Jobs(seconds))
+    print(f"jobs are taken at {server.url}", flush=True)
+    server.serve_forever()

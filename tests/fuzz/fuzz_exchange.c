@@ -64,7 +64,7 @@ static void compare(const struct tr_variables *outputs, bool is_dynamic, struct 
     tr_buffer_init(&large, 0);
     tr_buffer_init(&small, 0);
     const struct tr_exchange_outputs asked = {
-        .variables = outputs, .folder = tr_text_of("/folder"), .is_dynamic = is_dynamic};
+        .variables = outputs, .folder = tr_text_of("/folder"), .depth = is_dynamic ? 1 : 0};
     TR_ASSERT(tr_exchange_plan_outputs(&asked, &plan) == 0);
     read_plan(tr_buffer_bytes(&plan), json, &large, &error);
     if (read_small(outputs, is_dynamic, json, &small) && error == 0) {

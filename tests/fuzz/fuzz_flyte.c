@@ -1,11 +1,12 @@
 /*
- * A type in the first line, then any bytes as a map of literals, as a literal of that type, and as
- * an error document: they are refused with words, or become values, which are written again and
- * are then the same values.
+ * A type in the first line, then any bytes as a map of literals, as a literal of that type, as an
+ * error document and as a graph: they are refused with words, or become values, which are written
+ * again and are then the same values.
  */
 #include "actors/graph/flyte.h"
 #include "actors/graph/literal.h"
 #include "schemas/error.h"
+#include "schemas/utf8.h"
 #include "tests/fuzz/fuzz.h"
 
 /* What one input is looked at with. */
@@ -70,6 +71,19 @@ static void look_at(struct look *look, struct tr_bytes bytes)
     tr_buffer_fini(&value);
 }
 
+static void look_at_graph(struct tr_bytes bytes)
+{
+    struct tr_report report;
+    struct tr_buffer document;
+    tr_report_init(&report);
+    tr_buffer_init(&document, 0);
+    int error = tr_flyte_graph(bytes, 1, &report, &document);
+    TR_ASSERT(error == 0 || error == TR_INVALID || error == TR_LIMIT);
+    TR_ASSERT(error != TR_INVALID || tr_report_total(&report) > 0);
+    tr_buffer_fini(&document);
+    tr_report_fini(&report);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *feed = size == 0 ? NULL : memchr(data, '\n', size);
@@ -84,9 +98,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tr_report_init(&look.report);
     tr_types_init(&types, &look.arena);
     struct tr_text name = {.data = (const char *)data, .size = head};
-    look.type = tr_type_parse(&types, name, &problem);
+    look.type = tr_utf8_valid(name) ? tr_type_parse(&types, name, &problem) : NULL;
     if (look.type != NULL) {
-        look_at(&look, (struct tr_bytes){.data = feed + 1, .size = size - head - 1});
+        struct tr_bytes bytes = {.data = feed + 1, .size = size - head - 1};
+        look_at(&look, bytes);
+        look_at_graph(bytes);
     }
     tr_report_fini(&look.report);
     tr_arena_fini(&look.arena);

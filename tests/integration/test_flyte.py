@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Flyte's own documents, with Flyte's own library: definitions, golden literals, and whole runs.
 
-The library lies in a folder of the build's, where it is installed once from PyPI.
+The library lies in a folder of the build's, where it is installed once from PyPI. With
+TROUPE_TEST_LONG flytekit is, too, and its dynamic workflows are run as they are.
 """
 
 import fcntl
@@ -17,6 +18,7 @@ import unittest
 from program import PROGRAM, ROOT, ProgramTest
 
 PYTHON = PROGRAM.parent / "python-flyte/bin/python"
+KIT_PYTHON = PROGRAM.parent / "python-flytekit/bin/python"
 PROTOS = ROOT / "schemas/flyteidl"
 
 # Each field and enumerator of our definitions, as Flyte's library has it.
@@ -49,17 +51,17 @@ pathlib.Path(sys.argv[2], "outputs.pb").write_bytes(inputs.SerializeToString())
 """
 
 
-def have_library():
-    """Installs Flyte's library, unless it is there; one test at a time."""
-    folder = PYTHON.parents[1]
+def have_library(python, package):
+    """Installs a package, unless it is there; one test at a time."""
+    folder = python.parents[1]
     with open(f"{folder}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if (folder / "complete").exists():
             return
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                        "flyteidl"], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                        package], check=True)
         (folder / "complete").touch()
 
 
@@ -82,16 +84,20 @@ def declared():
                 yield ("enum", name, match[1]), int(match[2]), None
 
 
-class FlyteTest(ProgramTest):
+class LibraryTest(ProgramTest):
+    """A test whose tasks find Flyte's library."""
+
     @classmethod
     def setUpClass(cls):
-        have_library()
+        have_library(PYTHON, "flyteidl")
 
     def environment(self):
         environment = super().environment()
         environment["PATH"] = f"{PYTHON.parent}:{environment['PATH']}"
         return environment
 
+
+class FlyteTest(LibraryTest):
     def python(self, *words, stdin=None):
         done = subprocess.run([PYTHON, *words], input=stdin, text=True, capture_output=True)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -259,6 +265,194 @@ literal = literals_pb2.Literal(offloaded_metadata={"uri": "s3://bucket/a.pb"})
                               status=1)["error"]
         self.assertEqual(error["code"], "USER:ValueError")
         self.assertIn("0 is no number of times", error["message"])
+
+
+# Writes futures.pb: `spec` is made by what a test puts behind this.
+DECIDE = """
+import pathlib, sys
+from flyteidl.core import (condition_pb2, dynamic_job_pb2, identifier_pb2, literals_pb2,
+    tasks_pb2, types_pb2, workflow_pb2)
+out, size = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+spec = dynamic_job_pb2.DynamicJobSpec()
+INTEGER = types_pb2.LiteralType(simple=types_pb2.INTEGER)
+
+def scalar(value):
+    kind = "integer" if isinstance(value, int) else "string_value"
+    return {"scalar": {"primitive": {kind: value}}}
+
+def promise(node, var="o0"):
+    return {"promise": {"node_id": node, "var": var}}
+
+def task_id(name):
+    return identifier_pb2.Identifier(resource_type=identifier_pb2.TASK, name=name)
+
+def task(name, code, inputs, output=INTEGER):
+    program = ("import json, os; i = json.load(open(os.environ['TROUPE_INPUTS'])); "
+               f"o = {code}; json.dump({{'o0': o}}, open(os.environ['TROUPE_OUTPUTS'], 'w'))")
+    template = spec.tasks.add(id=task_id(name), type="python-task")
+    for var, kind in inputs.items():
+        template.interface.inputs.variables[var].type.CopyFrom(kind)
+    template.interface.outputs.variables["o0"].type.CopyFrom(output)
+    template.container.args.extend(["python3", "-c", program])
+
+def bind(node, **inputs):
+    for var, binding in inputs.items():
+        node.inputs.add(var=var, binding=literals_pb2.BindingData(**binding))
+    return node
+
+def node(id, name=None, where=None, **inputs):
+    made = (spec.nodes if where is None else where).add(id=id)
+    if name is not None:
+        made.task_node.reference_id.CopyFrom(task_id(name))
+    return bind(made, **inputs)
+
+def output(var, **binding):
+    spec.outputs.add(var=var, binding=literals_pb2.BindingData(**binding))
+
+"""
+
+
+class FuturesTest(LibraryTest):
+    """Graphs that a task decides with Flyte's library."""
+
+    def decide(self, script, *words, outputs="{o0: int}", size=3, tasks="", status=0):
+        self.write("decide.py", DECIDE + script
+                   + "\n(out / 'futures.pb').write_bytes(spec.SerializeToString())\n")
+        self.write("flow.yaml", f"""troupe: 1
+tasks:
+  decide:
+    inputs: {{size: int}}
+    outputs: {outputs}
+    run: [python3, ./decide.py, "{{{{.outputPrefix}}}}", "{{{{.inputs.size}}}}"]
+  {tasks}
+workflows:
+  main:
+    inputs: {{size: {{type: int, default: {size}}}}}
+    nodes: {{d: {{dynamic: decide, with: {{size: $size}}}}}}
+    outputs: {{o0: $d.o0}}
+""")
+        return self.document("run", "flow.yaml", "main", *words, status=status)
+
+    def test_nodes_of_all_kinds(self):
+        done = self.decide("""
+task("m.double", "i['a'] * 2", {"a": INTEGER})
+task("m.total", "sum(i['xs'])", {"xs": types_pb2.LiteralType(collection_type=INTEGER)})
+STRING = types_pb2.LiteralType(simple=types_pb2.STRING)
+task("m.text", "i['s'] + str(i['n'])", {"s": STRING, "n": INTEGER}, STRING)
+node("one", "m.double", a=promise("", "size"))
+many = node("many", a={"collection": {"bindings": [scalar(1), promise("one"), scalar(3)]}})
+many.array_node.node.task_node.reference_id.CopyFrom(task_id("m.double"))
+many.array_node.parallelism = 2
+node("total", "m.total", xs=promise("many"))
+inner = spec.subworkflows.add()
+inner.id.name, inner.id.resource_type = "m.inner", identifier_pb2.WORKFLOW
+inner.interface.inputs.variables["a"].type.CopyFrom(INTEGER)
+inner.interface.outputs.variables["o0"].type.CopyFrom(INTEGER)
+node("x", "m.double", where=inner.nodes, a=promise("start-node", "a"))
+inner.outputs.add(var="o0", binding=literals_pb2.BindingData(**promise("x")))
+below = node("below", a=promise("total"))
+below.workflow_node.sub_workflow_ref.CopyFrom(inner.id)
+nap = node("nap")
+nap.gate_node.sleep.duration.nanos = 1000000
+choice = node("choice")
+choice.upstream_node_ids.append("nap")
+bind(choice, **{".t": promise("below")})
+case = getattr(choice.branch_node.if_else, "case")
+case.condition.comparison.operator = condition_pb2.ComparisonExpression.GT
+case.condition.comparison.left_value.var = ".t"
+case.condition.comparison.right_value.primitive.integer = 30
+case.then_node.id = "big"
+case.then_node.task_node.reference_id.CopyFrom(task_id("m.text"))
+bind(case.then_node, s=scalar("$ "), n=promise("below"))
+choice.branch_node.if_else.error.message = "too small"
+output("o0", **promise("choice"))
+""", outputs="{o0: string}")
+        self.assertEqual(done["outputs"], {"o0": "$ 40"})
+        rows = {row["node"]: row["kind"] for row in self.document("get", "@last")["nodes"]}
+        self.assertEqual(rows["d/many"], "map")
+        self.assertEqual(rows["d/below"], "workflow")
+        self.assertEqual(rows["d/nap"], "sleep")
+
+    def test_people_are_asked(self):
+        script = """
+task("m.double", "i['a'] * 2", {"a": INTEGER})
+asked = node("asked")
+asked.gate_node.signal.signal_id = "how_many"
+asked.gate_node.signal.type.CopyFrom(INTEGER)
+asked.gate_node.signal.output_variable_name = "o0"
+agreed = node("agreed", o0=promise("asked"))
+agreed.gate_node.approve.signal_id = "fine"
+node("last", "m.double", a=promise("agreed"))
+output("o0", **promise("last"))
+"""
+        self.decide(script, "--detach")
+        name = self.document("list")[0]["execution"]
+        running = self.start("resume", name)
+        running.wait_for("asked")
+        self.troupe("signal", name, "how_many", "21")
+        self.troupe("approve", name, "fine")
+        running.end()
+        self.assertEqual(self.document("get", name)["outputs"], {"o0": 42})
+
+    def test_what_is_wrong_names_the_node(self):
+        for script, words in (
+                ("node('n0', 'm.unknown', a=scalar(1)); output('o0', **promise('n0'))", "unknown"),
+                ("task('m.t', '1', {'a': INTEGER}); node('n0', 'm.t'); "
+                 "output('o0', **promise('n0'))", "n0"),
+                ("task('m.t', '1', {'a': INTEGER}); node('n0', 'm.t', a=promise('n9')); "
+                 "output('o0', **promise('n0'))", "n9"),
+                ("node('n0'); output('o0', **promise('n0'))",
+                 "n0: the node is of a kind that is not known")):
+            error = self.decide(script, status=1)["error"]
+            self.assertIn("DynamicWorkflowBuildFailed", error["code"])
+            self.assertIn(words, error["message"])
+        error = self.decide("", status=1)["error"]
+        self.assertIn("the task declares the output 'o0', and the document does not give it",
+                      error["message"])
+        self.write("decide.py", "import pathlib, sys\n"
+                   "pathlib.Path(sys.argv[1], 'futures.pb').write_bytes(b'\\xff')\n")
+        error = self.document("run", "flow.yaml", "main", status=1)["error"]
+        self.assertIn("futures.pb is no DynamicJobSpec of Flyte's", error["message"])
+
+    def test_a_large_graph_passes_in_a_file(self):
+        done = self.decide("""
+task("m.same", "i['a']", {"a": INTEGER})
+for i in range(size):
+    nap = node(f"n{i}")
+    nap.metadata.name = "a nap " * 50
+    nap.gate_node.sleep.duration.nanos = 1000
+assert spec.ByteSize() > 1 << 20
+node("last", "m.same", a=scalar(size))
+output("o0", **promise("last"))
+""", size=4000)
+        self.assertEqual(done["outputs"], {"o0": 4000})
+
+
+@unittest.skipUnless(os.environ.get("TROUPE_TEST_LONG"), "needs flytekit, which is large")
+class FlytekitTest(ProgramTest):
+    """flytekit's own dynamic workflows, run as flytekit runs them."""
+
+    @classmethod
+    def setUpClass(cls):
+        have_library(KIT_PYTHON, "flytekit")
+
+    def environment(self):
+        environment = super().environment()
+        environment["PATH"] = f"{KIT_PYTHON.parent}:{environment['PATH']}"
+        environment["PYTHONPATH"] = str(self.folder)
+        return environment
+
+    def test_dynamic_workflows(self):
+        for name in ("flytekit_flow.py", "flytekit_graphs.py"):
+            shutil.copy(ROOT / "tests/support" / name, self.folder)
+        flow = subprocess.run([KIT_PYTHON, self.folder / "flytekit_graphs.py", "--flow"],
+                              check=True, text=True, capture_output=True).stdout
+        self.write("flow.yaml", flow)
+        for name, outputs in (("plain", {"o0": 5}), ("fan", {"o0": 14}), ("outer", {"o0": 14}),
+                              ("gates", {"o0": 16}),
+                              ("mixed", {"o0": 256, "o1": "big14", "o2": [0, 1, 4, 9]})):
+            done = self.document("run", "flow.yaml", f"run_{name}")
+            self.assertEqual(done["outputs"], outputs, name)
 
 
 if __name__ == "__main__":

@@ -315,5 +315,21 @@ class EndpointTest(PluginsTest):
         self.assertEqual(self.made(), 4)
 
 
+    def test_a_project_has_its_share(self):
+        """Two at once for all, one for each project: nobody waits for another project's turn."""
+        self.configure("quotas: {jobs: {slots: 2, per_project: 1}}\n")
+        text = (self.folder / "jobs.yaml").read_text()
+        self.write("other.yaml", text.replace("troupe: 1", "troupe: 1\nproject: other"))
+        running = [self.start("run", "jobs.yaml", "--name", "it")]
+        self.wait_until(lambda: self.made() > 0)
+        running.append(self.start("run", "other.yaml", "--name", "them"))
+        self.wait_until(lambda: self.made() >= 3)
+        self.assertIn("1 of 1 slots of 'jobs/default'",
+                      self.troupe("explain", "-v", "default/development/it")[0])
+        for one in running:
+            self.assertEqual(one.end()[0], 0)
+        self.assertEqual(self.made(), 8)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -22,7 +22,11 @@
     FIELD(u64, memory_bytes, 1, 0)         \
     FIELD(text, pool, 1, 0)                \
     FIELD(u32, pool_slots, 1, 0)           \
-    FIELD(f64, pool_per_second, 1, 0)
+    FIELD(f64, pool_per_second, 1, 0)      \
+    FIELD(text, project, 1, 0)             \
+    FIELD(u32, project_slots, 1, 0)        \
+    FIELD(text, domain, 1, 0)              \
+    FIELD(u32, domain_slots, 1, 0)
 #define TR_CLIENT_GIVE_FIELDS(FIELD, ARRAY) FIELD(bool, ends, 1, 0)
 #define SCHEMAS(S)                                                          \
     S(client_ask, 61300, TR_MESSAGE, 1, TR_DURABLE, TR_CLIENT_ASK_FIELDS)   \
@@ -62,6 +66,10 @@ static int on_ask(struct tr_context *context, const struct tr_client *client,
         .pool = ask.pool,
         .pool_slots = ask.pool_slots,
         .pool_per_second = ask.pool_per_second,
+        .project = ask.project,
+        .project_slots = ask.project_slots,
+        .domain = ask.domain,
+        .domain_slots = ask.domain_slots,
     };
     return error != 0 ? error : tr_tell(context, manager, &tr_resource_request_schema, &request);
 }

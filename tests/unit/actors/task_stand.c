@@ -151,6 +151,7 @@ const struct tr_plugin stand_puppet_plugin = {
     .task_types = puppet_types,
     .resource = "puppets",
     .is_local = true,
+    .shares_files = true,
     .state = &tr_puppet_state_schema,
     .check = puppet_check,
     .handle = puppet_handle,

@@ -82,7 +82,7 @@ static void plan_outputs(enum tr_document_form form, struct tr_buffer *plan)
     const struct tr_exchange_outputs outputs = {.variables = &variables,
                                                 .form = form,
                                                 .folder = tr_text_of("/made"),
-                                                .is_dynamic = is_dynamic};
+                                                .depth = is_dynamic ? 1 : 0};
     assert_int_equal(tr_exchange_plan_outputs(&outputs, plan), 0);
 }
 

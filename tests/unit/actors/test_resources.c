@@ -304,6 +304,50 @@ static int64_t time_of(uint64_t count)
     return spent / (int64_t)count;
 }
 
+/* A slot, of which its project may have two, and its domain one. */
+static struct tr_ref scoped_slot(uint64_t number, const char *project, const char *domain)
+{
+    struct tr_ref who = client(number);
+    ask(who, &(struct tr_client_ask){.name = tr_text_of("quota"),
+                                     .execution = number,
+                                     .slots = 1,
+                                     .project = tr_text_of(project),
+                                     .project_slots = 2,
+                                     .domain = tr_text_of(domain),
+                                     .domain_slots = 1});
+    stage_run(&stage);
+    return who;
+}
+
+/*
+ * What a project and a domain of it may have is kept over a crash, and whoever is held back by it
+ * holds nobody else back.
+ */
+static void test_projects_and_domains_have_their_bounds(void **state)
+{
+    (void)state;
+    begin(true);
+    quota("quota", 4, 0);
+    struct tr_ref first = scoped_slot(1, "quota/a", "quota/a/x");
+    scoped_slot(2, "quota/a", "quota/a/x"); /* waits: its domain has one */
+    struct tr_ref third = scoped_slot(3, "quota/a", "quota/a/y");
+    scoped_slot(4, "quota/a", "quota/a/z"); /* waits: its project has two */
+    struct tr_ref other = scoped_slot(5, "quota/b", "quota/b/x");
+    struct tr_ref free = slot(6, 6);
+    assert_int_equal(state_of()->held, 4);
+    crash();
+    give(other);
+    give(free);
+    assert_int_equal(state_of()->held, 2); /* there is room, and not for these two */
+    give(third);
+    give(first);
+    static const uint64_t wanted[] = {1, 3, 5, 6, 4, 2};
+    assert_int_equal(order_count, TR_COUNT_OF(wanted));
+    assert_memory_equal(order, wanted, sizeof wanted);
+    assert_int_equal(state_of()->waiting, 0);
+    end();
+}
+
 static void test_many_may_wait(void **state)
 {
     (void)state;
@@ -328,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_a_holder_that_ends_gives_back),
         cmocka_unit_test(test_many_begin_at_once),
         cmocka_unit_test(test_nothing_is_ever_given_twice),
+        cmocka_unit_test(test_projects_and_domains_have_their_bounds),
         cmocka_unit_test(test_many_may_wait),
     };
     return cmocka_run_group_tests_name("resources", tests, NULL, NULL);

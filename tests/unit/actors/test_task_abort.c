@@ -150,6 +150,23 @@ static void test_what_a_machine_does_not_have_is_refused(void **state)
     stand_end();
 }
 
+static void test_what_runs_elsewhere_books_nothing(void **state)
+{
+    (void)state;
+    struct tr_plugin elsewhere = stand_puppet_plugin;
+    const struct tr_plugin *const plugins[] = {&elsewhere};
+    elsewhere.is_local = false;
+    task_jobs_begin();
+    stand_begin_resources(4);
+    stand.engine->plugins = plugins;
+    stand.engine->plugin_count = 1;
+    struct tr_resource_quota machine = {.cpu_millis = 2000};
+    stage_tell(&stand.stage, stand.engine->resources, &tr_resource_quota_schema, &machine);
+    stand_start(JOB_START("large"));
+    assert_int_equal(stand_state()->step, TR_STEP_RUN);
+    stand_end();
+}
+
 static void test_a_dead_holders_token_comes_back(void **state)
 {
     (void)state;
@@ -176,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_a_token_is_waited_for_and_given_back),
         cmocka_unit_test(test_a_task_that_waits_for_a_token_can_be_aborted),
         cmocka_unit_test(test_what_a_machine_does_not_have_is_refused),
+        cmocka_unit_test(test_what_runs_elsewhere_books_nothing),
         cmocka_unit_test(test_a_dead_holders_token_comes_back),
     };
     return cmocka_run_group_tests_name("task abort", tests, NULL, NULL);

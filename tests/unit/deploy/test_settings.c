@@ -368,6 +368,20 @@ static void test_quotas(void **state)
     assert_int_equal(settings.quotas.count, 1);
     assert_true(tr_text_equal(quotas[0].name, tr_text_of("armada")));
     assert_int_equal(quotas[0].slots, 100);
+    require_good("quotas: {jobs: {slots: 100, per_project: 40, per_domain: 10}}\n");
+    quotas = settings.quotas.items;
+    assert_int_equal(quotas[0].slots, 100);
+    assert_int_equal(quotas[0].per_project, 40);
+    assert_int_equal(quotas[0].per_domain, 10);
+    require_problem("quotas: {jobs: {per_projects: 4}}\n",
+                    "s.yaml:1:17: 'per_projects' is no key of a quota; the nearest one is "
+                    "'per_project' [InvalidValue]\n");
+    require_problem("quotas: {jobs: {slots: 0}}\n",
+                    "s.yaml:1:24: '0' is no value for 'slots'; write a whole number from 1 to "
+                    "1000000 [InvalidValue]\n");
+    require_problem("quotas: {jobs: {per_domain: x}}\n",
+                    "s.yaml:1:29: 'x' is no value for 'per_domain'; write a whole number from 1 "
+                    "to 1000000 [InvalidValue]\n");
     require_problem("quotas: {armada: many}\n",
                     "s.yaml:1:18: 'many' is no value for 'quotas'; write a whole number from "
                     "1 to 1000000 [InvalidValue]\n");

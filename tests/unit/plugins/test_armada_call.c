@@ -246,6 +246,35 @@ static void test_failures(void **unused)
           " 5 is 7 code=JobFailed message=the job has failed\n");
 }
 
+/* What GetJobErrors has of each kind of end, and what a program's own words must not make of it. */
+static void test_words_alone_say_whose_a_failure_is(void **unused)
+{
+    static const struct {
+        const char *words;
+        const char *code;
+        enum tr_failure_kind failure;
+    } rows[] = {
+        {"Container task failed with exit code 7 because Error: ", "JobFailed", TR_FAILURE_USER},
+        {"Container task failed with exit code 1 because Error: victory, Preempted, OOMKilled",
+         "JobFailed", TR_FAILURE_USER},
+        {"Container task failed with exit code 137 because OOMKilled: ", "OOMKilled",
+         TR_FAILURE_USER},
+        {"The node was low on resource: memory. ", "Evicted", TR_FAILURE_SYSTEM},
+        {"Pod was active on the node longer than the specified deadline", "DeadlineExceeded",
+         TR_FAILURE_SYSTEM},
+        {"Lease expired", "LeaseExpired", TR_FAILURE_SYSTEM},
+        {"Preempted by scheduler using fair share preemption - preempting job x", "Preempted",
+         TR_FAILURE_SYSTEM},
+    };
+    (void)unused;
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        struct tr_webapi_report report = {0};
+        tri_armada_cause_of_words(tr_text_of(rows[i].words), &report);
+        assert_string_equal(fake_text(report.code), rows[i].code);
+        assert_int_equal(report.failure, rows[i].failure);
+    }
+}
+
 /* ---------------------------------------------------------------------------------- groups */
 
 static void test_groups(void **unused)
@@ -287,6 +316,7 @@ int main(void)
         CASE(test_a_cancel_that_nobody_can_mend),
         CASE(test_find),
         CASE(test_failures),
+        CASE(test_words_alone_say_whose_a_failure_is),
         CASE(test_groups),
     };
 #undef CASE

@@ -68,13 +68,18 @@ static void is_refused(const struct tri_armada_inputs *given, const char *words)
 /* ------------------------------------------------------------------------------------- a job */
 
 #define MARK "zkhjsuxmuhu6h"
-#define SHELL                                                                                       \
-    "[\"/bin/sh\",\"-c\",\": \\\"${TROUPE_INPUTS:=$0/inputs.json}\\\";export TROUPE_INPUTS "        \
-    "TROUPE_TMP=\\\"$0/tmp\\\" TROUPE_OUTPUTS=\\\"$0/outputs.json\\\" "                             \
-    "TROUPE_ERROR=\\\"$0/error.json\\\";rm -rf \\\"$0/work\\\" \\\"$TROUPE_OUTPUTS\\\" "            \
-    "\\\"$TROUPE_ERROR\\\";mkdir -p \\\"$0/work\\\" \\\"$TROUPE_TMP\\\" \\\"$TROUPE_CHECKPOINT\\\"" \
-    "&&cd \\\"$0/work\\\"||exit 125;[ -z \\\"$TROUPE_JSON\\\" ]||printf %s \\\"$TROUPE_JSON\\\">"   \
-    "\\\"$TROUPE_INPUTS\\\";unset TROUPE_JSON;exec \\\"$@\\\" "
+#define SHELL_PATHS                                                     \
+    ": \\\"${TROUPE_INPUTS:=$0/inputs.json}\\\";export TROUPE_INPUTS "  \
+    "TROUPE_TMP=\\\"$0/tmp\\\" TROUPE_OUTPUTS=\\\"$0/outputs.json\\\" " \
+    "TROUPE_ERROR=\\\"$0/error.json\\\";"
+#define SHELL_FOLDERS                                                       \
+    "rm -rf \\\"$0/work\\\" \\\"$TROUPE_OUTPUTS\\\" \\\"$TROUPE_ERROR\\\";" \
+    "mkdir -p \\\"$0/work\\\" \\\"$TROUPE_TMP\\\" "                         \
+    "\\\"$TROUPE_CHECKPOINT\\\"&&cd \\\"$0/work\\\"||exit 125;"
+#define SHELL_INPUTS                                               \
+    "[ -z \\\"$TROUPE_JSON\\\" ]||printf %s \\\"$TROUPE_JSON\\\">" \
+    "\\\"$TROUPE_INPUTS\\\";unset TROUPE_JSON;"
+#define SHELL "[\"/bin/sh\",\"-c\",\"" SHELL_PATHS SHELL_FOLDERS SHELL_INPUTS "exec \\\"$@\\\" "
 
 static void test_the_whole_job(void **unused)
 {

@@ -39,6 +39,7 @@ struct end {
     uint64_t error_size;
     const char *flyte_outputs;
     const char *flyte_error;
+    const char *futures;
 };
 
 static void write_document(struct tr_writer *writer, const char *text, uint64_t size)
@@ -67,6 +68,7 @@ static bool judge(const struct end *end)
     tr_write_nil(&writer);
     write_document(&writer, end->flyte_outputs, 0);
     write_document(&writer, end->flyte_error, 0);
+    write_document(&writer, end->futures, 0);
     struct tr_process_over over = {
         .outcome = end->outcome,
         .status = end->status,
@@ -202,6 +204,9 @@ static void test_flytes_documents_go_before_json(void **state)
     judge(&(struct end){.outcome = TR_PROCESS_EXITED, .error = "json", .flyte_outputs = "pb"});
     expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "FromDocument", "json");
     assert_int_equal(fake.form, TR_DOCUMENT_JSON);
+    judge(&(struct end){.outcome = TR_PROCESS_EXITED, .flyte_outputs = "pb", .futures = "graph"});
+    assert_string_equal(fake.outputs, "graph");
+    assert_int_equal(fake.form, TR_DOCUMENT_FLYTE_FUTURES);
     fake.refusal = "the output 'a' is missing";
     fake.template.has_flyte_outputs = true;
     judge(&(struct end){.outcome = TR_PROCESS_EXITED});
