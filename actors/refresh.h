@@ -31,7 +31,10 @@
 #include "schemas/refresh.h"
 #include "schemas/state_refresh.h"
 
-/* Jobs of one endpoint, groups and lists among them: more are refused with words. */
+/*
+ * Jobs of one endpoint, groups and lists among them: more are refused with words. Of those that wait
+ * to be made there are about 32,000 at most, since the body of each takes a page or more.
+ */
 #define TR_REFRESH_JOBS_MAX 100000
 
 /* A partial batch leaves when nothing came for so long, at the latest so long after its first. */
@@ -77,12 +80,24 @@
 /* How often the record for people is written at most. */
 #define TR_REFRESH_RECORD_MS 1000
 
-/* Where things lie in the pages: rows first (rows.h), of which there is room for more than twice as
- * many as are admitted, then the index of handles and owners, bytes of jobs and groups last. */
-#define TRI_REFRESH_INDEX_PAGE 16384U
-#define TRI_REFRESH_INDEX_PAGES 4096U
-#define TRI_REFRESH_BLOB_PAGE 20480U
-#define TRI_REFRESH_BLOB_PAGES (TR_PAGES_MAX - TRI_REFRESH_BLOB_PAGE)
+/*
+ * Where things lie in the pages, which they share (rows.h): of each 16 pages one has buckets of rows,
+ * 4 have rows, of which there is room for more than twice as many as are admitted, one the index of
+ * handles and owners, and 10 bytes of jobs and groups. So an endpoint with little to do has few
+ * pages, and all of them at the beginning.
+ */
+#define TRI_REFRESH_PERIOD 16U
+#define TRI_REFRESH_STRIPE(page, count) \
+    ((struct tr_stripe){.first = (page), .width = (count), .period = TRI_REFRESH_PERIOD})
+#define TRI_REFRESH_BUCKETS TRI_REFRESH_STRIPE(0, 1)
+#define TRI_REFRESH_ROWS TRI_REFRESH_STRIPE(1, 4)
+#define TRI_REFRESH_INDEX_PAGE 5U
+#define TRI_REFRESH_INDEX_PAGES (TR_PAGES_MAX / TRI_REFRESH_PERIOD)
+#define TRI_REFRESH_BLOBS TRI_REFRESH_STRIPE(6, 10)
+#define TRI_REFRESH_BLOB_PAGES (TR_PAGES_MAX / TRI_REFRESH_PERIOD * 10)
+
+/* Of the pages for bytes so many are for ends and handles: what is to be made leaves them free. */
+#define TRI_REFRESH_BLOB_PAGES_FREE 8192U
 
 /* A row of the table. */
 #define TRI_REFRESH_ROW_BYTES 256
@@ -231,7 +246,7 @@ TR_MUST_USE int tri_job_by_handle(struct tri_refresh *refresh, struct tr_text ha
 TR_MUST_USE int tri_job_by_owner(struct tri_refresh *refresh, struct tr_key owner,
                                  uint32_t *number);
 
-/* A new job of a group, which is made where it is missing. TR_LIMIT: there are too many. */
+/* A new job of a group, which is made where it is missing. TR_LIMIT: there is no room for it. */
 TR_MUST_USE int tri_job_add(struct tri_refresh *refresh, struct tr_text identity,
                             struct tr_text group, uint32_t *number, struct tri_job_row **job);
 

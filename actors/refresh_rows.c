@@ -173,7 +173,8 @@ int tri_job_add(struct tri_refresh *refresh, struct tr_text identity, struct tr_
 {
     struct tr_rows_key key = job_key(identity);
     uint32_t group_number;
-    if (refresh->rows.count >= TR_REFRESH_JOBS_MAX) {
+    uint32_t blobs_max = TRI_REFRESH_BLOB_PAGES - TRI_REFRESH_BLOB_PAGES_FREE;
+    if (refresh->rows.count >= TR_REFRESH_JOBS_MAX || refresh->state->blobs_kept >= blobs_max) {
         return TR_LIMIT;
     }
     int error = tri_group_named(refresh, group_name, &group_number);
