@@ -299,7 +299,7 @@ static void play(uint64_t seed)
         assert_int_equal(refresh_stand_holder(i)->ends, 1);
         refresh_stand_drop(i);
     }
-    refresh_stand_pass(20000);
+    refresh_stand_pass(20000 + TR_REFRESH_REST_MS);
     assert_int_equal(back.repeated, 0);
     assert_int_equal(refresh_stand_state()->jobs, 0);
     assert_int_equal(refresh_stand_state()->streams, 0);
