@@ -6,9 +6,10 @@ The numbers AT1, AT8, AT10, AT11 and AT12 are those of the acceptance tests of t
 
 import json
 import math
+import signal
 import unittest
 
-from armada import LONG_S, QUEUE, SIZE, STATUS_MAX, ArmadaTest, until
+from armada import LONG_S, QUEUE, SIZE, STATUS_MAX, SUBMIT_MAX, SUBMITS_MORE, ArmadaTest, until
 from armada_client import item
 
 
@@ -42,6 +43,28 @@ class ArrayTest(ArmadaTest):
             self.assertLessEqual(figures["per_second_max"], 40, method)
             self.assertLessEqual(figures["ids_max"], STATUS_MAX, method)
         self.assertNotIn("GetJobErrors", calls)
+
+    def test_ten_arrays_at_once_share_the_calls(self):
+        """AT10: one stream for each, and no more calls than one may make."""
+        size, arrays, per_second = SIZE // 10, 10, 20
+        self.settle(calls_per_second=per_second)
+        self.write_array(size)
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        engines = [self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", f"n{number}",
+                              "-q", "-o", "json") for number in range(arrays)]
+        for running in engines:
+            self.finish(running)
+        counters = self.double.counters()
+        self.assert_each_once(size * arrays, counters)
+        calls = counters["calls"]
+        self.assertLessEqual(calls["SubmitJobs"]["calls"],
+                             arrays * (size // SUBMIT_MAX + 1 + SUBMITS_MORE))
+        for method, figures in calls.items():
+            self.assertLessEqual(figures["per_second_max"], 2 * per_second, method)
+        self.assertLessEqual(counters["streams_peak"], arrays)
+        engine.signal(signal.SIGTERM)
+        self.assertEqual(engine.end()[0], 0)
 
     def test_too_many_calls_make_it_slower(self):
         """AT10: after 429 the rate halves, and nothing is lost or done twice."""
