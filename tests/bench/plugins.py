@@ -121,6 +121,7 @@ class Stage:
         self.store.mkdir()
         self.write_files()
         self.engine = Engine(self.store)
+        self.empty = self.engine.bytes_of("VmRSS")
         self.cpu_s = 0.0  # of engines that are gone
         self.peak = 0
 
@@ -180,6 +181,10 @@ def begin_all(stage):
     submits = stage.calls("SubmitJobs")["calls"]
     stage.print("plugin_submit_calls", submits / math.ceil(stage.n / SUBMIT_ITEMS), "per 200 jobs")
     stage.engine.rest()
+
+
+def print_memory(stage, figure):
+    stage.print(figure, (stage.engine.bytes_of("VmRSS") - stage.empty) / stage.n, "bytes")
 
 
 def look_at_state(stage):
@@ -287,6 +292,7 @@ def restart(stage):
                 sum(method["calls"] for method in counters["calls"].values()), "calls")
     stage.print("plugin_restart_submits", stage.calls("SubmitJobs")["calls"], "calls")
     stage.engine.rest()
+    print_memory(stage, "plugin_bytes_restarted")
     stage.print("plugin_restart_cpu_ms", 1000 * stage.engine.cpu_s() / stage.n, "ms per job")
     stage.cpu_s -= stage.engine.cpu_s()  # a restart is no part of a job's life
 
@@ -311,9 +317,8 @@ def measure(n, way):
     stage = Stage(n, way)
     try:
         stage.double.control("hold", is_held=True)
-        empty = stage.engine.bytes_of("VmRSS")
         begin_all(stage)
-        stage.print("plugin_bytes", (stage.engine.bytes_of("VmRSS") - empty) / n, "bytes")
+        print_memory(stage, "plugin_bytes")
         look_at_state(stage)
         hold_all(stage)
         single = end_some(stage)
