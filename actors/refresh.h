@@ -37,9 +37,13 @@
  */
 #define TR_REFRESH_JOBS_MAX 100000
 
-/* A partial batch leaves when nothing came for so long, at the latest so long after its first. */
+/*
+ * A partial batch leaves when nothing came for so long, and a millisecond more for each job in it up
+ * to a bound, which is also the time behind a full batch; at the latest so long after its first.
+ */
 #define TR_REFRESH_QUIET_MS 10
-#define TR_REFRESH_QUIET_MS_MAX 200
+#define TR_REFRESH_QUIET_WIDE_MS 100
+#define TR_REFRESH_QUIET_MS_MAX 500
 
 /* Jobs of which one call ends a whole group, and the bodies that one call makes jobs of. */
 #define TR_REFRESH_WHOLE_MAX 5000
@@ -197,10 +201,11 @@ struct tri_list_row {
     uint32_t count;
     uint32_t next; /* in its ring */
     uint32_t previous;
-    uint8_t kind;  /* enum tri_refresh_row */
-    uint8_t verb;  /* enum tr_webapi_verb_number; of a clock its number */
-    uint8_t ring;  /* enum tri_list_ring */
-    bool is_whole; /* a call of cancel for a whole group */
+    uint8_t kind;     /* enum tri_refresh_row */
+    uint8_t verb;     /* enum tr_webapi_verb_number; of a clock its number */
+    uint8_t ring;     /* enum tri_list_ring */
+    bool is_whole;    /* a call of cancel for a whole group */
+    uint64_t full_ms; /* of a queue: when its last full batch left */
 };
 
 union tri_refresh_any {

@@ -115,6 +115,29 @@ static void test_five_thousand_jobs_are_25_calls(void **state)
     }
 }
 
+/* Births that stall for a moment, as they do on a busy machine, are no ends of the array. */
+static void test_gaps_between_births_cost_no_call(void **state)
+{
+    (void)state;
+    static const uint32_t latencies[] = {1, 50, 400};
+    static const uint32_t gaps[][2] = {{20, 15}, {60, 40}, {250, 90}, {999, 60}, {3010, 90}};
+    for (size_t l = 0; l < TR_COUNT_OF(latencies); l++) {
+        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+        back.latency_ms = latencies[l];
+        for (uint32_t i = 0; i < 5000; i++) {
+            (void)refresh_stand_make("g");
+            refresh_stand_pass(i % 2 == 0 ? 1 : 0);
+            for (size_t k = 0; k < TR_COUNT_OF(gaps); k++) {
+                refresh_stand_pass(i == gaps[k][0] ? gaps[k][1] : 0);
+            }
+        }
+        refresh_stand_pass(25 * 400);
+        assert_int_equal(back.job_count, 5000);
+        assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 25);
+        refresh_stand_end();
+    }
+}
+
 static void test_polls_are_few_and_full(void **state)
 {
     (void)state;
@@ -307,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_a_job_lives_and_its_task_hears_of_it),
         cmocka_unit_test(test_asking_twice_gives_what_is_known),
         cmocka_unit_test(test_five_thousand_jobs_are_25_calls),
+        cmocka_unit_test(test_gaps_between_births_cost_no_call),
         cmocka_unit_test(test_polls_are_few_and_full),
         cmocka_unit_test(test_only_the_bad_one_of_a_batch_fails),
         cmocka_unit_test(test_a_cancelled_job_is_ended),
