@@ -141,7 +141,8 @@ struct tri_job_row {
     uint32_t next;
     uint32_t previous;
     uint32_t group;
-    uint32_t blob;      /* what create is to be called with; once it has ended, what was told */
+    uint32_t blob; /* what create is to be called with; once it was made, why it could not be ended
+                      (struct tri_refusal); once it has ended, what was told */
     uint32_t version;   /* of its news */
     uint16_t marks;     /* enum tri_job_mark */
     uint16_t told;      /* a hash of the words told last */
@@ -167,6 +168,12 @@ enum tri_group_ring {
 struct tri_group_links {
     uint32_t next; /* 0: it is not in this ring */
     uint32_t previous;
+};
+
+/* A blob: how often a back end has not ended a job that was to end, and its words the last time. */
+struct tri_refusal {
+    uint32_t times;
+    char words[];
 };
 
 struct tri_group_row {
@@ -307,6 +314,8 @@ TR_MUST_USE int tri_blob_set(struct tri_refresh *refresh, uint32_t *blob, struct
 /* A view of them where they fit into one page, else a copy from `arena`. 0 gives none. */
 TR_MUST_USE int tri_blob_get(struct tri_refresh *refresh, uint32_t blob, struct tr_arena *arena,
                              struct tr_bytes *bytes);
+/* What is in its first page, as a reader of the rows sees it. */
+TR_MUST_USE int tri_blob_peek(const struct tr_rows *rows, uint32_t blob, struct tr_bytes *part);
 TR_MUST_USE int tri_blob_size(struct tri_refresh *refresh, uint32_t blob, uint32_t *size);
 
 /* ----------------------------------------------------------- refresh_list.c */
@@ -502,6 +511,10 @@ TR_MUST_USE int tri_job_cancel(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
 TR_MUST_USE int tri_job_leave(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                               bool is_down);
+
+/* It was to be ended, and was not: kept for people to see. */
+TR_MUST_USE int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job_row *job,
+                                     struct tr_text words);
 
 /* --------------------------------------------------------- refresh_doubt.c */
 

@@ -349,7 +349,8 @@ static const struct {
     {BACK_LOST, false, 0, "timeout"},   {BACK_LOST_AFTER, true, 0, "timeout"},
     {BACK_BUSY, false, 503, "none"},    {BACK_BUSY_AFTER, true, 503, "none"},
     {BACK_NONSENSE, true, 200, "none"}, {BACK_THROTTLE, false, 429, "none"},
-    {BACK_DENY, false, 401, "none"},    {BACK_SILENT, true, 0, NULL},
+    {BACK_DENY, false, 401, "none"},    {BACK_CONFLICT, false, 409, "none"},
+    {BACK_SILENT, true, 0, NULL},
 };
 
 static void note_authorization(struct tr_bytes packed)

@@ -53,6 +53,7 @@ enum back_fault {
     BACK_NONSENSE,   /* done, and an answer that nobody can read */
     BACK_THROTTLE,   /* 429 */
     BACK_DENY,       /* 401 */
+    BACK_CONFLICT,   /* 409, and nothing is done */
     BACK_SILENT,     /* done, and no answer at all */
 };
 
