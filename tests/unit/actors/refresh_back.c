@@ -91,6 +91,9 @@ static int write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
                         struct tr_webapi_request *request)
 {
     char *full = batch->api->scratch(batch, 256);
+    if (full == NULL) {
+        return TR_MEMORY;
+    }
     (void)snprintf(full, 256, "/stream/%.*s", (int)batch->group.size, batch->group.data);
     request->path = tr_text_of(full);
     request->body = (struct tr_bytes){.data = (const uint8_t *)cursor.data, .size = cursor.size};

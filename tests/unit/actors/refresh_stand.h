@@ -137,6 +137,9 @@ struct refresh_stand {
 
 extern struct refresh_stand back;
 
+/* The behaviour under test; a test may put another around it. */
+extern const struct tr_behaviour *refresh_stand_behaviour;
+
 /* Opens a stage; the webapi may be changed before by `grade` and what the test sets later. */
 void refresh_stand_begin(uint8_t grade, bool is_durable);
 void refresh_stand_end(void);
