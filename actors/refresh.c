@@ -346,7 +346,7 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
         .now_ms = tr_now_ms(context),
     };
     tr_rows_share(&refresh.rows, TRI_REFRESH_BUCKETS, TRI_REFRESH_ROWS);
-    refresh.watch = tr_watch_open(&refresh.rows, own);
+    refresh.watch = tr_watch_open(&refresh.rows, own, TR_REFRESH_WATCHES_MAX);
     for (size_t i = 0; i < TR_COUNT_OF(reactions); i++) {
         if (tr_message_is(message, reactions[i].schema)) {
             find_place(&refresh);

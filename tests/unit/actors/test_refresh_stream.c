@@ -173,6 +173,22 @@ static void test_a_silent_stream_is_swept(void **state)
     refresh_stand_end();
 }
 
+/* An endpoint may be asked only. */
+static void test_streams_can_be_done_without(void **state)
+{
+    (void)state;
+    begin();
+    back.place.endpoint.streams_max = TR_WEBAPI_NO_STREAMS;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(2000);
+    assert_int_equal(open_streams(), 0);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(12000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 1);
+    refresh_stand_drop(0);
+    refresh_stand_end();
+}
+
 /* Groups beyond the endpoint's streams are polled. */
 static void test_streams_are_bounded(void **state)
 {
@@ -263,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_a_restart_asks_once_about_all),
         cmocka_unit_test(test_a_gap_is_swept),
         cmocka_unit_test(test_a_silent_stream_is_swept),
+        cmocka_unit_test(test_streams_can_be_done_without),
         cmocka_unit_test(test_streams_are_bounded),
         cmocka_unit_test(test_a_wide_group_gets_the_stream_of_a_narrow_one),
         cmocka_unit_test(test_without_streams_jobs_are_polled),
