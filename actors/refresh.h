@@ -48,6 +48,9 @@
 #define TR_REFRESH_QUIET_WIDE_MS 100
 #define TR_REFRESH_QUIET_MS_MAX 500
 
+/* While jobs of its group are looked for, one that makes jobs waits so long for what was not made. */
+#define TR_REFRESH_GATHER_MS 1000
+
 /* Jobs of which one call ends a whole group, and the bodies that one call makes jobs of. */
 #define TR_REFRESH_WHOLE_MAX 5000
 #define TR_REFRESH_BATCH_BYTES_MAX (384U << 10)
