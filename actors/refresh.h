@@ -62,6 +62,9 @@
 #define TR_REFRESH_CIRCUIT_MS 1000
 #define TR_REFRESH_CIRCUIT_MS_MAX 60000
 
+/* While other calls wait, one in so many looks for jobs in doubt. */
+#define TR_REFRESH_FIND_SHARE 4
+
 /* Of doubts: how often is asked at most and at least. Of tries that are certain: the first wait. */
 #define TR_REFRESH_FIND_MS_MIN 1000
 #define TR_REFRESH_FIND_MS_MAX 10000
@@ -185,7 +188,7 @@ struct tri_group_row {
     uint64_t rest_ms; /* when it goes, where it rests */
 };
 
-enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET };
+enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
 
 /* A queue, a call under way, or a clock's list. */
 struct tri_list_row {
@@ -333,6 +336,9 @@ TR_MUST_USE int tri_queue_wake(struct tri_refresh *refresh, uint32_t group, uint
 
 /* Looks at those that wait for more to come. */
 TR_MUST_USE int tri_queue_on_quiet(struct tri_refresh *refresh);
+
+/* Whether anything may be called for now, as far as its batch goes. */
+bool tri_queue_is_ready(const struct tri_refresh *refresh);
 
 /* Makes calls of what is ready, as far as rate and circuit let them leave; `more` as above. */
 TR_MUST_USE int tri_queue_go(struct tri_refresh *refresh, bool *more);
@@ -542,6 +548,9 @@ TR_MUST_USE int tri_stream_sweep(struct tri_refresh *refresh, bool *more);
 
 /* Whether a group's jobs are heard of by a stream. */
 TR_MUST_USE int tri_stream_serves(struct tri_refresh *refresh, uint32_t group, bool *serves);
+
+/* The same, or it is about to have one. */
+TR_MUST_USE int tri_stream_is_near(struct tri_refresh *refresh, uint32_t group, bool *is_near);
 
 /* The actor's timers. */
 enum tri_refresh_timer {

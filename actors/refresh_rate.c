@@ -102,7 +102,7 @@ bool tri_rate_allows_stream(struct tri_refresh *refresh, uint64_t *when_ms)
     bool allows = tri_rate_allows(refresh, when_ms);
     state->calls = calls;
     if (allows && state->circuit == TR_CIRCUIT_OPEN) {
-        if (state->ready != 0) {
+        if (tri_queue_is_ready(refresh)) {
             return false;
         }
         state->circuit = TR_CIRCUIT_CLOSED;

@@ -37,6 +37,21 @@ int tri_stream_serves(struct tri_refresh *refresh, uint32_t number, bool *serves
     return error;
 }
 
+int tri_stream_is_near(struct tri_refresh *refresh, uint32_t number, bool *is_near)
+{
+    const void *row;
+    int error = tr_rows_get(&refresh->rows, number, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_group_row *group = row;
+    bool is_next = refresh->webapi->stream.write != NULL && refresh->place != NULL &&
+                   group->stream_ms <= refresh->now_ms &&
+                   refresh->state->streams < tri_rate_streams_max(refresh);
+    *is_near = group->stream != 0 || is_next;
+    return 0;
+}
+
 /* ------------------------------------------------------------------ opening */
 
 static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,

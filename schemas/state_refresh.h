@@ -47,7 +47,8 @@ enum tr_circuit {
  * earliest of them. `sweep` is the row whose turn it is to be asked about, or 0,
  * and `sweeps` counts them. `partial_ms` is
  * when fewer jobs than fit may be asked about. `rate` is in calls a second, which `next_us` keeps;
- * `hold_ms` is until when the back end wants to hear nothing.
+ * `hold_ms` is until when the back end wants to hear nothing. `finding` is the first of the ring of
+ * queues that look for jobs in doubt, and `turns` counts the calls since the last of them.
  */
 #define TR_REFRESH_STATE_FIELDS(FIELD, ARRAY)                 \
     TRI_ROWS_FIELDS(FIELD)                                    \
@@ -91,7 +92,9 @@ enum tr_circuit {
     FIELD(u32, resting, 2, 0)                                 \
     FIELD(u32, resting_count, 2, 0)                           \
     FIELD(u64, rested_ms, 2, 0)                               \
-    FIELD(u32, blobs_kept, 2, 0)
+    FIELD(u32, blobs_kept, 2, 0)                              \
+    FIELD(u32, finding, 2, 0)                                 \
+    FIELD(u8, turns, 2, 0)
 
 /* One row for each plugin and endpoint: how it stands with its back end. */
 #define TR_BACKEND_FIELDS(FIELD, ARRAY)  \
