@@ -71,6 +71,7 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
 {
     struct tr_rows rows =
         tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_refresh_any));
+    tr_rows_share(&rows, TRI_REFRESH_BUCKETS, TRI_REFRESH_ROWS);
     struct tr_rows_key key =
         tr_rows_key_bytes(TRI_REFRESH_JOB, (struct tr_bytes){.data = (const uint8_t *)identity.data,
                                                              .size = identity.size});

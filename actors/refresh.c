@@ -170,10 +170,10 @@ static int on_make(struct tri_refresh *refresh, const struct tr_message *message
     }
     error = own(refresh, message->from, &make, &number, &job, &is_new);
     if (error == TR_LIMIT) {
-        (void)snprintf(words, sizeof words, "endpoint %.*s of '%.*s' has %u jobs, and may have %u",
-                       (int)refresh->state->endpoint.size, refresh->state->endpoint.data,
-                       (int)refresh->state->plugin.size, refresh->state->plugin.data,
-                       refresh->state->jobs, TR_REFRESH_JOBS_MAX);
+        (void)snprintf(
+            words, sizeof words, "endpoint %.*s of '%.*s' has %u jobs, and no room for more",
+            (int)refresh->state->endpoint.size, refresh->state->endpoint.data,
+            (int)refresh->state->plugin.size, refresh->state->plugin.data, refresh->state->jobs);
         return refuse(refresh, message->from, make.identity, TR_TASK_PHASE_RETRYABLE_FAILURE,
                       "TooManyJobs", words);
     }
@@ -274,6 +274,7 @@ static int go_on(struct tri_refresh *refresh)
     error = error != 0 ? error : tri_stream_sweep(refresh, &more);
     error = error != 0 ? error : tri_queue_go(refresh, &more);
     error = error != 0 ? error : tri_stream_go(refresh, &more);
+    error = error != 0 ? error : tri_group_on_rested(refresh, &more);
     if (error != 0 || !more || state->is_going_on) {
         return error;
     }
@@ -338,13 +339,14 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
         .state = own,
         .rows = tr_rows_open(context, own, sizeof(union tri_refresh_any)),
         .index = {.first = TRI_REFRESH_INDEX_PAGE,
-                  .stride = 1,
+                  .stride = TRI_REFRESH_PERIOD,
                   .page_count = TRI_REFRESH_INDEX_PAGES,
                   .buckets = own->index_buckets,
                   .bytes = own->index_bytes},
         .now_ms = tr_now_ms(context),
     };
-    refresh.watch = tr_watch_open(&refresh.rows, own);
+    tr_rows_share(&refresh.rows, TRI_REFRESH_BUCKETS, TRI_REFRESH_ROWS);
+    refresh.watch = tr_watch_open(&refresh.rows, own, TR_REFRESH_WATCHES_MAX);
     for (size_t i = 0; i < TR_COUNT_OF(reactions); i++) {
         if (tr_message_is(message, reactions[i].schema)) {
             find_place(&refresh);

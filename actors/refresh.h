@@ -31,8 +31,14 @@
 #include "schemas/refresh.h"
 #include "schemas/state_refresh.h"
 
-/* Jobs of one endpoint, groups and lists among them: more are refused with words. */
+/*
+ * Jobs of one endpoint, groups and lists among them: more are refused with words. Of those that wait
+ * to be made there are about 32,000 at most, since the body of each takes a page or more.
+ */
 #define TR_REFRESH_JOBS_MAX 100000
+
+/* Tasks that are watched at once (actors/watch.h): at each commit they cost 20 bytes each. */
+#define TR_REFRESH_WATCHES_MAX 1000
 
 /* A partial batch leaves when nothing came for so long, at the latest so long after its first. */
 #define TR_REFRESH_QUIET_MS 10
@@ -56,6 +62,9 @@
 #define TR_REFRESH_CIRCUIT_MS 1000
 #define TR_REFRESH_CIRCUIT_MS_MAX 60000
 
+/* While other calls wait, one in so many looks for jobs in doubt. */
+#define TR_REFRESH_FIND_SHARE 4
+
 /* Of doubts: how often is asked at most and at least. Of tries that are certain: the first wait. */
 #define TR_REFRESH_FIND_MS_MIN 1000
 #define TR_REFRESH_FIND_MS_MAX 10000
@@ -66,15 +75,35 @@
 #define TR_REFRESH_STREAM_MS 1000
 #define TR_REFRESH_STREAM_MS_MAX 30000
 
+/* Where all streams are taken, a group gets that of one with a share of its jobs, if that is old. */
+#define TR_REFRESH_STREAM_SHARE 4
+#define TR_REFRESH_STREAM_HELD_MS 10000
+
+/* A group without jobs keeps its stream and its place for a while; so many do, the latest ones. */
+#define TR_REFRESH_REST_MS 60000
+#define TR_REFRESH_RESTING_MAX 256
+
 /* How often the record for people is written at most. */
 #define TR_REFRESH_RECORD_MS 1000
 
-/* Where things lie in the pages: rows first (rows.h), of which there is room for more than twice as
- * many as are admitted, then the index of handles and owners, bytes of jobs and groups last. */
-#define TRI_REFRESH_INDEX_PAGE 16384U
-#define TRI_REFRESH_INDEX_PAGES 4096U
-#define TRI_REFRESH_BLOB_PAGE 20480U
-#define TRI_REFRESH_BLOB_PAGES (TR_PAGES_MAX - TRI_REFRESH_BLOB_PAGE)
+/*
+ * Where things lie in the pages, which they share (rows.h): of each 16 pages one has buckets of rows,
+ * 4 have rows, of which there is room for more than twice as many as are admitted, one the index of
+ * handles and owners, and 10 bytes of jobs and groups. So an endpoint with little to do has few
+ * pages, and all of them at the beginning.
+ */
+#define TRI_REFRESH_PERIOD 16U
+#define TRI_REFRESH_STRIPE(page, count) \
+    ((struct tr_stripe){.first = (page), .width = (count), .period = TRI_REFRESH_PERIOD})
+#define TRI_REFRESH_BUCKETS TRI_REFRESH_STRIPE(0, 1)
+#define TRI_REFRESH_ROWS TRI_REFRESH_STRIPE(1, 4)
+#define TRI_REFRESH_INDEX_PAGE 5U
+#define TRI_REFRESH_INDEX_PAGES (TR_PAGES_MAX / TRI_REFRESH_PERIOD)
+#define TRI_REFRESH_BLOBS TRI_REFRESH_STRIPE(6, 10)
+#define TRI_REFRESH_BLOB_PAGES (TR_PAGES_MAX / TRI_REFRESH_PERIOD * 10)
+
+/* Of the pages for bytes so many are for ends and handles: what is to be made leaves them free. */
+#define TRI_REFRESH_BLOB_PAGES_FREE 8192U
 
 /* A row of the table. */
 #define TRI_REFRESH_ROW_BYTES 256
@@ -129,6 +158,19 @@ struct tri_job_row {
     char handle_text[TRI_JOB_HANDLE_NEAR];
 };
 
+/* Rings of groups. */
+enum tri_group_ring {
+    TRI_GROUPS_WANTING,   /* a stream */
+    TRI_GROUPS_STREAMING, /* those that have one */
+    TRI_GROUPS_RESTING,   /* without jobs, for a while; the first is the first to go */
+    TRI_GROUPS_RINGS
+};
+
+struct tri_group_links {
+    uint32_t next; /* 0: it is not in this ring */
+    uint32_t previous;
+};
+
 struct tri_group_row {
     struct tr_rows_head head;
     uint64_t stream_ms; /* since when its stream is open; or when it is asked for again */
@@ -141,12 +183,12 @@ struct tri_group_row {
     uint32_t stream;    /* the row of its call; 0: none is under way */
     uint32_t holds;     /* who needs the row although no job may be in it */
     uint32_t wait_ms;   /* before the next try */
-    uint32_t next;      /* in the ring of those that want a stream; 0: not in it */
-    uint32_t previous;
     uint32_t gap; /* the sweep that asks about all its jobs: its stream may have left some out */
+    struct tri_group_links links[TRI_GROUPS_RINGS];
+    uint64_t rest_ms; /* when it goes, where it rests */
 };
 
-enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET };
+enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
 
 /* A queue, a call under way, or a clock's list. */
 struct tri_list_row {
@@ -210,7 +252,7 @@ TR_MUST_USE int tri_job_by_handle(struct tri_refresh *refresh, struct tr_text ha
 TR_MUST_USE int tri_job_by_owner(struct tri_refresh *refresh, struct tr_key owner,
                                  uint32_t *number);
 
-/* A new job of a group, which is made where it is missing. TR_LIMIT: there are too many. */
+/* A new job of a group, which is made where it is missing. TR_LIMIT: there is no room for it. */
 TR_MUST_USE int tri_job_add(struct tri_refresh *refresh, struct tr_text identity,
                             struct tr_text group, uint32_t *number, struct tri_job_row **job);
 
@@ -218,7 +260,7 @@ TR_MUST_USE int tri_job_add(struct tri_refresh *refresh, struct tr_text identity
 TR_MUST_USE int tri_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of,
                               struct tr_text handle, uint32_t *number);
 
-/* Takes away a job that is in no list, and its group with the last one. */
+/* Takes away a job that is in no list; its group has nobody then, perhaps. */
 TR_MUST_USE int tri_job_remove(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
 
@@ -230,18 +272,33 @@ TR_MUST_USE int tri_job_set_handle(struct tri_refresh *refresh, uint32_t number,
 struct tr_text tri_job_identity(const struct tri_job_row *job);
 TR_MUST_USE int tri_job_handle(struct tri_refresh *refresh, const struct tri_job_row *job,
                                struct tr_text *handle);
-TR_MUST_USE int tri_group_name(struct tri_refresh *refresh, uint32_t group, struct tr_text *name);
 
 /* Another owner, who is heard of; serial 0: nobody. */
 TR_MUST_USE int tri_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                             struct tr_ref owner, bool is_down);
 
+/* ---------------------------------------------------------- refresh_group.c */
+
+/* The group of a name, made where it is missing; and its name, a view as above. */
+TR_MUST_USE int tri_group_named(struct tri_refresh *refresh, struct tr_text name, uint32_t *number);
+TR_MUST_USE int tri_group_name(struct tri_refresh *refresh, uint32_t group, struct tr_text *name);
+
 /* A group (0: none) stays until it is let go of, though no job is in it any more. */
 TR_MUST_USE int tri_group_hold(struct tri_refresh *refresh, uint32_t number);
 TR_MUST_USE int tri_group_let_go(struct tri_refresh *refresh, uint32_t number);
 
-/* Takes away what is left of a group without rows of jobs, unless somebody holds it. */
+/*
+ * Takes away what is left of a group without rows of jobs, unless somebody holds it. One that has
+ * heard a stream rests before: the next jobs may come in a moment, and go on from its place.
+ */
 TR_MUST_USE int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number);
+
+/* Puts a group at the end of a ring that it is not in, or takes it out of one. */
+TR_MUST_USE int tri_group_enter(struct tri_refresh *refresh, uint32_t number, uint8_t ring);
+TR_MUST_USE int tri_group_leave(struct tri_refresh *refresh, uint32_t number, uint8_t ring);
+
+/* Takes away some of those that have rested long enough; `more` as below. */
+TR_MUST_USE int tri_group_on_rested(struct tri_refresh *refresh, bool *more);
 
 /* ----------------------------------------------------------- refresh_blob.c */
 
@@ -279,6 +336,9 @@ TR_MUST_USE int tri_queue_wake(struct tri_refresh *refresh, uint32_t group, uint
 
 /* Looks at those that wait for more to come. */
 TR_MUST_USE int tri_queue_on_quiet(struct tri_refresh *refresh);
+
+/* Whether anything may be called for now, as far as its batch goes. */
+bool tri_queue_is_ready(const struct tri_refresh *refresh);
 
 /* Makes calls of what is ready, as far as rate and circuit let them leave; `more` as above. */
 TR_MUST_USE int tri_queue_go(struct tri_refresh *refresh, bool *more);
@@ -481,9 +541,7 @@ TR_MUST_USE int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number,
                                   struct tri_list_row *call, const struct tri_verdict *verdict);
 
 /* Nobody needs a group's stream any more. */
-TR_MUST_USE int tri_stream_close(struct tri_refresh *refresh, struct tri_group_row *group);
-TR_MUST_USE int tri_stream_forget(struct tri_refresh *refresh, uint32_t number,
-                                  struct tri_group_row *group);
+TR_MUST_USE int tri_stream_close(struct tri_refresh *refresh, uint32_t number);
 
 /* Looks at the next rows of a sweep, which asks about jobs whose news may have been missed. */
 TR_MUST_USE int tri_stream_sweep(struct tri_refresh *refresh, bool *more);
@@ -491,13 +549,17 @@ TR_MUST_USE int tri_stream_sweep(struct tri_refresh *refresh, bool *more);
 /* Whether a group's jobs are heard of by a stream. */
 TR_MUST_USE int tri_stream_serves(struct tri_refresh *refresh, uint32_t group, bool *serves);
 
+/* The same, or it is about to have one. */
+TR_MUST_USE int tri_stream_is_near(struct tri_refresh *refresh, uint32_t group, bool *is_near);
+
 /* The actor's timers. */
 enum tri_refresh_timer {
     TRI_REFRESH_CLOCK_TIMER = 1,
     TRI_REFRESH_READY_TIMER,
     TRI_REFRESH_QUIET_TIMER,
     TRI_REFRESH_WANTING_TIMER,
-    TRI_REFRESH_RECORD_TIMER
+    TRI_REFRESH_RECORD_TIMER,
+    TRI_REFRESH_RESTING_TIMER
 };
 
 #endif

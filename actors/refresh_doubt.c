@@ -6,8 +6,9 @@
  *     by tag        it is looked for the same way, then the policy decides
  *     none          the policy decides at once
  *
- * It is looked for by `find`, and by the stream of its group where there is one. One that was made
- * for certain and is lost is looked for, too, and never made again under its name.
+ * It is looked for by the stream of its group, which names every job; `find` is asked for what that
+ * has not shown when the lag is over, or at once where there is no stream. One that was made for
+ * certain and is lost is looked for, too, and never made again under its name.
  *
  * An identity that was ever in doubt may turn up late, and a job too many again: a stone stays on
  * its grave until its group is over and the lag has passed; what turns up is ended, once.
@@ -107,12 +108,27 @@ static int conclude(struct tri_refresh *refresh, uint32_t number, struct tri_job
 
 /* ------------------------------------------------------------------ looking */
 
+/* How long a stream has for showing one; a moment also where the lag was over before it began. */
+static uint64_t listen_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
+{
+    uint64_t over_ms = job->since_ms + refresh->webapi->lag_ms;
+    uint64_t left_ms = over_ms > refresh->now_ms ? over_ms - refresh->now_ms : 0;
+    uint64_t least_ms = look_again_ms(refresh);
+    return left_ms > least_ms ? left_ms : least_ms;
+}
+
 static int look(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
-    (void)job;
-    return refresh->webapi->find.items_max > 0
-               ? tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, false)
-               : tri_clock_add(refresh, number, look_again_ms(refresh));
+    bool is_near;
+    if (refresh->webapi->find.items_max == 0) {
+        return tri_clock_add(refresh, number, look_again_ms(refresh));
+    }
+    int error = tri_stream_is_near(refresh, job->group, &is_near);
+    if (error != 0) {
+        return error;
+    }
+    return is_near ? tri_clock_add(refresh, number, listen_ms(refresh, job))
+                   : tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, false);
 }
 
 int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)

@@ -7,6 +7,9 @@
  * back end is, the calls are as few as can be; and to ask how jobs are until an interval has passed
  * since the last partial one, so that those who were made at different times come to be asked about
  * together.
+ *
+ * Those that are ready take turns, and those that look for jobs in doubt have turns of their own: a
+ * share of the calls, so that thousands of doubts do not keep anything else from being done.
  */
 #include "actors/refresh.h"
 
@@ -18,7 +21,9 @@
 
 static uint32_t *head_of(struct tri_refresh *refresh, uint8_t ring)
 {
-    return ring == TRI_RING_READY ? &refresh->state->ready : &refresh->state->quiet;
+    return ring == TRI_RING_READY  ? &refresh->state->ready
+           : ring == TRI_RING_FIND ? &refresh->state->finding
+                                   : &refresh->state->quiet;
 }
 
 static int ring_leave(struct tri_refresh *refresh, uint32_t number, struct tri_list_row *queue)
@@ -139,7 +144,8 @@ static int place(struct tri_refresh *refresh, uint32_t number, struct tri_list_r
         return ring_leave(refresh, number, queue);
     }
     if (due_ms <= refresh->now_ms) {
-        return ring_enter(refresh, number, queue, TRI_RING_READY);
+        bool is_find = queue->verb == TR_WEBAPI_VERB_FIND;
+        return ring_enter(refresh, number, queue, is_find ? TRI_RING_FIND : TRI_RING_READY);
     }
     error = ring_enter(refresh, number, queue, TRI_RING_QUIET);
     return error != 0 ? error : set_quiet(refresh, due_ms);
@@ -223,13 +229,25 @@ static int make_call(struct tri_refresh *refresh, uint32_t number, struct tri_li
     return error != 0 ? error : tri_group_let_go(refresh, group);
 }
 
+bool tri_queue_is_ready(const struct tri_refresh *refresh)
+{
+    return refresh->state->ready != 0 || refresh->state->finding != 0;
+}
+
+/* Whose turn it is. */
+static uint32_t take_turn(struct tr_refresh_state *state)
+{
+    bool is_find =
+        state->ready == 0 || (state->finding != 0 && state->turns >= TR_REFRESH_FIND_SHARE - 1);
+    state->turns = is_find ? 0 : (uint8_t)(state->turns + (state->turns < UINT8_MAX ? 1 : 0));
+    return is_find ? state->finding : state->ready;
+}
+
 int tri_queue_go(struct tri_refresh *refresh, bool *more)
 {
-    struct tr_refresh_state *state = refresh->state;
-    for (int i = 0; state->ready != 0; i++) {
+    for (int i = 0; tri_queue_is_ready(refresh); i++) {
         struct tri_list_row *queue;
         uint64_t when_ms = 0;
-        uint32_t number = state->ready;
         if (!tri_rate_allows(refresh, &when_ms)) {
             return wait_for(refresh, when_ms);
         }
@@ -237,6 +255,7 @@ int tri_queue_go(struct tri_refresh *refresh, bool *more)
             *more = true;
             return 0;
         }
+        uint32_t number = take_turn(refresh->state);
         int error = tri_list_edit(refresh, number, &queue);
         error = error != 0 ? error : make_call(refresh, number, queue);
         if (error != 0) {

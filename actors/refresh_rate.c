@@ -36,7 +36,8 @@ uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh)
 
 uint32_t tri_rate_streams_max(const struct tri_refresh *refresh)
 {
-    return or_default(refresh->place->endpoint.streams_max, TR_WEBAPI_STREAMS);
+    uint32_t most = refresh->place->endpoint.streams_max;
+    return most == TR_WEBAPI_NO_STREAMS ? 0 : or_default(most, TR_WEBAPI_STREAMS);
 }
 
 static double full_rate(const struct tri_refresh *refresh)
@@ -101,7 +102,7 @@ bool tri_rate_allows_stream(struct tri_refresh *refresh, uint64_t *when_ms)
     bool allows = tri_rate_allows(refresh, when_ms);
     state->calls = calls;
     if (allows && state->circuit == TR_CIRCUIT_OPEN) {
-        if (state->ready != 0) {
+        if (tri_queue_is_ready(refresh)) {
             return false;
         }
         state->circuit = TR_CIRCUIT_CLOSED;

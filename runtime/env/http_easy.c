@@ -136,10 +136,28 @@ static bool set_headers(const struct tri_curl *curl, struct tri_http_easy *easy,
 
 /* ---- All else. ------------------------------------------------------------------------------ */
 
+/* Whether doing it twice is doing it once (RFC 9110, 9.2.2). */
+static bool is_idempotent(const char *method)
+{
+    static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
+    for (size_t i = 0; i < TR_COUNT_OF(methods); i++) {
+        if (strcmp(method, methods[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Curl sends a request again by itself when a connection that was used before ends without a byte
+ * of an answer, though its work may have been done. What must not be done twice gets a connection
+ * of its own, so that whoever asked hears of it and finds out (law 5).
+ */
 static void set_method(const struct tri_curl *curl, CURL *easy,
                        const struct tri_http_request *request)
 {
     const char *method = request->method.data;
+    curl->easy_setopt(easy, CURLOPT_FRESH_CONNECT, is_idempotent(method) ? 0L : 1L);
     if (strcmp(method, "GET") == 0 && request->body.size == 0) {
         curl->easy_setopt(easy, CURLOPT_HTTPGET, 1L);
         return;

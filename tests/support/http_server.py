@@ -17,6 +17,8 @@ It listens on a free port of 127.0.0.1, prints the port in one line, and ends wh
     /flood/N/BYTES   N lines of so many bytes, as fast as they are taken
     /streams         how many streams (lines, floods) are being sent
     /hang            headers and half a body, then nothing
+    /lost            nothing, and the end of the connection; it is counted
+    /losses          how often something was lost
     /broken          half a body, then the end of the connection
     /garbage         what is no HTTP
     /headers/N       N bytes of headers
@@ -42,6 +44,11 @@ class Count:
     lock = threading.Lock()
     now = 0
     most = 0
+
+
+class Losses:
+    lock = threading.Lock()
+    now = 0
 
 
 class Streams:
@@ -186,6 +193,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"half ")
         self.wfile.flush()
         time.sleep(60)
+
+    def do_it_lost(self):
+        with Losses.lock:
+            Losses.now += 1
+        self.close_connection = True
+
+    def do_it_losses(self):
+        with Losses.lock:
+            self.answer(200, b"%d\n" % Losses.now)
 
     def do_it_broken(self):
         self.send_response(200)

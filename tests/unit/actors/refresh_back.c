@@ -493,6 +493,7 @@ static bool give_events(struct back_stream *stream)
         struct tr_http_part part = {.ask = stream->ask,
                                     .bytes = {.data = (uint8_t *)line, .size = (size_t)size}};
         speak(TR_KIND_TELL, stream->to, 0, &tr_http_part_schema, &part);
+        back.told++;
         has_any = true;
     }
     return has_any;

@@ -90,7 +90,7 @@ struct back_stream {
 #define BACK_JOBS 60000
 #define BACK_EVENTS 200000
 #define BACK_ANSWERS 4096
-#define BACK_STREAMS 256
+#define BACK_STREAMS 4096
 #define HOLDERS 60000
 #define BACK_VERBS 7
 
@@ -130,6 +130,7 @@ struct refresh_stand {
     uint32_t whole_cancels;
     char authorization[128]; /* of the last call: what its secret is to be */
     uint32_t empty_calls;
+    uint32_t told;     /* events, by all streams */
     uint32_t repeated; /* identities twice in one request */
 };
 

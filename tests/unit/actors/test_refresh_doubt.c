@@ -100,13 +100,72 @@ static void test_other_grades_leave_it_to_the_policy(void **state)
     }
 }
 
+static void give_stream(void)
+{
+    back.webapi.stream = (struct tr_webapi_stream){
+        .write = back.standard_stream.write, .line = back.standard_stream.line, .gone = 404};
+}
+
+/* A stream names what was made, so nobody is asked; what it has not shown is asked for, once. */
+static void test_a_stream_is_heard_before_anybody_is_asked(void **state)
+{
+    (void)state;
+    for (int was_made = 0; was_made < 2; was_made++) {
+        begin_with(TR_WEBAPI_GRADE_RECONCILABLE, was_made != 0 ? BACK_LOST_AFTER : BACK_LOST);
+        give_stream();
+        back.webapi.find.items_max = 1;
+        back.event_ms = 1000;
+        for (uint32_t i = 0; i < 40; i++) {
+            (void)refresh_stand_make("g");
+        }
+        refresh_stand_pass(back.webapi.lag_ms - 1000);
+        refresh_stand_crash();
+        assert_int_equal(back.calls[TR_WEBAPI_VERB_FIND], 0);
+        refresh_stand_pass(10000);
+        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 40);
+        assert_int_equal(back.job_count, 40);
+        assert_int_equal(back.calls[TR_WEBAPI_VERB_FIND], was_made != 0 ? 0 : 40);
+        assert_int_equal(refresh_stand_holder(0)->doubts, 1);
+        refresh_stand_end();
+    }
+}
+
+/* While jobs wait to be made, looking for those in doubt takes its share of the rate and no more. */
+static void test_doubts_leave_the_rate_to_others(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    back.webapi.find.items_max = 1;
+    back.place.endpoint.calls_per_second = 20;
+    for (uint32_t i = 0; i < 150; i++) {
+        (void)refresh_stand_make("doubtful");
+    }
+    refresh_stand_pass(100);
+    for (uint32_t i = 0; i < 150; i++) {
+        char group[16];
+        (void)snprintf(group, sizeof group, "g%u", i);
+        (void)refresh_stand_make(group);
+    }
+    refresh_stand_pass(250); /* they are ready */
+    uint32_t creates = back.calls[TR_WEBAPI_VERB_CREATE];
+    uint32_t finds = back.calls[TR_WEBAPI_VERB_FIND];
+    refresh_stand_pass(4000);
+    creates = back.calls[TR_WEBAPI_VERB_CREATE] - creates;
+    finds = back.calls[TR_WEBAPI_VERB_FIND] - finds;
+    assert_in_range(creates, 55, 80);
+    assert_in_range(finds, 1, creates / (TR_REFRESH_FIND_SHARE - 1) + 1);
+    refresh_stand_pass(60000); /* then it has all of it, and comes to an end */
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 300);
+    assert_int_equal(back.job_count, 300);
+    refresh_stand_end();
+}
+
 /* A job shown later than the lag is one too many: it is ended, counted and said. */
 static void test_a_job_that_turns_up_late_is_ended(void **state)
 {
     (void)state;
     begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
-    back.webapi.stream = (struct tr_webapi_stream){
-        .write = back.standard_stream.write, .line = back.standard_stream.line, .gone = 404};
+    give_stream();
     back.visible_ms = 7000;
     back.event_ms = 9000;
     (void)refresh_stand_make("g");
@@ -299,7 +358,7 @@ static void play(uint64_t seed)
         assert_int_equal(refresh_stand_holder(i)->ends, 1);
         refresh_stand_drop(i);
     }
-    refresh_stand_pass(20000);
+    refresh_stand_pass(20000 + TR_REFRESH_REST_MS);
     assert_int_equal(back.repeated, 0);
     assert_int_equal(refresh_stand_state()->jobs, 0);
     assert_int_equal(refresh_stand_state()->streams, 0);
@@ -324,6 +383,8 @@ int main(void)
         cmocka_unit_test(test_sure_grades_make_each_job_once),
         cmocka_unit_test(test_what_was_certainly_not_made_is_no_doubt),
         cmocka_unit_test(test_other_grades_leave_it_to_the_policy),
+        cmocka_unit_test(test_a_stream_is_heard_before_anybody_is_asked),
+        cmocka_unit_test(test_doubts_leave_the_rate_to_others),
         cmocka_unit_test(test_a_job_that_turns_up_late_is_ended),
         cmocka_unit_test(test_an_abort_in_doubt_leaves_nothing),
         cmocka_unit_test(test_a_job_that_is_not_shown_is_not_made_again),

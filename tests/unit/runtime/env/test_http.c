@@ -187,6 +187,20 @@ static void faults_are_told(void **state)
     }
 }
 
+/* Curl would send it again by itself, on another connection, when the one it kept has ended. */
+static void what_may_have_been_done_is_sent_once(void **state)
+{
+    struct http_fixture *fixture = *state;
+    struct tri_http_request request = http_get(fixture, "/status/200");
+    assert_int_equal(http_run(fixture, &request)->status, 200); /* leaves a connection behind */
+    request = http_get(fixture, "/lost");
+    request.method = tr_text_of("POST");
+    request.body = (struct tr_bytes){.data = (const uint8_t *)"{}", .size = 2};
+    assert_int_equal(http_run(fixture, &request)->status, 0);
+    request = http_get(fixture, "/losses");
+    assert_string_equal(http_run(fixture, &request)->body, "1\n");
+}
+
 static void timeouts_are_told(void **state)
 {
     struct http_fixture *fixture = *state;
@@ -549,6 +563,7 @@ int main(void)
         TEST(large_bodies_arrive),
         TEST(redirects_are_followed_when_asked),
         TEST(faults_are_told),
+        TEST(what_may_have_been_done_is_sent_once),
         TEST(timeouts_are_told),
         TEST(responses_have_a_limit),
         TEST(bad_requests_are_refused),
