@@ -230,6 +230,7 @@ struct tri_refresh {
     const struct tr_webapi *webapi;
     const struct tr_plugin *plugin; /* NULL: this engine does not have it */
     bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
+    bool has_recorded;              /* the record for people was written in this handling */
     uint64_t now_ms;
 };
 
