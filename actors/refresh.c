@@ -292,6 +292,7 @@ static void begin_life(struct tri_refresh *refresh, uint64_t life)
         return;
     }
     state->life = life;
+    state->life_ms = refresh->now_ms;
     tri_rate_begin(refresh);
     if (refresh->rows.used > 0) {
         state->sweep = 1;
