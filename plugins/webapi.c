@@ -281,15 +281,20 @@ static int show_log(struct visit *visit, const struct tr_refresh_news *news)
     return error == TR_LIMIT ? 0 : error;
 }
 
-/* What the back end says, else which job it is and where. */
+/* Which job it is, behind what the back end says of it; else where it runs. */
 static struct tr_text reason_of(const struct visit *visit, const struct tr_refresh_news *news)
 {
     struct tr_text handle = tr_array_get(&visit->own.handle);
-    return news->reason.size > 0 || handle.size == 0
-               ? news->reason
-               : tr_task_words(visit->task, "job %.*s%s%.*s", (int)handle.size, handle.data,
-                               news->place.size > 0 ? " at " : "", (int)news->place.size,
-                               news->place.data);
+    if (handle.size == 0) {
+        return news->reason;
+    }
+    if (news->reason.size > 0) {
+        return tr_task_words(visit->task, "%.*s, job %.*s", (int)news->reason.size,
+                             news->reason.data, (int)handle.size, handle.data);
+    }
+    return tr_task_words(visit->task, "job %.*s%s%.*s", (int)handle.size, handle.data,
+                         news->place.size > 0 ? " at " : "", (int)news->place.size,
+                         news->place.data);
 }
 
 /* A job may be put back to where it was before; its task then says so without going back. */
