@@ -145,8 +145,8 @@ struct tri_job_row {
     struct tr_watched watched; /* its task; serial 0: nobody's */
     uint64_t due_ms;           /* in a clock's list */
     uint64_t order;            /* of the last report that had one */
-    uint64_t since_ms; /* not made: when the last call for it left. Else: its last sign of life */
-    uint32_t list;     /* the row of the list it is in; 0: none */
+    uint64_t since_ms;         /* in doubt: since when; else its last sign of life */
+    uint32_t list;             /* the row of the list it is in; 0: none */
     uint32_t next;
     uint32_t previous;
     uint32_t group;
@@ -245,6 +245,7 @@ struct tri_refresh {
     const struct tr_webapi *webapi;
     const struct tr_plugin *plugin; /* NULL: this engine does not have it */
     bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
+    bool has_recorded;              /* the record for people was written in this handling */
     uint64_t now_ms;
 };
 
@@ -539,6 +540,12 @@ TR_MUST_USE int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number,
                                  struct tri_job_row *job);
 TR_MUST_USE int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number,
                                   struct tri_job_row *job);
+
+/*
+ * When the back end has shown all there is of a job, the lag after `since_ms`. Clocks may be set
+ * between two lives of the engine, so what passed before this one counts for nothing.
+ */
+uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
 
 /* It was asked for at `asked_ms`, and is not there. */
 TR_MUST_USE int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number,

@@ -153,7 +153,6 @@ int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_r
     if (job->stage != TR_WEBAPI_STAGE_SUBMITTED || unseen_ms < TR_REFRESH_LOST_MS) {
         return tri_job_settle(refresh, number, job);
     }
-    job->since_ms = refresh->now_ms;
     return tri_doubt_begin(refresh, number, job,
                            tr_text_of("the back end has not shown it for ten minutes"));
 }
@@ -164,7 +163,7 @@ int tri_job_absent(struct tri_refresh *refresh, uint8_t verb, struct tri_job_row
 {
     const struct tr_refresh_news end = {.phase = TR_TASK_PHASE_ABORTED};
     if (verb != TR_WEBAPI_VERB_STATUS || job->stage != TR_WEBAPI_STAGE_CANCELLING ||
-        refresh->now_ms - job->since_ms < refresh->webapi->lag_ms) {
+        refresh->now_ms < tri_job_lag_over_ms(refresh, job)) {
         return 0;
     }
     return tri_job_end(refresh, number, job, &end);

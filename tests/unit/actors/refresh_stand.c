@@ -197,7 +197,10 @@ void refresh_stand_end(void)
 void refresh_stand_crash(void)
 {
     (void)refresh_back_take(); /* what has left has arrived */
-    uint64_t passed_ms = back.stage.wall_ms - STAGE_START_WALL_MS;
+    uint64_t passed_ms = back.stage.wall_ms - STAGE_START_WALL_MS + back.clock_jump_ms;
+    for (uint32_t i = 0; i < back.job_count; i++) {
+        back.jobs[i].made_ms += back.clock_jump_ms; /* by the clock, which the back end has not */
+    }
     tri_model_kill(back.model, 1);
     close_stage();
     back.engine->life++;

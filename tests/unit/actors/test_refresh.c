@@ -304,6 +304,24 @@ static void assert_explained(const char *identity, const char *wanted)
     tr_buffer_fini(&text);
 }
 
+/* What is on record is written when something has happened, and not again because of that. */
+static void test_an_idle_actor_records_nothing(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(100);
+    refresh_stand_cancel(0, "g");
+    refresh_stand_pass(10000);
+    refresh_stand_drop(0);
+    refresh_stand_pass(5000);
+    uint64_t recorded_ms = refresh_stand_state()->recorded_ms;
+    refresh_stand_pass(60000);
+    assert_int_equal(refresh_stand_state()->jobs, 0);
+    assert_int_equal(refresh_stand_state()->recorded_ms, recorded_ms);
+    refresh_stand_end();
+}
+
 static void test_each_job_says_what_it_waits_for(void **state)
 {
     (void)state;
@@ -411,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_a_whole_group_is_ended_in_one_call),
         cmocka_unit_test(test_failures_are_explained_before_they_are_told),
         cmocka_unit_test(test_what_is_too_large_is_refused),
+        cmocka_unit_test(test_an_idle_actor_records_nothing),
         cmocka_unit_test(test_a_cancel_that_is_refused_is_explained),
         cmocka_unit_test(test_a_cancel_that_fails_is_explained),
         cmocka_unit_test(test_each_job_says_what_it_waits_for),

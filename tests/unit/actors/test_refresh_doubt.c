@@ -125,7 +125,9 @@ static void test_a_stream_is_heard_before_anybody_is_asked(void **state)
         refresh_stand_pass(10000);
         assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 40);
         assert_int_equal(back.job_count, 40);
-        assert_int_equal(back.calls[TR_WEBAPI_VERB_FIND], was_made != 0 ? 0 : 40);
+        /* The restart has begun the lag anew, so those may be asked for once more. */
+        assert_in_range(back.calls[TR_WEBAPI_VERB_FIND], was_made != 0 ? 0 : 40,
+                        was_made != 0 ? 0 : 80);
         assert_in_range(back.calls[TR_WEBAPI_VERB_CREATE], 1, was_made != 0 ? 1 : 3);
         assert_int_equal(refresh_stand_holder(0)->doubts, 1);
         refresh_stand_end();
@@ -228,6 +230,66 @@ static void test_a_job_that_is_not_shown_is_not_made_again(void **state)
     assert_true(refresh_stand_holder(0)->is_unknown);
     assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 1);
     refresh_stand_end();
+}
+
+/* People set the clock forward while the engine is down: the lag is not over by that. */
+static void test_a_clock_that_is_set_shortens_no_lag(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    back.visible_ms = 2000;
+    back.clock_jump_ms = 3600000;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(100);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+    refresh_stand_crash();
+    refresh_stand_pass(15000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    assert_int_equal(back.job_count, 1);
+    refresh_stand_end();
+}
+
+/* A call leaves when it is committed, however long that takes: the lag begins behind it. */
+static void test_the_lag_begins_when_the_call_is_over(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    back.visible_ms = back.webapi.lag_ms - 1000;
+    (void)refresh_stand_make("g");
+    back.stage.journal_sleeps = true;
+    refresh_stand_pass(2000);
+    back.stage.journal_sleeps = false;
+    refresh_stand_pass(30000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    assert_int_equal(back.job_count, 1);
+    refresh_stand_end();
+}
+
+static bool is_away;
+
+static enum back_fault fault_while_away(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_FIND && is_away ? BACK_BUSY : fault_of_first(verb, nth);
+}
+
+/* Half an hour in which nobody can tell: the doubt lasts, and the policy is not asked. */
+static void test_an_outage_decides_nothing(void **state)
+{
+    (void)state;
+    for (uint8_t policy = TR_WEBAPI_POLICY_FAIL; policy <= TR_WEBAPI_POLICY_REPEAT; policy++) {
+        begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+        back.fault = fault_while_away;
+        is_away = true;
+        (void)refresh_stand_make_as(
+            &(struct tr_holder_do){.act = HOLDER_MAKE, .group = tr_text_of("g"), .policy = policy});
+        refresh_stand_pass(1800000);
+        assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+        is_away = false;
+        refresh_stand_pass(130000);
+        assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+        assert_int_equal(back.job_count, 1);
+        refresh_stand_end();
+    }
 }
 
 static void test_a_doubtful_wish_is_looked_for_first(void **state)
@@ -459,6 +521,9 @@ int main(void)
         cmocka_unit_test(test_a_job_that_turns_up_late_is_ended),
         cmocka_unit_test(test_an_abort_in_doubt_leaves_nothing),
         cmocka_unit_test(test_a_job_that_is_not_shown_is_not_made_again),
+        cmocka_unit_test(test_a_clock_that_is_set_shortens_no_lag),
+        cmocka_unit_test(test_the_lag_begins_when_the_call_is_over),
+        cmocka_unit_test(test_an_outage_decides_nothing),
         cmocka_unit_test(test_a_doubtful_wish_is_looked_for_first),
         cmocka_unit_test(test_a_crash_anywhere_makes_each_job_once),
         cmocka_unit_test(test_a_lag_that_lies_doubles_jobs),
