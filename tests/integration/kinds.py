@@ -1,5 +1,5 @@
-"""The kinds of back ends whose arrays are tested alike: what a task of each looks like, and what each
-has counted on its own side.
+"""The kinds of back ends whose arrays are tested alike: what a task of each looks like, and what
+each has counted on its own side.
 
 KINDS is the table. A kind is what its class says (its task, what one request takes, what it can
 promise), and a back end that a test starts, holds, and asks for its figures. Tests see nothing else
@@ -258,7 +258,7 @@ class JobServer(Kind):
 
 
 class Seeded(JobServer):
-    """Not one of KINDS: tests/plugins/seeded.c makes jobs as arrays of Flyte's do, twice and more."""
+    """Not one of KINDS: tests/plugins/seeded.c makes jobs twice and more, as in Flyte's arrays."""
 
     takes = None
     looks = None
