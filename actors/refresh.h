@@ -40,9 +40,16 @@
 /* Tasks that are watched at once (actors/watch.h): at each commit they cost 20 bytes each. */
 #define TR_REFRESH_WATCHES_MAX 1000
 
-/* A partial batch leaves when nothing came for so long, at the latest so long after its first. */
+/*
+ * A partial batch leaves when nothing came for so long, and a millisecond more for each job in it up
+ * to a bound, which is also the time behind a full batch; at the latest so long after its first.
+ */
 #define TR_REFRESH_QUIET_MS 10
-#define TR_REFRESH_QUIET_MS_MAX 200
+#define TR_REFRESH_QUIET_WIDE_MS 100
+#define TR_REFRESH_QUIET_MS_MAX 500
+
+/* While jobs of its group are looked for, one that makes jobs waits so long for what was not made. */
+#define TR_REFRESH_GATHER_MS 1000
 
 /* Jobs of which one call ends a whole group, and the bodies that one call makes jobs of. */
 #define TR_REFRESH_WHOLE_MAX 5000
@@ -144,7 +151,8 @@ struct tri_job_row {
     uint32_t next;
     uint32_t previous;
     uint32_t group;
-    uint32_t blob;      /* what create is to be called with; once it has ended, what was told */
+    uint32_t blob; /* what create is to be called with; once it was made, why it could not be ended
+                      (struct tri_refusal); once it has ended, what was told */
     uint32_t version;   /* of its news */
     uint16_t marks;     /* enum tri_job_mark */
     uint16_t told;      /* a hash of the words told last */
@@ -170,6 +178,12 @@ enum tri_group_ring {
 struct tri_group_links {
     uint32_t next; /* 0: it is not in this ring */
     uint32_t previous;
+};
+
+/* A blob: how often a back end has not ended a job that was to end, and its words the last time. */
+struct tri_refusal {
+    uint32_t times;
+    char words[];
 };
 
 struct tri_group_row {
@@ -204,10 +218,11 @@ struct tri_list_row {
     uint32_t count;
     uint32_t next; /* in its ring */
     uint32_t previous;
-    uint8_t kind;  /* enum tri_refresh_row */
-    uint8_t verb;  /* enum tr_webapi_verb_number; of a clock its number */
-    uint8_t ring;  /* enum tri_list_ring */
-    bool is_whole; /* a call of cancel for a whole group */
+    uint8_t kind;     /* enum tri_refresh_row */
+    uint8_t verb;     /* enum tr_webapi_verb_number; of a clock its number */
+    uint8_t ring;     /* enum tri_list_ring */
+    bool is_whole;    /* a call of cancel for a whole group */
+    uint64_t full_ms; /* of a queue: when its last full batch left */
 };
 
 union tri_refresh_any {
@@ -309,6 +324,8 @@ TR_MUST_USE int tri_blob_set(struct tri_refresh *refresh, uint32_t *blob, struct
 /* A view of them where they fit into one page, else a copy from `arena`. 0 gives none. */
 TR_MUST_USE int tri_blob_get(struct tri_refresh *refresh, uint32_t blob, struct tr_arena *arena,
                              struct tr_bytes *bytes);
+/* What is in its first page, as a reader of the rows sees it. */
+TR_MUST_USE int tri_blob_peek(const struct tr_rows *rows, uint32_t blob, struct tr_bytes *part);
 TR_MUST_USE int tri_blob_size(struct tri_refresh *refresh, uint32_t blob, uint32_t *size);
 
 /* ----------------------------------------------------------- refresh_list.c */
@@ -507,6 +524,10 @@ TR_MUST_USE int tri_job_cancel(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
 TR_MUST_USE int tri_job_leave(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                               bool is_down);
+
+/* It was to be ended, and was not: kept for people to see. */
+TR_MUST_USE int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job_row *job,
+                                     struct tr_text words);
 
 /* --------------------------------------------------------- refresh_doubt.c */
 

@@ -302,6 +302,15 @@ static int take_is(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
 static int take_refused(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
                         struct tri_job_row *job, const struct tr_webapi_report *report)
 {
+    bool is_made =
+        job->stage == TR_WEBAPI_STAGE_SUBMITTED || job->stage == TR_WEBAPI_STAGE_CANCELLING;
+    if (verb == TR_WEBAPI_VERB_CANCEL && is_made) {
+        job->marks |= TRI_JOB_REPORTED;
+        return tri_job_note_refusal(refresh, job,
+                                    report->message.size > 0
+                                        ? report->message
+                                        : tr_text_of("the back end does not end it"));
+    }
     if (verb != TR_WEBAPI_VERB_CREATE || job->stage > TR_WEBAPI_STAGE_IN_DOUBT) {
         return 0;
     }

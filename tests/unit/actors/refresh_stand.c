@@ -12,6 +12,7 @@
 REFRESH_STAND_SCHEMAS(TR_SCHEMA_DEFINE)
 
 struct refresh_stand back;
+const struct tr_behaviour *refresh_stand_behaviour = &tr_refresh_behaviour;
 
 /* ---------------------------------------------------------------- holders */
 
@@ -110,9 +111,9 @@ void refresh_stand_pass(uint64_t milliseconds)
 
 static void open_stage(void)
 {
-    static const struct tr_behaviour *const behaviours[] = {&holder_behaviour,
-                                                            &tr_refresh_behaviour};
+    static const struct tr_behaviour *behaviours[] = {&holder_behaviour, NULL};
     static const struct tr_schema *const records[] = {&tr_backend_schema};
+    behaviours[1] = refresh_stand_behaviour;
     if (back.model != NULL) {
         struct tri_store_options options = {.folder = "model",
                                             .durability = TR_DURABILITY_FULL,
@@ -177,7 +178,7 @@ void refresh_stand_begin(uint8_t grade, bool is_durable)
     struct tr_refresh_state first = {0};
     assert_int_equal(tr_array_set(&first.plugin, tr_text_of("model")), 0);
     assert_int_equal(tr_array_set(&first.endpoint, tr_text_of("default")), 0);
-    back.refresh = stage_spawn(&back.stage, &tr_refresh_behaviour,
+    back.refresh = stage_spawn(&back.stage, refresh_stand_behaviour,
                                &(struct tr_spawn_options){.state = &first});
 }
 

@@ -53,6 +53,7 @@ enum back_fault {
     BACK_NONSENSE,   /* done, and an answer that nobody can read */
     BACK_THROTTLE,   /* 429 */
     BACK_DENY,       /* 401 */
+    BACK_CONFLICT,   /* 409, and nothing is done */
     BACK_SILENT,     /* done, and no answer at all */
 };
 
@@ -135,6 +136,9 @@ struct refresh_stand {
 };
 
 extern struct refresh_stand back;
+
+/* The behaviour under test; a test may put another around it. */
+extern const struct tr_behaviour *refresh_stand_behaviour;
 
 /* Opens a stage; the webapi may be changed before by `grade` and what the test sets later. */
 void refresh_stand_begin(uint8_t grade, bool is_durable);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/memory.h"
 #include "tests/support/draw.h"
 #include "tests/unit/actors/refresh_stand.h"
 
@@ -127,6 +128,7 @@ static void test_a_stream_is_heard_before_anybody_is_asked(void **state)
         assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 40);
         assert_int_equal(back.job_count, 40);
         assert_int_equal(back.calls[TR_WEBAPI_VERB_FIND], was_made != 0 ? 0 : 40);
+        assert_in_range(back.calls[TR_WEBAPI_VERB_CREATE], 1, was_made != 0 ? 1 : 3);
         assert_int_equal(refresh_stand_holder(0)->doubts, 1);
         refresh_stand_end();
     }
@@ -379,6 +381,75 @@ static void test_whatever_fails_each_job_is_made_once(void **state)
     }
 }
 
+/* ------------------------------------------------------------ memory that ends */
+
+/* One allocation of the actor's handlers fails, the one after so many others. */
+static uint64_t allocations_left;
+static bool has_failed;
+
+static bool allow(void *self, size_t size)
+{
+    (void)self;
+    (void)size;
+    bool fails = !has_failed && allocations_left-- == 0;
+    has_failed |= fails;
+    return !fails;
+}
+
+static int handle_without_memory(struct tr_context *context, void *state,
+                                 const struct tr_message *message)
+{
+    tr_memory_hook_set(allow, NULL);
+    int error = tr_refresh_behaviour.handle(context, state, message);
+    tr_memory_hook_set(NULL, NULL);
+    return error;
+}
+
+static void run_without_memory(uint64_t count, bool is_durable)
+{
+    allocations_left = count;
+    has_failed = false;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, is_durable);
+    back.webapi.stream = back.standard_stream;
+    back.webapi.create.items_max = 2;
+    for (int i = 0; i < 5; i++) {
+        (void)refresh_stand_make("g");
+    }
+    refresh_stand_pass(150);
+    refresh_stand_cancel(4, "g");
+    refresh_stand_pass(50);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(150);
+    assert_int_equal(back.job_count, 5);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(refresh_stand_holder(i)->ends, 1);
+        refresh_stand_drop(i);
+    }
+    refresh_stand_pass(50);
+    assert_int_equal(refresh_stand_state()->jobs, 0);
+    assert_int_equal(refresh_stand_state()->doubts, 0);
+    refresh_stand_end();
+}
+
+/* The handler in hand is run again, and what was asked for is asked for once. */
+static void test_memory_that_ends_for_a_moment_changes_nothing(void **state)
+{
+    (void)state;
+    struct tr_behaviour wrapper = tr_refresh_behaviour;
+    wrapper.handle = handle_without_memory;
+    refresh_stand_behaviour = &wrapper;
+    uint64_t count = 0;
+    do {
+        run_without_memory(count, count % 2 == 0);
+        count++;
+        assert_true(count < 10000);
+    } while (has_failed);
+    assert_true(count > 50);
+    print_message("%llu allocations\n", (unsigned long long)count);
+    refresh_stand_behaviour = &tr_refresh_behaviour;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +464,7 @@ int main(void)
         cmocka_unit_test(test_a_doubtful_wish_is_looked_for_first),
         cmocka_unit_test(test_a_crash_anywhere_makes_each_job_once),
         cmocka_unit_test(test_a_lag_that_lies_doubles_jobs),
+        cmocka_unit_test(test_memory_that_ends_for_a_moment_changes_nothing),
         cmocka_unit_test(test_whatever_fails_each_job_is_made_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
