@@ -32,8 +32,8 @@
 #include "schemas/state_refresh.h"
 
 /*
- * Jobs of one endpoint, groups and lists among them: more are refused with words. Of those that wait
- * to be made there are about 32,000 at most, since the body of each takes a page or more.
+ * Jobs of one endpoint, groups and lists among them: more are refused with words. Of those that
+ * wait to be made there are about 32,000 at most, since the body of each takes a page or more.
  */
 #define TR_REFRESH_JOBS_MAX 100000
 
@@ -41,14 +41,14 @@
 #define TR_REFRESH_WATCHES_MAX 1000
 
 /*
- * A partial batch leaves when nothing came for so long, and a millisecond more for each job in it up
- * to a bound, which is also the time behind a full batch; at the latest so long after its first.
+ * A partial batch leaves when nothing came for so long, and a millisecond more for each job in it
+ * up to a bound, which is also the time behind a full batch; at the latest so long after its first.
  */
 #define TR_REFRESH_QUIET_MS 10
 #define TR_REFRESH_QUIET_WIDE_MS 100
 #define TR_REFRESH_QUIET_MS_MAX 500
 
-/* While jobs of its group are looked for, one that makes jobs waits so long for what was not made. */
+/* While jobs of its group are looked for, one that makes jobs waits so long for those not made. */
 #define TR_REFRESH_GATHER_MS 1000
 
 /* Jobs of which one call ends a whole group, and the bodies that one call makes jobs of. */
@@ -82,7 +82,7 @@
 #define TR_REFRESH_STREAM_MS 1000
 #define TR_REFRESH_STREAM_MS_MAX 30000
 
-/* Where all streams are taken, a group gets that of one with a share of its jobs, if that is old. */
+/* Where all streams are taken, a group gets that of one with far fewer jobs, if that is old. */
 #define TR_REFRESH_STREAM_SHARE 4
 #define TR_REFRESH_STREAM_HELD_MS 10000
 
@@ -94,10 +94,10 @@
 #define TR_REFRESH_RECORD_MS 1000
 
 /*
- * Where things lie in the pages, which they share (rows.h): of each 16 pages one has buckets of rows,
- * 4 have rows, of which there is room for more than twice as many as are admitted, one the index of
- * handles and owners, and 10 bytes of jobs and groups. So an endpoint with little to do has few
- * pages, and all of them at the beginning.
+ * Where things lie in the pages, which they share (rows.h): of each 16 pages one has buckets of
+ * rows, 4 have rows, of which there is room for more than twice as many as are admitted, one the
+ * index of handles and owners, and 10 bytes of jobs and groups. So an endpoint with little to do
+ * has few pages, and all of them at the beginning.
  */
 #define TRI_REFRESH_PERIOD 16U
 #define TRI_REFRESH_STRIPE(page, count) \

@@ -43,12 +43,13 @@ enum tr_circuit {
  * `life` is the engine's that it has lived in last. `ready`, `quiet` and `wanting` are the first of
  * rings: of queues that may be called for, of those that wait for more to come, and of groups that
  * want a stream; `streaming` of groups that have one, `resting` of `resting_count` groups without
- * jobs, of which the first goes at `rested_ms`. `blobs_kept` counts pages of bytes beside rows. `clocks` has a bit for each list of rows that wait for a time, `alarm_ms` is the
- * earliest of them. `sweep` is the row whose turn it is to be asked about, or 0,
- * and `sweeps` counts them. `partial_ms` is
- * when fewer jobs than fit may be asked about. `rate` is in calls a second, which `next_us` keeps;
- * `hold_ms` is until when the back end wants to hear nothing. `finding` is the first of the ring of
- * queues that look for jobs in doubt, and `turns` counts the calls since the last of them.
+ * jobs, of which the first goes at `rested_ms`. `blobs_kept` counts pages of bytes beside rows.
+ * `clocks` has a bit for each list of rows that wait for a time, `alarm_ms` is the earliest of
+ * them. `sweep` is the row whose turn it is to be asked about, or 0, and `sweeps` counts them.
+ * `partial_ms` is when fewer jobs than fit may be asked about. `rate` is in calls a second, which
+ * `next_us` keeps; `hold_ms` is until when the back end wants to hear nothing. `finding` is the
+ * first of the ring of queues that look for jobs in doubt, and `turns` counts the calls since the
+ * last of them.
  */
 #define TR_REFRESH_STATE_FIELDS(FIELD, ARRAY)                 \
     TRI_ROWS_FIELDS(FIELD)                                    \

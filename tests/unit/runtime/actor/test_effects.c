@@ -126,7 +126,7 @@ static void test_a_handler_that_fails_has_done_nothing(void **state)
 
 /* --------------------------------------------------------- memory that ends */
 
-/* One allocation fails, the one after `left` others, from the handler on until its commit is over. */
+/* One allocation fails, the one after `left` others, from the handler on until its commit. */
 static struct {
     uint64_t left;
     uint64_t sent; /* by the worker, when the commit is over */
@@ -214,7 +214,7 @@ static bool fail_after(uint64_t left, struct tri_store *store)
     return memory.has_failed;
 }
 
-/* What is accepted is never lost: memory that ends, even for what leaves, is a handler's failure. */
+/* What is accepted is never lost: memory that ends, for what leaves too, fails the handler. */
 static void test_memory_that_ends_anywhere_changes_nothing(void **state)
 {
     (void)state;
