@@ -135,6 +135,7 @@ enum tri_job_mark {
     TRI_JOB_STREAMED = 1 << 6,   /* it was asked about while its group had a stream */
     TRI_JOB_REPORTED = 1 << 7,   /* the call under way has said something of it */
     TRI_JOB_FOUND_NEWS = 1 << 8, /* and that was something new */
+    TRI_JOB_REPEATED = 1 << 9,   /* it is made by the policy, perhaps a second time */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */

@@ -80,6 +80,7 @@ static int give_up(struct tri_refresh *refresh, uint32_t number, struct tri_job_
         return end(refresh, number, job, &aborted);
     }
     if (repeats && !was_made && job->blob != 0) {
+        job->marks |= TRI_JOB_REPEATED;
         return make_again(refresh, number, job,
                           "outcome unknown: it is made, perhaps a second time");
     }

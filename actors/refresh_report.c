@@ -66,7 +66,8 @@ int tri_job_tell(struct tri_refresh *refresh, struct tri_job_row *job)
 int tri_job_go(struct tri_refresh *refresh, struct tri_job_row *job, uint8_t stage,
                struct tr_text reason)
 {
-    struct tr_refresh_news news = {.reason = reason};
+    struct tr_refresh_news news = {.reason = reason,
+                                   .is_unknown = (job->marks & TRI_JOB_REPEATED) != 0};
     job->stage = stage;
     job->told = hash_of(reason, (struct tr_text){0}, (struct tr_text){0});
     return tell_new(refresh, job, &news);

@@ -80,8 +80,12 @@ static int doubt(struct tr_task_context *task, struct tr_http_attempt *attempt, 
                  struct tr_transition *transition)
 {
     attempt->is_doubtful = true;
-    return tri_http_may_repeat(task) ? again(task, attempt, why, transition)
-                                     : give_up(task, why, transition);
+    if (!tri_http_may_repeat(task)) {
+        return give_up(task, why, transition);
+    }
+    int error = again(task, attempt, why, transition);
+    transition->is_unknown = transition->is_unknown || !tri_http_is_repeatable(task);
+    return error;
 }
 
 /* There was no answer: what that says of the request. */

@@ -72,7 +72,7 @@ static int on_news(struct tr_holder *holder, const struct tr_message *message)
     holder->stage = news.stage;
     holder->phase = news.phase;
     holder->version = news.version;
-    holder->is_unknown = news.is_unknown;
+    holder->is_unknown = holder->is_unknown || news.is_unknown; /* it stays with an attempt */
     assert_int_equal(tr_array_set(&holder->handle, news.handle), 0);
     assert_int_equal(tr_array_set(&holder->code, news.code), 0);
     assert_int_equal(tr_array_set(&holder->message, news.message), 0);
