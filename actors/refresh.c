@@ -39,14 +39,15 @@ static int record(struct tri_refresh *refresh)
         .duplicates = state->duplicates,
     };
     state->recorded_ms = refresh->now_ms;
+    refresh->has_recorded = true;
     return tr_record(refresh->context, &tr_backend_schema, &row);
 }
 
-/* Whatever has happened is on record within a second. */
+/* Whatever has happened is on record within a second; that it was recorded is nothing new. */
 static int record_soon(struct tri_refresh *refresh)
 {
     struct tr_refresh_state *state = refresh->state;
-    if (state->is_recording) {
+    if (state->is_recording || refresh->has_recorded) {
         return 0;
     }
     if (refresh->now_ms >= state->recorded_ms + TR_REFRESH_RECORD_MS) {
@@ -291,6 +292,7 @@ static void begin_life(struct tri_refresh *refresh, uint64_t life)
         return;
     }
     state->life = life;
+    state->life_ms = refresh->now_ms;
     tri_rate_begin(refresh);
     if (refresh->rows.used > 0) {
         state->sweep = 1;

@@ -32,17 +32,24 @@
 #include "schemas/state_refresh.h"
 
 /*
- * Jobs of one endpoint, groups and lists among them: more are refused with words. Of those that wait
- * to be made there are about 32,000 at most, since the body of each takes a page or more.
+ * Jobs of one endpoint, groups and lists among them: more are refused with words. Of those that
+ * wait to be made there are about 32,000 at most, since the body of each takes a page or more.
  */
 #define TR_REFRESH_JOBS_MAX 100000
 
 /* Tasks that are watched at once (actors/watch.h): at each commit they cost 20 bytes each. */
 #define TR_REFRESH_WATCHES_MAX 1000
 
-/* A partial batch leaves when nothing came for so long, at the latest so long after its first. */
+/*
+ * A partial batch leaves when nothing came for so long, and a millisecond more for each job in it
+ * up to a bound, which is also the time behind a full batch; at the latest so long after its first.
+ */
 #define TR_REFRESH_QUIET_MS 10
-#define TR_REFRESH_QUIET_MS_MAX 200
+#define TR_REFRESH_QUIET_WIDE_MS 100
+#define TR_REFRESH_QUIET_MS_MAX 500
+
+/* While jobs of its group are looked for, one that makes jobs waits so long for those not made. */
+#define TR_REFRESH_GATHER_MS 1000
 
 /* Jobs of which one call ends a whole group, and the bodies that one call makes jobs of. */
 #define TR_REFRESH_WHOLE_MAX 5000
@@ -75,7 +82,7 @@
 #define TR_REFRESH_STREAM_MS 1000
 #define TR_REFRESH_STREAM_MS_MAX 30000
 
-/* Where all streams are taken, a group gets that of one with a share of its jobs, if that is old. */
+/* Where all streams are taken, a group gets that of one with far fewer jobs, if that is old. */
 #define TR_REFRESH_STREAM_SHARE 4
 #define TR_REFRESH_STREAM_HELD_MS 10000
 
@@ -87,10 +94,10 @@
 #define TR_REFRESH_RECORD_MS 1000
 
 /*
- * Where things lie in the pages, which they share (rows.h): of each 16 pages one has buckets of rows,
- * 4 have rows, of which there is room for more than twice as many as are admitted, one the index of
- * handles and owners, and 10 bytes of jobs and groups. So an endpoint with little to do has few
- * pages, and all of them at the beginning.
+ * Where things lie in the pages, which they share (rows.h): of each 16 pages one has buckets of
+ * rows, 4 have rows, of which there is room for more than twice as many as are admitted, one the
+ * index of handles and owners, and 10 bytes of jobs and groups. So an endpoint with little to do
+ * has few pages, and all of them at the beginning.
  */
 #define TRI_REFRESH_PERIOD 16U
 #define TRI_REFRESH_STRIPE(page, count) \
@@ -128,6 +135,7 @@ enum tri_job_mark {
     TRI_JOB_STREAMED = 1 << 6,   /* it was asked about while its group had a stream */
     TRI_JOB_REPORTED = 1 << 7,   /* the call under way has said something of it */
     TRI_JOB_FOUND_NEWS = 1 << 8, /* and that was something new */
+    TRI_JOB_REPEATED = 1 << 9,   /* it is made by the policy, perhaps a second time */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */
@@ -138,12 +146,13 @@ struct tri_job_row {
     struct tr_watched watched; /* its task; serial 0: nobody's */
     uint64_t due_ms;           /* in a clock's list */
     uint64_t order;            /* of the last report that had one */
-    uint64_t since_ms; /* not made: when the last call for it left. Else: its last sign of life */
-    uint32_t list;     /* the row of the list it is in; 0: none */
+    uint64_t since_ms;         /* in doubt: since when; else its last sign of life */
+    uint32_t list;             /* the row of the list it is in; 0: none */
     uint32_t next;
     uint32_t previous;
     uint32_t group;
-    uint32_t blob;      /* what create is to be called with; once it has ended, what was told */
+    uint32_t blob; /* what create is to be called with; once it was made, why it could not be ended
+                      (struct tri_refusal); once it has ended, what was told */
     uint32_t version;   /* of its news */
     uint16_t marks;     /* enum tri_job_mark */
     uint16_t told;      /* a hash of the words told last */
@@ -169,6 +178,12 @@ enum tri_group_ring {
 struct tri_group_links {
     uint32_t next; /* 0: it is not in this ring */
     uint32_t previous;
+};
+
+/* A blob: how often a back end has not ended a job that was to end, and its words the last time. */
+struct tri_refusal {
+    uint32_t times;
+    char words[];
 };
 
 struct tri_group_row {
@@ -203,10 +218,11 @@ struct tri_list_row {
     uint32_t count;
     uint32_t next; /* in its ring */
     uint32_t previous;
-    uint8_t kind;  /* enum tri_refresh_row */
-    uint8_t verb;  /* enum tr_webapi_verb_number; of a clock its number */
-    uint8_t ring;  /* enum tri_list_ring */
-    bool is_whole; /* a call of cancel for a whole group */
+    uint8_t kind;     /* enum tri_refresh_row */
+    uint8_t verb;     /* enum tr_webapi_verb_number; of a clock its number */
+    uint8_t ring;     /* enum tri_list_ring */
+    bool is_whole;    /* a call of cancel for a whole group */
+    uint64_t full_ms; /* of a queue: when its last full batch left */
 };
 
 union tri_refresh_any {
@@ -230,6 +246,7 @@ struct tri_refresh {
     const struct tr_webapi *webapi;
     const struct tr_plugin *plugin; /* NULL: this engine does not have it */
     bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
+    bool has_recorded;              /* the record for people was written in this handling */
     uint64_t now_ms;
 };
 
@@ -308,6 +325,8 @@ TR_MUST_USE int tri_blob_set(struct tri_refresh *refresh, uint32_t *blob, struct
 /* A view of them where they fit into one page, else a copy from `arena`. 0 gives none. */
 TR_MUST_USE int tri_blob_get(struct tri_refresh *refresh, uint32_t blob, struct tr_arena *arena,
                              struct tr_bytes *bytes);
+/* What is in its first page, as a reader of the rows sees it. */
+TR_MUST_USE int tri_blob_peek(const struct tr_rows *rows, uint32_t blob, struct tr_bytes *part);
 TR_MUST_USE int tri_blob_size(struct tri_refresh *refresh, uint32_t blob, uint32_t *size);
 
 /* ----------------------------------------------------------- refresh_list.c */
@@ -507,6 +526,10 @@ TR_MUST_USE int tri_job_cancel(struct tri_refresh *refresh, uint32_t number,
 TR_MUST_USE int tri_job_leave(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                               bool is_down);
 
+/* It was to be ended, and was not: kept for people to see. */
+TR_MUST_USE int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job_row *job,
+                                     struct tr_text words);
+
 /* --------------------------------------------------------- refresh_doubt.c */
 
 /* Whether it was made is not known any more, or is not known yet. */
@@ -518,6 +541,12 @@ TR_MUST_USE int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number,
                                  struct tri_job_row *job);
 TR_MUST_USE int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number,
                                   struct tri_job_row *job);
+
+/*
+ * When the back end has shown all there is of a job, the lag after `since_ms`. Clocks may be set
+ * between two lives of the engine, so what passed before this one counts for nothing.
+ */
+uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
 
 /* It was asked for at `asked_ms`, and is not there. */
 TR_MUST_USE int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number,

@@ -117,6 +117,17 @@ int tri_blob_set(struct tri_refresh *refresh, uint32_t *blob, struct tr_bytes by
     return error != 0 || bytes.size == 0 ? error : write_all(refresh, bytes, blob);
 }
 
+int tri_blob_peek(const struct tr_rows *rows, uint32_t blob, struct tr_bytes *part)
+{
+    struct tr_bytes page = {0};
+    int error = blob == 0 ? TR_NOT_FOUND : rows->page(rows->self, page_of(blob), &page);
+    if (error != 0 || page.size < HEAD_BYTES) {
+        return error != 0 ? error : TR_NOT_FOUND;
+    }
+    *part = (struct tr_bytes){.data = page.data + HEAD_BYTES, .size = page.size - HEAD_BYTES};
+    return 0;
+}
+
 int tri_blob_size(struct tri_refresh *refresh, uint32_t blob, uint32_t *size)
 {
     struct tr_bytes part;

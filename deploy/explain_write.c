@@ -35,7 +35,8 @@ struct explaining {
     uint32_t hidden;         /* nodes and elements that are not shown */
     uint32_t alike[CLASSES]; /* elements of the array that is being shown, by what they wait for */
     struct tr_text alike_path;
-    bool *hides; /* of each actor: neither it nor what is below it is shown */
+    bool is_held_up; /* who the actor that is being shown waits for stands still */
+    bool *hides;     /* of each actor: neither it nor what is below it is shown */
     int error;
 };
 
@@ -95,9 +96,10 @@ static int explain_services(struct explaining *explaining, const struct tr_waite
     struct tr_buffer more;
     struct tr_waiting *waiting = &explaining->waiting;
     bool is_token = step == TR_STEP_TOKEN;
+    const struct tr_waiting_service *service = is_token ? &waiting->resources : &waiting->catalog;
     int error = TR_NOT_FOUND;
     tr_buffer_init(&more, 0);
-    if ((is_token ? waiting->resources.state : waiting->catalog.state) != NULL) {
+    if (service->state != NULL) {
         error = is_token ? explain_token(explaining, waiter->key, &more)
                          : explain_maker(waiting, waiter->key, &more);
     }
@@ -107,6 +109,7 @@ static int explain_services(struct explaining *explaining, const struct tr_waite
         tr_buffer_add_text(text, tr_buffer_text(&more));
     }
     tr_buffer_fini(&more);
+    explaining->is_held_up |= tr_waiting_trouble(service, text);
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
@@ -127,7 +130,31 @@ static void name_job(const struct explaining *explaining, const struct tr_waiter
     tr_task_name(&wanted, name);
 }
 
-/* What its job waits for, where a back end has one; that wakes it. */
+/* What its job waits for at a back end's actor; or what it wants of that was not read yet. */
+static int explain_job_at(struct explaining *explaining, struct tr_waiting_service *service,
+                          const struct tr_waiter *waiter, struct tr_text name,
+                          struct tr_buffer *text)
+{
+    struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &service->pages};
+    struct tr_buffer job;
+    tr_buffer_init(&job, 0);
+    int error = service->state == NULL ? TR_NOT_FOUND
+                                       : tr_explain_job(service->state, &pages, name,
+                                                        explaining->request->now_ms, &job);
+    if (error == TR_NOT_FOUND && tr_key_equal(waiter->said_to, service->key)) {
+        tr_buffer_cut(&job, 0);
+        tr_buffer_add_string(&job, "what it wants of the back end is on its way");
+        error = job.error;
+    }
+    if (error == 0) {
+        tr_buffer_print(text, "; %.*s", (int)job.size, (const char *)job.data);
+        explaining->is_held_up |= tr_waiting_trouble(service, text);
+    }
+    tr_buffer_fini(&job);
+    return error;
+}
+
+/* The same at whichever back end it is; that wakes it. */
 static int explain_job(struct explaining *explaining, const struct tr_waiter *waiter,
                        uint32_t attempt, struct tr_buffer *text, bool *has_event)
 {
@@ -135,18 +162,8 @@ static int explain_job(struct explaining *explaining, const struct tr_waiter *wa
     struct tr_waiting_service *services = explaining->waiting.refreshes.items;
     name_job(explaining, waiter, attempt, name);
     for (uint32_t i = 0; i < explaining->waiting.refreshes.count; i++) {
-        struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &services[i].pages};
-        struct tr_buffer job;
-        tr_buffer_init(&job, 0);
-        int error = services[i].state == NULL
-                        ? TR_NOT_FOUND
-                        : tr_explain_job(services[i].state, &pages, tr_text_of(name),
-                                         explaining->request->now_ms, &job);
-        if (error == 0) {
-            tr_buffer_print(text, "; %.*s", (int)job.size, (const char *)job.data);
-            *has_event = true;
-        }
-        tr_buffer_fini(&job);
+        int error = explain_job_at(explaining, &services[i], waiter, tr_text_of(name), text);
+        *has_event |= error == 0;
         if (error != TR_NOT_FOUND) {
             return error;
         }
@@ -239,8 +256,12 @@ static int explain_behaviour(struct explaining *explaining, const struct tr_wait
 static void explain_trouble(const struct tr_waiter *waiter, bool is_stuck, struct tr_buffer *text)
 {
     if (waiter->is_quarantined) {
-        tr_buffer_add_string(text, "; it is quarantined: one message has failed it twice, and a "
-                                   "person has to decide");
+        const char *error =
+            waiter->failed_with != 0 ? tr_error_text(waiter->failed_with) : "the process has ended";
+        tr_buffer_print(text,
+                        "; it is quarantined: one message has failed it twice (%s), and a person "
+                        "has to decide: `troupe actors --resume ADDRESS` lets it go on",
+                        error);
     } else if (waiter->is_backing_off) {
         tr_buffer_add_string(text, "; it has failed, and is to be restarted");
     } else if (is_stuck) {
@@ -306,9 +327,11 @@ static int show_actor(struct explaining *explaining, const struct tr_waiter *wai
     struct tr_buffer text;
     bool has_event = waiter->events > 0 || waiter->is_backing_off;
     tr_buffer_init(&text, 0);
+    explaining->is_held_up = false;
     int error = explain_behaviour(explaining, waiter, &text, &has_event);
-    bool is_stuck = waiter->is_quarantined || !has_event;
-    explain_trouble(waiter, is_stuck, &text);
+    bool is_held_up = explaining->is_held_up;
+    bool is_stuck = waiter->is_quarantined || is_held_up || !has_event;
+    explain_trouble(waiter, is_stuck && !is_held_up, &text);
     error = error != 0 ? error : text.error;
     if (error == 0) {
         write_line(explaining, waiter->path, waiter->element, tr_buffer_text(&text), is_stuck);

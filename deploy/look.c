@@ -113,20 +113,38 @@ static int take_actor(void *self, const struct tri_request *request)
 static enum tr_exit_status run_actors(const struct tr_invocation *invocation)
 {
     const struct tr_arguments *arguments = &invocation->arguments;
-    struct tr_list_actors list_actors = {
-        .pattern = tr_text_of(arguments->word_count > 0 ? arguments->words[0] : "/**"),
-        .limit = ACTORS_SHOWN,
-    };
+    struct tr_text pattern = tr_text_of(arguments->word_count > 0 ? arguments->words[0] : "/**");
+    bool is_drop = tr_arguments_has(arguments, "drop");
+    if (tr_arguments_has(arguments, "resume")) {
+        struct tr_resume_actors wish = {.pattern = pattern, .drop = is_drop};
+        return list(invocation, &tr_resume_actors_schema, &wish, take_actor);
+    }
+    if (is_drop) {
+        return tr_command_refused(invocation->command, "--drop goes with --resume");
+    }
+    struct tr_list_actors list_actors = {.pattern = pattern, .limit = ACTORS_SHOWN};
     return list(invocation, &tr_list_actors_schema, &list_actors, take_actor);
 }
+
+static const struct tr_option actors_options[] = {
+    {0, "resume", NULL, "let those of them go on that are quarantined", NULL, 0, false},
+    {0, "drop", NULL, "with --resume: without the message that has failed them", NULL, 0, false},
+    {0},
+};
 
 const struct tr_command tr_command_actors = {
     .name = "actors",
     .summary = "list the actors of the live engine",
     .words = "[GLOB]",
-    .text = "GLOB is a pattern for addresses: `*` within a name, `**` anything.",
+    .text =
+        "GLOB is a pattern for addresses: `*` within a name, `**` anything.\n"
+        "An actor that one message has failed twice is quarantined: it stands still with all that\n"
+        "waits for it, over restarts, too. --resume lets it try again; with --drop it goes on\n"
+        "without that message, of which nobody hears any more.",
     .examples = "  troupe actors\n"
-                "  troupe actors '/default/development/fan-out-*/squares[*]'",
+                "  troupe actors '/default/development/fan-out-*/squares[*]'\n"
+                "  troupe actors --resume /sys/refresh/armada/default",
+    .options = actors_options,
     .outputs = "table|json|yaml|name",
     .has_store = true,
     .words_max = 1,

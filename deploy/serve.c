@@ -355,6 +355,43 @@ static int on_list_actors(struct tr_serve *serve, const struct tri_peer *peer,
     return error;
 }
 
+/* Actors that are let go on, while they are looked for. */
+struct resuming {
+    struct showing showing;
+    struct tr_ref actors[TR_SERVE_RESUMED_MAX];
+    uint32_t count;
+};
+
+static void take_quarantined(void *self, const struct tr_actor_seen *actor)
+{
+    struct resuming *resuming = self;
+    bool is_still = tr_text_equal(actor->phase, tr_text_of("quarantined"));
+    if (is_still && resuming->count < TR_SERVE_RESUMED_MAX) {
+        resuming->actors[resuming->count++] = actor->actor;
+        show_actor(&resuming->showing, actor);
+    }
+}
+
+static int on_resume_actors(struct tr_serve *serve, const struct tri_peer *peer,
+                            const struct tri_request *request)
+{
+    struct tr_resume_actors wish;
+    struct resuming resuming = {.showing = {serve, peer}};
+    char message[64];
+    int error = tr_resume_actors_unpack(request->body, request->version, &wish);
+    error = error != 0 ? error
+                       : tr_host_actors(serve->live->host, wish.pattern, UINT32_MAX,
+                                        take_quarantined, &resuming, NULL);
+    for (uint32_t i = 0; error == 0 && i < resuming.count; i++) {
+        error = tr_host_resume(serve->live->host, resuming.actors[i], wish.drop);
+    }
+    if (error == 0) {
+        snprintf(message, sizeof message, "%u actors go on", resuming.count);
+        finish(serve, peer, 0, message);
+    }
+    return error;
+}
+
 static int on_list_metrics(struct tr_serve *serve, const struct tri_peer *peer,
                            const struct tri_request *request)
 {
@@ -446,6 +483,7 @@ static const struct {
     {&tr_wake_execution_schema, on_wake},
     {&tr_list_asleep_schema, on_list_asleep},
     {&tr_list_actors_schema, on_list_actors},
+    {&tr_resume_actors_schema, on_resume_actors},
     {&tr_list_metrics_schema, on_list_metrics},
     {&tr_open_tap_schema, on_open_tap},
     {&tr_open_recording_schema, on_open_recording},

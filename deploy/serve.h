@@ -13,6 +13,9 @@
 #define TR_SERVE_FOLLOWERS_MAX 1024
 #define TR_SERVE_TAPS_MAX 8
 
+/* Actors that one request lets go on. */
+#define TR_SERVE_RESUMED_MAX 256
+
 struct tr_serve;
 
 /* TR_MEMORY. */

@@ -57,6 +57,7 @@ static int take_image(void *self, const struct tr_actor_image *image)
         .state = state_of(waiting, image),
         .is_quarantined = image->is_quarantined,
         .is_backing_off = image->is_backing_off,
+        .failed_with = image->failed_with,
         .events = image->asks + image->calls + image->timers,
     };
     return waiting->arena.error;
@@ -80,11 +81,17 @@ static uint32_t find(const struct tr_waiting *waiting, struct tr_key key)
     return TR_WAITING_NONE;
 }
 
-static int take_message(void *self, struct tr_ref to)
+/* It wakes whom it is for; and who said it to somebody outside waits for that one to read it. */
+static int take_message(void *self, struct tr_ref from, struct tr_ref to)
 {
     struct tr_waiting *waiting = self;
     struct tr_waiter *items = waiting->vector.items;
-    uint32_t at = find(waiting, to.key);
+    uint32_t at = find(waiting, from.key);
+    if (at != TR_WAITING_NONE && to.key.group != waiting->group) {
+        items[at].said_to = to.key;
+        items[at].events++;
+    }
+    at = find(waiting, to.key);
     if (at != TR_WAITING_NONE) {
         items[at].events++;
     }
@@ -103,6 +110,10 @@ static int take_service(void *self, const struct tr_actor_image *image)
         return waiting->arena.error;
     }
     service->key = image->actor.key;
+    service->behaviour = image->behaviour;
+    service->is_quarantined = image->is_quarantined;
+    service->is_backing_off = image->is_backing_off;
+    service->failed_with = image->failed_with;
     service->state = state_of(waiting, image);
     service->pages = tr_waiting_pages(waiting, image->actor.key);
     return waiting->arena.error;
@@ -247,6 +258,45 @@ void tr_waiting_fini(struct tr_waiting *waiting)
 {
     tr_arena_fini(&waiting->arena);
     *waiting = (struct tr_waiting){.count = 0};
+}
+
+/* ------------------------------------------------------------------------- services */
+
+static void write_address(const struct tr_waiting_service *service, struct tr_buffer *text)
+{
+    if (service->behaviour != tr_refresh_behaviour.id || service->state == NULL) {
+        bool is_catalog = service->behaviour == tr_catalog_behaviour.id;
+        bool is_refresh = service->behaviour == tr_refresh_behaviour.id;
+        tr_buffer_print(text, "/sys/%s",
+                        is_refresh   ? "refresh/**"
+                        : is_catalog ? "catalog"
+                                     : "resources");
+        return;
+    }
+    const struct tr_refresh_state *state = service->state;
+    tr_buffer_print(text, "/sys/refresh/%.*s/%.*s", (int)state->plugin.size, state->plugin.data,
+                    (int)state->endpoint.size, state->endpoint.data);
+}
+
+bool tr_waiting_trouble(const struct tr_waiting_service *service, struct tr_buffer *text)
+{
+    if (!service->is_quarantined && !service->is_backing_off) {
+        return false;
+    }
+    const char *error =
+        service->failed_with != 0 ? tr_error_text(service->failed_with) : "the process has ended";
+    tr_buffer_add_string(text, "; the actor ");
+    write_address(service, text);
+    if (service->is_quarantined) {
+        tr_buffer_print(text,
+                        " is quarantined, since one message has failed it twice (%s): ", error);
+        tr_buffer_add_string(text, "`troupe actors --resume ");
+        write_address(service, text);
+        tr_buffer_add_string(text, "` lets it go on");
+    } else {
+        tr_buffer_print(text, " has failed (%s), and is to be restarted", error);
+    }
+    return service->is_quarantined;
 }
 
 /* --------------------------------------------------------------------------- pages */

@@ -32,12 +32,18 @@ struct tr_waiter {
     const void *state; /* of its behaviour's schema; NULL: it cannot be read */
     bool is_quarantined;
     bool is_backing_off;
-    uint32_t events; /* open questions and calls, timers, messages on their way, children */
+    int failed_with;       /* as in images.h */
+    struct tr_key said_to; /* the last of those outside who have not read what it said; 0: none */
+    uint32_t events;       /* open questions and calls, timers, messages on their way, children */
 };
 
 /* A service of the engine; state NULL: there is none. */
 struct tr_waiting_service {
     struct tr_key key;
+    uint32_t behaviour;
+    bool is_quarantined;
+    bool is_backing_off;
+    int failed_with; /* as in images.h */
     const void *state;
     struct tr_waiting_pages pages;
 };
@@ -63,6 +69,12 @@ struct tr_waiting {
 TR_MUST_USE int tr_waiting_read(struct tr_reader *reader, uint64_t execution,
                                 struct tr_waiting *waiting);
 void tr_waiting_fini(struct tr_waiting *waiting);
+
+/*
+ * Says that a service does not go on, with its address, its error and what to do; true: it stands
+ * still until somebody does that.
+ */
+bool tr_waiting_trouble(const struct tr_waiting_service *service, struct tr_buffer *text);
 
 /* The pages of an actor. */
 struct tr_waiting_pages tr_waiting_pages(struct tr_waiting *waiting, struct tr_key actor);

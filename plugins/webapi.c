@@ -304,6 +304,7 @@ static int on_change(struct visit *visit, const struct tr_refresh_news *news)
     bool may_follow = tr_phase_may_follow(TR_SUBJECT_TASK, transition->phase, news->phase);
     transition->phase = may_follow ? news->phase : transition->phase;
     transition->version++;
+    transition->is_unknown = news->is_unknown;
     transition->reason = reason_of(visit, news);
     visit->own.stage =
         news->stage == TR_WEBAPI_STAGE_INTENT || news->stage == TR_WEBAPI_STAGE_IN_DOUBT

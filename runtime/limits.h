@@ -85,6 +85,11 @@
 /* A handler that takes longer ends the process, is counted and then quarantined. */
 #define TR_STUCK_HANDLER_MS 10000
 
+/* A message is put aside when its handler has ended the process so often; where nobody knows what
+ * has ended it (kill -9, no memory, no power), when it was in hand so often. */
+#define TR_POISON_ENDS 2
+#define TR_POISON_SILENT_ENDS 8
+
 /* Messages to actors not yet born that a worker keeps waiting. */
 #define TR_UNBORN_MESSAGES_MAX 4096
 

@@ -13,6 +13,7 @@
  *     send_answer      answer_sent
  *     apply_plans      [plan_applied] answered
  *     list_actors      [actor_row] answered
+ *     resume_actors    [actor_row] answered
  *     list_metrics     [metric_row] answered
  *     open_tap         [tap_row] answered
  *     open_recording   [recording_row] answered
@@ -131,6 +132,11 @@
     FIELD(u32, edges, 1, 0)               \
     FIELD(u64, waiting, 1, 0)
 
+/* Lets actors go on that are quarantined, which are shown; with `drop` without what failed them. */
+#define TR_RESUME_ACTORS_FIELDS(FIELD, ARRAY) \
+    FIELD(text, pattern, 1, 0)                \
+    FIELD(bool, drop, 1, 0)
+
 #define TR_LIST_METRICS_FIELDS(FIELD, ARRAY)
 #define TR_METRIC_ROW_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)                \
@@ -181,7 +187,8 @@
     S(plan_applied, 526, TR_MESSAGE, 1, TR_HINT, TR_PLAN_APPLIED_FIELDS)       \
     S(wake_execution, 538, TR_MESSAGE, 1, TR_HINT, TR_WAKE_EXECUTION_FIELDS)   \
     S(list_asleep, 539, TR_MESSAGE, 1, TR_HINT, TR_LIST_ASLEEP_FIELDS)         \
-    S(asleep_row, 540, TR_MESSAGE, 1, TR_HINT, TR_ASLEEP_ROW_FIELDS)
+    S(asleep_row, 540, TR_MESSAGE, 1, TR_HINT, TR_ASLEEP_ROW_FIELDS)           \
+    S(resume_actors, 550, TR_MESSAGE, 1, TR_HINT, TR_RESUME_ACTORS_FIELDS)
 
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -33,7 +33,8 @@ static uint64_t backoff_ms(const struct tr_supervision *supervision, uint64_t re
     return delay < most ? delay : most;
 }
 
-/* The edge that counts restarts: id = how many, peer.serial = when the window began. */
+/* The edge that counts restarts: id = how many, peer.serial = when the window began, peer.group =
+ * the last error, for people. */
 static struct tri_edge *restart_count(struct tri_worker *worker, struct tri_actor *actor,
                                       const struct tr_supervision *supervision)
 {
@@ -85,10 +86,12 @@ static void exhaust(struct tri_worker *worker, struct tri_actor *actor,
 
 void tri_fail(struct tri_worker *worker, struct tri_actor *actor, int reason)
 {
-    (void)reason; /* the recorder has it */
     const struct tr_supervision *supervision = &tri_actor_behaviour(worker, actor)->supervision;
     worker->metrics.handler_failures++;
     struct tri_edge *edge = restart_count(worker, actor, supervision);
+    if (edge != NULL) {
+        edge->peer.group = (uint64_t)-reason;
+    }
     if ((actor->flags & TRI_ACTOR_RETRIED) != 0 || edge == NULL) {
         tri_quarantine(worker, actor);
         return;

@@ -363,11 +363,11 @@ static void open_actors(struct tr_host *host, struct tri_worker *worker)
         struct tri_actor *actor = tri_actor_at(worker, slot);
         tri_page_mark_clean(actor);
         forget_muting(worker, actor);
+        tri_poison_apply(host->poison, worker, actor); /* before a message to itself wakes it */
         fail_calls(worker, actor);
         if (host->shared.directory.number != 0) {
             tri_far_note_loaded(worker, actor);
         }
-        tri_poison_apply(host->poison, worker, actor);
         /* A message to itself may have put it into the queue. */
         if (actor->phase == TRI_IDLE) {
             tri_image_open(worker, actor);

@@ -16,13 +16,14 @@
 #define POISONS_MAX 256
 
 /* What the list begins with: another form of it is another number. */
-#define LIST_MARK 0x31304e4f53494f50U /* POISON01 */
+#define LIST_MARK 0x32304e4f53494f50U /* POISON02 */
 
 /* A message that was in hand when the process ended, and how often. */
 struct poison_row {
     struct tr_key actor;
     struct tri_message_name name;
-    uint64_t count;
+    uint32_t ends;   /* its handler has ended the process */
+    uint32_t silent; /* nobody knows what has */
 };
 
 struct poison_list {
@@ -164,7 +165,8 @@ static int count_hands(struct tri_poison *poison)
         if (hand->ended_by != 0 && hand->part[0] != '\0') {
             error = tri_blame_count(poison->folder, hand);
         } else {
-            row_of(poison, hand)->count++;
+            struct poison_row *row = row_of(poison, hand);
+            *(hand->ended_by != 0 ? &row->ends : &row->silent) += 1;
             has_changed = true;
         }
     }
@@ -213,13 +215,25 @@ struct tri_in_hand *tri_poison_hand(struct tri_poison *poison, uint32_t worker)
     return &poison->hands[worker];
 }
 
+/* In silent ends: as many of them prove what few others do. */
+static uint64_t weight_of(const struct poison_row *row)
+{
+    return row->ends * (uint64_t)(TR_POISON_SILENT_ENDS / TR_POISON_ENDS) + row->silent;
+}
+
+static bool is_poison(const struct poison_row *row)
+{
+    return weight_of(row) >= TR_POISON_SILENT_ENDS;
+}
+
 /* The row of this actor's message that has killed most often, or NULL. */
 static const struct poison_row *worst_of(const struct tri_poison *poison, struct tr_key actor)
 {
     const struct poison_row *worst = NULL;
     for (uint32_t i = 0; poison != NULL && i < poison->row_count; i++) {
         const struct poison_row *row = &poison->list.rows[i];
-        if (tr_key_equal(row->actor, actor) && (worst == NULL || row->count > worst->count)) {
+        if (tr_key_equal(row->actor, actor) &&
+            (worst == NULL || weight_of(row) > weight_of(worst))) {
             worst = row;
         }
     }
@@ -229,7 +243,7 @@ static const struct poison_row *worst_of(const struct tri_poison *poison, struct
 uint32_t tri_poison_count(const struct tri_poison *poison, struct tr_key actor)
 {
     const struct poison_row *worst = worst_of(poison, actor);
-    return worst == NULL ? 0 : (uint32_t)worst->count;
+    return worst == NULL ? 0 : worst->ends + worst->silent;
 }
 
 /* Says what a person should know: that an actor stands still, and why. */
@@ -244,7 +258,7 @@ static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
     tri_line_key(&line, " (", actor->key);
     tri_line_number(&line, ") is quarantined: its message of type ", row->name.type);
     tri_line_key(&line, " from ", row->name.from.key);
-    tri_line_number(&line, " has ended the process ", row->count);
+    tri_line_number(&line, " has ended the process ", row->ends + row->silent);
     tri_line_string(&line, " times; it stands still until it is resumed\n");
     tri_line_flush(&line);
 }
@@ -252,10 +266,10 @@ static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
 void tri_poison_apply(struct tri_poison *poison, struct tri_worker *worker, struct tri_actor *actor)
 {
     const struct poison_row *worst = worst_of(poison, actor->key);
-    if (worst != NULL && worst->count >= 2) {
+    if (worst != NULL && is_poison(worst)) {
         tri_quarantine(worker, actor);
         tell_quarantined(worker, actor, worst);
-    } else if (worst != NULL) {
+    } else if (worst != NULL && worst->ends > 0) {
         actor->flags |= TRI_ACTOR_RETRIED;
     }
 }
@@ -267,7 +281,7 @@ int tri_poison_take(struct tri_poison *poison, struct tr_key actor, struct tri_m
     if (worst == NULL) {
         return 0;
     }
-    if (worst->count >= 2) {
+    if (is_poison(worst)) {
         *name = worst->name;
     }
     uint32_t kept = 0;

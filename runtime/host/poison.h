@@ -1,13 +1,16 @@
 /*
- * Messages that kill the process: counted over restarts, quarantined at the second time.
+ * Messages that kill the process: counted over restarts, quarantined at the second time
+ * (TR_POISON_ENDS).
  *
  * Each worker keeps what it has in hand in a small mapped file. If the process ends while a handler
  * runs, the next start finds there which actor and which message it was, counts it in a second
  * file, and from the second time on puts the actor into quarantine before it can run.
  *
  * Where a crash says which handler it was, only that one is counted; kill -9 says nothing, and all
- * that were at work are. A handler that had called a part of the program which it had named
- * (tr_blame) is not counted: that part is (blame.h).
+ * that were at work are: what comes first at each start may be in hand whenever somebody kills the
+ * process, and is innocent, so that it takes more of these (TR_POISON_SILENT_ENDS). A handler that
+ * had called a part of the program which it had named (tr_blame) is not counted: that part is
+ * (blame.h).
  */
 #ifndef TR_RUNTIME_HOST_POISON_H
 #define TR_RUNTIME_HOST_POISON_H

@@ -22,6 +22,7 @@ struct tr_actor_image {
     struct tr_text name; /* of any other; empty: its serial is its name */
     bool is_quarantined; /* failed twice with one message, waits for a person */
     bool is_backing_off; /* failed, and is to be restarted */
+    int failed_with;     /* the error of its last failure; 0: none, or a crash of the process */
     uint32_t asks;       /* open questions to actors */
     uint32_t calls;      /* open calls to the outside */
     uint32_t monitors;   /* of others, whose ends it will hear of */
@@ -47,8 +48,10 @@ TR_MUST_USE int tr_images_of_behaviour(struct tr_reader *reader, uint16_t behavi
 TR_MUST_USE int tr_image_page(struct tr_reader *reader, struct tr_key actor, uint32_t page,
                               void *buffer, size_t capacity, size_t *size);
 
-/* Shows for each message that is sent and not handled whom it is for. Errors as above. */
+/* Shows for each message that is sent and not handled who sent it and whom it is for. Errors as
+ * above. */
 TR_MUST_USE int tr_images_messages(struct tr_reader *reader,
-                                   int (*show)(void *self, struct tr_ref to), void *self);
+                                   int (*show)(void *self, struct tr_ref from, struct tr_ref to),
+                                   void *self);
 
 #endif

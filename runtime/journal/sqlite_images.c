@@ -14,12 +14,14 @@
 struct showing {
     struct tri_sqlite *store;
     int (*image)(void *self, const struct tr_actor_image *image);
-    int (*message)(void *self, struct tr_ref to);
+    int (*message)(void *self, struct tr_ref from, struct tr_ref to);
     void *self;
 };
 
-static void count_edge(struct tr_actor_image *image, uint8_t kind, uint64_t due_ms)
+static void count_edge(struct tr_actor_image *image, uint8_t kind, uint64_t group, uint64_t due_ms)
 {
+    bool is_error = kind == TRI_EDGE_BACKOFF && group <= INT32_MAX;
+    image->failed_with = is_error ? -(int)group : image->failed_with;
     image->asks += kind == TRI_EDGE_ASK ? 1 : 0;
     image->calls += kind == TRI_EDGE_CALL ? 1 : 0;
     image->monitors += kind == TRI_EDGE_MONITORING ? 1 : 0;
@@ -38,10 +40,11 @@ static int read_edges(struct tr_bytes bytes, struct tr_actor_image *image)
             return TR_MALFORMED;
         }
         uint8_t kind = tr_read_u8(&cursor);
-        for (int field = 1; field < EDGE_FIELDS - 1; field++) {
+        uint64_t group = tr_read_u64(&cursor);
+        for (int field = 2; field < EDGE_FIELDS - 1; field++) {
             (void)tr_read_u64(&cursor);
         }
-        count_edge(image, kind, tr_read_u64(&cursor));
+        count_edge(image, kind, group, tr_read_u64(&cursor));
     }
     return cursor.error;
 }
@@ -118,14 +121,17 @@ static int show_message(void *self, const struct tri_op *op)
     if (tr_envelope_check(op->data, &size) != 0) {
         return tri_sqlite_damaged(showing->store, "what is stored of a message is none");
     }
+    struct tr_ref from = {{tr_envelope_get(op->data.data, 64, from_group),
+                           tr_envelope_get(op->data.data, 64, from_serial)},
+                          tr_envelope_get(op->data.data, 32, from_incarnation)};
     struct tr_ref to = {{tr_envelope_get(op->data.data, 64, to_group),
                          tr_envelope_get(op->data.data, 64, to_serial)},
                         tr_envelope_get(op->data.data, 32, to_incarnation)};
-    return showing->message(showing->self, to);
+    return showing->message(showing->self, from, to);
 }
 
-int tr_images_messages(struct tr_reader *reader, int (*show)(void *self, struct tr_ref to),
-                       void *self)
+int tr_images_messages(struct tr_reader *reader,
+                       int (*show)(void *self, struct tr_ref from, struct tr_ref to), void *self)
 {
     struct showing showing = {.store = tri_reader_sqlite(reader), .message = show, .self = self};
     return tri_sqlite_tell_some(showing.store, TRI_SQL_LOAD_MESSAGES, TRI_OP_PUT_MESSAGE, 0,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a job of a plugin's costs the engine. Prints a JSON line per figure; README.md says what each
-is.
+"""What a job of a plugin's costs the engine. Prints a JSON line per figure; README.md says what
+each is.
 
     plugins.py --size N [--milliseconds M] [--way streams|polled]
 
@@ -39,6 +39,7 @@ STATUS_ITEMS = 500
 
 INTERVAL_S = 1
 SINGLE_ENDS = 100
+SINGLE_END_S = 0.1
 HELD_S_MIN = 10
 LOOK_S = 0.05
 LIMIT_S = 500
@@ -120,6 +121,7 @@ class Stage:
         self.store.mkdir()
         self.write_files()
         self.engine = Engine(self.store)
+        self.empty = self.engine.bytes_of("VmRSS")
         self.cpu_s = 0.0  # of engines that are gone
         self.peak = 0
 
@@ -171,11 +173,18 @@ def begin_all(stage):
     """From the submission until all run and the engine has heard so; the calls that this took."""
     begin = time.monotonic()
     stage.submit()
-    stage.double.wait(LIMIT_S, live=stage.n, running=stage.n)
+
+    def all_run():
+        return stage.double.counters()["running"] == stage.n
+    until(all_run)
     stage.print("plugin_begin_seconds", time.monotonic() - begin, "s")
     submits = stage.calls("SubmitJobs")["calls"]
     stage.print("plugin_submit_calls", submits / math.ceil(stage.n / SUBMIT_ITEMS), "per 200 jobs")
     stage.engine.rest()
+
+
+def print_memory(stage, figure):
+    stage.print(figure, (stage.engine.bytes_of("VmRSS") - stage.empty) / stage.n, "bytes")
 
 
 def look_at_state(stage):
@@ -248,15 +257,11 @@ def print_delays(stage, figure, kind, phase, first=None):
 
 
 def end_some(stage):
-    """Ends jobs one by one, while all others live."""
+    """Ends jobs one by one, while all others live; says how many."""
     count = min(SINGLE_ENDS, stage.n // 5)
-    for done in range(count):
+    for _ in range(count):
         stage.double.control("jobs/end", how="succeeded", limit=1)
-
-        def is_heard():
-            return stage.progress("succeeded") > done
-        if stage.way == "streams":
-            until(is_heard)
+        time.sleep(SINGLE_END_S)
 
     def all_are_heard():
         return stage.progress("succeeded") == count
@@ -287,6 +292,7 @@ def restart(stage):
                 sum(method["calls"] for method in counters["calls"].values()), "calls")
     stage.print("plugin_restart_submits", stage.calls("SubmitJobs")["calls"], "calls")
     stage.engine.rest()
+    print_memory(stage, "plugin_bytes_restarted")
     stage.print("plugin_restart_cpu_ms", 1000 * stage.engine.cpu_s() / stage.n, "ms per job")
     stage.cpu_s -= stage.engine.cpu_s()  # a restart is no part of a job's life
 
@@ -311,9 +317,8 @@ def measure(n, way):
     stage = Stage(n, way)
     try:
         stage.double.control("hold", is_held=True)
-        empty = stage.engine.bytes_of("VmRSS")
         begin_all(stage)
-        stage.print("plugin_bytes", (stage.engine.bytes_of("VmRSS") - empty) / n, "bytes")
+        print_memory(stage, "plugin_bytes")
         look_at_state(stage)
         hold_all(stage)
         single = end_some(stage)

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import unittest
 
@@ -96,6 +97,40 @@ class LookingTest(ProgramTest):
         self.troupe("resume", "first")
         status, out, _ = watch.end()
         self.assertEqual((status, out), (0, "n: 7"))
+
+    def await_engine(self):
+        """Waits until the engine that was started answers."""
+        for _ in range(1000):
+            if subprocess.run([PROGRAM, "metrics"], cwd=self.folder, env=self.environment(),
+                              capture_output=True, timeout=LIMIT_S).returncode == 0:
+                return
+        self.fail("the engine does not answer")
+
+    def blame(self, name):
+        """Writes down that the actor NAME has ended the engine twice, as the next start does."""
+        [actor] = [row["actor"] for row in self.document("actors", f"/default/development/{name}")]
+        group, serial = map(int, actor.split("@")[0].split("/"))
+        message = struct.pack("<QQI4xQQH6x", group, serial, 1, 1, 0, 1)
+        (self.store / "poison").write_bytes(
+            b"POISON02" + struct.pack("<QQ", group, serial) + message + struct.pack("<II", 2, 0))
+
+    def test_who_is_quarantined_goes_on_when_somebody_says_so(self):
+        running = self.begin()
+        self.blame("first/wait")
+        running.signal(signal.SIGKILL)
+        running.end()
+        resumed = self.start("resume", "first")
+        resumed.wait_for("is quarantined")
+        self.await_engine()
+        [actor] = self.document("actors", "/default/development/first/wait")
+        self.assertEqual(actor["phase"], "quarantined")
+        self.assertIn("`troupe actors --resume", self.troupe("explain", "first")[0])
+        self.troupe("actors", "--drop", status=2)
+        self.go()
+        _, told = self.troupe("actors", "--resume", "/default/development/first/wait")
+        self.assertIn("1 actors go on", told)
+        self.assertEqual(self.document("actors", "--resume"), [])
+        self.assertEqual(resumed.end()[0], 0)
 
     def test_when_it_is_over(self):
         self.go()

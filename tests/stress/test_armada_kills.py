@@ -2,9 +2,9 @@
 """kill -9 of engines while their jobs are made, watched, gathered and cancelled on Armada.
 
 AT4 of the acceptance tests of the plugin: a place in the life of an array, and a moment there that
-a seed draws; many stores at once, each with an engine, an array and a double of Armada in common.
-What is left has exactly one job for each element, and every element's result. TROUPE_TEST_SEED
-repeats a run.
+a seed draws; many stores, each with an engine and an array, and a double of Armada in common. What
+is left has exactly one job for each element, and every element's result. TROUPE_TEST_SEED repeats
+a run.
 """
 
 import json
@@ -26,7 +26,7 @@ SPREAD_S = 0.3
 
 # What the server does while engines die: the switches, and whether jobs go on running.
 ON_THE_WAY = {"latency": {"ms": 400, "method": "SubmitJobs"}}
-UNANSWERED = {"lost_answer": {"how": "hang", "method": "SubmitJobs", "times": STORES}}
+UNANSWERED = {"lost_answer": {"how": "hang", "method": "SubmitJobs"}}
 WITHOUT_KEYS = {"dedup_off": {}}
 
 
@@ -43,32 +43,23 @@ class Story:
         settings = (test.store / "settings.yaml").read_text()
         (self.store / "settings.yaml").write_text(settings)
         self.running = None
-
-    def start(self, *words):
-        self.running = self.test.start(*words, "--store", self.store, "-q", "-o", "json")
+        self.submits = 0  # calls to submit before its first engine
 
     def begin(self):
-        self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", self.name)
+        """Runs the array, or goes on with it where an engine before has kept anything."""
+        self.running = self.test.start(
+            "run", "flow.yaml", "--inputs", "inputs.json", "--name", self.name, "--if-new",
+            "--store", self.store, "-q", "-o", "json")
 
     def kill(self):
         self.running.signal(signal.SIGKILL)
         self.running.end()
 
-    def resume(self):
-        """Goes on; from the beginning where the kill came before anything was kept."""
-        if (self.store / "troupe.db").exists() and self.name in self.known():
-            self.start("resume", self.name)
-        else:
-            self.begin()
-
-    def known(self):
-        return self.test.troupe("list", "--limit", "0", "-o", "name", "--store", self.store)[0]
-
     def jobs(self):
         return self.test.double.jobs(job_set=f"troupe-{self.name}-*")
 
 
-class KillsTest(ArmadaTest):
+class Places(ArmadaTest):
     def setUp(self):
         super().setUp()
         self.draw = random.Random(seed_of(self))
@@ -84,22 +75,24 @@ class KillsTest(ArmadaTest):
         threading.Event().wait(self.draw.random() * SPREAD_S)
 
     def kill_each(self, stories, is_there):
-        """Kills each engine some time after it has come to the place."""
+        """Kills one engine after the other, some time after it has come to the place."""
         for story in stories:
+            story.submits = self.double.calls("SubmitJobs")
             story.begin()
-        for story in stories:
             until(lambda: is_there(story), LONG_S)
             self.pause()
             story.kill()
 
-    def finish_all(self, stories, status=0):
+    def finish_all(self, stories):
         self.double.clear("latency", "lost_answer")
         self.double.control("hold", is_held=False)
         for story in stories:
-            story.resume()
+            story.begin()
         for story in stories:
-            document = self.finish(story.running, status)
-            self.assertEqual(document["phase"], "aborted" if status else "succeeded")
+            self.check(self.finish(story.running))
+
+    def check(self, document):
+        self.assertEqual(document["phase"], "succeeded")
 
     def play(self, is_there, is_held=False, **faults):
         self.double.control("hold", is_held=is_held)
@@ -110,11 +103,13 @@ class KillsTest(ArmadaTest):
         for story in stories:
             self.assertEqual(len(story.jobs()), SIZE, story.name)
 
+
+class KillsTest(Places):
     def test_before_anything_is_meant(self):
         self.play(lambda story: True)
 
     def test_on_the_way_to_the_server(self):
-        self.play(lambda story: self.double.calls("SubmitJobs") > 0, **ON_THE_WAY)
+        self.play(lambda story: self.double.calls("SubmitJobs") > story.submits, **ON_THE_WAY)
 
     def test_between_the_work_and_its_answer(self):
         self.play(lambda story: len(story.jobs()) == SIZE, **UNANSWERED)
@@ -136,18 +131,36 @@ class KillsTest(ArmadaTest):
         stories = self.stories(latency={"ms": 200, "method": ["CancelJobs", "CancelJobSet"]})
         for story in stories:
             story.begin()
-        for story in stories:
             until(lambda: len(story.jobs()) == SIZE, LONG_S)
             self.troupe("abort", story.name, "--yes", "--store", story.store)
             self.pause()
             story.kill()
         for story in stories:
-            story.resume()
+            story.begin()
         for story in stories:
             self.finish(story.running, 3)
         counters = self.double.wait(live=[0, 0])
         self.assertEqual((counters["jobs_created"], counters["duplicates"]), (SIZE * STORES, 0))
         self.assertEqual(counters["cancels_without_ids"], 0)
+
+
+class OutputKillsTest(Places):
+    """The same with commands that are run, whose outputs come back by the shared folder."""
+
+    double_options = ("--execute", "--slots", "4")
+
+    def setUp(self):
+        super().setUp()
+        self.write_squares(SIZE)
+
+    def check(self, document):
+        self.assertEqual(document["outputs"], {"b": [a * a for a in range(SIZE)]})
+
+    def test_while_outputs_are_gathered(self):
+        self.play(lambda story: any(job["state"] == "SUCCEEDED" for job in story.jobs()))
+
+    def test_while_commands_run(self):
+        self.play(lambda story: any(job["state"] == "RUNNING" for job in story.jobs()))
 
 
 if __name__ == "__main__":

@@ -196,6 +196,7 @@ int stage_try_open(struct stage *stage, const struct stage_options *options)
         .peer_count = options->peer_count,
     };
     int error = tri_host_init(&stage->host, &host_options, &stage->env, options->store);
+    stage->host.poison = options->poison;
     if (error == 0 && options->store != NULL) {
         error = tri_host_load(&stage->host);
     }

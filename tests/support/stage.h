@@ -37,6 +37,7 @@ struct stage_inbox {
 struct stage_options {
     uint32_t worker_count; /* 0: one */
     struct tri_store *store;
+    struct tri_poison *poison; /* what was in hand at crashes; the test's */
     const struct tr_schema *const *records;
     size_t record_count;
     const struct tr_behaviour *const *behaviours; /* NULL: the puppets */

@@ -78,6 +78,17 @@ static struct tr_bytes taken(struct tr_writer *writer, uint8_t *begin)
     return (struct tr_bytes){.data = begin, .size = (size_t)(writer->at - begin)};
 }
 
+/* Numbers of an edge in an image. */
+#define EDGE_FIELDS 6
+
+static void write_edge(struct tr_writer *writer, const uint64_t edge[EDGE_FIELDS])
+{
+    tr_write_array(writer, EDGE_FIELDS);
+    for (size_t i = 0; i < EDGE_FIELDS; i++) {
+        tr_write_u64(writer, edge[i]);
+    }
+}
+
 void past_actor(const struct past_actor *actor)
 {
     uint8_t bytes[16384];
@@ -95,13 +106,14 @@ void past_actor(const struct past_actor *actor)
     }
     image.name = taken(&writer, begin);
     begin = writer.at;
-    tr_write_array(&writer, actor->timer_ms != 0 ? 1 : 0);
+    const uint64_t timer[EDGE_FIELDS] = {TRI_EDGE_TIMER, 0, 0, 0, 1, actor->timer_ms};
+    const uint64_t failure[EDGE_FIELDS] = {TRI_EDGE_BACKOFF, (uint64_t)-actor->failed_with};
+    tr_write_array(&writer, (actor->timer_ms != 0 ? 1U : 0U) + (actor->failed_with != 0 ? 1U : 0U));
     if (actor->timer_ms != 0) {
-        const uint64_t edge[] = {TRI_EDGE_TIMER, 0, 0, 0, 1, actor->timer_ms};
-        tr_write_array(&writer, TR_COUNT_OF(edge));
-        for (size_t i = 0; i < TR_COUNT_OF(edge); i++) {
-            tr_write_u64(&writer, edge[i]);
-        }
+        write_edge(&writer, timer);
+    }
+    if (actor->failed_with != 0) {
+        write_edge(&writer, failure);
     }
     image.edges = taken(&writer, begin);
     begin = writer.at;
@@ -114,6 +126,27 @@ void past_actor(const struct past_actor *actor)
                             .incarnation = 1,
                             .type = actor->behaviour,
                             .data = taken(&writer, begin)});
+}
+
+void past_message(struct tr_key from, struct tr_key to)
+{
+    uint8_t bytes[TR_ENVELOPE_BYTES];
+    static uint64_t sequence;
+    const struct tr_envelope envelope = {.envelope_version = TR_ENVELOPE_VERSION,
+                                         .kind = TR_KIND_TELL,
+                                         .to_group = to.group,
+                                         .to_serial = to.serial,
+                                         .to_incarnation = 1,
+                                         .from_group = from.group,
+                                         .from_serial = from.serial,
+                                         .from_incarnation = 1,
+                                         .sequence = ++sequence};
+    tr_envelope_pack(&envelope, bytes);
+    commit(&(struct tri_op){.kind = TRI_OP_PUT_MESSAGE,
+                            .key = from,
+                            .incarnation = 1,
+                            .number = sequence,
+                            .data = {.data = bytes, .size = sizeof bytes}});
 }
 
 void past_page(struct tr_key key, uint64_t page, struct tr_bytes bytes)

@@ -34,8 +34,12 @@ struct past_actor {
     const void *state;
     uint64_t timer_ms; /* 0: none */
     bool is_quarantined;
+    int failed_with; /* an error; 0: it never has */
 };
 void past_actor(const struct past_actor *actor);
+
+/* A message that was sent and not handled. */
+void past_message(struct tr_key from, struct tr_key to);
 
 /* A page of an actor. */
 void past_page(struct tr_key key, uint64_t page, struct tr_bytes bytes);

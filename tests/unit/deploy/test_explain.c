@@ -262,6 +262,50 @@ static void test_nobody_is_silently_stuck(void **state)
     assert_non_null(strstr(text, "it is quarantined: one message has failed it twice"));
 }
 
+/* Its back end's actor, which has a message of the task that it has not read. */
+static const char *explain_behind(bool is_quarantined, int failed_with)
+{
+    static const struct tr_key refresh = {1, 17};
+    struct tr_refresh_state state = {.jobs = 0};
+    struct tr_task_state running = {.step = TR_STEP_RUN, .task_phase = TR_TASK_PHASE_QUEUED};
+    write_execution(TR_EXECUTION_RUNNING, "", "", TR_ELEMENT_NONE);
+    put_workflow(64, 0, "main-aaaaa", "main", TR_GRAPH_NONE);
+    put_task(32, 64, "late", 0, &running, 0);
+    assert_int_equal(tr_array_set(&state.plugin, tr_text_of("armada")), 0);
+    assert_int_equal(tr_array_set(&state.endpoint, tr_text_of("default")), 0);
+    past_actor(&(struct past_actor){.key = refresh,
+                                    .behaviour = tr_refresh_behaviour.id,
+                                    .name = "default",
+                                    .schema = &tr_refresh_state_schema,
+                                    .state = &state,
+                                    .is_quarantined = is_quarantined,
+                                    .failed_with = failed_with});
+    past_message((struct tr_key){EXECUTION, 32}, refresh);
+    return explain("main/late", TR_OUTPUT_TEXT, true, false);
+}
+
+static void test_who_holds_a_back_end_up_is_named(void **state)
+{
+    (void)state;
+    const char *text = explain_behind(false, 0);
+    assert_non_null(strstr(text, "; what it wants of the back end is on its way\n"));
+    assert_null(strstr(text, "STUCK"));
+    text = explain_behind(true, TR_MALFORMED);
+    assert_non_null(strstr(text,
+                           "; the actor /sys/refresh/armada/default is quarantined, since one "
+                           "message has failed it twice ("));
+    assert_non_null(strstr(text, tr_error_text(TR_MALFORMED)));
+    assert_non_null(
+        strstr(text, "`troupe actors --resume /sys/refresh/armada/default` lets it go on"));
+    assert_null(strstr(text, "STUCK"));
+    json_t *document = json_loads(explain("main/late", TR_OUTPUT_JSON, true, false), 0, NULL);
+    const json_t *line = json_array_get(json_object_get(document, "waiting"), 0);
+    assert_true(json_is_true(json_object_get(line, "is_stuck")));
+    json_decref(document);
+    text = explain_behind(true, 0);
+    assert_non_null(strstr(text, "failed it twice (the process has ended)"));
+}
+
 static void write_failure(void)
 {
     write_execution(TR_EXECUTION_FAILED, "OOMKilled", "w/squares", 17);
@@ -349,9 +393,10 @@ static void test_states_that_make_no_sense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_what_each_waits_for),      TEST(test_a_part_of_it),
-        TEST(test_nobody_is_silently_stuck), TEST(test_the_chain_of_causes),
-        TEST(test_an_abort_has_its_cause),   TEST(test_states_that_make_no_sense),
+        TEST(test_what_each_waits_for),       TEST(test_a_part_of_it),
+        TEST(test_nobody_is_silently_stuck),  TEST(test_who_holds_a_back_end_up_is_named),
+        TEST(test_the_chain_of_causes),       TEST(test_an_abort_has_its_cause),
+        TEST(test_states_that_make_no_sense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,18 @@
  * A start from a store: after a crash at any point everything that was committed goes on, nothing
  * is done twice, and what cannot have survived is said.
  */
+#include <signal.h>
+
+#include "runtime/host/poison.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/puppet.h"
 #include "tests/support/stage.h"
+#include "tests/support/town.h"
 
 static struct stage stage;
 static struct tri_model *model;
 static struct tri_store *store;
+static struct tri_poison *poison;
 static const struct tr_ref nobody;
 
 #define SCRIPT(name)                                                      \
@@ -22,7 +27,7 @@ static void open_host(uint32_t workers)
     struct tri_store_options options = {
         .folder = "model", .durability = TR_DURABILITY_FULL, .records = records, .record_count = 1};
     assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
-    struct stage_options wanted = {.worker_count = workers, .store = store};
+    struct stage_options wanted = {.worker_count = workers, .store = store, .poison = poison};
     stage_open(&stage, &wanted);
 }
 
@@ -198,6 +203,50 @@ static void test_a_call_that_was_under_way_is_answered(void **state)
     end();
 }
 
+/* The process has ended so often while this actor's handler ran. */
+static void blame(const char *folder, struct tr_ref actor)
+{
+    for (int i = 0; i < TR_POISON_ENDS; i++) {
+        struct tri_poison *before;
+        struct tri_poison *next;
+        assert_int_equal(tri_poison_open(folder, &before), 0);
+        *tri_poison_hand(before, 0) = (struct tri_in_hand){.turn = 1,
+                                                           .actor_group = actor.key.group,
+                                                           .actor_serial = actor.key.serial,
+                                                           .ended_by = SIGSEGV};
+        assert_int_equal(tri_poison_open(folder, &next), 0);
+        tri_poison_close(before);
+        tri_poison_close(next);
+    }
+}
+
+/* It stands still, although the answer of its call comes while it is loaded. */
+static void test_who_ends_the_process_is_put_aside_before_it_runs(void **state)
+{
+    (void)state;
+    char folder[TOWN_PATH_BYTES];
+    begin(1);
+    struct tr_ref a = puppet();
+    puppet_act(&stage, a, call_outside, 1, nobody);
+    town_folder(folder);
+    blame(folder, a);
+    tri_model_kill(model, 1);
+    close_host();
+    puppet_forget();
+    assert_int_equal(tri_poison_open(folder, &poison), 0);
+    open_host(1);
+    stage_run(&stage);
+    assert_int_equal(stage_actor(&stage, a)->phase, TRI_QUARANTINED);
+    assert_int_equal(puppet_heard_times(a, &tr_ask_failed_schema), 0);
+    assert_int_equal(tr_host_resume(&stage.host, a, false), 0);
+    stage_run(&stage);
+    assert_int_equal(puppet_heard_times(a, &tr_ask_failed_schema), 1);
+    end();
+    tri_poison_close(poison);
+    poison = NULL;
+    town_folder_remove(folder);
+}
+
 /* A service says something of a call while an actor does not run; then the process ends. */
 static void crash_behind(struct tr_ref a, uint8_t kind)
 {
@@ -361,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_a_message_that_was_not_handled_is_handled),
         cmocka_unit_test(test_a_timer_goes_on_and_time_without_a_host_counts),
         cmocka_unit_test(test_a_call_that_was_under_way_is_answered),
+        cmocka_unit_test(test_who_ends_the_process_is_put_aside_before_it_runs),
         cmocka_unit_test(test_news_of_a_call_are_not_its_answer),
         cmocka_unit_test(test_a_call_waits_for_its_commit),
         cmocka_unit_test(test_families_and_monitors_go_on),

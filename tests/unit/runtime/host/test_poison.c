@@ -191,8 +191,9 @@ static void test_message_that_never_returns_is_found_among_others(void **state)
 
 /* ---------------------------------------------------------------- the counting */
 
-/* A message as a worker would have it in hand. */
-static void hold(struct tri_poison *poison, uint32_t worker, struct tr_key actor, uint64_t sequence)
+/* A message as a worker would have it in hand when something ends the process. */
+static void hold_silently(struct tri_poison *poison, uint32_t worker, struct tr_key actor,
+                          uint64_t sequence)
 {
     uint8_t bytes[TR_ENVELOPE_BYTES];
     struct tr_envelope envelope = {
@@ -208,6 +209,13 @@ static void hold(struct tri_poison *poison, uint32_t worker, struct tr_key actor
     };
     tr_envelope_pack(&envelope, bytes);
     tri_in_hand_set(tri_poison_hand(poison, worker), bytes);
+}
+
+/* The same, where its handler is known to have ended it. */
+static void hold(struct tri_poison *poison, uint32_t worker, struct tr_key actor, uint64_t sequence)
+{
+    hold_silently(poison, worker, actor, sequence);
+    tri_poison_hand(poison, worker)->ended_by = SIGSEGV;
 }
 
 /* Opens the folder again, as after a crash: the mapped file is as the last process left it. */
@@ -250,6 +258,38 @@ static void test_only_the_same_message_counts_twice(void **state)
     tri_poison_close(fourth);
     tri_poison_close(fifth);
     town_folder_remove(folder);
+}
+
+/* Ends the process so often, of which so many name this message; whether it is poison. */
+static bool is_poison_after(uint32_t ends, uint32_t silent)
+{
+    char folder[TOWN_PATH_BYTES];
+    struct tr_key actor = {7, 12};
+    struct tri_message_name name;
+    town_folder(folder);
+    struct tri_poison *poison = reopen(folder);
+    for (uint32_t i = 0; i < ends + silent; i++) {
+        (i < ends ? hold : hold_silently)(poison, 0, actor, 5);
+        struct tri_poison *next = reopen(folder);
+        tri_poison_close(poison);
+        poison = next;
+    }
+    assert_int_equal(tri_poison_count(poison, actor), ends + silent);
+    assert_int_equal(tri_poison_take(poison, actor, &name), 0);
+    tri_poison_close(poison);
+    town_folder_remove(folder);
+    return name.sequence == 5;
+}
+
+/* What is in hand when somebody kills the process is innocent, unless again and again. */
+static void test_an_end_that_says_nothing_proves_little(void **state)
+{
+    (void)state;
+    assert_false(is_poison_after(0, TR_POISON_SILENT_ENDS - 1));
+    assert_true(is_poison_after(0, TR_POISON_SILENT_ENDS));
+    assert_false(is_poison_after(1, 1));
+    assert_true(is_poison_after(1, TR_POISON_SILENT_ENDS / TR_POISON_ENDS));
+    assert_true(is_poison_after(TR_POISON_ENDS, 0));
 }
 
 static void test_end_in_order_is_no_crash(void **state)
@@ -331,6 +371,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_the_same_message_counts_twice),
+        cmocka_unit_test(test_an_end_that_says_nothing_proves_little),
         cmocka_unit_test(test_end_in_order_is_no_crash),
         cmocka_unit_test(test_list_that_makes_no_sense_is_empty),
         cmocka_unit_test(test_oldest_makes_room_when_the_list_is_full),

@@ -122,17 +122,19 @@ static int show(void *self, const struct tr_actor_image *image)
     }
     shown_size += (size_t)snprintf(
         shown + shown_size, sizeof shown - shown_size,
-        "%d/%d@%d %s of %d, below %d, asks %u calls %u monitors %u timers %u due %d%s%s\n",
+        "%d/%d@%d %s of %d, below %d, asks %u calls %u monitors %u timers %u due %d%s%s %d\n",
         (int)image->actor.key.group, (int)image->actor.key.serial, (int)image->actor.incarnation,
         name, image->behaviour, (int)image->parent.key.serial, image->asks, image->calls,
         image->monitors, image->timers, (int)image->due_ms,
-        image->is_quarantined ? " quarantined" : "", image->is_backing_off ? " backing off" : "");
+        image->is_quarantined ? " quarantined" : "", image->is_backing_off ? " backing off" : "",
+        image->failed_with);
     return 0;
 }
 
-static int show_to(void *self, struct tr_ref to)
+static int show_to(void *self, struct tr_ref from, struct tr_ref to)
 {
     (void)self;
+    assert_true(tr_key_equal(from.key, (struct tr_key){1, 9}));
     shown_size += (size_t)snprintf(shown + shown_size, sizeof shown - shown_size, "to %d/%d@%d\n",
                                    (int)to.key.group, (int)to.key.serial, (int)to.incarnation);
     return 0;
@@ -161,7 +163,8 @@ static void test_images_of_a_moment(void **state)
                              .parent = {{1, 9}, 3},
                              .edges = edges(kinds, TR_COUNT_OF(kinds))};
     struct tr_image sick = {.behaviour = 102, .phase = TRI_QUARANTINED, .parent = {{1, 9}, 3}};
-    struct tr_image ill = {.behaviour = 104, .phase = TRI_BACKING_OFF};
+    static const uint64_t failure[][2] = {{TRI_EDGE_BACKOFF, 70}};
+    struct tr_image ill = {.behaviour = 104, .phase = TRI_BACKING_OFF, .edges = edges(failure, 1)};
     assert_int_equal(COMMIT(store, 1, actor(1, 9, &root), actor(1, 20, &child), actor(1, 21, &sick),
                             actor(2, 1, &ill), op_page(1, 20, 2, "page"),
                             message(1, (struct tr_key){1, 20}), message(2, (struct tr_key){2, 1})),
@@ -169,11 +172,11 @@ static void test_images_of_a_moment(void **state)
     struct tr_reader *reader = open_reader(stand);
     assert_int_equal(COMMIT(store, 2, op_delete_actor(1, 21), op_delete_message(1, 9, 1, 1)), 0);
     assert_int_equal(tr_images_of_group(reader, 1, show, NULL), 0);
-    expect("1/9@3 main of 101, below 0, asks 0 calls 0 monitors 0 timers 0 due 0\n"
-           "1/20@3 [17] of 102, below 9, asks 1 calls 1 monitors 1 timers 2 due 80\n"
-           "1/21@3  of 102, below 9, asks 0 calls 0 monitors 0 timers 0 due 0 quarantined\n");
+    expect("1/9@3 main of 101, below 0, asks 0 calls 0 monitors 0 timers 0 due 0 0\n"
+           "1/20@3 [17] of 102, below 9, asks 1 calls 1 monitors 1 timers 2 due 80 0\n"
+           "1/21@3  of 102, below 9, asks 0 calls 0 monitors 0 timers 0 due 0 quarantined 0\n");
     assert_int_equal(tr_images_of_behaviour(reader, 104, show, NULL), 0);
-    expect("2/1@3  of 104, below 0, asks 0 calls 0 monitors 0 timers 0 due 0 backing off\n");
+    expect("2/1@3  of 104, below 0, asks 0 calls 0 monitors 0 timers 0 due 0 backing off -7\n");
     assert_int_equal(tr_images_messages(reader, show_to, NULL), 0);
     expect("to 1/20@3\nto 2/1@3\n");
     assert_int_equal(tr_reader_refresh(reader), 0);
