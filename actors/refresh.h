@@ -456,6 +456,10 @@ TR_MUST_USE int tri_job_cancel(struct tri_refresh *refresh, uint32_t number,
 TR_MUST_USE int tri_job_leave(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                               bool is_down);
 
+/* It goes on without this actor: it is neither ended nor looked for. */
+TR_MUST_USE int tri_job_forget(struct tri_refresh *refresh, uint32_t number,
+                               struct tri_job_row *job);
+
 /* --------------------------------------------------------- refresh_doubt.c */
 
 /* Whether it was made is not known any more, or is not known yet. */
