@@ -38,7 +38,7 @@
 #define TR_REFRESH_QUIET_MS 10
 #define TR_REFRESH_QUIET_MS_MAX 200
 
-/* While jobs of its group are looked for, one that makes jobs waits so long for what was not made. */
+/* While jobs of its group are looked for, a partial batch waits so long for those not made. */
 #define TR_REFRESH_GATHER_MS 1000
 
 /* Jobs of which one call ends a whole group, and the bodies that one call makes jobs of. */

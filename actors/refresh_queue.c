@@ -5,8 +5,8 @@
  * A full batch leaves at once. A partial one waits until nothing more has come for a short while;
  * to make jobs also until no call of its group is under way that does, so that however slow the
  * back end is, the calls are as few as can be, and for others that turn out not to have been made;
- * and to ask how jobs are until an interval has passed since the last partial one, so that those who
- * were made at different times come to be asked about together.
+ * and to ask how jobs are until an interval has passed since the last partial one, so that those
+ * who were made at different times come to be asked about together.
  *
  * Those that are ready take turns, and those that look for jobs in doubt have turns of their own: a
  * share of the calls, so that thousands of doubts do not keep anything else from being done.

@@ -8,8 +8,9 @@
  *
  * Where a crash says which handler it was, only that one is counted; kill -9 says nothing, and all
  * that were at work are: what comes first at each start may be in hand whenever somebody kills the
- * process, and is innocent, so that it takes more of these (TR_POISON_SILENT_ENDS). A handler that had called a part of the program which it had named
- * (tr_blame) is not counted: that part is (blame.h).
+ * process, and is innocent, so that it takes more of these (TR_POISON_SILENT_ENDS). A handler that
+ * had called a part of the program which it had named (tr_blame) is not counted: that part is
+ * (blame.h).
  */
 #ifndef TR_RUNTIME_HOST_POISON_H
 #define TR_RUNTIME_HOST_POISON_H

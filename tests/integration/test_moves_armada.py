@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""An execution whose jobs run on Armada goes from one store to another: the same jobs go on, watched
-by the store that they are in, and the other lets them be.
+"""An execution whose jobs run on Armada goes from one store to another: the same jobs go on,
+watched by the store that they are in, and the other lets them be.
 """
 
 import json
@@ -21,7 +21,7 @@ SIZE = 20
 # For what the store that they have left might still do to its jobs.
 MOMENT_S = 2
 
-# A job set bears its store's name, so the stream of the new one is silent, and jobs are asked about.
+# A job set bears its store's name: the stream of the new one is silent, and jobs are asked about.
 ASKED_S = LIMIT_S + 120
 
 FLOW = """

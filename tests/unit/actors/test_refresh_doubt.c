@@ -131,7 +131,7 @@ static void test_a_stream_is_heard_before_anybody_is_asked(void **state)
     }
 }
 
-/* While jobs wait to be made, looking for those in doubt takes its share of the rate and no more. */
+/* While jobs wait to be made, looking for those in doubt takes its share of the rate, no more. */
 static void test_doubts_leave_the_rate_to_others(void **state)
 {
     (void)state;
