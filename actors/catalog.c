@@ -320,7 +320,7 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     struct tr_catalog_state *own = state;
     struct catalog catalog = {.context = context, .state = own};
     catalog.rows = tr_rows_open(context, own, sizeof(union tri_catalog_any));
-    catalog.watch = tr_watch_open(&catalog.rows, own);
+    catalog.watch = tr_watch_open(&catalog.rows, own, TR_WATCHES_MAX);
     for (size_t i = 0; i < TR_COUNT_OF(reactions); i++) {
         if (tr_message_is(message, reactions[i].schema)) {
             int error = reactions[i].handle(&catalog, message);

@@ -2,6 +2,8 @@
  * Words for what a job waits for at the refresh actor of its back end: a batch, an answer, a time,
  * or the back end itself.
  */
+#include <string.h>
+
 #include "actors/explain.h"
 #include "actors/graph/report.h"
 #include "actors/refresh.h"
@@ -30,6 +32,9 @@ static const char *wait_of(const struct tri_job_row *job)
     case TR_WEBAPI_STAGE_CANCELLING:
         return "was told to end, and is asked about";
     default:
+        if ((job->marks & TRI_JOB_ENDING) != 0) {
+            return "is to be ended, and that is tried again";
+        }
         return (job->marks & TRI_JOB_STREAMED) != 0
                    ? "was made; news of it come by a stream, and it is asked about"
                    : "was made, and is asked about";
@@ -52,6 +57,29 @@ static void explain_list(const struct tri_job_row *job, const struct tri_list_ro
     }
 }
 
+/* What the back end has said to ending it, where it did not, and when it is told again. */
+static void explain_refusal(const struct tr_rows *rows, const struct tri_job_row *job,
+                            uint64_t now_ms, struct tr_buffer *text)
+{
+    struct tr_bytes kept;
+    uint32_t times = 0;
+    bool is_made =
+        job->stage == TR_WEBAPI_STAGE_SUBMITTED || job->stage == TR_WEBAPI_STAGE_CANCELLING;
+    if (!is_made || (job->marks & TRI_JOB_ENDING) == 0 ||
+        tri_blob_peek(rows, job->blob, &kept) != 0 || kept.size < sizeof times) {
+        return;
+    }
+    memcpy(&times, kept.data, sizeof times);
+    struct tr_text words = {.data = (const char *)kept.data + sizeof times,
+                            .size = kept.size - sizeof times};
+    tr_buffer_print(text, "; %.*s, %u time%s so far", TRI_SHOWN(words), times,
+                    times == 1 ? "" : "s");
+    if (job->stage == TR_WEBAPI_STAGE_CANCELLING) {
+        tr_buffer_add_string(text, "; it is told again after ");
+        tri_explain_time(job->since_ms + TR_REFRESH_CANCEL_AGAIN_MS, now_ms, text);
+    }
+}
+
 /* Why nothing is called for at the moment, where that is so. */
 static void explain_back_end(const struct tr_refresh_state *state, uint64_t now_ms,
                              struct tr_buffer *text)
@@ -71,6 +99,7 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
 {
     struct tr_rows rows =
         tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_refresh_any));
+    tr_rows_share(&rows, TRI_REFRESH_BUCKETS, TRI_REFRESH_ROWS);
     struct tr_rows_key key =
         tr_rows_key_bytes(TRI_REFRESH_JOB, (struct tr_bytes){.data = (const uint8_t *)identity.data,
                                                              .size = identity.size});
@@ -90,6 +119,7 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
     error = tr_rows_get(&rows, job->list, &row);
     if (error == 0) {
         explain_list(job, row, now_ms, text);
+        explain_refusal(&rows, job, now_ms, text);
         explain_back_end(state, now_ms, text);
     }
     return error != 0 ? error : text->error;

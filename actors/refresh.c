@@ -39,14 +39,15 @@ static int record(struct tri_refresh *refresh)
         .duplicates = state->duplicates,
     };
     state->recorded_ms = refresh->now_ms;
+    refresh->has_recorded = true;
     return tr_record(refresh->context, &tr_backend_schema, &row);
 }
 
-/* Whatever has happened is on record within a second. */
+/* Whatever has happened is on record within a second; that it was recorded is nothing new. */
 static int record_soon(struct tri_refresh *refresh)
 {
     struct tr_refresh_state *state = refresh->state;
-    if (state->is_recording) {
+    if (state->is_recording || refresh->has_recorded) {
         return 0;
     }
     if (refresh->now_ms >= state->recorded_ms + TR_REFRESH_RECORD_MS) {
@@ -170,10 +171,10 @@ static int on_make(struct tri_refresh *refresh, const struct tr_message *message
     }
     error = own(refresh, message->from, &make, &number, &job, &is_new);
     if (error == TR_LIMIT) {
-        (void)snprintf(words, sizeof words, "endpoint %.*s of '%.*s' has %u jobs, and may have %u",
-                       (int)refresh->state->endpoint.size, refresh->state->endpoint.data,
-                       (int)refresh->state->plugin.size, refresh->state->plugin.data,
-                       refresh->state->jobs, TR_REFRESH_JOBS_MAX);
+        (void)snprintf(
+            words, sizeof words, "endpoint %.*s of '%.*s' has %u jobs, and no room for more",
+            (int)refresh->state->endpoint.size, refresh->state->endpoint.data,
+            (int)refresh->state->plugin.size, refresh->state->plugin.data, refresh->state->jobs);
         return refuse(refresh, message->from, make.identity, TR_TASK_PHASE_RETRYABLE_FAILURE,
                       "TooManyJobs", words);
     }
@@ -286,6 +287,7 @@ static int go_on(struct tri_refresh *refresh)
     error = error != 0 ? error : tri_stream_sweep(refresh, &more);
     error = error != 0 ? error : tri_queue_go(refresh, &more);
     error = error != 0 ? error : tri_stream_go(refresh, &more);
+    error = error != 0 ? error : tri_group_on_rested(refresh, &more);
     if (error != 0 || !more || state->is_going_on) {
         return error;
     }
@@ -302,6 +304,7 @@ static void begin_life(struct tri_refresh *refresh, uint64_t life)
         return;
     }
     state->life = life;
+    state->life_ms = refresh->now_ms;
     tri_rate_begin(refresh);
     if (refresh->rows.used > 0) {
         state->sweep = 1;
@@ -351,13 +354,14 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
         .state = own,
         .rows = tr_rows_open(context, own, sizeof(union tri_refresh_any)),
         .index = {.first = TRI_REFRESH_INDEX_PAGE,
-                  .stride = 1,
+                  .stride = TRI_REFRESH_PERIOD,
                   .page_count = TRI_REFRESH_INDEX_PAGES,
                   .buckets = own->index_buckets,
                   .bytes = own->index_bytes},
         .now_ms = tr_now_ms(context),
     };
-    refresh.watch = tr_watch_open(&refresh.rows, own);
+    tr_rows_share(&refresh.rows, TRI_REFRESH_BUCKETS, TRI_REFRESH_ROWS);
+    refresh.watch = tr_watch_open(&refresh.rows, own, TR_REFRESH_WATCHES_MAX);
     for (size_t i = 0; i < TR_COUNT_OF(reactions); i++) {
         if (tr_message_is(message, reactions[i].schema)) {
             find_place(&refresh);

@@ -31,14 +31,24 @@
 #include "schemas/refresh.h"
 #include "schemas/state_refresh.h"
 
-/* Jobs of one endpoint, groups and lists among them: more are refused with words. */
+/*
+ * Jobs of one endpoint, groups and lists among them: more are refused with words. Of those that
+ * wait to be made there are about 32,000 at most, since the body of each takes a page or more.
+ */
 #define TR_REFRESH_JOBS_MAX 100000
 
-/* A partial batch leaves when nothing came for so long, at the latest so long after its first. */
-#define TR_REFRESH_QUIET_MS 10
-#define TR_REFRESH_QUIET_MS_MAX 200
+/* Tasks that are watched at once (actors/watch.h): at each commit they cost 20 bytes each. */
+#define TR_REFRESH_WATCHES_MAX 1000
 
-/* While jobs of its group are looked for, a partial batch waits so long for those not made. */
+/*
+ * A partial batch leaves when nothing came for so long, and a millisecond more for each job in it
+ * up to a bound, which is also the time behind a full batch; at the latest so long after its first.
+ */
+#define TR_REFRESH_QUIET_MS 10
+#define TR_REFRESH_QUIET_WIDE_MS 100
+#define TR_REFRESH_QUIET_MS_MAX 500
+
+/* While jobs of its group are looked for, one that makes jobs waits so long for those not made. */
 #define TR_REFRESH_GATHER_MS 1000
 
 /* Jobs of which one call ends a whole group, and the bodies that one call makes jobs of. */
@@ -72,15 +82,35 @@
 #define TR_REFRESH_STREAM_MS 1000
 #define TR_REFRESH_STREAM_MS_MAX 30000
 
+/* Where all streams are taken, a group gets that of one with far fewer jobs, if that is old. */
+#define TR_REFRESH_STREAM_SHARE 4
+#define TR_REFRESH_STREAM_HELD_MS 10000
+
+/* A group without jobs keeps its stream and its place for a while; so many do, the latest ones. */
+#define TR_REFRESH_REST_MS 60000
+#define TR_REFRESH_RESTING_MAX 256
+
 /* How often the record for people is written at most. */
 #define TR_REFRESH_RECORD_MS 1000
 
-/* Where things lie in the pages: rows first (rows.h), of which there is room for more than twice as
- * many as are admitted, then the index of handles and owners, bytes of jobs and groups last. */
-#define TRI_REFRESH_INDEX_PAGE 16384U
-#define TRI_REFRESH_INDEX_PAGES 4096U
-#define TRI_REFRESH_BLOB_PAGE 20480U
-#define TRI_REFRESH_BLOB_PAGES (TR_PAGES_MAX - TRI_REFRESH_BLOB_PAGE)
+/*
+ * Where things lie in the pages, which they share (rows.h): of each 16 pages one has buckets of
+ * rows, 4 have rows, of which there is room for more than twice as many as are admitted, one the
+ * index of handles and owners, and 10 bytes of jobs and groups. So an endpoint with little to do
+ * has few pages, and all of them at the beginning.
+ */
+#define TRI_REFRESH_PERIOD 16U
+#define TRI_REFRESH_STRIPE(page, count) \
+    ((struct tr_stripe){.first = (page), .width = (count), .period = TRI_REFRESH_PERIOD})
+#define TRI_REFRESH_BUCKETS TRI_REFRESH_STRIPE(0, 1)
+#define TRI_REFRESH_ROWS TRI_REFRESH_STRIPE(1, 4)
+#define TRI_REFRESH_INDEX_PAGE 5U
+#define TRI_REFRESH_INDEX_PAGES (TR_PAGES_MAX / TRI_REFRESH_PERIOD)
+#define TRI_REFRESH_BLOBS TRI_REFRESH_STRIPE(6, 10)
+#define TRI_REFRESH_BLOB_PAGES (TR_PAGES_MAX / TRI_REFRESH_PERIOD * 10)
+
+/* Of the pages for bytes so many are for ends and handles: what is to be made leaves them free. */
+#define TRI_REFRESH_BLOB_PAGES_FREE 8192U
 
 /* A row of the table. */
 #define TRI_REFRESH_ROW_BYTES 256
@@ -105,6 +135,7 @@ enum tri_job_mark {
     TRI_JOB_STREAMED = 1 << 6,   /* it was asked about while its group had a stream */
     TRI_JOB_REPORTED = 1 << 7,   /* the call under way has said something of it */
     TRI_JOB_FOUND_NEWS = 1 << 8, /* and that was something new */
+    TRI_JOB_REPEATED = 1 << 9,   /* it is made by the policy, perhaps a second time */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */
@@ -115,12 +146,13 @@ struct tri_job_row {
     struct tr_watched watched; /* its task; serial 0: nobody's */
     uint64_t due_ms;           /* in a clock's list */
     uint64_t order;            /* of the last report that had one */
-    uint64_t since_ms; /* not made: when the last call for it left. Else: its last sign of life */
-    uint32_t list;     /* the row of the list it is in; 0: none */
+    uint64_t since_ms;         /* in doubt: since when; else its last sign of life */
+    uint32_t list;             /* the row of the list it is in; 0: none */
     uint32_t next;
     uint32_t previous;
     uint32_t group;
-    uint32_t blob;      /* what create is to be called with; once it has ended, what was told */
+    uint32_t blob; /* what create is to be called with; once it was made, why it could not be ended
+                      (struct tri_refusal); once it has ended, what was told */
     uint32_t version;   /* of its news */
     uint16_t marks;     /* enum tri_job_mark */
     uint16_t told;      /* a hash of the words told last */
@@ -135,6 +167,25 @@ struct tri_job_row {
     char handle_text[TRI_JOB_HANDLE_NEAR];
 };
 
+/* Rings of groups. */
+enum tri_group_ring {
+    TRI_GROUPS_WANTING,   /* a stream */
+    TRI_GROUPS_STREAMING, /* those that have one */
+    TRI_GROUPS_RESTING,   /* without jobs, for a while; the first is the first to go */
+    TRI_GROUPS_RINGS
+};
+
+struct tri_group_links {
+    uint32_t next; /* 0: it is not in this ring */
+    uint32_t previous;
+};
+
+/* A blob: how often a back end has not ended a job that was to end, and its words the last time. */
+struct tri_refusal {
+    uint32_t times;
+    char words[];
+};
+
 struct tri_group_row {
     struct tr_rows_head head;
     uint64_t stream_ms; /* since when its stream is open; or when it is asked for again */
@@ -147,9 +198,9 @@ struct tri_group_row {
     uint32_t stream;    /* the row of its call; 0: none is under way */
     uint32_t holds;     /* who needs the row although no job may be in it */
     uint32_t wait_ms;   /* before the next try */
-    uint32_t next;      /* in the ring of those that want a stream; 0: not in it */
-    uint32_t previous;
     uint32_t gap; /* the sweep that asks about all its jobs: its stream may have left some out */
+    struct tri_group_links links[TRI_GROUPS_RINGS];
+    uint64_t rest_ms; /* when it goes, where it rests */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
@@ -167,10 +218,11 @@ struct tri_list_row {
     uint32_t count;
     uint32_t next; /* in its ring */
     uint32_t previous;
-    uint8_t kind;  /* enum tri_refresh_row */
-    uint8_t verb;  /* enum tr_webapi_verb_number; of a clock its number */
-    uint8_t ring;  /* enum tri_list_ring */
-    bool is_whole; /* a call of cancel for a whole group */
+    uint8_t kind;     /* enum tri_refresh_row */
+    uint8_t verb;     /* enum tr_webapi_verb_number; of a clock its number */
+    uint8_t ring;     /* enum tri_list_ring */
+    bool is_whole;    /* a call of cancel for a whole group */
+    uint64_t full_ms; /* of a queue: when its last full batch left */
 };
 
 union tri_refresh_any {
@@ -194,6 +246,7 @@ struct tri_refresh {
     const struct tr_webapi *webapi;
     const struct tr_plugin *plugin; /* NULL: this engine does not have it */
     bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
+    bool has_recorded;              /* the record for people was written in this handling */
     uint64_t now_ms;
 };
 
@@ -216,7 +269,7 @@ TR_MUST_USE int tri_job_by_handle(struct tri_refresh *refresh, struct tr_text ha
 TR_MUST_USE int tri_job_by_owner(struct tri_refresh *refresh, struct tr_key owner,
                                  uint32_t *number);
 
-/* A new job of a group, which is made where it is missing. TR_LIMIT: there are too many. */
+/* A new job of a group, which is made where it is missing. TR_LIMIT: there is no room for it. */
 TR_MUST_USE int tri_job_add(struct tri_refresh *refresh, struct tr_text identity,
                             struct tr_text group, uint32_t *number, struct tri_job_row **job);
 
@@ -224,7 +277,7 @@ TR_MUST_USE int tri_job_add(struct tri_refresh *refresh, struct tr_text identity
 TR_MUST_USE int tri_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of,
                               struct tr_text handle, uint32_t *number);
 
-/* Takes away a job that is in no list, and its group with the last one. */
+/* Takes away a job that is in no list; its group has nobody then, perhaps. */
 TR_MUST_USE int tri_job_remove(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
 
@@ -236,18 +289,33 @@ TR_MUST_USE int tri_job_set_handle(struct tri_refresh *refresh, uint32_t number,
 struct tr_text tri_job_identity(const struct tri_job_row *job);
 TR_MUST_USE int tri_job_handle(struct tri_refresh *refresh, const struct tri_job_row *job,
                                struct tr_text *handle);
-TR_MUST_USE int tri_group_name(struct tri_refresh *refresh, uint32_t group, struct tr_text *name);
 
 /* Another owner, who is heard of; serial 0: nobody. */
 TR_MUST_USE int tri_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                             struct tr_ref owner, bool is_down);
 
+/* ---------------------------------------------------------- refresh_group.c */
+
+/* The group of a name, made where it is missing; and its name, a view as above. */
+TR_MUST_USE int tri_group_named(struct tri_refresh *refresh, struct tr_text name, uint32_t *number);
+TR_MUST_USE int tri_group_name(struct tri_refresh *refresh, uint32_t group, struct tr_text *name);
+
 /* A group (0: none) stays until it is let go of, though no job is in it any more. */
 TR_MUST_USE int tri_group_hold(struct tri_refresh *refresh, uint32_t number);
 TR_MUST_USE int tri_group_let_go(struct tri_refresh *refresh, uint32_t number);
 
-/* Takes away what is left of a group without rows of jobs, unless somebody holds it. */
+/*
+ * Takes away what is left of a group without rows of jobs, unless somebody holds it. One that has
+ * heard a stream rests before: the next jobs may come in a moment, and go on from its place.
+ */
 TR_MUST_USE int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number);
+
+/* Puts a group at the end of a ring that it is not in, or takes it out of one. */
+TR_MUST_USE int tri_group_enter(struct tri_refresh *refresh, uint32_t number, uint8_t ring);
+TR_MUST_USE int tri_group_leave(struct tri_refresh *refresh, uint32_t number, uint8_t ring);
+
+/* Takes away some of those that have rested long enough; `more` as below. */
+TR_MUST_USE int tri_group_on_rested(struct tri_refresh *refresh, bool *more);
 
 /* ----------------------------------------------------------- refresh_blob.c */
 
@@ -257,6 +325,8 @@ TR_MUST_USE int tri_blob_set(struct tri_refresh *refresh, uint32_t *blob, struct
 /* A view of them where they fit into one page, else a copy from `arena`. 0 gives none. */
 TR_MUST_USE int tri_blob_get(struct tri_refresh *refresh, uint32_t blob, struct tr_arena *arena,
                              struct tr_bytes *bytes);
+/* What is in its first page, as a reader of the rows sees it. */
+TR_MUST_USE int tri_blob_peek(const struct tr_rows *rows, uint32_t blob, struct tr_bytes *part);
 TR_MUST_USE int tri_blob_size(struct tri_refresh *refresh, uint32_t blob, uint32_t *size);
 
 /* ----------------------------------------------------------- refresh_list.c */
@@ -460,6 +530,10 @@ TR_MUST_USE int tri_job_leave(struct tri_refresh *refresh, uint32_t number, stru
 TR_MUST_USE int tri_job_forget(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
 
+/* It was to be ended, and was not: kept for people to see. */
+TR_MUST_USE int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job_row *job,
+                                     struct tr_text words);
+
 /* --------------------------------------------------------- refresh_doubt.c */
 
 /* Whether it was made is not known any more, or is not known yet. */
@@ -471,6 +545,12 @@ TR_MUST_USE int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number,
                                  struct tri_job_row *job);
 TR_MUST_USE int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number,
                                   struct tri_job_row *job);
+
+/*
+ * When the back end has shown all there is of a job, the lag after `since_ms`. Clocks may be set
+ * between two lives of the engine, so what passed before this one counts for nothing.
+ */
+uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
 
 /* It was asked for at `asked_ms`, and is not there. */
 TR_MUST_USE int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number,
@@ -494,9 +574,7 @@ TR_MUST_USE int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number,
                                   struct tri_list_row *call, const struct tri_verdict *verdict);
 
 /* Nobody needs a group's stream any more. */
-TR_MUST_USE int tri_stream_close(struct tri_refresh *refresh, struct tri_group_row *group);
-TR_MUST_USE int tri_stream_forget(struct tri_refresh *refresh, uint32_t number,
-                                  struct tri_group_row *group);
+TR_MUST_USE int tri_stream_close(struct tri_refresh *refresh, uint32_t number);
 
 /* Looks at the next rows of a sweep, which asks about jobs whose news may have been missed. */
 TR_MUST_USE int tri_stream_sweep(struct tri_refresh *refresh, bool *more);
@@ -513,7 +591,8 @@ enum tri_refresh_timer {
     TRI_REFRESH_READY_TIMER,
     TRI_REFRESH_QUIET_TIMER,
     TRI_REFRESH_WANTING_TIMER,
-    TRI_REFRESH_RECORD_TIMER
+    TRI_REFRESH_RECORD_TIMER,
+    TRI_REFRESH_RESTING_TIMER
 };
 
 #endif

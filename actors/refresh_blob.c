@@ -15,7 +15,7 @@
 
 static uint32_t page_of(uint32_t blob)
 {
-    return TRI_REFRESH_BLOB_PAGE + blob - 1;
+    return tr_stripe_page(TRI_REFRESH_BLOBS, blob - 1);
 }
 
 static uint32_t number_at(const uint8_t *at)
@@ -44,6 +44,7 @@ static int take_page(struct tri_refresh *refresh, uint32_t *blob)
 {
     struct tr_refresh_state *state = refresh->state;
     struct tr_bytes page;
+    state->blobs_kept++;
     if (state->blobs_free == 0) {
         *blob = ++state->blobs_used;
         return state->blobs_used > TRI_REFRESH_BLOB_PAGES ? TR_LIMIT : 0;
@@ -63,6 +64,7 @@ static int give_page(struct tri_refresh *refresh, uint32_t blob)
     if (error == 0) {
         memcpy(page, &refresh->state->blobs_free, 4);
         refresh->state->blobs_free = blob;
+        refresh->state->blobs_kept--;
     }
     return error;
 }
@@ -113,6 +115,17 @@ int tri_blob_set(struct tri_refresh *refresh, uint32_t *blob, struct tr_bytes by
     int error = give_all(refresh, *blob);
     *blob = 0;
     return error != 0 || bytes.size == 0 ? error : write_all(refresh, bytes, blob);
+}
+
+int tri_blob_peek(const struct tr_rows *rows, uint32_t blob, struct tr_bytes *part)
+{
+    struct tr_bytes page = {0};
+    int error = blob == 0 ? TR_NOT_FOUND : rows->page(rows->self, page_of(blob), &page);
+    if (error != 0 || page.size < HEAD_BYTES) {
+        return error != 0 ? error : TR_NOT_FOUND;
+    }
+    *part = (struct tr_bytes){.data = page.data + HEAD_BYTES, .size = page.size - HEAD_BYTES};
+    return 0;
 }
 
 int tri_blob_size(struct tri_refresh *refresh, uint32_t blob, uint32_t *size)

@@ -235,7 +235,6 @@ static int move_items(struct tri_refresh *refresh, const struct tri_list_row *qu
         error = error != 0 ? error : tri_list_remove(refresh, job);
         error = error != 0 ? error : tri_list_add(refresh, call_number, call, number, false);
         if (error == 0) {
-            job->since_ms = queue->verb == TR_WEBAPI_VERB_CREATE ? refresh->now_ms : job->since_ms;
             job->marks &= (uint16_t) ~(TRI_JOB_REPORTED | TRI_JOB_FOUND_NEWS);
         }
     }

@@ -2,7 +2,7 @@
  * Doubts: a call of which nobody knows whether it made its jobs. What is done is the grade's:
  *
  *     exact         the job is made again, under the same identity
- *     reconcilable  it is looked for until the lag is over since the call left, then made again
+ *     reconcilable  it is looked for until the lag is over, then made again
  *     by tag        it is looked for the same way, then the policy decides
  *     none          the policy decides at once
  *
@@ -45,6 +45,7 @@ int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number, struct tri_job
     job->marks |= TRI_JOB_DOUBTED;
     job->batch_max = 0;
     job->level = is_new ? 0 : job->level;
+    job->since_ms = refresh->now_ms; /* whenever the call has left, it was before */
     refresh->state->doubts += is_new ? 1 : 0;
     int error = is_new ? tri_job_go(refresh, job, TR_WEBAPI_STAGE_IN_DOUBT, why) : 0;
     error = error != 0 ? error : tri_stream_want(refresh, job->group);
@@ -79,6 +80,7 @@ static int give_up(struct tri_refresh *refresh, uint32_t number, struct tri_job_
         return end(refresh, number, job, &aborted);
     }
     if (repeats && !was_made && job->blob != 0) {
+        job->marks |= TRI_JOB_REPEATED;
         return make_again(refresh, number, job,
                           "outcome unknown: it is made, perhaps a second time");
     }
@@ -111,7 +113,7 @@ static int conclude(struct tri_refresh *refresh, uint32_t number, struct tri_job
 /* How long a stream has for showing one; a moment also where the lag was over before it began. */
 static uint64_t listen_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
-    uint64_t over_ms = job->since_ms + refresh->webapi->lag_ms;
+    uint64_t over_ms = tri_job_lag_over_ms(refresh, job);
     uint64_t left_ms = over_ms > refresh->now_ms ? over_ms - refresh->now_ms : 0;
     uint64_t least_ms = look_again_ms(refresh);
     return left_ms > least_ms ? left_ms : least_ms;
@@ -159,6 +161,20 @@ static int seen_until(struct tri_refresh *refresh, const struct tri_job_row *job
     return error;
 }
 
+/* It has listened for long enough, unless a restart has begun the lag anew. */
+static int look_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    bool is_near;
+    bool is_early = job->stage == TR_WEBAPI_STAGE_IN_DOUBT &&
+                    refresh->now_ms < tri_job_lag_over_ms(refresh, job);
+    int error = tri_stream_is_near(refresh, job->group, &is_near);
+    if (error != 0) {
+        return error;
+    }
+    return is_near && is_early ? tri_clock_add(refresh, number, listen_ms(refresh, job))
+                               : tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, false);
+}
+
 int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     uint64_t asked_ms;
@@ -172,24 +188,28 @@ int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_j
         return tri_tomb_settle(refresh, number, job);
     }
     if (refresh->webapi->find.items_max > 0) {
-        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, false);
+        return look_on_time(refresh, number, job);
     }
     int error = seen_until(refresh, job, &asked_ms);
     return error != 0 ? error : tri_doubt_unfound(refresh, number, job, asked_ms);
 }
 
+uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
+{
+    uint64_t life_ms = refresh->state->life_ms;
+    bool is_of_this_life = job->since_ms >= life_ms && job->since_ms <= refresh->now_ms;
+    return (is_of_this_life ? job->since_ms : life_ms) + refresh->webapi->lag_ms;
+}
+
 int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                       uint64_t asked_ms)
 {
-    uint64_t over_ms = job->since_ms + refresh->webapi->lag_ms;
+    uint64_t over_ms = tri_job_lag_over_ms(refresh, job);
     if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
         return tri_tomb_settle(refresh, number, job);
     }
     if (asked_ms >= over_ms) {
         return conclude(refresh, number, job);
-    }
-    if (refresh->now_ms >= over_ms + TR_REFRESH_LOST_MS) {
-        return give_up(refresh, number, job); /* who could tell does not */
     }
     uint64_t left_ms = over_ms > refresh->now_ms ? over_ms - refresh->now_ms : 0;
     uint64_t again_ms = look_again_ms(refresh);
@@ -197,6 +217,14 @@ int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number, struct tri_j
 }
 
 /* ------------------------------------------------------------------- graves */
+
+/* Whether a job too many may be shown again: while the one whose identity it has is looked for. */
+static bool may_come_again(struct tri_refresh *refresh, const struct tri_job_row *job)
+{
+    uint32_t number;
+    return (job->marks & TRI_JOB_STRAY) != 0 &&
+           tri_job_find(refresh, tri_job_identity(job), &number) == 0;
+}
 
 int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
@@ -210,7 +238,7 @@ int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job
     const struct tri_group_row *group = row;
     bool is_over = group->jobs == group->strays;
     if (!haunts || refresh->webapi->grade == TR_WEBAPI_GRADE_EXACT ||
-        (!is_new && is_over && job->level > 0)) {
+        (!is_new && is_over && job->level > 0 && !may_come_again(refresh, job))) {
         return tri_job_remove(refresh, number, job);
     }
     job->marks |= TRI_JOB_TOMB;

@@ -8,7 +8,12 @@
  *     CANCELLING  a wait until it is asked about
  *     TERMINAL    nothing; without a task a stone on its grave for a while, or it goes
  */
+#include <string.h>
+
 #include "actors/refresh.h"
+
+/* Words of a back end that are kept of a job. */
+#define REFUSAL_BYTES_MAX 300
 
 static int settle_intent(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
@@ -148,7 +153,6 @@ int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_r
     if (job->stage != TR_WEBAPI_STAGE_SUBMITTED || unseen_ms < TR_REFRESH_LOST_MS) {
         return tri_job_settle(refresh, number, job);
     }
-    job->since_ms = refresh->now_ms;
     return tri_doubt_begin(refresh, number, job,
                            tr_text_of("the back end has not shown it for ten minutes"));
 }
@@ -159,7 +163,7 @@ int tri_job_absent(struct tri_refresh *refresh, uint8_t verb, struct tri_job_row
 {
     const struct tr_refresh_news end = {.phase = TR_TASK_PHASE_ABORTED};
     if (verb != TR_WEBAPI_VERB_STATUS || job->stage != TR_WEBAPI_STAGE_CANCELLING ||
-        refresh->now_ms - job->since_ms < refresh->webapi->lag_ms) {
+        refresh->now_ms < tri_job_lag_over_ms(refresh, job)) {
         return 0;
     }
     return tri_job_end(refresh, number, job, &end);
@@ -179,6 +183,27 @@ int tri_job_cancel(struct tri_refresh *refresh, uint32_t number, struct tri_job_
     bool waits = job->stage == TR_WEBAPI_STAGE_INTENT || job->stage == TR_WEBAPI_STAGE_SUBMITTED;
     int error = is_new && waits ? tri_job_free(refresh, job) : 0;
     return error != 0 ? error : tri_job_settle(refresh, number, job);
+}
+
+int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job_row *job, struct tr_text words)
+{
+    uint8_t room[sizeof(struct tri_refusal) + REFUSAL_BYTES_MAX];
+    struct tr_bytes before;
+    uint32_t times = 0;
+    int error = tri_blob_peek(&refresh->rows, job->blob, &before);
+    if (error == 0 && before.size >= sizeof times) {
+        memcpy(&times, before.data, sizeof times);
+    }
+    if (error != 0 && error != TR_NOT_FOUND) {
+        return error;
+    }
+    times++;
+    words.size =
+        tr_utf8_cut(words, words.size < REFUSAL_BYTES_MAX ? words.size : REFUSAL_BYTES_MAX);
+    memcpy(room, &times, sizeof times);
+    memcpy(room + sizeof times, words.data, words.size);
+    return tri_blob_set(refresh, &job->blob,
+                        (struct tr_bytes){.data = room, .size = sizeof times + words.size});
 }
 
 int tri_job_leave(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,

@@ -259,6 +259,19 @@ static int status_item(struct tri_refresh *refresh, const struct tri_list_row *c
     return tri_job_asked(refresh, number, job);
 }
 
+/* What the back end says to a job's end is kept as long as it does not end it. */
+static int note_cancel(struct tri_refresh *refresh, struct tri_job_row *job,
+                       const struct tri_verdict *verdict)
+{
+    char room[300];
+    if (verdict->judgement != TR_WEBAPI_READ_JUDGED) {
+        return tri_job_note_refusal(
+            refresh, job, words_of(verdict, "the back end does not end it", room, sizeof room));
+    }
+    bool was_refused = (job->marks & TRI_JOB_REPORTED) != 0; /* by a report */
+    return was_refused ? 0 : tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
+}
+
 static int cancel_item(struct tri_refresh *refresh, const struct tri_list_row *call,
                        const struct tri_verdict *verdict, uint32_t number, struct tri_job_row *job)
 {
@@ -270,15 +283,16 @@ static int cancel_item(struct tri_refresh *refresh, const struct tri_list_row *c
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, true);
     }
     job->batch_max = 0;
-    if (verdict->judgement != TR_WEBAPI_READ_JUDGED &&
-        verdict->judgement != TR_WEBAPI_REFUSED_JUDGED) {
-        return tri_job_wait_again(refresh, number, job);
+    int error = note_cancel(refresh, job, verdict);
+    if (error != 0 || (verdict->judgement != TR_WEBAPI_READ_JUDGED &&
+                       verdict->judgement != TR_WEBAPI_REFUSED_JUDGED)) {
+        return error != 0 ? error : tri_job_wait_again(refresh, number, job);
     }
     job->since_ms = refresh->now_ms;
     job->level = 0;
-    int error = job->stage == TR_WEBAPI_STAGE_CANCELLING
-                    ? 0
-                    : tri_job_go(refresh, job, TR_WEBAPI_STAGE_CANCELLING, (struct tr_text){0});
+    error = job->stage == TR_WEBAPI_STAGE_CANCELLING
+                ? 0
+                : tri_job_go(refresh, job, TR_WEBAPI_STAGE_CANCELLING, (struct tr_text){0});
     return error != 0 ? error : tri_job_wait_poll(refresh, number, job);
 }
 

@@ -2,11 +2,12 @@
  * Who is to be asked for: a queue for each group and verb (one for all groups, where that is asked
  * for in any mixture), and when a batch of it may leave.
  *
- * A full batch leaves at once. A partial one waits until nothing more has come for a short while;
- * to make jobs also until no call of its group is under way that does, so that however slow the
- * back end is, the calls are as few as can be, and for others that turn out not to have been made;
- * and to ask how jobs are until an interval has passed since the last partial one, so that those
- * who were made at different times come to be asked about together.
+ * A full batch leaves at once. A partial one waits until nothing more has come for a while, which
+ * is short where few wait and longer in the midst of an array, whose elements may be late on a busy
+ * machine; to make jobs also until no call of its group is under way that does, so that however
+ * slow the back end is, the calls are as few as can be, and for others that turn out not to have
+ * been made; and to ask how jobs are until an interval has passed since the last partial one, so
+ * that those who were made at different times come to be asked about together.
  *
  * Those that are ready take turns, and those that look for jobs in doubt have turns of their own: a
  * share of the calls, so that thousands of doubts do not keep anything else from being done.
@@ -93,6 +94,15 @@ static bool is_full(const struct tri_refresh *refresh, const struct tri_list_row
            (queue->count >= verb->items_max || queue->bytes >= TR_REFRESH_BATCH_BYTES_MAX);
 }
 
+/* How long nothing may come before what there is leaves. */
+static uint64_t quiet_ms_of(const struct tri_refresh *refresh, const struct tri_list_row *queue)
+{
+    uint64_t quiet_ms = TR_REFRESH_QUIET_MS + queue->count - 1;
+    bool is_wide =
+        queue->full_ms != 0 && queue->full_ms + TR_REFRESH_QUIET_MS_MAX > refresh->now_ms;
+    return is_wide || quiet_ms > TR_REFRESH_QUIET_WIDE_MS ? TR_REFRESH_QUIET_WIDE_MS : quiet_ms;
+}
+
 /* Whether jobs of a group are looked for: some of them may have to be made. */
 static int is_looking(struct tri_refresh *refresh, uint32_t group, bool *is)
 {
@@ -124,7 +134,7 @@ static int due_to_make(struct tri_refresh *refresh, const struct tri_list_row *q
 static int due_of(struct tri_refresh *refresh, const struct tri_list_row *queue, uint64_t *due_ms)
 {
     const void *row;
-    uint64_t due = queue->newest_ms + TR_REFRESH_QUIET_MS;
+    uint64_t due = queue->newest_ms + quiet_ms_of(refresh, queue);
     uint64_t latest = queue->first_ms + TR_REFRESH_QUIET_MS_MAX;
     int error = tr_rows_get(&refresh->rows, queue->first, &row);
     if (error != 0) {
@@ -246,6 +256,7 @@ static int wait_for(struct tri_refresh *refresh, uint64_t when_ms)
 static int make_call(struct tri_refresh *refresh, uint32_t number, struct tri_list_row *queue)
 {
     uint32_t group = queue->group;
+    queue->full_ms = is_full(refresh, queue) ? refresh->now_ms : queue->full_ms;
     int error = tri_group_hold(refresh, group);
     error = error != 0 ? error : ring_leave(refresh, number, queue);
     error = error != 0 || queue->count == 0 ? error : tri_call_make(refresh, queue);

@@ -36,7 +36,8 @@ uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh)
 
 uint32_t tri_rate_streams_max(const struct tri_refresh *refresh)
 {
-    return or_default(refresh->place->endpoint.streams_max, TR_WEBAPI_STREAMS);
+    uint32_t most = refresh->place->endpoint.streams_max;
+    return most == TR_WEBAPI_NO_STREAMS ? 0 : or_default(most, TR_WEBAPI_STREAMS);
 }
 
 static double full_rate(const struct tri_refresh *refresh)
@@ -70,8 +71,9 @@ static uint64_t later(uint64_t a, uint64_t b)
 bool tri_rate_allows(const struct tri_refresh *refresh, uint64_t *when_ms)
 {
     const struct tr_refresh_state *state = refresh->state;
-    if (refresh->place == NULL) {
-        return false; /* until an engine has it in its settings */
+    if (refresh->place == NULL) { /* until an engine has it in its settings, which is looked at */
+        *when_ms = (refresh->now_ms / TR_REFRESH_AGAIN_MS_MAX + 1) * TR_REFRESH_AGAIN_MS_MAX;
+        return false;
     }
     uint64_t at_ms = later(state->hold_ms, 0);
     if (state->circuit == TR_CIRCUIT_TRIAL ||

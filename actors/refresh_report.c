@@ -66,7 +66,8 @@ int tri_job_tell(struct tri_refresh *refresh, struct tri_job_row *job)
 int tri_job_go(struct tri_refresh *refresh, struct tri_job_row *job, uint8_t stage,
                struct tr_text reason)
 {
-    struct tr_refresh_news news = {.reason = reason};
+    struct tr_refresh_news news = {.reason = reason,
+                                   .is_unknown = (job->marks & TRI_JOB_REPEATED) != 0};
     job->stage = stage;
     job->told = hash_of(reason, (struct tr_text){0}, (struct tr_text){0});
     return tell_new(refresh, job, &news);
@@ -239,22 +240,31 @@ static int take_phase(struct tri_refresh *refresh, uint8_t verb, uint32_t number
     return tell_new(refresh, job, &news);
 }
 
-/* A second job for one identity. */
+/* A second job for one identity: known from now on, whether it has ended already or is ended. */
+static int add_stray(struct tri_refresh *refresh, const struct tri_job_row *job,
+                     const struct tr_webapi_report *report)
+{
+    const struct tr_refresh_news end = {.phase = report->phase};
+    struct tri_job_row *stray;
+    uint32_t number;
+    int error = tri_stray_add(refresh, job, report->handle, &number);
+    error = error != 0 ? error : tri_job_edit(refresh, number, &stray);
+    if (error == 0 && tr_phase_is_end(TR_SUBJECT_TASK, report->phase)) {
+        error = tri_job_end(refresh, number, stray, &end);
+    }
+    return error != 0 ? error : tri_job_settle(refresh, number, stray);
+}
+
 static int take_stray(struct tri_refresh *refresh, struct tri_job_row *job,
                       const struct tr_webapi_report *report)
 {
     char words[400];
-    uint32_t stray;
     bool is_duplicate = (job->marks & TRI_JOB_MADE) != 0;
-    refresh->state->duplicates += is_duplicate ? 1 : 0;
-    if (tr_phase_is_end(TR_SUBJECT_TASK, report->phase) ||
-        refresh->rows.count >= 2 * TR_REFRESH_JOBS_MAX) {
+    if (refresh->rows.count >= 2 * TR_REFRESH_JOBS_MAX) {
         return 0;
     }
-    int error = tri_stray_add(refresh, job, report->handle, &stray);
-    struct tri_job_row *row;
-    error = error != 0 ? error : tri_job_edit(refresh, stray, &row);
-    error = error != 0 ? error : tri_job_settle(refresh, stray, row);
+    refresh->state->duplicates += is_duplicate ? 1 : 0;
+    int error = add_stray(refresh, job, report);
     if (error != 0 || job->stage == TR_WEBAPI_STAGE_TERMINAL) {
         return error;
     }
@@ -301,6 +311,15 @@ static int take_is(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
 static int take_refused(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
                         struct tri_job_row *job, const struct tr_webapi_report *report)
 {
+    bool is_made =
+        job->stage == TR_WEBAPI_STAGE_SUBMITTED || job->stage == TR_WEBAPI_STAGE_CANCELLING;
+    if (verb == TR_WEBAPI_VERB_CANCEL && is_made) {
+        job->marks |= TRI_JOB_REPORTED;
+        return tri_job_note_refusal(refresh, job,
+                                    report->message.size > 0
+                                        ? report->message
+                                        : tr_text_of("the back end does not end it"));
+    }
     if (verb != TR_WEBAPI_VERB_CREATE || job->stage > TR_WEBAPI_STAGE_IN_DOUBT) {
         return 0;
     }

@@ -1,5 +1,5 @@
 /*
- * Jobs and groups as rows: found by identity, handle and task, added, and taken away.
+ * Jobs as rows: found by identity, handle and task, added, and taken away.
  *
  * Handles and tasks are found by an index of hashes, whose rows say themselves what they are.
  */
@@ -93,93 +93,6 @@ static int index_drop(struct tri_refresh *refresh, const struct index_key *key, 
     return tr_index_remove(refresh->context, &refresh->index, key_bytes(key));
 }
 
-/* ----------------------------------------------------------------- groups */
-
-static struct tr_rows_key group_key(struct tr_text name)
-{
-    return tr_rows_key_bytes(TRI_REFRESH_GROUP, bytes_of(name));
-}
-
-static int find_group(struct tri_refresh *refresh, struct tr_text name, uint32_t *number,
-                      struct tri_group_row **group)
-{
-    struct tr_rows_key key = group_key(name);
-    void *row;
-    int error = tr_rows_find(&refresh->rows, &key, number);
-    if (error != TR_NOT_FOUND) {
-        return error != 0 ? error : tri_group_edit(refresh, *number, group);
-    }
-    error = tr_rows_add(&refresh->rows, &key, number, &row);
-    if (error == 0) {
-        *group = row;
-        error = tri_blob_set(refresh, &(*group)->name, bytes_of(name));
-    }
-    return error;
-}
-
-int tri_group_name(struct tri_refresh *refresh, uint32_t number, struct tr_text *name)
-{
-    const void *row;
-    struct tr_bytes bytes = {0};
-    int error = tr_rows_get(&refresh->rows, number, &row);
-    const struct tri_group_row *group = row;
-    error = error != 0 ? error : tri_blob_get(refresh, group->name, NULL, &bytes);
-    if (error == 0) {
-        *name = (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
-    }
-    return error;
-}
-
-/* The queues of a group that nobody is in. */
-static int remove_queues(struct tri_refresh *refresh, uint32_t group)
-{
-    for (uint8_t verb = TR_WEBAPI_VERB_CREATE; verb < TR_WEBAPI_VERB_STREAM; verb++) {
-        struct tr_rows_key key = tr_rows_key_numbers(TRI_REFRESH_QUEUE, group, verb);
-        uint32_t number;
-        int error = tr_rows_find(&refresh->rows, &key, &number);
-        error = error != 0 ? error : tri_queue_forget(refresh, number);
-        if (error != 0 && error != TR_NOT_FOUND) {
-            return error;
-        }
-    }
-    return 0;
-}
-
-int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number)
-{
-    struct tri_group_row *group;
-    int error = tri_group_edit(refresh, number, &group);
-    if (error != 0 || group->rows > 0 || group->holds > 0 || group->stream != 0) {
-        return error;
-    }
-    error = tri_stream_forget(refresh, number, group);
-    error = error != 0 ? error : tri_blob_set(refresh, &group->name, (struct tr_bytes){0});
-    error = error != 0 ? error : tri_blob_set(refresh, &group->cursor, (struct tr_bytes){0});
-    error = error != 0 ? error : remove_queues(refresh, number);
-    return error != 0 ? error : tr_rows_remove(&refresh->rows, number);
-}
-
-int tri_group_hold(struct tri_refresh *refresh, uint32_t number)
-{
-    struct tri_group_row *group;
-    int error = number == 0 ? 0 : tri_group_edit(refresh, number, &group);
-    if (error == 0 && number != 0) {
-        group->holds++;
-    }
-    return error;
-}
-
-int tri_group_let_go(struct tri_refresh *refresh, uint32_t number)
-{
-    struct tri_group_row *group;
-    int error = number == 0 ? 0 : tri_group_edit(refresh, number, &group);
-    if (error != 0 || number == 0) {
-        return error;
-    }
-    group->holds--;
-    return tri_group_try_remove(refresh, number);
-}
-
 /* ------------------------------------------------------------------- jobs */
 
 static struct tr_rows_key job_key(struct tr_text identity)
@@ -243,6 +156,7 @@ static int add(struct tri_refresh *refresh, const struct tr_rows_key *key, struc
     if (error != 0) {
         return error;
     }
+    error = tri_group_leave(refresh, group_number, TRI_GROUPS_RESTING);
     *job = row;
     (*job)->group = group_number;
     (*job)->since_ms = refresh->now_ms;
@@ -251,19 +165,19 @@ static int add(struct tri_refresh *refresh, const struct tr_rows_key *key, struc
     refresh->state->jobs++;
     group->rows++;
     group->jobs++;
-    return 0;
+    return error;
 }
 
 int tri_job_add(struct tri_refresh *refresh, struct tr_text identity, struct tr_text group_name,
                 uint32_t *number, struct tri_job_row **job)
 {
     struct tr_rows_key key = job_key(identity);
-    struct tri_group_row *group;
     uint32_t group_number;
-    if (refresh->rows.count >= TR_REFRESH_JOBS_MAX) {
+    uint32_t blobs_max = TRI_REFRESH_BLOB_PAGES - TRI_REFRESH_BLOB_PAGES_FREE;
+    if (refresh->rows.count >= TR_REFRESH_JOBS_MAX || refresh->state->blobs_kept >= blobs_max) {
         return TR_LIMIT;
     }
-    int error = find_group(refresh, group_name, &group_number, &group);
+    int error = tri_group_named(refresh, group_name, &group_number);
     return error != 0 ? error : add(refresh, &key, identity, group_number, number, job);
 }
 
@@ -345,9 +259,5 @@ int tri_job_remove(struct tri_refresh *refresh, uint32_t number, struct tri_job_
     group->jobs -= is_live ? 1 : 0;
     group->strays -= is_live && (job->marks & TRI_JOB_STRAY) != 0 ? 1 : 0;
     error = tr_rows_remove(&refresh->rows, number);
-    if (error != 0 || group->rows > 0) {
-        return error;
-    }
-    error = tri_stream_close(refresh, group);
     return error != 0 ? error : tri_group_try_remove(refresh, group_number);
 }

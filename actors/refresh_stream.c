@@ -18,53 +18,15 @@
 
 int tri_stream_want(struct tri_refresh *refresh, uint32_t number)
 {
-    struct tr_refresh_state *state = refresh->state;
-    struct tri_group_row *group;
-    struct tri_group_row *first;
-    struct tri_group_row *last;
-    int error = tri_group_edit(refresh, number, &group);
+    const void *row;
+    int error = tr_rows_get(&refresh->rows, number, &row);
+    const struct tri_group_row *group = row;
     if (error != 0 || refresh->webapi->stream.write == NULL || group->stream != 0 ||
-        group->next != 0) {
+        group->links[TRI_GROUPS_WANTING].next != 0) {
         return error;
     }
-    group->next = number;
-    group->previous = number;
-    state->wanting_ms = 0;
-    if (state->wanting == 0) {
-        state->wanting = number;
-        return 0;
-    }
-    error = tri_group_edit(refresh, state->wanting, &first);
-    error = error != 0 ? error : tri_group_edit(refresh, first->previous, &last);
-    if (error == 0) {
-        group->next = state->wanting;
-        group->previous = first->previous;
-        last->next = number;
-        first->previous = number;
-    }
-    return error;
-}
-
-int tri_stream_forget(struct tri_refresh *refresh, uint32_t number, struct tri_group_row *group)
-{
-    struct tr_refresh_state *state = refresh->state;
-    struct tri_group_row *next;
-    struct tri_group_row *previous;
-    if (group->next == 0) {
-        return 0;
-    }
-    int error = tri_group_edit(refresh, group->next, &next);
-    error = error != 0 ? error : tri_group_edit(refresh, group->previous, &previous);
-    if (error == 0) {
-        state->wanting = state->wanting != number ? state->wanting
-                         : group->next == number  ? 0
-                                                  : group->next;
-        next->previous = group->previous;
-        previous->next = group->next;
-        group->next = 0;
-        group->previous = 0;
-    }
-    return error;
+    refresh->state->wanting_ms = 0;
+    return tri_group_enter(refresh, number, TRI_GROUPS_WANTING);
 }
 
 int tri_stream_serves(struct tri_refresh *refresh, uint32_t number, bool *serves)
@@ -130,7 +92,7 @@ static int open(struct tri_refresh *refresh, uint32_t number)
     struct tri_refresh_batch batch;
     uint64_t ask = 0;
     int error = tri_group_edit(refresh, number, &group);
-    error = error != 0 ? error : tri_stream_forget(refresh, number, group);
+    error = error != 0 ? error : tri_group_leave(refresh, number, TRI_GROUPS_WANTING);
     if (error != 0) {
         return error;
     }
@@ -143,6 +105,7 @@ static int open(struct tri_refresh *refresh, uint32_t number)
         return error != 0 ? error : tri_stream_want(refresh, number);
     }
     error = tri_list_find(refresh, TRI_REFRESH_CALL, ask, 0, true, &group->stream, &call);
+    error = error != 0 ? error : tri_group_enter(refresh, number, TRI_GROUPS_STREAMING);
     if (error == 0) {
         call->ask = ask;
         call->verb = TR_WEBAPI_VERB_STREAM;
@@ -155,33 +118,105 @@ static int open(struct tri_refresh *refresh, uint32_t number)
     return error;
 }
 
-/* The largest of those whose time has come; 0: none, and `*next_ms` is when one's comes. */
-static int choose(struct tri_refresh *refresh, uint32_t *chosen, uint64_t *next_ms)
+/* The next groups of a ring that one handling looks at, from its head on, which moves. */
+struct look {
+    uint32_t *head;
+    uint32_t first;
+    uint32_t next;
+    int left;
+};
+
+static struct look look_at(uint32_t *head)
 {
-    uint32_t number = refresh->state->wanting;
-    uint32_t most = 0;
+    return (struct look){.head = head, .first = *head, .next = *head, .left = LOOKS_AT_ONCE};
+}
+
+/* The next one; `*number` is 0 where there is none, or enough were looked at. */
+static int look_next(struct tri_refresh *refresh, struct look *look, uint8_t ring, uint32_t *number,
+                     const struct tri_group_row **group)
+{
+    const void *row;
+    *number = look->next;
+    if (look->next == 0 || look->left-- == 0) {
+        *look->head = look->next != 0 ? look->next : *look->head; /* others are first then */
+        *number = 0;
+        return 0;
+    }
+    int error = tr_rows_get(&refresh->rows, look->next, &row);
+    if (error == 0) {
+        *group = row;
+        uint32_t next = (*group)->links[ring].next;
+        look->next = next == look->first ? 0 : next;
+    }
+    return error;
+}
+
+/* The widest of those whose time has come; 0: none, and `*next_ms` is when one's comes. */
+static int choose(struct tri_refresh *refresh, uint32_t *chosen, uint32_t *jobs, uint64_t *next_ms)
+{
+    struct look look = look_at(&refresh->state->wanting);
+    const struct tri_group_row *group;
+    uint32_t number;
     *chosen = 0;
-    for (int i = 0; i < LOOKS_AT_ONCE; i++) {
-        const void *row;
-        int error = tr_rows_get(&refresh->rows, number, &row);
-        if (error != 0) {
-            return error;
-        }
-        const struct tri_group_row *group = row;
+    *jobs = 0;
+    int error = look_next(refresh, &look, TRI_GROUPS_WANTING, &number, &group);
+    while (error == 0 && number != 0) {
         bool is_due = group->stream_ms <= refresh->now_ms;
-        if (is_due && (*chosen == 0 || group->rows > most)) {
+        if (is_due && (*chosen == 0 || group->jobs > *jobs)) {
             *chosen = number;
-            most = group->rows;
+            *jobs = group->jobs;
         }
         *next_ms = !is_due && group->stream_ms < *next_ms ? group->stream_ms : *next_ms;
-        number = group->next;
-        if (number == refresh->state->wanting) {
-            return 0;
-        }
+        error = look_next(refresh, &look, TRI_GROUPS_WANTING, &number, &group);
     }
-    refresh->state->wanting = number; /* others are looked at the next time */
-    *next_ms = refresh->now_ms + TR_REFRESH_STREAM_MS;
-    return 0;
+    if (look.next != 0 && *next_ms > refresh->now_ms + TR_REFRESH_STREAM_MS) {
+        *next_ms = refresh->now_ms + TR_REFRESH_STREAM_MS; /* others are looked at */
+    }
+    return error;
+}
+
+/* The narrowest of those that have had a stream for a while; 0: none. */
+static int choose_narrow(struct tri_refresh *refresh, uint32_t *chosen, uint32_t *jobs)
+{
+    struct look look = look_at(&refresh->state->streaming);
+    const struct tri_group_row *group;
+    uint32_t number;
+    *chosen = 0;
+    int error = look_next(refresh, &look, TRI_GROUPS_STREAMING, &number, &group);
+    while (error == 0 && number != 0) {
+        bool is_old =
+            group->rows == 0 || group->stream_ms + TR_REFRESH_STREAM_HELD_MS <= refresh->now_ms;
+        if (is_old && (*chosen == 0 || group->jobs < *jobs)) {
+            *chosen = number;
+            *jobs = group->jobs;
+        }
+        error = look_next(refresh, &look, TRI_GROUPS_STREAMING, &number, &group);
+    }
+    return error;
+}
+
+/* Whether there is room for a stream of `jobs`; where all are taken, by whose, that is to end. */
+static int find_room(struct tri_refresh *refresh, uint32_t jobs, bool *has_room, uint32_t *gives)
+{
+    uint32_t narrow = 0;
+    *gives = 0;
+    *has_room = refresh->state->streams < tri_rate_streams_max(refresh);
+    if (*has_room || jobs == 0) {
+        return 0;
+    }
+    int error = choose_narrow(refresh, gives, &narrow);
+    *has_room = error == 0 && *gives != 0 && jobs / TR_REFRESH_STREAM_SHARE >= narrow;
+    return error;
+}
+
+/* A group's stream is another's from now on; it may wait for one again. */
+static int give_away(struct tri_refresh *refresh, uint32_t number)
+{
+    const void *row;
+    int error = tri_stream_close(refresh, number);
+    error = error != 0 ? error : tr_rows_get(&refresh->rows, number, &row);
+    bool is_resting = error == 0 && ((const struct tri_group_row *)row)->rows == 0;
+    return error != 0 || is_resting ? error : tri_stream_want(refresh, number);
 }
 
 static int look_again(struct tri_refresh *refresh, uint64_t at_ms)
@@ -199,19 +234,23 @@ int tri_stream_go(struct tri_refresh *refresh, bool *more)
     struct tr_refresh_state *state = refresh->state;
     uint64_t next_ms = UINT64_MAX;
     uint32_t number;
-    if (state->wanting == 0 || refresh->place == NULL || state->wanting_ms > refresh->now_ms ||
-        state->streams >= tri_rate_streams_max(refresh)) {
+    uint32_t gives;
+    uint32_t jobs;
+    bool has_room;
+    if (state->wanting == 0 || refresh->place == NULL || state->wanting_ms > refresh->now_ms) {
         return 0;
     }
-    int error = choose(refresh, &number, &next_ms);
+    int error = choose(refresh, &number, &jobs, &next_ms);
     if (error != 0 || number == 0) {
         return error != 0 ? error : look_again(refresh, next_ms);
     }
-    if (!tri_rate_allows_stream(refresh, &next_ms)) {
-        return look_again(refresh,
-                          next_ms == UINT64_MAX ? refresh->now_ms + TR_REFRESH_STREAM_MS : next_ms);
+    error = find_room(refresh, jobs, &has_room, &gives);
+    next_ms = refresh->now_ms + TR_REFRESH_STREAM_MS;
+    if (error != 0 || !has_room || !tri_rate_allows_stream(refresh, &next_ms)) {
+        return error != 0 ? error : look_again(refresh, next_ms);
     }
-    error = open(refresh, number);
+    error = gives == 0 ? 0 : give_away(refresh, gives);
+    error = error != 0 ? error : open(refresh, number);
     *more = *more || state->wanting != 0;
     return error;
 }
@@ -301,6 +340,7 @@ int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number, struct tri_l
         return error;
     }
     refresh->state->streams--;
+    refresh->state->wanting_ms = 0;
     group->stream = 0;
     group->wait_ms = verdict->judgement == TR_WEBAPI_READ_JUDGED ? 0 : group->wait_ms;
     wait_longer(refresh, group);
@@ -308,6 +348,7 @@ int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number, struct tri_l
         error = begin_anew(refresh, group);
     }
     error = error != 0 ? error : tr_rows_remove(&refresh->rows, number);
+    error = error != 0 ? error : tri_group_leave(refresh, group_number, TRI_GROUPS_STREAMING);
     if (error != 0) {
         return error;
     }
@@ -315,19 +356,21 @@ int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number, struct tri_l
                            : tri_group_try_remove(refresh, group_number);
 }
 
-int tri_stream_close(struct tri_refresh *refresh, struct tri_group_row *group)
+int tri_stream_close(struct tri_refresh *refresh, uint32_t number)
 {
     struct tri_list_row *call;
-    uint32_t number = group->stream;
-    if (number == 0) {
-        return 0;
+    struct tri_group_row *group;
+    int error = tri_group_edit(refresh, number, &group);
+    if (error != 0 || group->stream == 0) {
+        return error;
     }
-    int error = tri_list_edit(refresh, number, &call);
+    error = tri_list_edit(refresh, group->stream, &call);
     struct tr_http_cancel cancel = {.ask = error == 0 ? call->ask : 0};
     error = error != 0 ? error
                        : tr_tell(refresh->context, http_service(), &tr_http_cancel_schema, &cancel);
     error = error != 0 ? error : tr_ask_cancel(refresh->context, cancel.ask);
-    error = error != 0 ? error : tr_rows_remove(&refresh->rows, number);
+    error = error != 0 ? error : tr_rows_remove(&refresh->rows, group->stream);
+    error = error != 0 ? error : tri_group_leave(refresh, number, TRI_GROUPS_STREAMING);
     if (error == 0) {
         refresh->state->streams--;
         refresh->state->wanting_ms = 0;

@@ -522,7 +522,7 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
     struct tr_resources_state *own = state;
     struct tri_resources resources = {.context = context, .state = own};
     resources.rows = tr_rows_open(context, own, sizeof(union tri_resource_any));
-    resources.watch = tr_watch_open(&resources.rows, own);
+    resources.watch = tr_watch_open(&resources.rows, own, TR_WATCHES_MAX);
     for (size_t i = 0; i < TR_COUNT_OF(reactions); i++) {
         if (tr_message_is(message, reactions[i].schema)) {
             int error = reactions[i].handle(&resources, message);

@@ -4,6 +4,8 @@
  *     page 0 .. BUCKET_PAGES - 1     the first row of each bucket
  *     page BUCKET_PAGES ..           rows, numbered from 1
  *
+ * or where the stripes of the table are.
+ *
  * The buckets of linear hashing: of `buckets` there are so many that the last `buckets - half` of
  * them, half being the largest power of two below, have split from those at the beginning.
  */
@@ -34,6 +36,8 @@ struct tr_rows tri_rows_open(struct tr_context *context, uint32_t row_bytes, uin
         .context = context,
         .page = page_of_context,
         .self = context,
+        .bucket_pages = {.first = 0, .width = 1, .period = 1},
+        .row_pages = {.first = BUCKET_PAGES, .width = 1, .period = 1},
         .row_bytes = row_bytes,
         .per_page = TR_ROWS_PAGE_BYTES / row_bytes,
         .used = used,
@@ -92,7 +96,8 @@ static uint32_t bucket_of(const struct tr_rows *rows, uint64_t hash)
 static int bucket_get(struct tr_rows *rows, uint32_t bucket, uint32_t *first)
 {
     struct tr_bytes page;
-    int error = rows->page(rows->self, bucket / BUCKETS_PER_PAGE, &page);
+    uint32_t number = tr_stripe_page(rows->bucket_pages, bucket / BUCKETS_PER_PAGE);
+    int error = rows->page(rows->self, number, &page);
     size_t offset = bucket % BUCKETS_PER_PAGE * sizeof *first;
     *first = 0;
     if (error == 0 && page.size >= offset + sizeof *first) {
@@ -104,8 +109,8 @@ static int bucket_get(struct tr_rows *rows, uint32_t bucket, uint32_t *first)
 static int bucket_set(struct tr_rows *rows, uint32_t bucket, uint32_t first)
 {
     void *page;
-    int error = tr_page_edit(rows->context, bucket / BUCKETS_PER_PAGE,
-                             BUCKETS_PER_PAGE * sizeof first, &page);
+    uint32_t number = tr_stripe_page(rows->bucket_pages, bucket / BUCKETS_PER_PAGE);
+    int error = tr_page_edit(rows->context, number, BUCKETS_PER_PAGE * sizeof first, &page);
     if (error == 0) {
         memcpy((uint8_t *)page + bucket % BUCKETS_PER_PAGE * sizeof first, &first, sizeof first);
     }
@@ -116,7 +121,7 @@ static int bucket_set(struct tr_rows *rows, uint32_t bucket, uint32_t first)
 
 static uint32_t page_of(const struct tr_rows *rows, uint32_t number)
 {
-    return BUCKET_PAGES + (number - 1) / rows->per_page;
+    return tr_stripe_page(rows->row_pages, (number - 1) / rows->per_page);
 }
 
 static size_t offset_of(const struct tr_rows *rows, uint32_t number)

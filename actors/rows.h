@@ -2,9 +2,10 @@
  * A table in an actor's pages: rows of one size, found by a key in constant time however many there
  * are, and each in one small page, so that a change writes little.
  *
- * It takes all pages of the actor. What the table is at the moment are four numbers, which the
- * actor's state holds (TRI_ROWS_FIELDS of schemas/state_service.h). A row's number is good until it
- * is removed; 0 is none. Rows begin with a head, what follows is the user's, zeros at first.
+ * It takes all pages of the actor, unless it is told to share them (tr_rows_share). What the table
+ * is at the moment are four numbers, which the actor's state holds (TRI_ROWS_FIELDS of
+ * schemas/state_service.h). A row's number is good until it is removed; 0 is none. Rows begin with
+ * a head, what follows is the user's, zeros at first.
  *
  *     struct tr_rows rows = tr_rows_open(context, state, sizeof(struct my_row));
  *     error = tr_rows_find(&rows, &key, &number);
@@ -38,11 +39,28 @@ struct tr_rows_head {
     uint32_t padding;
 };
 
+/*
+ * Which of an actor's pages a table has, where several share them: of each `period` of pages those
+ * from `first` on, `width` of them. So each begins near page 0, and none costs more than it holds.
+ */
+struct tr_stripe {
+    uint32_t first;
+    uint32_t width;
+    uint32_t period;
+};
+
+static inline uint32_t tr_stripe_page(struct tr_stripe stripe, uint32_t number)
+{
+    return stripe.first + number / stripe.width * stripe.period + number % stripe.width;
+}
+
 /* A table in the hands of a handler, or of a reader of committed images. */
 struct tr_rows {
     struct tr_context *context; /* NULL: only reading */
     int (*page)(void *self, uint32_t page, struct tr_bytes *bytes);
     void *self;
+    struct tr_stripe bucket_pages;
+    struct tr_stripe row_pages;
     uint32_t row_bytes;
     uint32_t per_page;
     uint32_t used; /* rows that ever were, removed ones among them */
@@ -65,6 +83,14 @@ typedef int tr_rows_page(void *self, uint32_t page, struct tr_bytes *bytes);
                     (state)->rows_count, (state)->rows_buckets)
 struct tr_rows tri_rows_reader(tr_rows_page *page, void *self, uint32_t row_bytes, uint32_t used,
                                uint32_t count, uint32_t buckets);
+
+/* Has its pages in stripes: constant for a table, and the same for those who read it. */
+static inline void tr_rows_share(struct tr_rows *rows, struct tr_stripe bucket_pages,
+                                 struct tr_stripe row_pages)
+{
+    rows->bucket_pages = bucket_pages;
+    rows->row_pages = row_pages;
+}
 
 /* Puts the numbers back into the state, at the end of a handler. */
 #define tr_rows_close(rows, state)               \

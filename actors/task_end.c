@@ -163,6 +163,7 @@ static int try_again(struct tri_task *task, const struct tri_task_failure *failu
         return error;
     }
     state->attempt++;
+    task->note.is_unknown = false; /* the note is being changed: tri_task_fail */
     state->task_phase = TR_TASK_PHASE_UNDEFINED;
     state->attempt_created_ms = 0;
     state->attempt_started_ms = 0;

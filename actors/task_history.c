@@ -143,7 +143,7 @@ static struct tr_attempt attempt_row(struct tri_task *task)
         .started_ms = state->attempt_started_ms,
         .exit_status = note->exit_status,
         .signal = note->signal,
-        .is_unknown = is_failed && note->is_unknown,
+        .is_unknown = note->is_unknown,
     };
     if (is_failed) {
         row.failure = note->failure;

@@ -72,6 +72,13 @@ int tri_task_give_up(struct tri_task *task, const struct tri_task_failure *failu
     return tri_task_go(task, TR_STEP_ABORT);
 }
 
+/* That nobody can say what was done stays with the attempt, however it goes on and ends. */
+static void note_doubt(struct tri_task *task, const struct tr_transition *transition)
+{
+    task->note.is_unknown = task->note.is_unknown || transition->is_unknown;
+    task->state->has_lasted = task->state->has_lasted || transition->is_unknown;
+}
+
 /* The attempt goes on: its phase, if it is news, and the state it has to be found in again. */
 static int take_phase(struct tri_task *task, const struct tr_transition *transition)
 {
@@ -96,6 +103,7 @@ static int take_phase(struct tri_task *task, const struct tr_transition *transit
         return error;
     }
     task->note.reason = tri_clean_text(task, transition->reason, TR_TASK_REASON_BYTES_MAX);
+    note_doubt(task, transition);
     state->transition = transition->version;
     return is_other ? tri_task_attempt_phase(task, transition->phase) : 0;
 }
@@ -103,16 +111,20 @@ static int take_phase(struct tri_task *task, const struct tr_transition *transit
 static int take_failure(struct tri_task *task, const struct tr_transition *transition)
 {
     bool is_system = transition->failure == TR_FAILURE_SYSTEM;
+    int error = tri_task_note(task, false);
+    if (error != 0) {
+        return error;
+    }
     struct tri_task_failure failure = {
         .kind = is_system ? TR_FAILURE_SYSTEM : TR_FAILURE_USER,
         .is_permanent = transition->phase == TR_TASK_PHASE_PERMANENT_FAILURE,
-        .is_unknown = transition->is_unknown,
+        .is_unknown = transition->is_unknown || task->note.is_unknown,
         .signal = transition->signal,
         .exit_status = transition->exit_status,
         .code = transition->code.size > 0 ? transition->code : TRI_LITERAL_TEXT("UnknownError"),
         .message = transition->message,
     };
-    int error = tri_task_finalize(task, transition->phase);
+    error = tri_task_finalize(task, transition->phase);
     return error != 0 ? error : tri_task_fail(task, &failure);
 }
 

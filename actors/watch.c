@@ -48,7 +48,7 @@ static int list_remove(struct tr_watch *watch, struct tr_watched *row)
 
 int tr_watch_begin(struct tr_watch *watch, uint32_t number, struct tr_watched *row)
 {
-    if (watch->count >= TR_WATCHES_MAX) {
+    if (watch->count >= watch->count_max) {
         return list_add(watch, number, row);
     }
     int error = tr_monitor(watch->rows->context, row->actor, &row->monitor);
@@ -61,7 +61,7 @@ static int watch_next(struct tr_watch *watch)
 {
     void *first;
     uint32_t number = watch->first;
-    if (number == 0 || watch->count >= TR_WATCHES_MAX) {
+    if (number == 0 || watch->count >= watch->count_max) {
         return 0;
     }
     int error = tr_rows_edit(watch->rows, number, &first);

@@ -1,7 +1,8 @@
 /*
  * Hearing of the ends of many: an actor that gave something to others (a token, a right) monitors
- * them, so that nothing stays with somebody who is gone. Monitors are counted (TR_EDGES_MAX), so
- * the rows beyond TR_WATCHES_MAX wait in a list, and are watched as soon as others are done.
+ * them, so that nothing stays with somebody who is gone. Monitors are counted (TR_EDGES_MAX), and
+ * each is in the image that every commit of the actor writes, so the rows beyond a bound wait in a
+ * list, and are watched as soon as others are done.
  *
  * Rows that are watched begin with struct tr_watched; the list's numbers are in the actor's state
  * (TRI_WATCH_FIELDS of schemas/state_service.h).
@@ -11,7 +12,7 @@
 
 #include "actors/rows.h"
 
-/* Monitors at once. */
+/* Monitors at once, of those who commit seldom. */
 #define TR_WATCHES_MAX 12000
 
 /* How a row begins whose actor may be watched. */
@@ -28,13 +29,15 @@ struct tr_watched {
 /* The list, in the hands of a handler. */
 struct tr_watch {
     struct tr_rows *rows;
+    uint32_t count_max;
     uint32_t count;
     uint32_t first;
     uint32_t last;
 };
 
-#define tr_watch_open(rows_in_hand, state)            \
+#define tr_watch_open(rows_in_hand, state, most)      \
     ((struct tr_watch){.rows = (rows_in_hand),        \
+                       .count_max = (most),           \
                        .count = (state)->watch_count, \
                        .first = (state)->watch_first, \
                        .last = (state)->watch_last})

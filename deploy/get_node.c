@@ -26,7 +26,10 @@ static void print_attempt(const struct tr_get *get, const struct tr_attempt *row
         tri_get_line_print(get, "exit", "%u", row->exit_status);
     }
     if (row->is_unknown) {
-        tri_get_line(get, "outcome", tr_text_of("unknown: nobody can say whether it was done"));
+        tri_get_line(get, "outcome",
+                     tr_text_of(row->phase == TR_TASK_PHASE_SUCCESS
+                                    ? "unknown: it may have been done more than once"
+                                    : "unknown: nobody can say whether it was done"));
     }
     if (row->folder.size > 0) {
         tri_get_line(get, "folder", row->folder);

@@ -136,8 +136,17 @@ void tri_settings_load_plugins(struct tri_definition *definition, const struct t
     }
 READ_COUNT(calls_per_second, TR_SETTINGS_CALLS_PER_SECOND_MAX)
 READ_COUNT(calls_at_once, TR_SETTINGS_CALLS_AT_ONCE_MAX)
-READ_COUNT(streams_max, TR_SETTINGS_STREAMS_MAX)
 #undef READ_COUNT
+
+static void read_streams(struct tri_definition *definition, const struct tr_tree *value,
+                         void *target)
+{
+    struct endpoint_reader *reader = target;
+    uint32_t count;
+    if (tri_read_count(definition, value, 0, TR_SETTINGS_STREAMS_MAX, &count)) {
+        reader->endpoint.streams_max = count == 0 ? TR_WEBAPI_NO_STREAMS : count;
+    }
+}
 
 /* A duration from one millisecond on. */
 static void read_span(struct tri_definition *definition, const struct tr_tree *value,
@@ -298,7 +307,7 @@ static const struct tri_key keys[] = {
     {"endpoint", read_url, 0},
     {"calls_per_second", read_calls_per_second, 0},
     {"calls_at_once", read_calls_at_once, 0},
-    {"streams", read_streams_max, 0},
+    {"streams", read_streams, 0},
     {"interval", read_interval, 0},
     {"timeout", read_timeout, 0},
     {"authorization", read_authorization, 0},

@@ -1,7 +1,7 @@
 /*
  * The inside of the Armada plugin: what a job is (armada_job.c), how Armada is spoken to
- * (armada_call.c, armada_stream.c, armada_words.c), and what a job has left (armada_outcome.c).
- * armada.c is the plugin itself.
+ * (armada_call.c, armada_stream.c, armada_words.c), and what a job has left (armada_outcome.c, by
+ * way of armada_share.c or armada_objects.c). armada.c is the plugin itself.
  *
  * A job set is a node of an execution: "PREFIX-EXECUTION-NODE-MARK". The mark is a hash of what no
  * other node of any store has in common with it, so that a job set holds jobs of ours alone, and
@@ -32,8 +32,14 @@
 /* Inputs up to here travel in the pod's environment; larger ones need the store on the share. */
 #define TR_ARMADA_INPUTS_BYTES_MAX 4096
 
-/* What an error document may have. */
+/* What an error document may have; and outputs, where they come from an object store. */
 #define TR_ARMADA_ERROR_BYTES_MAX (512U << 10)
+#define TR_ARMADA_OUTPUTS_BYTES_MAX (512U << 10)
+
+/* A store that is not there, or busy, is asked so often, in some two minutes all together. */
+#define TR_ARMADA_READS_MAX 9
+#define TR_ARMADA_READ_AGAIN_MS 500
+#define TR_ARMADA_READ_AGAIN_MS_MAX 30000
 
 /* The parts of a group; false: it is none. */
 struct tri_armada_group {
@@ -46,7 +52,7 @@ bool tri_armada_group_read(struct tr_text group, struct tri_armada_group *parts)
 /* The identity in a client id of ours, "IDENTITY.MARK"; empty: it is none of this job set's. */
 struct tr_text tri_armada_identity(struct tr_text client_id, struct tr_text mark);
 
-/* ---- A job: armada_job.c, armada_pod.c. ------------------------------------------------------ */
+/* ---- A job: armada_job.c, armada_pod.c, armada_shell.c. -------------------------------------- */
 
 /* A task's own key, else the endpoint's; empty: neither has it. */
 struct tr_bytes tri_armada_setting(struct tr_task_context *task,
@@ -63,11 +69,19 @@ struct tr_text tri_armada_share(const struct tr_webapi_endpoint *endpoint);
 struct tr_text tri_armada_folder(struct tr_task_context *task,
                                  const struct tr_webapi_endpoint *endpoint);
 
+/* What lies at `base`, a folder or a URL, for this attempt: BASE/JOBSET/ATTEMPT. Empty: nothing. */
+struct tr_text tri_armada_place(struct tr_task_context *task,
+                                const struct tr_webapi_endpoint *endpoint, struct tr_text base);
+
 /* What a pod finds its inputs by: the document itself, or the path of a file that holds it. */
 struct tri_armada_inputs {
     struct tr_text json;
     struct tr_text path;
 };
+
+/* The lines of /bin/sh around a task's words, where $0 is the attempt's folder and "$@" they. */
+struct tr_text tri_armada_shell(struct tr_task_context *task,
+                                const struct tr_webapi_endpoint *endpoint);
 
 /* The pod spec of a task: its own words, with what settings and task lay over it. */
 TR_MUST_USE int tri_armada_pod(struct tr_task_context *task,
@@ -79,6 +93,63 @@ TR_MUST_USE int tri_armada_job(struct tr_task_context *task,
                                const struct tr_webapi_endpoint *endpoint,
                                const struct tri_armada_inputs *inputs, struct tr_bytes *job,
                                struct tr_text *problem);
+
+/* ---- An object store: armada_objects.c. ------------------------------------------------------ */
+
+/* Where an endpoint's pods leave their documents, as `outputs` and `object_store` say. */
+struct tri_armada_objects {
+    struct tr_text url; /* of its folder, without a / at its end; empty: there is no such store */
+    struct tr_text region;
+    struct tr_text group; /* of the secret that signs, ACCESS:SECRET[:TOKEN]; empty: none does */
+    struct tr_text key;
+};
+struct tri_armada_objects tri_armada_objects(struct tr_task_context *task,
+                                             const struct tr_webapi_endpoint *endpoint);
+
+/* The URL of a document of this attempt; empty: there is no store, or no memory. */
+struct tr_text tri_armada_object(struct tr_task_context *task,
+                                 const struct tr_webapi_endpoint *endpoint, const char *name);
+
+/* The first / in a text that is behind something, as a secret's reference has it; NULL: none. */
+const char *tri_armada_slash(struct tr_text text);
+
+/* ---- What a job has left: armada_outcome.c. -------------------------------------------------- */
+
+/* The documents, in the order in which they are asked for. */
+enum tri_armada_document {
+    TRI_ARMADA_ERROR_DOCUMENT,
+    TRI_ARMADA_OUTPUTS_DOCUMENT,
+};
+
+/* What came of asking for one. */
+enum tri_armada_found {
+    TRI_ARMADA_FOUND,      /* `json`, or outputs that were read already: `slots` */
+    TRI_ARMADA_MISSING,    /* it is not there: `words` */
+    TRI_ARMADA_WRONG,      /* the task's failure: `code`, `words` */
+    TRI_ARMADA_TOO_LARGE,  /* `words` */
+    TRI_ARMADA_BUSY,       /* nobody answers, for now: `words` */
+    TRI_ARMADA_UNREADABLE, /* `words` */
+    TRI_ARMADA_DENIED,     /* and will be until somebody mends it: `words` */
+};
+
+struct tri_armada_answer {
+    enum tri_armada_found found;
+    struct tr_text json;
+    struct tr_bytes slots;
+    struct tr_text code;
+    struct tr_text words;
+};
+
+/* Where documents are found. `ask` calls a service, `read` reads its answer or failure. */
+struct tri_armada_source {
+    int (*ask)(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+               enum tri_armada_document document, uint64_t *call);
+    int (*read)(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+                enum tri_armada_document document, const struct tr_task_event *event,
+                struct tri_armada_answer *answer);
+};
+extern const struct tri_armada_source tri_armada_share_source;   /* armada_share.c */
+extern const struct tri_armada_source tri_armada_objects_source; /* armada_objects.c */
 
 /* As tr_webapi's `outcome`. */
 TR_MUST_USE int tri_armada_outcome(struct tr_task_context *task, void *state,

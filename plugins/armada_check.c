@@ -15,8 +15,12 @@
 static const struct tr_config_key task_keys[] = {KEYS_OF_BOTH, {"gang", TR_CODEC_MAP}};
 
 /* `share` is a text or a mapping, which is looked at by itself. */
-static const struct tr_config_key settings_keys[] = {
-    KEYS_OF_BOTH, {"job_set", TR_CODEC_TEXT}, {"logs", TR_CODEC_TEXT}, {"share", TR_CODEC_TEXT}};
+static const struct tr_config_key settings_keys[] = {KEYS_OF_BOTH,
+                                                     {"job_set", TR_CODEC_TEXT},
+                                                     {"logs", TR_CODEC_TEXT},
+                                                     {"outputs", TR_CODEC_TEXT},
+                                                     {"object_store", TR_CODEC_MAP},
+                                                     {"share", TR_CODEC_TEXT}};
 
 static const struct tr_config_key share_keys[] = {{"path", TR_CODEC_TEXT},
                                                   {"volume", TR_CODEC_MAP}};
@@ -200,6 +204,104 @@ static int check_share(const struct checker *checker, struct tr_bytes share)
     return error;
 }
 
+/* ---------------------------------------------------------------------------- object store */
+
+static const struct tr_config_key store_keys[] = {
+    {"endpoint", TR_CODEC_TEXT}, {"region", TR_CODEC_TEXT}, {"secret", TR_CODEC_TEXT}};
+
+/* Whether a text holds nothing but letters, digits and some marks. */
+static bool is_plain(struct tr_text text, const char *marks)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        char letter = text.data[i];
+        bool is_one =
+            (letter >= '0' && letter <= '9') || ((letter | 32) >= 'a' && (letter | 32) <= 'z');
+        if (!is_one && (letter == '\0' || strchr(marks, letter) == NULL)) {
+            return false;
+        }
+    }
+    return text.size > 0;
+}
+
+/*
+ * SCHEME://HOST[/PATH], without anything that would be read otherwise by a store, a shell or curl,
+ * which signs a path as it is written.
+ */
+static bool is_url(struct tr_text text, const char *scheme)
+{
+    size_t size = strlen(scheme);
+    if (text.size <= size || memcmp(text.data, scheme, size) != 0) {
+        return false;
+    }
+    struct tr_text host = {.data = text.data + size, .size = text.size - size};
+    const char *slash = memchr(host.data, '/', host.size);
+    struct tr_text path = {0};
+    if (slash != NULL) {
+        path = (struct tr_text){.data = slash, .size = (size_t)(text.data + text.size - slash)};
+        host.size -= path.size;
+    }
+    return is_plain(host, "-._:") && (path.size == 0 || is_plain(path, "-._~/"));
+}
+
+static bool is_web(struct tr_text text)
+{
+    return is_url(text, "http://") || is_url(text, "https://");
+}
+
+static int check_store_secret(const struct checker *checker, struct tr_text secret)
+{
+    const char *slash = tri_armada_slash(secret);
+    if (secret.size == 0) {
+        return 0;
+    }
+    if (slash == NULL || slash + 1 == secret.data + secret.size || !is_plain(secret, "-._/") ||
+        memchr(slash + 1, '/', secret.size - (size_t)(slash + 1 - secret.data)) != NULL) {
+        return REFUSE(checker, SETTINGS ".object_store.secret has to be GROUP/KEY: here it is "
+                                        "found as any secret is, and for pods it is the key of a "
+                                        "Secret of Kubernetes");
+    }
+    return 0;
+}
+
+static int check_store_keys(const struct checker *checker, struct tr_bytes store, bool is_s3)
+{
+    struct tr_text endpoint = tr_config_text(store, "endpoint", (struct tr_text){0});
+    struct tr_text region = tr_config_text(store, "region", (struct tr_text){0});
+    if (endpoint.size > 0 && !is_s3) {
+        return REFUSE(checker, SETTINGS ".object_store.endpoint goes with outputs: s3://...; any "
+                                        "other URL says by itself where the store is");
+    }
+    if (endpoint.size > 0 && !is_web(endpoint)) {
+        return REFUSE(checker, SETTINGS ".object_store.endpoint has to be https://HOST or "
+                                        "http://HOST, of plain letters");
+    }
+    if (region.size > 0 && !is_plain(region, "-")) {
+        return REFUSE(checker, SETTINGS ".object_store.region has to be of letters, digits and -");
+    }
+    return check_store_secret(checker, tr_config_text(store, "secret", (struct tr_text){0}));
+}
+
+static int check_objects(const struct checker *checker, struct tr_bytes config)
+{
+    struct tr_bytes store = tr_json_get(config, "object_store");
+    struct tr_text outputs = tr_config_text(config, "outputs", (struct tr_text){0});
+    bool is_s3 = is_url(outputs, "s3://");
+    int error = store.size == 0
+                    ? 0
+                    : tr_config_check_as(SETTINGS ".object_store", store, store_keys,
+                                         TR_COUNT_OF(store_keys), checker->problem, checker->size);
+    if (error == 0 && outputs.size == 0 && store.size > 0) {
+        return REFUSE(checker,
+                      SETTINGS ".object_store says how outputs are reached, and there is "
+                               "no " SETTINGS ".outputs: write outputs: s3://BUCKET/PREFIX");
+    }
+    if (error == 0 && outputs.size > 0 && !is_s3 && !is_web(outputs)) {
+        return REFUSE(checker, SETTINGS ".outputs has to be s3://BUCKET/PREFIX or "
+                                        "https://HOST/PREFIX, of plain letters");
+    }
+    return error != 0 ? error : check_store_keys(checker, store, is_s3);
+}
+
 static int check_logs(const struct checker *checker, struct tr_bytes config)
 {
     struct tr_text logs = tr_config_text(config, "logs", (struct tr_text){0});
@@ -228,5 +330,6 @@ int tri_armada_check_endpoint(struct tr_bytes config, char *problem, size_t prob
         error != 0 ? error : check_name(&checker, config, "job_set", TR_ARMADA_PREFIX_BYTES_MAX);
     error = error != 0 ? error : check_common(&checker, config);
     error = error != 0 ? error : check_share(&checker, tr_json_get(config, "share"));
+    error = error != 0 ? error : check_objects(&checker, config);
     return error != 0 ? error : check_logs(&checker, config);
 }

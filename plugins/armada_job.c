@@ -96,21 +96,26 @@ int tri_armada_group(struct tr_task_context *task, const struct tr_webapi_endpoi
     return 0;
 }
 
-struct tr_text tri_armada_folder(struct tr_task_context *task,
-                                 const struct tr_webapi_endpoint *endpoint)
+struct tr_text tri_armada_place(struct tr_task_context *task,
+                                const struct tr_webapi_endpoint *endpoint, struct tr_text base)
 {
     struct tri_armada_group parts;
     struct tr_text group = {0};
-    struct tr_text share = tri_armada_share(endpoint);
     struct tr_text name = tr_task_generated_name(task);
-    if (share.size == 0) {
-        return tr_task_words(task, "/tmp/troupe/%.*s", (int)name.size, name.data);
-    }
     if (tri_armada_group(task, endpoint, &group) != 0 || !tri_armada_group_read(group, &parts)) {
         return (struct tr_text){0};
     }
-    return tr_task_words(task, "%.*s/%.*s/%.*s", (int)share.size, share.data,
-                         (int)parts.job_set.size, parts.job_set.data, (int)name.size, name.data);
+    return tr_task_words(task, "%.*s/%.*s/%.*s", (int)base.size, base.data, (int)parts.job_set.size,
+                         parts.job_set.data, (int)name.size, name.data);
+}
+
+struct tr_text tri_armada_folder(struct tr_task_context *task,
+                                 const struct tr_webapi_endpoint *endpoint)
+{
+    struct tr_text share = tri_armada_share(endpoint);
+    struct tr_text name = tr_task_generated_name(task);
+    return share.size == 0 ? tr_task_words(task, "/tmp/troupe/%.*s", (int)name.size, name.data)
+                           : tri_armada_place(task, endpoint, share);
 }
 
 /* --------------------------------------------------------------------------------- the item */
@@ -247,10 +252,11 @@ static struct tr_text missing(struct tr_task_context *task,
         return tr_text_of("no image is known: write plugins.armada.image into the settings, or "
                           "config: {image: NAME} into the task");
     }
-    if (share.size == 0 && tr_task_template(task)->output_count > 0) {
+    if (share.size == 0 && tri_armada_objects(task, endpoint).url.size == 0 &&
+        tr_task_template(task)->output_count > 0) {
         return tr_text_of("the task has outputs, which cannot come back: write "
                           "plugins.armada.share: FOLDER into the settings, a folder that the "
-                          "engine and the pods see");
+                          "engine and the pods see, or plugins.armada.outputs: s3://BUCKET/PREFIX");
     }
     if (inputs->path.size > 0 && !is_below(store, share)) {
         return tr_task_words(task,

@@ -1,47 +1,54 @@
 /*
- * What a job has left on the share: its error document, and the outputs of one that has succeeded.
+ * What becomes of a job that has ended: its error document is looked for, and the outputs of one
+ * that has succeeded. Where they lie, on a share or in an object store, is the source's affair.
  *
- * They are read by the files service, where they lie. An error document is a failure however the
- * job has ended, and says more than Armada can; so it is looked for first.
+ * An error document is a failure however the job has ended, and says more than Armada can; so it is
+ * looked for first. Reading changes nothing: where nobody knows whether a call arrived, and while a
+ * source is busy, it is done again.
  */
 #include "plugins/armada.h"
 #include "runtime/troupe.h"
-#include "schemas/files.h"
 #include "schemas/state_plugin.h"
 
-static struct tr_text path_of(struct tr_task_context *task,
-                              const struct tr_webapi_endpoint *endpoint, const char *name)
+#define AGAIN_TIMER 1
+
+/* ---------------------------------------------------------------------------------- asking */
+
+/* Where what jobs leave is found; NULL: nowhere. */
+static const struct tri_armada_source *source_of(struct tr_task_context *task,
+                                                 const struct tr_webapi_endpoint *endpoint)
 {
-    struct tr_text folder = tri_armada_folder(task, endpoint);
-    return tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, name);
+    return tri_armada_objects(task, endpoint).url.size > 0 ? &tri_armada_objects_source
+           : tri_armada_share(endpoint).size > 0           ? &tri_armada_share_source
+                                                           : NULL;
 }
 
-static int ask_error(struct tr_task_context *task, struct tr_armada_attempt *own,
-                     const struct tr_webapi_endpoint *endpoint, struct tr_transition *transition)
+static enum tri_armada_document document_of(const struct tr_armada_attempt *own)
 {
-    struct tr_blob_read read = {.uri = path_of(task, endpoint, "error.json"),
-                                .size = TR_ARMADA_ERROR_BYTES_MAX};
-    own->reads_outputs = false;
-    int error = tr_task_call(task, TR_SERVICE_FILES, &tr_blob_read_schema, &read, 0, &own->call);
-    return error != 0 ? error
-                      : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
-                                   tr_text_of("its job has ended; what it left is read"));
+    return own->reads_outputs ? TRI_ARMADA_OUTPUTS_DOCUMENT : TRI_ARMADA_ERROR_DOCUMENT;
 }
 
-static int ask_outputs(struct tr_task_context *task, struct tr_armada_attempt *own,
-                       const struct tr_webapi_endpoint *endpoint, struct tr_transition *transition)
+static int ask(struct tr_task_context *task, struct tr_armada_attempt *own,
+               const struct tr_webapi_endpoint *endpoint, struct tr_transition *transition)
 {
-    struct tr_values_read read = {.path = path_of(task, endpoint, "outputs.json")};
-    own->reads_outputs = true;
-    int error =
-        tr_task_outputs_plan(task, TR_DOCUMENT_JSON, path_of(task, endpoint, "work"), &read.plan);
-    error = error != 0 ? error
-                       : tr_task_call(task, TR_SERVICE_FILES, &tr_values_read_schema, &read, 0,
-                                      &own->call);
+    int error = source_of(task, endpoint)->ask(task, endpoint, document_of(own), &own->call);
     return error != 0 ? error
                       : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
-                                   tr_text_of("its job has ended; its outputs are read"));
+                                   tr_text_of(own->reads_outputs
+                                                  ? "its job has ended; its outputs are read"
+                                                  : "its job has ended; what it left is read"));
 }
+
+static int ask_first(struct tr_task_context *task, struct tr_armada_attempt *own,
+                     const struct tr_webapi_endpoint *endpoint, bool reads_outputs,
+                     struct tr_transition *transition)
+{
+    own->reads_outputs = reads_outputs;
+    own->reads = 0;
+    return ask(task, own, endpoint, transition);
+}
+
+/* ------------------------------------------------------------------------- what there was */
 
 static int storage_failed(struct tr_task_context *task, struct tr_text words,
                           struct tr_transition *transition)
@@ -51,80 +58,99 @@ static int storage_failed(struct tr_task_context *task, struct tr_text words,
         tr_task_words(task, "what the job left cannot be read: %.*s", (int)words.size, words.data));
 }
 
-static int on_error_document(struct tr_task_context *task, const struct tr_task_event *event,
-                             struct tr_transition *transition)
+/* Another attempt would run the job again, and its documents could be read no better. */
+static int denied(struct tr_task_context *task, struct tr_text words,
+                  struct tr_transition *transition)
 {
-    struct tr_blob_bytes document;
-    int error = tr_task_event_read(event, blob_bytes, &document);
-    if (error != 0) {
-        return error;
-    }
-    if (document.total > TR_ARMADA_ERROR_BYTES_MAX) {
-        return tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("ErrorDocumentTooLarge"),
-                            tr_task_words(task,
-                                          "the document at $TROUPE_ERROR has %llu bytes; at most "
-                                          "%u are read",
-                                          (unsigned long long)document.total,
-                                          TR_ARMADA_ERROR_BYTES_MAX));
-    }
-    const struct tr_text json = {(const char *)document.bytes.data, document.bytes.size};
-    return tr_task_failure_json(task, json, transition);
+    int error = storage_failed(task, words, transition);
+    transition->phase = TR_TASK_PHASE_PERMANENT_FAILURE;
+    transition->code = tr_text_of("StorageDenied");
+    return error;
 }
 
-static int on_outputs(struct tr_task_context *task, const struct tr_task_event *event,
-                      struct tr_transition *transition)
+/* Once more after a while, which doubles. */
+static int again(struct tr_task_context *task, struct tr_armada_attempt *own, struct tr_text words,
+                 struct tr_transition *transition)
 {
-    struct tr_values_given given;
-    int error = tr_task_event_read(event, values_given, &given);
-    if (error == 0 && given.code.size > 0) {
-        return tr_task_fail(transition, TR_FAILURE_USER, given.code, given.message);
+    uint64_t wait_ms = (uint64_t)TR_ARMADA_READ_AGAIN_MS << own->reads;
+    if (++own->reads >= TR_ARMADA_READS_MAX) {
+        return storage_failed(task, words, transition);
     }
-    error = error != 0 ? error : tr_task_outputs(task, given.slots);
+    wait_ms = wait_ms < TR_ARMADA_READ_AGAIN_MS_MAX ? wait_ms : TR_ARMADA_READ_AGAIN_MS_MAX;
+    int error = tr_task_timer(task, AGAIN_TIMER, wait_ms);
+    transition->version++;
+    return error != 0 ? error
+                      : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
+                                   tr_task_words(task, "its outcome is asked for again: %.*s",
+                                                 (int)words.size, words.data));
+}
+
+static int give_outputs(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+                        const struct tri_armada_answer *answer, struct tr_transition *transition)
+{
+    struct tr_text problem;
+    struct tr_text folder = tri_armada_folder(task, endpoint);
+    struct tr_text work = tr_task_words(task, "%.*s/work", (int)folder.size, folder.data);
+    int error = answer->slots.size > 0 ? tr_task_outputs(task, answer->slots)
+                                       : tr_task_outputs_json(task, answer->json, work, &problem);
+    /* What is wrong with them the engine has noted, and makes a failure of this success. */
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
 
-/* A document that is not there: no error is well, no outputs are the task's failure. */
-static int on_failed(struct tr_task_context *task, struct tr_armada_attempt *own,
-                     const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
-                     struct tr_transition *transition)
+static int outputs_missing(struct tr_task_context *task, struct tr_text words,
+                           struct tr_transition *transition)
 {
-    struct tr_blob_failed failed;
-    int error = tr_task_event_read(event, blob_failed, &failed);
-    if (error != 0) {
-        return error;
-    }
-    if (!own->reads_outputs && failed.error != TR_NOT_FOUND) {
-        return storage_failed(task, failed.message, transition);
-    }
-    if (!own->reads_outputs) {
-        return transition->phase == TR_TASK_PHASE_SUCCESS
-                   ? ask_outputs(task, own, endpoint, transition)
-                   : 0;
-    }
-    if (failed.error == TR_NOT_FOUND && tr_task_template(task)->output_count == 0) {
-        return tr_task_succeed(transition);
-    }
-    if (failed.error == TR_LIMIT || failed.error == TR_INVALID) {
-        return tr_task_refuse(transition, tr_text_of("OutputSizeExceeded"), failed.message);
-    }
-    return failed.error == TR_NOT_FOUND
-               ? tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("OutputsNotFound"),
+    return tr_task_template(task)->output_count == 0
+               ? tr_task_succeed(transition)
+               : tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("OutputsNotFound"),
                               tr_task_words(task, "nothing was written to $TROUPE_OUTPUTS: %.*s",
-                                            (int)failed.message.size, failed.message.data))
-               : storage_failed(task, failed.message, transition);
+                                            (int)words.size, words.data));
 }
 
-/* Nobody knows whether the call arrived: reading again is harmless. */
-static int on_lost(struct tr_task_context *task, struct tr_armada_attempt *own,
-                   const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
-                   struct tr_transition *transition)
+/* The document that is read is there, or is not. */
+static int judge_document(struct tr_task_context *task, struct tr_armada_attempt *own,
+                          const struct tr_webapi_endpoint *endpoint,
+                          const struct tri_armada_answer *answer, struct tr_transition *transition)
 {
-    if (event->error != TR_NO_CONNECTION && event->error != TR_CLOSED) {
-        return storage_failed(task, tr_text_of(tr_error_text(event->error)), transition);
+    bool is_there = answer->found == TRI_ARMADA_FOUND;
+    if (own->reads_outputs) {
+        return is_there ? give_outputs(task, endpoint, answer, transition)
+                        : outputs_missing(task, answer->words, transition);
     }
-    return own->reads_outputs ? ask_outputs(task, own, endpoint, transition)
-                              : ask_error(task, own, endpoint, transition);
+    if (is_there) {
+        return tr_task_failure_json(task, answer->json, transition);
+    }
+    return transition->phase == TR_TASK_PHASE_SUCCESS
+               ? ask_first(task, own, endpoint, true, transition)
+               : 0;
 }
+
+static int judge(struct tr_task_context *task, struct tr_armada_attempt *own,
+                 const struct tr_webapi_endpoint *endpoint, const struct tri_armada_answer *answer,
+                 struct tr_transition *transition)
+{
+    switch (answer->found) {
+    case TRI_ARMADA_FOUND:
+    case TRI_ARMADA_MISSING:
+        return judge_document(task, own, endpoint, answer, transition);
+    case TRI_ARMADA_WRONG:
+        return tr_task_fail(transition, TR_FAILURE_USER, answer->code, answer->words);
+    case TRI_ARMADA_TOO_LARGE:
+        return own->reads_outputs
+                   ? tr_task_refuse(transition, tr_text_of("OutputSizeExceeded"), answer->words)
+                   : tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("ErrorDocumentTooLarge"),
+                                  answer->words);
+    case TRI_ARMADA_BUSY:
+        return again(task, own, answer->words, transition);
+    case TRI_ARMADA_DENIED:
+        return denied(task, answer->words, transition);
+    case TRI_ARMADA_UNREADABLE:
+    default:
+        return storage_failed(task, answer->words, transition);
+    }
+}
+
+/* ------------------------------------------------------------------------------ its events */
 
 /* Whether what was left may say more: not of what befell a job from outside. */
 static bool is_of_the_task(const struct tr_transition *transition)
@@ -134,28 +160,42 @@ static bool is_of_the_task(const struct tr_transition *transition)
             transition->failure == TR_FAILURE_USER);
 }
 
+static bool is_its_call(const struct tr_armada_attempt *own, const struct tr_task_event *event)
+{
+    return event->call == own->call &&
+           (event->kind == TR_TASK_ANSWER || event->kind == TR_TASK_FAILED);
+}
+
+/* Whether it is asked anew: nobody knows whether the call arrived, or the time to wait is over. */
+static bool is_asked_again(const struct tr_armada_attempt *own, const struct tr_task_event *event)
+{
+    bool is_lost = event->error == TR_NO_CONNECTION || event->error == TR_CLOSED;
+    return event->kind == TR_TASK_TIMER ? event->call == AGAIN_TIMER && own->reads > 0
+                                        : event->kind == TR_TASK_FAILED && is_lost;
+}
+
 int tri_armada_outcome(struct tr_task_context *task, void *state,
                        const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
                        struct tr_transition *transition)
 {
     struct tr_armada_attempt *own = state;
-    bool is_answer = event->kind == TR_TASK_ANSWER;
-    if (tri_armada_share(endpoint).size == 0) {
+    struct tri_armada_answer answer = {.found = TRI_ARMADA_FOUND};
+    const struct tri_armada_source *source = source_of(task, endpoint);
+    if (source == NULL) {
         return 0;
     }
     if (event->kind == TR_TASK_NEWS) {
-        return is_of_the_task(transition) ? ask_error(task, own, endpoint, transition) : 0;
+        return is_of_the_task(transition) ? ask_first(task, own, endpoint, false, transition) : 0;
     }
-    if (event->call != own->call || (!is_answer && event->kind != TR_TASK_FAILED)) {
+    if (event->kind != TR_TASK_TIMER && !is_its_call(own, event)) {
         return tr_task_is(transition, TR_TASK_PHASE_RUNNING, (struct tr_text){0});
     }
-    if (!is_answer) {
-        return on_lost(task, own, endpoint, event, transition);
+    if (is_asked_again(own, event)) {
+        return ask(task, own, endpoint, transition);
     }
-    if (tr_task_event_is(event, blob_bytes)) {
-        return on_error_document(task, event, transition);
+    if (event->kind == TR_TASK_TIMER) {
+        return tr_task_is(transition, TR_TASK_PHASE_RUNNING, (struct tr_text){0});
     }
-    return tr_task_event_is(event, values_given)
-               ? on_outputs(task, event, transition)
-               : on_failed(task, own, endpoint, event, transition);
+    int error = source->read(task, endpoint, document_of(own), event, &answer);
+    return error != 0 ? error : judge(task, own, endpoint, &answer, transition);
 }

@@ -1,10 +1,6 @@
 /*
- * The pod of a task: its words, what a process of this machine would find, and what settings and
- * the task's own `pod` lay over it.
- *
- * The words run behind a few lines of shell, which make the folder that the keeper of processes
- * would have made; so a pod needs /bin/sh, unless its task has no words and leaves all to its
- * image.
+ * The pod of a task: its words, which run behind a few lines of shell (armada_shell.c), what a
+ * process of this machine would find, and what settings and the task's own `pod` lay over it.
  */
 #include "plugins/armada.h"
 
@@ -107,6 +103,33 @@ static struct tr_text execution_name(const struct tr_task_identity *identity)
     return (struct tr_text){.data = name.data + skipped, .size = name.size - skipped};
 }
 
+/* A secret is Kubernetes' own: its group is the name of a Secret there, its key a key of it. */
+static void add_secret_variable(struct tr_build *build, struct tr_text name, struct tr_text group,
+                                struct tr_text key)
+{
+    tr_build_map(build);
+    tr_build_member_text(build, "name", name);
+    tr_build_member_map(build, "valueFrom");
+    tr_build_member_map(build, "secretKeyRef");
+    tr_build_member_text(build, "name", group);
+    tr_build_member_text(build, "key", key);
+    tr_build_end(build);
+    tr_build_end(build);
+    tr_build_end(build);
+}
+
+/* Where its documents belong in the end, where that is an object store. */
+static void add_objects(struct tr_build *build, struct tr_task_context *task,
+                        const struct tr_webapi_endpoint *endpoint)
+{
+    struct tri_armada_objects objects = tri_armada_objects(task, endpoint);
+    add_own(build, task, "TROUPE_OUTPUTS_URI", tri_armada_object(task, endpoint, "outputs.json"));
+    add_own(build, task, "TROUPE_ERROR_URI", tri_armada_object(task, endpoint, "error.json"));
+    if (objects.url.size > 0 && objects.key.size > 0) {
+        add_secret_variable(build, tr_text_of("TROUPE_STORE_KEY"), objects.group, objects.key);
+    }
+}
+
 /* What every task is told about itself (language.md, "A process task"). */
 static void add_identity(struct tr_build *build, struct tr_task_context *task,
                          struct tr_text folder, const struct tri_armada_inputs *inputs)
@@ -128,7 +151,6 @@ static void add_identity(struct tr_build *build, struct tr_task_context *task,
     }
 }
 
-/* A secret is Kubernetes' own: its group is the name of a Secret there, its key a key of it. */
 static void add_secret(struct tr_build *build, struct tr_task_context *task,
                        const struct tr_secret *secret, uint32_t number)
 {
@@ -138,23 +160,17 @@ static void add_secret(struct tr_build *build, struct tr_task_context *task,
                                    secret->key.data));
         return;
     }
-    tr_build_map(build);
-    tr_build_member_text(build, "name", secret->name);
-    tr_build_member_map(build, "valueFrom");
-    tr_build_member_map(build, "secretKeyRef");
-    tr_build_member_text(build, "name", secret->group);
-    tr_build_member_text(build, "key", secret->key);
-    tr_build_end(build);
-    tr_build_end(build);
-    tr_build_end(build);
+    add_secret_variable(build, secret->name, secret->group, secret->key);
 }
 
 static void add_environment(struct tr_build *build, struct tr_task_context *task,
-                            struct tr_text folder, const struct tri_armada_inputs *inputs)
+                            const struct tr_webapi_endpoint *endpoint, struct tr_text folder,
+                            const struct tri_armada_inputs *inputs)
 {
     const struct tr_task_template *template = tr_task_template(task);
     tr_build_member_list(build, "env");
     add_identity(build, task, folder, inputs);
+    add_objects(build, task, endpoint);
     for (uint32_t i = 0; i < template->environment_count; i++) {
         add_variable(build, task, template->environment[i].name, template->environment[i].value);
     }
@@ -166,26 +182,8 @@ static void add_environment(struct tr_build *build, struct tr_task_context *task
 
 /* --------------------------------------------------------------------------- what it runs */
 
-/*
- * $0 is the attempt's folder, "$@" the words. What an earlier run of the same job has left, which
- * Armada may have put back into its queue, is removed first.
- */
-static struct tr_text shell_words(struct tr_task_context *task)
-{
-    const struct tr_task_template *template = tr_task_template(task);
-    return tr_task_words(
-        task,
-        ": \"${TROUPE_INPUTS:=$0/inputs.json}\";export TROUPE_INPUTS TROUPE_TMP=\"$0/tmp\" "
-        "TROUPE_OUTPUTS=\"$0/outputs.json\" TROUPE_ERROR=\"$0/error.json\";"
-        "rm -rf \"$0/work\" \"$TROUPE_OUTPUTS\" \"$TROUPE_ERROR\";"
-        "mkdir -p \"$0/work\" \"$TROUPE_TMP\" \"$TROUPE_CHECKPOINT\"&&cd \"$0/work\"||exit 125;"
-        "[ -z \"$TROUPE_JSON\" ]||printf %%s \"$TROUPE_JSON\">\"$TROUPE_INPUTS\";"
-        "unset TROUPE_JSON;exec \"$@\" <%s%s",
-        template->is_stdin_inputs ? "\"$TROUPE_INPUTS\"" : "/dev/null",
-        template->is_stdout_outputs ? " >\"$TROUPE_OUTPUTS\"" : "");
-}
-
-static void add_words(struct tr_build *build, struct tr_task_context *task, struct tr_text folder)
+static void add_words(struct tr_build *build, struct tr_task_context *task,
+                      const struct tr_webapi_endpoint *endpoint, struct tr_text folder)
 {
     const struct tr_task_template *template = tr_task_template(task);
     if (template->word_count == 0) {
@@ -194,7 +192,7 @@ static void add_words(struct tr_build *build, struct tr_task_context *task, stru
     tr_build_member_list(build, "command");
     tr_build_text(build, tr_text_of("/bin/sh"));
     tr_build_text(build, tr_text_of("-c"));
-    tr_build_text(build, shell_words(task));
+    tr_build_text(build, tri_armada_shell(task, endpoint));
     tr_build_text(build, literal(task, folder));
     tr_build_end(build);
     tr_build_member_list(build, "args");
@@ -343,8 +341,8 @@ static void add_container(struct tr_build *build, struct tr_task_context *task,
     tr_build_map(build);
     tr_build_member_text(build, "name", tr_text_of(CONTAINER));
     tr_build_member_text(build, "image", tr_json_text(tri_armada_setting(task, endpoint, "image")));
-    add_words(build, task, folder);
-    add_environment(build, task, folder, inputs);
+    add_words(build, task, endpoint, folder);
+    add_environment(build, task, endpoint, folder, inputs);
     add_resources(build, task);
     add_mounts(build, task, tri_armada_share(endpoint));
     tr_build_end(build);

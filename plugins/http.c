@@ -80,8 +80,12 @@ static int doubt(struct tr_task_context *task, struct tr_http_attempt *attempt, 
                  struct tr_transition *transition)
 {
     attempt->is_doubtful = true;
-    return tri_http_may_repeat(task) ? again(task, attempt, why, transition)
-                                     : give_up(task, why, transition);
+    if (!tri_http_may_repeat(task)) {
+        return give_up(task, why, transition);
+    }
+    int error = again(task, attempt, why, transition);
+    transition->is_unknown = transition->is_unknown || !tri_http_is_repeatable(task);
+    return error;
 }
 
 /* There was no answer: what that says of the request. */
@@ -126,6 +130,12 @@ static int judge_status(struct tr_task_context *task, struct tr_http_attempt *at
     return tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("HttpStatus"), words);
 }
 
+/* There is a status, and not all of the answer. */
+static bool is_cut_off(const struct tr_http_response *response)
+{
+    return response->fault.size > 0 && !tr_text_equal(response->fault, tr_text_of("none"));
+}
+
 static int judge(struct tr_task_context *task, struct tr_http_attempt *attempt,
                  const struct tr_task_event *event, struct tr_transition *transition)
 {
@@ -140,6 +150,9 @@ static int judge(struct tr_task_context *task, struct tr_http_attempt *attempt,
     }
     if (!tri_http_expects(task, response.status)) {
         return judge_status(task, attempt, &response, transition);
+    }
+    if (is_cut_off(&response)) {
+        return judge_fault(task, attempt, &response, transition);
     }
     error = tri_http_outputs(task, &response, &problem);
     if (error == TR_INVALID) {

@@ -31,8 +31,9 @@ struct tr_text tri_http_text(struct tr_task_context *task, const char *key, cons
 /* The request. TR_INVALID: headers that are no texts; TR_LIMIT: too many, too large; TR_MEMORY. */
 TR_MUST_USE int tri_http_request(struct tr_task_context *task, struct tr_http_request *request);
 
-/* Whether it may be made twice: by its method; for any reason. */
+/* Whether it may be made twice: by its method; or by a key; or since the task says so. */
 bool tri_http_is_idempotent(struct tr_task_context *task);
+bool tri_http_is_repeatable(struct tr_task_context *task);
 bool tri_http_may_repeat(struct tr_task_context *task);
 
 /* Whether a status is one that the task wants. */

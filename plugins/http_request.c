@@ -153,9 +153,14 @@ bool tri_http_is_idempotent(struct tr_task_context *task)
     return tri_http_is_one_of(tri_http_text(task, "method", "GET"), methods, TR_COUNT_OF(methods));
 }
 
+bool tri_http_is_repeatable(struct tr_task_context *task)
+{
+    return tri_http_is_idempotent(task) || tri_http_text(task, "idempotency_key", "").size > 0;
+}
+
 bool tri_http_may_repeat(struct tr_task_context *task)
 {
-    return tri_http_is_idempotent(task) || tri_http_text(task, "idempotency_key", "").size > 0 ||
+    return tri_http_is_repeatable(task) ||
            tr_text_equal(tri_http_text(task, "in_doubt", "fail"), tr_text_of("repeat"));
 }
 

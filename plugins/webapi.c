@@ -185,6 +185,12 @@ static int move(struct visit *visit)
 
 /* ----------------------------------------------------------------------- how it has ended */
 
+/* A text of the attempt's for a transition, which outlives the visit. */
+static struct tr_text copy(const struct visit *visit, struct tr_text text)
+{
+    return tr_task_words(visit->task, "%.*s", (int)text.size, text.data);
+}
+
 /* The end as it was reported. */
 static void reported(const struct visit *visit, struct tr_transition *transition)
 {
@@ -193,8 +199,8 @@ static void reported(const struct visit *visit, struct tr_transition *transition
                                          .failure = visit->own.failure,
                                          .signal = visit->own.signal,
                                          .exit_status = visit->own.exit_status,
-                                         .code = tr_array_get(&visit->own.code),
-                                         .message = tr_array_get(&visit->own.message)};
+                                         .code = copy(visit, tr_array_get(&visit->own.code)),
+                                         .message = copy(visit, tr_array_get(&visit->own.message))};
 }
 
 /* Has the plugin read what was left. The texts of what was reported stay where they are. */
@@ -207,10 +213,6 @@ static int outcome(struct visit *visit)
     }
     memcpy(visit->state, &visit->own, HEAD_BYTES);
     reported(visit, &transition);
-    transition.code =
-        tr_task_words(visit->task, "%.*s", (int)transition.code.size, transition.code.data);
-    transition.message =
-        tr_task_words(visit->task, "%.*s", (int)transition.message.size, transition.message.data);
     int error =
         visit->shape->outcome(visit->task, visit->state, endpoint, visit->event, &transition);
     memcpy(&visit->own, visit->state, HEAD_BYTES);
@@ -290,15 +292,20 @@ static int show_log(struct visit *visit, const struct tr_refresh_news *news)
     return error == TR_LIMIT ? 0 : error;
 }
 
-/* What the back end says, else which job it is and where. */
+/* Which job it is, behind what the back end says of it; else where it runs. */
 static struct tr_text reason_of(const struct visit *visit, const struct tr_refresh_news *news)
 {
     struct tr_text handle = tr_array_get(&visit->own.handle);
-    return news->reason.size > 0 || handle.size == 0
-               ? news->reason
-               : tr_task_words(visit->task, "job %.*s%s%.*s", (int)handle.size, handle.data,
-                               news->place.size > 0 ? " at " : "", (int)news->place.size,
-                               news->place.data);
+    if (handle.size == 0) {
+        return news->reason;
+    }
+    if (news->reason.size > 0) {
+        return tr_task_words(visit->task, "%.*s, job %.*s", (int)news->reason.size,
+                             news->reason.data, (int)handle.size, handle.data);
+    }
+    return tr_task_words(visit->task, "job %.*s%s%.*s", (int)handle.size, handle.data,
+                         news->place.size > 0 ? " at " : "", (int)news->place.size,
+                         news->place.data);
 }
 
 /* A job may be put back to where it was before; its task then says so without going back. */
@@ -308,6 +315,7 @@ static int on_change(struct visit *visit, const struct tr_refresh_news *news)
     bool may_follow = tr_phase_may_follow(TR_SUBJECT_TASK, transition->phase, news->phase);
     transition->phase = may_follow ? news->phase : transition->phase;
     transition->version++;
+    transition->is_unknown = news->is_unknown;
     transition->reason = reason_of(visit, news);
     visit->own.stage =
         news->stage == TR_WEBAPI_STAGE_INTENT || news->stage == TR_WEBAPI_STAGE_IN_DOUBT

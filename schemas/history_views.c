@@ -3,6 +3,8 @@
  */
 #include "schemas/history_views.h"
 
+#include "schemas/state_refresh.h"
+
 static const char *failure_word(uint8_t failure)
 {
     static const char *const words[] = {
@@ -13,6 +15,7 @@ static const char *failure_word(uint8_t failure)
     return failure < TR_COUNT_OF(words) ? words[failure] : "?";
 }
 
+static const struct tr_words circuits = {tr_circuit_word, TR_CIRCUIT_TRIAL + 1};
 static const struct tr_words execution_phases = {tr_execution_phase_word, TR_EXECUTION_PHASE_COUNT};
 static const struct tr_words node_phases = {tr_node_phase_word, TR_NODE_PHASE_COUNT};
 static const struct tr_words task_phases = {tr_task_phase_word, TR_TASK_PHASE_COUNT};
@@ -115,6 +118,30 @@ static const struct tr_words cache_statuses = {tr_cache_status_word,
     C(at, "when it was counted", TIME, "at_ms", NULL)                       \
     C(at_ms, "the same in milliseconds since 1970", FIELD, "at_ms", NULL)
 
+#define BACKENDS(C)                                                                           \
+    C(plugin, "the plugin", FIELD, "plugin", NULL)                                            \
+    C(endpoint, "the endpoint of its settings", FIELD, "endpoint", NULL)                      \
+    C(at, "when this was so", TIME, "at_ms", NULL)                                            \
+    C(at_ms, "the same in milliseconds since 1970", FIELD, "at_ms", NULL)                     \
+    C(jobs, "how many jobs it has", FIELD, "jobs", NULL)                                      \
+    C(calls, "how many calls are under way", FIELD, "calls", NULL)                            \
+    C(streams, "how many streams are open", FIELD, "streams", NULL)                           \
+    C(circuit, "whether it is called: closed, open, trial", WORD, "circuit", &circuits)       \
+    C(rate, "how many calls a second may leave", FIELD, "rate", NULL)                         \
+    C(fault, "why it is not called, or empty", FIELD, "fault", NULL)                          \
+    C(create_calls, "since the beginning: calls that made jobs", FIELD, "create_calls", NULL) \
+    C(status_calls, "those that asked how jobs are", FIELD, "status_calls", NULL)             \
+    C(cancel_calls, "those that ended jobs", FIELD, "cancel_calls", NULL)                     \
+    C(find_calls, "those that looked for jobs in doubt", FIELD, "find_calls", NULL)           \
+    C(failures_calls, "those that asked why jobs failed", FIELD, "failures_calls", NULL)      \
+    C(stream_calls, "streams that were opened", FIELD, "stream_calls", NULL)                  \
+    C(items, "how many jobs the calls were about", FIELD, "items", NULL)                      \
+    C(throttled, "answers that we call too often", FIELD, "throttled", NULL)                  \
+    C(failed, "calls that failed", FIELD, "failed", NULL)                                     \
+    C(doubts, "jobs of which nobody knew whether they were made", FIELD, "doubts", NULL)      \
+    C(duplicates, "jobs that the back end made twice, of which one was ended", FIELD,         \
+      "duplicates", NULL)
+
 #define COLUMN(name, text, way, field, words) {#name, text},
 #define CELL(name, text, way, field, words) {TR_CELL_##way, field, words},
 
@@ -130,6 +157,7 @@ DEFINE_SIMPLE(nodes, NODES, node_status, TR_UNFOLD_NOT)
 DEFINE_SIMPLE(attempts, ATTEMPTS, attempt, TR_UNFOLD_NOT)
 DEFINE_SIMPLE(elements, ELEMENTS, element_block, TR_UNFOLD_LATEST)
 DEFINE_SIMPLE(arrays, ARRAYS, progress, TR_UNFOLD_NOT)
+DEFINE_SIMPLE(backends, BACKENDS, backend, TR_UNFOLD_NOT)
 
 static const struct tr_view_column events_columns[] = {
     {"at", "when"},
@@ -196,6 +224,7 @@ static const struct tr_view views[] = {
     VIEW(elements, "one row for each element of an array, as it stands now"),
     VIEW(arrays, "one row for each array: how many elements are where"),
     VIEW(events, "one row for each change of phase, of whatever it is"),
+    VIEW(backends, "one row for each endpoint of a plugin that was called, as it stands"),
 };
 
 /* What `list` asks for, whether a name is taken, and who has ended lately. */

@@ -7,6 +7,7 @@
  *     elements    one row for each element of an array, as it stands now
  *     arrays      one row for each array: how many elements are where
  *     events      one row for each change of phase, of whatever it is
+ *     backends    one row for each endpoint of a plugin that was called, as it stands
  *
  * schemas/README.md has their columns and examples. They are for people: programs read records
  * (runtime/journal/reader.h) or `troupe … -o json`, whose fields only grow.

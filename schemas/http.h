@@ -84,7 +84,10 @@ TR_MUST_USE int tr_http_secrets_pack(const struct tr_http_secret *secrets, size_
 uint32_t tr_http_secrets_begin(struct tr_bytes packed, struct tr_cursor *cursor);
 struct tr_http_secret tr_http_secret_next(struct tr_cursor *cursor);
 
-/* The end of a request. Without a response `status` is 0, and `fault` and `words` say why. */
+/*
+ * The end of a request. Without a response `status` is 0, and `fault` and `words` say why. One that
+ * broke off, or was too large, has a status and a fault beside it, which is else "none".
+ */
 #define TR_HTTP_RESPONSE_FIELDS(FIELD, ARRAY) \
     FIELD(u32, status, 1, 0)                  \
     FIELD(text, fault, 1, 0)                  \

@@ -136,6 +136,7 @@ struct tr_task_event {
  * What comes of a handling: the phase the attempt is in now. Texts live until the function that
  * called returns. For an end: SUCCESS needs the outputs given before; RETRYABLE_FAILURE and
  * PERMANENT_FAILURE need code and message, and `failure` whose budget pays (enum tr_failure_kind).
+ * `is_unknown` stays with the attempt once it was said, however that one ends.
  */
 struct tr_transition {
     uint8_t phase; /* enum tr_task_phase */

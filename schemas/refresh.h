@@ -33,7 +33,8 @@
 /*
  * What has become of a job. `stage` is enum tr_webapi_stage (INTENT, IN_DOUBT, SUBMITTED,
  * CANCELLING, TERMINAL), `phase` enum tr_task_phase; `version` grows with each news of one job.
- * `is_unknown`: nobody can say whether the work was done. The rest is that of a report.
+ * `is_unknown`: nobody can say whether the work was done, or whether it was done once. The rest is
+ * that of a report.
  */
 #define TR_REFRESH_NEWS_FIELDS(FIELD, ARRAY) \
     FIELD(text, identity, 1, 0)              \

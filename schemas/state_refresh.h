@@ -40,14 +40,16 @@ enum tr_circuit {
     FIELD(u64, duplicates, 1, 0)
 
 /*
- * `life` is the engine's that it has lived in last. `ready`, `quiet` and `wanting` are the first of
- * rings: of queues that may be called for, of those that wait for more to come, and of groups that
- * want a stream. `clocks` has a bit for each list of rows that wait for a time, `alarm_ms` is the
- * earliest of them. `sweep` is the row whose turn it is to be asked about, or 0,
- * and `sweeps` counts them. `partial_ms` is
- * when fewer jobs than fit may be asked about. `rate` is in calls a second, which `next_us` keeps;
- * `hold_ms` is until when the back end wants to hear nothing. `finding` is the first of the ring of
- * queues that look for jobs in doubt, and `turns` counts the calls since the last of them.
+ * `life` is the engine's that it has lived in last, since `life_ms`. `ready`, `quiet` and
+ * `wanting` are the first of rings: of queues that may be called for, of those that wait for
+ * more to come, and of groups that want a stream; `streaming` of groups that have one,
+ * `resting` of `resting_count` groups without jobs, of which the first goes at `rested_ms`.
+ * `blobs_kept` counts pages of bytes beside rows. `clocks` has a bit for each list of rows that
+ * wait for a time, `alarm_ms` is the earliest of them. `sweep` is the row whose turn it is to
+ * be asked about, or 0, and `sweeps` counts them. `partial_ms` is when fewer jobs than fit may
+ * be asked about. `rate` is in calls a second, which `next_us` keeps; `hold_ms` is until when
+ * the back end wants to hear nothing. `finding` is the first of the ring of queues that look
+ * for jobs in doubt, and `turns` counts the calls since the last of them.
  */
 #define TR_REFRESH_STATE_FIELDS(FIELD, ARRAY)                 \
     TRI_ROWS_FIELDS(FIELD)                                    \
@@ -87,8 +89,14 @@ enum tr_circuit {
     FIELD(u64, recorded_ms, 1, 0)                             \
     FIELD(bool, is_recording, 1, 0)                           \
     TRI_REFRESH_COUNTS(FIELD)                                 \
+    FIELD(u32, streaming, 2, 0)                               \
+    FIELD(u32, resting, 2, 0)                                 \
+    FIELD(u32, resting_count, 2, 0)                           \
+    FIELD(u64, rested_ms, 2, 0)                               \
+    FIELD(u32, blobs_kept, 2, 0)                              \
     FIELD(u32, finding, 2, 0)                                 \
-    FIELD(u8, turns, 2, 0)
+    FIELD(u8, turns, 2, 0)                                    \
+    FIELD(u64, life_ms, 3, 0)
 
 /* One row for each plugin and endpoint: how it stands with its back end. */
 #define TR_BACKEND_FIELDS(FIELD, ARRAY)  \
@@ -104,7 +112,7 @@ enum tr_circuit {
     TRI_REFRESH_COUNTS(FIELD)
 
 #define TR_STATE_REFRESH_SCHEMAS(S)                                \
-    S(refresh_state, 110, TR_STATE, 2, 0, TR_REFRESH_STATE_FIELDS) \
+    S(refresh_state, 110, TR_STATE, 3, 0, TR_REFRESH_STATE_FIELDS) \
     S(backend, 21, TR_RECORD, 1, 0, TR_BACKEND_FIELDS)
 
 TR_STATE_REFRESH_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

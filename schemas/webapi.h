@@ -72,7 +72,7 @@ struct tr_webapi_endpoint {
     struct tr_bytes config;    /* the plugin's own keys, a packed map */
     uint32_t calls_per_second; /* 0: TR_WEBAPI_CALLS_PER_SECOND */
     uint32_t calls_at_once;    /* 0: TR_WEBAPI_CALLS_AT_ONCE; streams are not counted */
-    uint32_t streams_max;      /* 0: TR_WEBAPI_STREAMS; groups beyond them are polled */
+    uint32_t streams_max;    /* 0: TR_WEBAPI_STREAMS; or TR_WEBAPI_NO_STREAMS. Others are polled */
     uint32_t interval_ms;    /* the shortest between two polls of a job; 0: TR_WEBAPI_INTERVAL_MS */
     uint32_t timeout_ms;     /* of one call; 0: TR_WEBAPI_TIMEOUT_MS */
     uint8_t authorization;   /* enum tr_webapi_authorization */
@@ -87,6 +87,7 @@ struct tr_webapi_endpoint {
 #define TR_WEBAPI_CALLS_PER_SECOND 50
 #define TR_WEBAPI_CALLS_AT_ONCE 8
 #define TR_WEBAPI_STREAMS 64
+#define TR_WEBAPI_NO_STREAMS UINT32_MAX
 #define TR_WEBAPI_INTERVAL_MS 5000
 #define TR_WEBAPI_INTERVAL_MS_MAX 60000
 #define TR_WEBAPI_TIMEOUT_MS 30000

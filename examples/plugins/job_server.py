@@ -88,6 +88,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128
+    daemon_threads = True
+
     def __init__(self, port, jobs):
         super().__init__(("127.0.0.1", port), Handler)
         self.jobs = jobs

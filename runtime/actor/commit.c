@@ -188,7 +188,11 @@ int tri_effects_prepare(struct tri_worker *worker)
             return error;
         }
     }
-    return 0;
+    int error = tri_room_take(worker);
+    if (error != 0) {
+        cut_back(worker, context->effect_count);
+    }
+    return error;
 }
 
 void tri_effects_commit(struct tri_worker *worker)

@@ -271,6 +271,16 @@ static uint32_t service_place(uint64_t serial)
     return serial < TR_SERVICE_COUNT ? places[serial] : 0;
 }
 
+uint32_t tri_place_of(struct tri_worker *worker, struct tr_key to)
+{
+    if (to.group == 0) {
+        uint32_t place = service_place(to.serial);
+        return place == 0 ? worker->index : place;
+    }
+    bool is_from_here = tri_birth_worker(worker->shared, to) == worker->index;
+    return is_from_here && worker->routes.count == 0 ? worker->index : tri_route(worker, to);
+}
+
 /* A message that leaves the journal's protection waits there for its cause. */
 static void deliver_service(struct tri_worker *worker, struct tri_message *message)
 {

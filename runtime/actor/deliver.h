@@ -49,6 +49,12 @@ void tri_outbound_add(struct tri_worker *worker, uint32_t place, struct tri_mess
 /* The worker where an actor that is not here must be. */
 uint32_t tri_route(struct tri_worker *worker, struct tr_key key);
 
+/* The place that a message to `to` may leave for; this worker's own: it stays. */
+uint32_t tri_place_of(struct tri_worker *worker, struct tr_key to);
+
+/* Takes the room that a commit of the handler's effects may need (room.c). TR_MEMORY. */
+TR_MUST_USE int tri_room_take(struct tri_worker *worker);
+
 /* Lets go of the senders that wait for this mailbox. */
 void tri_unmute_senders(struct tri_worker *worker, struct tri_actor *actor);
 

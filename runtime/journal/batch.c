@@ -10,15 +10,11 @@
 
 #define BATCH_FIRST_BYTES 16384
 
-/* Makes room for `more` bytes. */
-static bool batch_grow(struct tri_batch *batch, size_t more)
+int tri_batch_make_room(struct tri_batch *batch, size_t more)
 {
-    if (batch->error != 0) {
-        return false;
-    }
     size_t size = batch->data == NULL ? sizeof(struct tri_batch_header) : batch->size;
     if (batch->data != NULL && batch->capacity - size >= more) {
-        return true;
+        return 0;
     }
     size_t capacity = batch->data == NULL ? BATCH_FIRST_BYTES : batch->capacity;
     while (capacity - size < more) {
@@ -26,13 +22,19 @@ static bool batch_grow(struct tri_batch *batch, size_t more)
     }
     uint8_t *data = tr_realloc(batch->data, capacity);
     if (data == NULL) {
-        batch->error = TR_MEMORY;
-        return false;
+        return TR_MEMORY;
     }
     batch->data = data;
     batch->size = size;
     batch->capacity = capacity;
-    return true;
+    return 0;
+}
+
+/* The same for who cannot be told of a failure: it sticks. */
+static bool batch_grow(struct tri_batch *batch, size_t more)
+{
+    batch->error = batch->error != 0 ? batch->error : tri_batch_make_room(batch, more);
+    return batch->error == 0;
 }
 
 uint8_t *tri_batch_reserve(struct tri_batch *batch, const struct tri_op *op, size_t size)

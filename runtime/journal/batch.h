@@ -46,6 +46,9 @@ struct tri_batch {
     int error;
 };
 
+/* Makes sure that `more` bytes, heads of operations too, will fit. TR_MEMORY changes nothing. */
+TR_MUST_USE int tri_batch_make_room(struct tri_batch *batch, size_t more);
+
 /* Adds an operation with its bytes. */
 void tri_batch_add(struct tri_batch *batch, const struct tri_op *op);
 

@@ -221,6 +221,18 @@ static int make_index(struct tri_sqlite *self, const struct tr_record_index *ind
     return error;
 }
 
+/* Whether this store keeps all records that a view is of. */
+static bool has_records(const struct tri_sqlite *self, const struct tr_view *view)
+{
+    size_t found = 0;
+    for (size_t k = 0; k < view->part_count; k++) {
+        for (size_t i = 0; i < self->record_count; i++) {
+            found += self->records[i].schema == view->parts[k].record ? 1 : 0;
+        }
+    }
+    return found == view->part_count;
+}
+
 int tri_sqlite_views_upgrade(struct tri_sqlite *self)
 {
     const struct tr_views *views = self->views;
@@ -229,7 +241,7 @@ int tri_sqlite_views_upgrade(struct tri_sqlite *self)
         error = make_index(self, &views->indexes[i]);
     }
     for (size_t i = 0; error == 0 && views != NULL && i < views->view_count; i++) {
-        error = make_view(self, &views->views[i]);
+        error = has_records(self, &views->views[i]) ? make_view(self, &views->views[i]) : 0;
     }
     return error;
 }

@@ -19,7 +19,12 @@ struct frame_item {
     uint32_t is_stored;
 };
 
-static int frame_reserve(struct tri_frame_builder *builder, size_t more)
+size_t tri_frame_bytes(size_t message_size)
+{
+    return sizeof(struct frame_item) + message_size;
+}
+
+int tri_frame_make_room(struct tri_frame_builder *builder, size_t more)
 {
     size_t size = builder->data == NULL ? sizeof(struct frame_header) : builder->size;
     if (builder->data != NULL && builder->capacity - size >= more) {
@@ -42,7 +47,7 @@ static int frame_reserve(struct tri_frame_builder *builder, size_t more)
 int tri_frame_add(struct tri_frame_builder *builder, struct tr_bytes message, bool is_stored)
 {
     struct frame_item item = {.size = (uint32_t)message.size, .is_stored = is_stored};
-    int error = frame_reserve(builder, sizeof item + message.size);
+    int error = tri_frame_make_room(builder, sizeof item + message.size);
     if (error != 0) {
         return error;
     }

@@ -22,6 +22,10 @@ struct tri_frame_builder {
 TR_MUST_USE int tri_frame_add(struct tri_frame_builder *builder, struct tr_bytes message,
                               bool is_stored);
 
+/* What a message takes in a frame; and makes sure that so many bytes will fit. TR_MEMORY. */
+size_t tri_frame_bytes(size_t message_size);
+TR_MUST_USE int tri_frame_make_room(struct tri_frame_builder *builder, size_t more);
+
 /* Gives the bytes away (tr_free, or tri_link_send); the builder is empty after that. */
 uint8_t *tri_frame_take(struct tri_frame_builder *builder, uint32_t place, size_t *size);
 

@@ -24,6 +24,11 @@ int tri_outbox_add(struct tri_outbox *outbox, uint32_t place, struct tr_bytes me
     return error;
 }
 
+int tri_outbox_make_room(struct tri_outbox *outbox, uint32_t place, size_t more)
+{
+    return tri_frame_make_room(&outbox->places[place].frame, more);
+}
+
 static void backlog_push(struct tri_outbox *outbox, uint32_t number, uint8_t *data, size_t size)
 {
     struct tri_outbox_place *place = &outbox->places[number];

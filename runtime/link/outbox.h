@@ -27,6 +27,9 @@ struct tri_outbox {
 TR_MUST_USE int tri_outbox_add(struct tri_outbox *outbox, uint32_t place, struct tr_bytes message,
                                bool is_stored);
 
+/* Makes sure that `more` bytes (tri_frame_bytes) will fit into the frame for a place. TR_MEMORY. */
+TR_MUST_USE int tri_outbox_make_room(struct tri_outbox *outbox, uint32_t place, size_t more);
+
 /* Sends bytes of tr_alloc as they are, behind what waits for that pipe; takes them over. */
 void tri_outbox_send(struct tri_outbox *outbox, struct tri_link *link, uint32_t place,
                      uint8_t *data, size_t size);

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -117,6 +118,14 @@ class ProgramTest(unittest.TestCase):
         running = Running(process)
         self.started.append(running)
         return running
+
+    def query(self, sql):
+        """Rows of the history, as anybody may read it."""
+        connection = sqlite3.connect(f"file:{self.store}/troupe.db?mode=ro", uri=True)
+        try:
+            return connection.execute(sql).fetchall()
+        finally:
+            connection.close()
 
     def await_file(self, name):
         """Waits until a task has written a file."""

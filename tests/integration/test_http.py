@@ -49,10 +49,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         is_text = self.path == "/text"
         answer = b"plain words" if is_text else json.dumps(
             {"name": "x", "size": 3, "tags": ["a", "b"], "nested": {"q": "}\\\""}}).encode()
+        if self.path == "/huge":
+            answer = b" " * 300000
+        is_cut = self.path == "/half" and count == 1
+        self.close_connection |= is_cut
         self.send_response(status)
         self.send_header("Content-Type", "text/plain" if is_text else "application/json")
         self.send_header("X-Count", str(count))
-        self.send_header("Content-Length", str(len(answer)))
+        self.send_header("Content-Length", str(len(answer) + (1 if is_cut else 0)))
         self.end_headers()
         self.wfile.write(answer)
 
@@ -176,6 +180,47 @@ class HttpTest(ProgramTest):
         self.server.calls.clear()
         self.run_it({"url": self.url + "/drop", "method": "POST", "in_doubt": "repeat"})
         self.assertEqual(self.server.calls["POST /drop"], 2)
+
+    def test_history_says_what_nobody_knows(self):
+        """Law 5: where the policy decides, the attempt is marked, whatever came of it."""
+        for policy, status, words in (("fail", 1, "nobody can say whether it was done"),
+                                      ("repeat", 0, "it may have been done more than once")):
+            self.server.calls.clear()
+            self.flow({"url": self.url + "/drop", "method": "POST", "in_doubt": policy})
+            self.troupe("run", "flow.yaml", "--name", policy, status=status)
+            self.assertIn(f"outcome    unknown: {words}", self.troupe("get", f"{policy}/ask")[0])
+            attempt, = self.document("get", f"{policy}/ask")["attempts"]
+            self.assertTrue(attempt["is_unknown"])
+        self.assertIn("OutcomeUnknown: outcome unknown", self.troupe("explain", "fail")[0])
+        self.assertIn("OutcomeUnknown: outcome unknown", self.troupe("get", "fail")[0])
+
+    def test_history_marks_elements_too(self):
+        text = FLOW.format(config=json.dumps({"url": self.url + "/drop", "method": "POST",
+                                              "in_doubt": "repeat"}),
+                           outputs="{}", results="{}", more="")
+        self.write("flow.yaml", text.replace("{task: ask, with: {id: $id}}",
+                                             "{map: ask, with: {id: [1, 2]}}"))
+        self.troupe("run", "flow.yaml", "--name", "it")
+        marks = [attempt["is_unknown"] for element in (0, 1)
+                 for attempt in self.document("get", f"it/ask[{element}]")["attempts"]]
+        self.assertEqual(sorted(marks), [False, True])
+
+    def test_a_safe_repetition_is_no_doubt(self):
+        self.flow({"url": self.url + "/drop", "method": "PUT"})
+        self.troupe("run", "flow.yaml", "--name", "it")
+        self.assertFalse(self.document("get", "it/ask")["attempts"][0]["is_unknown"])
+
+    def test_half_an_answer_is_none(self):
+        self.run_it({"url": self.url + "/half"}, outputs="{body: struct}")
+        self.assertEqual(self.server.calls["GET /half"], 2)
+        self.server.calls.clear()
+        self.assertEqual(self.error({"url": self.url + "/half", "method": "POST"})["code"],
+                         "OutcomeUnknown")
+
+    def test_an_answer_that_is_too_large_is_refused(self):
+        error = self.error({"url": self.url + "/huge"}, outputs="{body: string}")
+        self.assertEqual(error["code"], "ResponseTooLarge")
+        self.assertIn("the response is larger than 262144 bytes", error["message"])
 
     def kill_and_go_on(self, config, status):
         self.flow({"url": self.url + "/slow", **config})

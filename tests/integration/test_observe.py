@@ -107,7 +107,7 @@ class LookingTest(ProgramTest):
         self.fail("the engine does not answer")
 
     def blame(self, name):
-        """Writes down that the actor NAME has ended the engine twice."""
+        """Writes down that the actor NAME has ended the engine twice, as the next start does."""
         [actor] = [row["actor"] for row in self.document("actors", f"/default/development/{name}")]
         group, serial = map(int, actor.split("@")[0].split("/"))
         message = struct.pack("<QQI4xQQH6x", group, serial, 1, 1, 0, 1)

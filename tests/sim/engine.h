@@ -87,6 +87,8 @@ struct sim_rates {
     uint32_t user;
     uint32_t system;
     uint32_t for_good;
+    uint32_t cancelled; /* by others than Troupe */
+    uint32_t refused;   /* by whoever was to begin them */
 };
 
 struct sim_edits;
@@ -100,17 +102,18 @@ struct sim_stage {
     struct sim_execution executions[SIM_EXECUTIONS_MAX];
     uint32_t execution_count;
     struct sim_rates rates;
-    uint32_t quota;                 /* slots of the plugin's namespace */
-    bool has_timing;                /* its graphs have timeouts */
-    bool has_gates;                 /* and gates */
-    bool has_launches;              /* and launch plans */
-    bool has_pauses;                /* people pause executions */
-    bool has_dynamic;               /* tasks decide graphs */
-    bool has_schedules;             /* plans fire by themselves, on the first host */
-    bool has_planner;               /* who registers them was born, and that is committed */
-    bool has_recoveries;            /* executions recover others */
-    bool has_lost_answers;          /* too many crashes came between, so attempts have failed */
-    bool has_client[SIM_HOSTS_MAX]; /* it was born, and that is committed */
+    uint32_t quota;                     /* slots of the plugin's namespace */
+    bool has_timing;                    /* its graphs have timeouts */
+    bool has_gates;                     /* and gates */
+    bool has_launches;                  /* and launch plans */
+    bool has_pauses;                    /* people pause executions */
+    bool has_dynamic;                   /* tasks decide graphs */
+    bool has_schedules;                 /* plans fire by themselves, on the first host */
+    bool has_planner;                   /* who registers them was born, and that is committed */
+    bool has_recoveries;                /* executions recover others */
+    bool has_lost_answers;              /* too many crashes came between, so attempts have failed */
+    bool has_client[SIM_HOSTS_MAX];     /* it was born, and that is committed */
+    bool is_quota_known[SIM_HOSTS_MAX]; /* to the resource manager, since the host's start */
     struct sim_backend *backend;
     struct sim_documents *documents;
     struct sim_decisions *decisions;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "actors/workflow.h"
+#include "schemas/state_refresh.h"
 #include "schemas/state_service.h"
 #include "schemas/state_workflow.h"
 #include "tests/sim/decisions.h"
@@ -387,10 +388,12 @@ static uint64_t count_held(const struct tr_behaviour *behaviour, const void *sta
     const struct tr_catalog_state *catalog = state;
     const struct tr_launcher_state *launcher = state;
     const struct tr_schedules_state *schedules = state;
+    const struct tr_refresh_state *refresh = state;
     return behaviour->id == tr_resources_behaviour.id   ? resources->held + resources->waiting
            : behaviour->id == tr_catalog_behaviour.id   ? catalog->owned + catalog->waiting
            : behaviour->id == tr_launcher_behaviour.id  ? launcher->live
            : behaviour->id == tr_schedules_behaviour.id ? schedules->live
+           : behaviour->id == tr_refresh_behaviour.id   ? refresh->jobs
                                                         : 0;
 }
 

@@ -35,6 +35,10 @@ struct sim_given sim_run_task(struct sim_model *model, const struct tr_task *tas
             break;
         case SIM_JOB_FAILED_FOR_GOOD:
             return sim_failed("JobFailedForGood");
+        case SIM_JOB_CANCELLED:
+            return sim_failed("Cancelled");
+        case SIM_JOB_REFUSED:
+            return sim_failed("BackendRefused");
         default:
             tr_buffer_init(&outputs, 0);
             flow_value_outputs(task, inputs, &outputs);

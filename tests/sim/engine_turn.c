@@ -7,6 +7,7 @@
  */
 #include "tests/sim/engine_turn.h"
 
+#include "schemas/state_refresh.h"
 #include "tests/sim/plant.h"
 #include "tests/sim/timetable.h"
 
@@ -18,6 +19,7 @@ static const struct tr_behaviour *const originals[] = {
     &tr_array_behaviour,     &tr_resources_behaviour, &tr_catalog_behaviour,
     &tr_signals_behaviour,   &tr_launch_behaviour,    &sim_client_behaviour,
     &tr_schedules_behaviour, &tr_schedule_behaviour,  &sim_planner_behaviour,
+    &tr_refresh_behaviour,
 };
 
 #define COUNT TR_COUNT_OF(originals)
@@ -27,8 +29,8 @@ static struct tr_behaviour wrapped[COUNT];
 const struct tr_behaviour *sim_engine_behaviours[COUNT];
 const size_t sim_engine_behaviour_count = COUNT;
 
-/* History, and the rows of schedules. */
-#define RECORDS 9
+/* History, and the rows of schedules and of back ends. */
+#define RECORDS 10
 
 const struct tr_schema *sim_engine_records[RECORDS];
 const size_t sim_engine_record_count = RECORDS;
@@ -87,11 +89,12 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
 
 void sim_engine_wrap(void)
 {
-    TR_ASSERT(tr_history_schema_count + 1 == RECORDS);
+    TR_ASSERT(tr_history_schema_count + 2 == RECORDS);
     for (size_t i = 0; i < tr_history_schema_count; i++) {
         sim_engine_records[i] = tr_history_schemas[i];
     }
     sim_engine_records[tr_history_schema_count] = &tr_schedule_row_schema;
+    sim_engine_records[tr_history_schema_count + 1] = &tr_backend_schema;
     for (size_t i = 0; i < COUNT; i++) {
         wrapped[i] = *originals[i];
         wrapped[i].handle = handle;
@@ -105,5 +108,5 @@ bool sim_engine_stays(const struct tr_behaviour *behaviour)
 {
     return behaviour->id == tr_launcher_behaviour.id ||
            behaviour->id == tr_resources_behaviour.id || behaviour->id == tr_catalog_behaviour.id ||
-           behaviour->id == tr_schedules_behaviour.id;
+           behaviour->id == tr_schedules_behaviour.id || behaviour->id == tr_refresh_behaviour.id;
 }

@@ -7,7 +7,8 @@
 
 #include "tests/sim/plant.h"
 
-const struct sim_play *const sim_plays[] = {&sim_players, &sim_web_play, &sim_engine};
+const struct sim_play *const sim_plays[] = {&sim_players, &sim_web_play, &sim_engine,
+                                            &sim_grades_play};
 const size_t sim_play_count = TR_COUNT_OF(sim_plays);
 
 const struct sim_play *sim_play_find(const char *name)

@@ -3,9 +3,9 @@
  * answers, and what must be true of it all. The world itself (its loop, faults, stores and links)
  * knows nothing of it but this table.
  *
- * There are three: `players`, actors made to watch the runtime (players.h), `web`, players who
- * speak http with a server (web.h), and `engine`, the actors of workflows against a model of them
- * (engine.h).
+ * There are four: `players`, actors made to watch the runtime (players.h), `web`, players who speak
+ * http with a server (web.h), `engine`, the actors of workflows against a model of them (engine.h),
+ * and `grades`, the same with their jobs at back ends of the Web API shape (grades.h).
  */
 #ifndef TR_TESTS_SIM_PLAY_H
 #define TR_TESTS_SIM_PLAY_H
@@ -72,6 +72,7 @@ struct sim_play {
 extern const struct sim_play sim_players;
 extern const struct sim_play sim_web_play;
 extern const struct sim_play sim_engine;
+extern const struct sim_play sim_grades_play;
 
 /* All there are, and one by its name, or NULL. */
 extern const struct sim_play *const sim_plays[];

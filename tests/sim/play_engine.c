@@ -52,8 +52,7 @@ struct own {
     uint32_t group_count;
     uint64_t wake_ns; /* when they go on; 0: nobody sleeps */
     bool is_quota_told;
-    bool is_woken;       /* schedules know that an engine has begun which fires them */
-    bool is_quota_known; /* the resource manager has heard of it since this start */
+    bool is_woken; /* schedules know that an engine has begun which fires them */
 };
 
 static const struct tr_plugin *const plugins[] = {&sim_remote_plugin};
@@ -261,12 +260,25 @@ uint8_t sim_outcome(const struct sim_stage *stage, const struct sim_execution *e
         digest = digest_text(sim_mix(digest ^ element), path);
         digest = digest_text(digest, tr_text_of(execution->name));
     }
-    uint64_t place = sim_mix(digest) % 1000;
     const struct sim_rates *rates = &stage->rates;
-    return place < rates->user                                     ? SIM_JOB_FAILED
-           : place < rates->user + rates->system                   ? SIM_JOB_BROKEN
-           : place < rates->user + rates->system + rates->for_good ? SIM_JOB_FAILED_FOR_GOOD
-                                                                   : SIM_JOB_DONE;
+    const struct {
+        uint32_t rate;
+        uint8_t outcome;
+    } fates[] = {
+        {rates->user, SIM_JOB_FAILED},
+        {rates->system, SIM_JOB_BROKEN},
+        {rates->for_good, SIM_JOB_FAILED_FOR_GOOD},
+        {rates->cancelled, SIM_JOB_CANCELLED},
+        {rates->refused, SIM_JOB_REFUSED},
+    };
+    uint64_t place = sim_mix(digest) % 1000;
+    for (size_t i = 0; i < TR_COUNT_OF(fates); i++) {
+        if (place < fates[i].rate) {
+            return fates[i].outcome;
+        }
+        place -= fates[i].rate;
+    }
+    return SIM_JOB_DONE;
 }
 
 /* ------------------------------------------------------------------------------------- people */
@@ -318,6 +330,7 @@ static void open_host(struct sim_host *host)
 static void close_host(struct sim_host *host)
 {
     struct own *own = host->own;
+    sim_stage_of(host->world)->is_quota_known[host->index] = false;
     tr_shelf_fini(&own->engine.shelf);
     free(own);
 }
@@ -435,8 +448,7 @@ static void wake_schedules(struct sim_host *host)
 
 void sim_engine_note_quota(struct sim_host *host)
 {
-    struct own *own = host->own;
-    own->is_quota_known = true;
+    sim_stage_of(host->world)->is_quota_known[host->index] = true;
 }
 
 static void wake(struct sim_host *host)
@@ -500,8 +512,9 @@ static bool look(struct sim_host *host, const struct tri_worker *worker, struct 
     const struct tr_sim_client *state = tri_actor_state(actor);
     sim_engine_check_pause(host, worker, actor);
     bool is_new = tri_actor_behaviour(worker, actor)->id == sim_client_behaviour.id &&
-                  own->refs[MEMBER_CLIENT].key.serial != 0 && own->is_quota_known &&
-                  state->asked == 0 && actor->mailbox_count == 0;
+                  own->refs[MEMBER_CLIENT].key.serial != 0 &&
+                  sim_stage_of(host->world)->is_quota_known[host->index] && state->asked == 0 &&
+                  actor->mailbox_count == 0;
     if (is_new && sim_program_may_wish(host, actor->key)) {
         struct tr_sim_client_go go = {.launcher = own->refs[MEMBER_LAUNCHER]};
         sim_program_say(host, actor, TR_KIND_TELL, &tr_sim_client_go_schema, &go);

@@ -34,6 +34,7 @@ enum sim_job_status {
     SIM_JOB_BROKEN,          /* of the system's */
     SIM_JOB_FAILED_FOR_GOOD, /* trying again is no use */
     SIM_JOB_CANCELLED,
+    SIM_JOB_REFUSED, /* it was never begun */
 };
 
 #define SIM_JOB_FIELDS(FIELD, ARRAY) \

@@ -34,6 +34,7 @@ struct line {
 
 struct exchange {
     struct exchange *next;
+    struct sim_web *web;
     uint64_t number;
     struct sim_host *host;
     struct tr_envelope call;
@@ -121,6 +122,25 @@ static bool is_planted(const struct exchange *exchange, const char *name)
     return plant != NULL && strcmp(plant->name, name) == 0 && sim_plant_strikes(exchange->host, 10);
 }
 
+/* The request as it was made; its views are of the exchange. */
+static struct tr_http_request request_of(const struct exchange *exchange)
+{
+    struct tr_http_request request;
+    struct tr_bytes body = {exchange->request, exchange->size};
+    int error = tr_http_request_unpack(body, exchange->call.version, &request);
+    TR_ASSERT(error == 0);
+    return request;
+}
+
+static void tell_server(const struct exchange *exchange, uint32_t status, const char *fault)
+{
+    const struct sim_web_server *server = &exchange->web->server;
+    if (server->ended != NULL) {
+        struct tr_http_request request = request_of(exchange);
+        server->ended(server->self, exchange->number, &request, status, fault);
+    }
+}
+
 /* The one end of an exchange, which follows all that came before it. */
 static void end(struct exchange *exchange, uint32_t status, const char *fault,
                 struct tr_text headers, struct tr_bytes body)
@@ -138,6 +158,7 @@ static void end(struct exchange *exchange, uint32_t status, const char *fault,
     }
     exchange->has_ended = true;
     drop_lines(exchange);
+    tell_server(exchange, status, fault);
     if (exchange->is_heard && !is_planted(exchange, "end-lost")) {
         sim_outside_say(exchange->host, &exchange->call, TR_KIND_REPLY, &tr_http_response_schema,
                         &response);
@@ -264,6 +285,7 @@ static void take_request(struct sim_web *web, struct sim_host *host,
     struct exchange *exchange = sim_must(calloc(1, sizeof *exchange + body.size));
     uint8_t fate = fates[sim_below(chance, TR_COUNT_OF(fates))];
     exchange->next = web->first;
+    exchange->web = web;
     exchange->number = ++web->count;
     exchange->host = host;
     exchange->call = *envelope;
@@ -320,10 +342,7 @@ void sim_web_hear(struct sim_web *web, struct sim_host *host, const struct tr_en
 
 static void serve(struct sim_web *web, struct exchange *exchange)
 {
-    struct tr_http_request request;
-    struct tr_bytes body = {exchange->request, exchange->size};
-    int error = tr_http_request_unpack(body, exchange->call.version, &request);
-    TR_ASSERT(error == 0);
+    struct tr_http_request request = request_of(exchange);
     if (exchange->was_served) {
         sim_fail("web: exchange %llu is served twice", (unsigned long long)exchange->number);
     }
@@ -421,6 +440,7 @@ void sim_web_forget(struct sim_web *web, const struct sim_host *host)
             sim_web_seen.crashed++;
             exchange->is_heard = false;
             drop_lines(exchange);
+            tell_server(exchange, 0, "crash");
         }
         if (exchange->host == host && exchange->arrive_ns != 0 &&
             sim_below(&web->world->chance.outside, 2) == 0) {

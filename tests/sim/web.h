@@ -57,6 +57,12 @@ struct sim_web_server {
     void *self;
     void (*serve)(void *self, struct sim_web *web, uint64_t number,
                   const struct tr_http_request *request);
+    /*
+     * NULL, or: who asked has heard the end of it, or never will. `status` is 0 where no answer
+     * came, `fault` is http_response's; "crash": he is not there any more.
+     */
+    void (*ended)(void *self, uint64_t number, const struct tr_http_request *request,
+                  uint32_t status, const char *fault);
 };
 
 struct sim_web *sim_web_new(struct sim_world *world, const struct sim_web_server *server);

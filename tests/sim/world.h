@@ -64,7 +64,7 @@ struct sim_wish {
 #define SIM_WISHES_MAX 64
 
 /* Actors of a host that may be there at the end. */
-#define SIM_STAYING_MAX 8
+#define SIM_STAYING_MAX 12
 
 /* What the program of a host knows of it. */
 struct sim_program {

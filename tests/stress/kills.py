@@ -6,7 +6,6 @@ import os
 import pathlib
 import random
 import signal
-import sqlite3
 import sys
 import threading
 import time
@@ -138,14 +137,6 @@ class KillTest(ProgramTest):
         return found
 
     # What is left inside.
-
-    def query(self, sql):
-        """Rows of the history, as anybody may read it."""
-        connection = sqlite3.connect(f"file:{self.store}/troupe.db?mode=ro", uri=True)
-        try:
-            return connection.execute(sql).fetchall()
-        finally:
-            connection.close()
 
     def failures(self):
         """(node, element, attempt, code, is_unknown) of every attempt that failed."""

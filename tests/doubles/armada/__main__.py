@@ -46,6 +46,8 @@ def options():
     add("--slots", type=int, default=None, help="jobs that have a node at once; 0 is no bound, "
         "which is the default but with --execute, where it is one per core")
     add("--execute", action="store_true", help="really run commands, as local processes")
+    add("--secret", action="append", default=[], metavar="GROUP/KEY=VALUE",
+        help="a key of a Secret of Kubernetes, for environments of commands that are run")
     add("--auth", default="anonymous", help="anonymous, basic:USER:PASSWORD or bearer:TOKEN")
     add("--restricted-tolerations", action="append", default=[], metavar="KEY",
         help="a toleration that users may not set")

@@ -21,8 +21,9 @@ NOT_FOUND = 127
 
 
 class Executor:
-    def __init__(self, folder):
+    def __init__(self, folder, secrets=()):
         self.folder = pathlib.Path(folder)
+        self.secrets = dict(secret.split("=", 1) for secret in secrets)
         self.running = {}
 
     def log_path(self, job):
@@ -38,7 +39,8 @@ class Executor:
             try:
                 job.process = subprocess.Popen(
                     words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                    cwd=container.get("workingDir") or folder, env=environment_of(job, container),
+                    cwd=container.get("workingDir") or folder,
+                    env=environment_of(job, container, self.secrets),
                     start_new_session=True)
             except (OSError, IndexError, ValueError) as error:
                 log.write(f"{error}\n".encode())
@@ -87,13 +89,16 @@ def send(process, number):
         pass
 
 
-def environment_of(job, container):
-    """What the container asks for, beside what Armada gives to every pod."""
+def environment_of(job, container, secrets):
+    """What the container asks for, beside what Armada gives to every pod; `secrets` are those of
+    Kubernetes, by GROUP/KEY."""
     environment = {"PATH": PATH, "HOME": "/tmp", "ARMADA_JOB_ID": job.id,
                    "ARMADA_QUEUE": job.queue, "ARMADA_JOB_SET_ID": job.job_set}
     if GANG_ID in job.annotations:
         environment["ARMADA_GANG_ID"] = job.annotations[GANG_ID]
         environment["ARMADA_GANG_CARDINALITY"] = job.annotations.get(GANG_CARDINALITY, "")
     for variable in container.get("env") or []:
-        environment[variable["name"]] = variable.get("value", "")
+        reference = variable.get("valueFrom", {}).get("secretKeyRef", {})
+        secret = secrets.get(f"{reference.get('name')}/{reference.get('key')}", "")
+        environment[variable["name"]] = variable.get("value", secret)
     return environment

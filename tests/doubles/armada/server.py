@@ -11,7 +11,7 @@ import sys
 
 from aiohttp import web
 
-from broken import lose_answer, reset, silence
+from broken import NO_ANSWER, lose_answer, reset, silence
 from methods import METHODS
 from submit import Submission
 from watch import watch
@@ -66,6 +66,8 @@ class Server:
                 response = await self.call(request, method, handler, is_stream)
             except Refusal as refusal:
                 response = self.refused(refusal, is_stream)
+            except ConnectionError:
+                response = web.Response(status=NO_ANSWER)
             self.counters.answered(method, response.status)
             self.tell(f"{method} {response.status}")
             return response

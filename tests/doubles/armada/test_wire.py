@@ -322,7 +322,8 @@ class QueryTest(WireTest):
         good, bad = self.double.submit_ids(item("good"), item("bad"))
         until(lambda: self.double.states(bad) == {bad: 4})
         errors = self.ask("/v1/job/errors", {"jobIds": [good, bad, "none"]}).document["jobErrors"]
-        self.assertEqual(errors, {good: "", bad: "Container main failed with exit code 137 because OOMKilled: \n"})
+        words = "Container main failed with exit code 137 because OOMKilled: \n"
+        self.assertEqual(errors, {good: "", bad: words})
 
     def test_active_queues(self):
         self.double.control("hold", is_held=True)

@@ -91,6 +91,9 @@ static int write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
                         struct tr_webapi_request *request)
 {
     char *full = batch->api->scratch(batch, 256);
+    if (full == NULL) {
+        return TR_MEMORY;
+    }
     (void)snprintf(full, 256, "/stream/%.*s", (int)batch->group.size, batch->group.data);
     request->path = tr_text_of(full);
     request->body = (struct tr_bytes){.data = (const uint8_t *)cursor.data, .size = cursor.size};
@@ -349,7 +352,8 @@ static const struct {
     {BACK_LOST, false, 0, "timeout"},   {BACK_LOST_AFTER, true, 0, "timeout"},
     {BACK_BUSY, false, 503, "none"},    {BACK_BUSY_AFTER, true, 503, "none"},
     {BACK_NONSENSE, true, 200, "none"}, {BACK_THROTTLE, false, 429, "none"},
-    {BACK_DENY, false, 401, "none"},    {BACK_SILENT, true, 0, NULL},
+    {BACK_DENY, false, 401, "none"},    {BACK_CONFLICT, false, 409, "none"},
+    {BACK_SILENT, true, 0, NULL},
 };
 
 static void note_authorization(struct tr_bytes packed)
@@ -493,6 +497,7 @@ static bool give_events(struct back_stream *stream)
         struct tr_http_part part = {.ask = stream->ask,
                                     .bytes = {.data = (uint8_t *)line, .size = (size_t)size}};
         speak(TR_KIND_TELL, stream->to, 0, &tr_http_part_schema, &part);
+        back.told++;
         has_any = true;
     }
     return has_any;

@@ -12,6 +12,7 @@
 REFRESH_STAND_SCHEMAS(TR_SCHEMA_DEFINE)
 
 struct refresh_stand back;
+const struct tr_behaviour *refresh_stand_behaviour = &tr_refresh_behaviour;
 
 /* ---------------------------------------------------------------- holders */
 
@@ -73,7 +74,7 @@ static int on_news(struct tr_holder *holder, const struct tr_message *message)
     holder->stage = news.stage;
     holder->phase = news.phase;
     holder->version = news.version;
-    holder->is_unknown = news.is_unknown;
+    holder->is_unknown = holder->is_unknown || news.is_unknown; /* it stays with an attempt */
     assert_int_equal(tr_array_set(&holder->handle, news.handle), 0);
     assert_int_equal(tr_array_set(&holder->code, news.code), 0);
     assert_int_equal(tr_array_set(&holder->message, news.message), 0);
@@ -112,9 +113,9 @@ void refresh_stand_pass(uint64_t milliseconds)
 
 static void open_stage(void)
 {
-    static const struct tr_behaviour *const behaviours[] = {&holder_behaviour,
-                                                            &tr_refresh_behaviour};
+    static const struct tr_behaviour *behaviours[] = {&holder_behaviour, NULL};
     static const struct tr_schema *const records[] = {&tr_backend_schema};
+    behaviours[1] = refresh_stand_behaviour;
     if (back.model != NULL) {
         struct tri_store_options options = {.folder = "model",
                                             .durability = TR_DURABILITY_FULL,
@@ -179,7 +180,7 @@ void refresh_stand_begin(uint8_t grade, bool is_durable)
     struct tr_refresh_state first = {0};
     assert_int_equal(tr_array_set(&first.plugin, tr_text_of("model")), 0);
     assert_int_equal(tr_array_set(&first.endpoint, tr_text_of("default")), 0);
-    back.refresh = stage_spawn(&back.stage, &tr_refresh_behaviour,
+    back.refresh = stage_spawn(&back.stage, refresh_stand_behaviour,
                                &(struct tr_spawn_options){.state = &first});
 }
 
@@ -198,7 +199,10 @@ void refresh_stand_end(void)
 void refresh_stand_crash(void)
 {
     (void)refresh_back_take(); /* what has left has arrived */
-    uint64_t passed_ms = back.stage.wall_ms - STAGE_START_WALL_MS;
+    uint64_t passed_ms = back.stage.wall_ms - STAGE_START_WALL_MS + back.clock_jump_ms;
+    for (uint32_t i = 0; i < back.job_count; i++) {
+        back.jobs[i].made_ms += back.clock_jump_ms; /* by the clock, which the back end has not */
+    }
     tri_model_kill(back.model, 1);
     close_stage();
     back.engine->life++;

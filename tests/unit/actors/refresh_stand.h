@@ -53,6 +53,7 @@ enum back_fault {
     BACK_NONSENSE,   /* done, and an answer that nobody can read */
     BACK_THROTTLE,   /* 429 */
     BACK_DENY,       /* 401 */
+    BACK_CONFLICT,   /* 409, and nothing is done */
     BACK_SILENT,     /* done, and no answer at all */
 };
 
@@ -90,7 +91,7 @@ struct back_stream {
 #define BACK_JOBS 60000
 #define BACK_EVENTS 200000
 #define BACK_ANSWERS 4096
-#define BACK_STREAMS 256
+#define BACK_STREAMS 4096
 #define HOLDERS 60000
 #define BACK_VERBS 7
 
@@ -117,12 +118,13 @@ struct refresh_stand {
     struct back_stream streams[BACK_STREAMS];
     uint32_t stream_count;
     uint32_t latency_ms;
-    uint32_t visible_ms; /* a job is shown by status and find so long after it was made */
-    uint32_t event_ms;   /* and by streams */
-    bool dedups;         /* one identity is one job */
-    bool is_trimmed;     /* streams know no cursor any more */
-    const char *bad;     /* a create with this identity in it is refused as a whole */
-    bool explains;       /* `failures` says why */
+    uint64_t clock_jump_ms; /* people set the clock forward at each crash */
+    uint32_t visible_ms;    /* a job is shown by status and find so long after it was made */
+    uint32_t event_ms;      /* and by streams */
+    bool dedups;            /* one identity is one job */
+    bool is_trimmed;        /* streams know no cursor any more */
+    const char *bad;        /* a create with this identity in it is refused as a whole */
+    bool explains;          /* `failures` says why */
     enum back_fault (*fault)(uint8_t verb, uint32_t nth);
     uint32_t calls[BACK_VERBS];
     uint32_t items[BACK_VERBS];
@@ -130,10 +132,14 @@ struct refresh_stand {
     uint32_t whole_cancels;
     char authorization[128]; /* of the last call: what its secret is to be */
     uint32_t empty_calls;
+    uint32_t told;     /* events, by all streams */
     uint32_t repeated; /* identities twice in one request */
 };
 
 extern struct refresh_stand back;
+
+/* The behaviour under test; a test may put another around it. */
+extern const struct tr_behaviour *refresh_stand_behaviour;
 
 /* Opens a stage; the webapi may be changed before by `grade` and what the test sets later. */
 void refresh_stand_begin(uint8_t grade, bool is_durable);

@@ -115,6 +115,29 @@ static void test_five_thousand_jobs_are_25_calls(void **state)
     }
 }
 
+/* Births that stall for a moment, as they do on a busy machine, are no ends of the array. */
+static void test_gaps_between_births_cost_no_call(void **state)
+{
+    (void)state;
+    static const uint32_t latencies[] = {1, 50, 400};
+    static const uint32_t gaps[][2] = {{20, 15}, {60, 40}, {250, 90}, {999, 60}, {3010, 90}};
+    for (size_t l = 0; l < TR_COUNT_OF(latencies); l++) {
+        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+        back.latency_ms = latencies[l];
+        for (uint32_t i = 0; i < 5000; i++) {
+            (void)refresh_stand_make("g");
+            refresh_stand_pass(i % 2 == 0 ? 1 : 0);
+            for (size_t k = 0; k < TR_COUNT_OF(gaps); k++) {
+                refresh_stand_pass(i == gaps[k][0] ? gaps[k][1] : 0);
+            }
+        }
+        refresh_stand_pass(25 * 400);
+        assert_int_equal(back.job_count, 5000);
+        assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 25);
+        refresh_stand_end();
+    }
+}
+
 static void test_polls_are_few_and_full(void **state)
 {
     (void)state;
@@ -281,6 +304,24 @@ static void assert_explained(const char *identity, const char *wanted)
     tr_buffer_fini(&text);
 }
 
+/* What is on record is written when something has happened, and not again because of that. */
+static void test_an_idle_actor_records_nothing(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(100);
+    refresh_stand_cancel(0, "g");
+    refresh_stand_pass(10000);
+    refresh_stand_drop(0);
+    refresh_stand_pass(5000);
+    uint64_t recorded_ms = refresh_stand_state()->recorded_ms;
+    refresh_stand_pass(60000);
+    assert_int_equal(refresh_stand_state()->jobs, 0);
+    assert_int_equal(refresh_stand_state()->recorded_ms, recorded_ms);
+    refresh_stand_end();
+}
+
 static void test_each_job_says_what_it_waits_for(void **state)
 {
     (void)state;
@@ -301,12 +342,86 @@ static void test_each_job_says_what_it_waits_for(void **state)
     refresh_stand_end();
 }
 
+static enum back_fault no_cancel(uint8_t verb, uint32_t nth)
+{
+    (void)nth;
+    return verb == TR_WEBAPI_VERB_CANCEL ? BACK_CONFLICT : BACK_FINE;
+}
+
+static enum back_fault busy_cancel(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_CANCEL && nth < 3 ? BACK_BUSY : BACK_FINE;
+}
+
+/* Whether the words for a job have these among them. */
+static void assert_explained_with(const char *identity, const char *wanted)
+{
+    char copy[1024];
+    struct tr_buffer text;
+    struct tr_explain_pages pages = {.page = page_of,
+                                     .self = stage_actor(&back.stage, back.refresh)};
+    tr_buffer_init(&text, 0);
+    assert_int_equal(tr_explain_job(refresh_stand_state(), &pages, tr_text_of(identity),
+                                    refresh_stand_now_ms(), &text),
+                     0);
+    (void)snprintf(copy, sizeof copy, "%.*s", (int)text.size, (const char *)text.data);
+    tr_buffer_fini(&text);
+    if (strstr(copy, wanted) == NULL) {
+        fail_msg("'%s' is not in: %s", wanted, copy);
+    }
+}
+
+/* A back end that keeps a job although it is told to end it: people see its words. */
+static void test_a_cancel_that_is_refused_is_explained(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    back.fault = no_cancel;
+    uint32_t job = refresh_stand_make("g");
+    refresh_stand_pass(200);
+    refresh_stand_cancel(job, "g");
+    refresh_stand_pass(500);
+    assert_explained("job-0", "its job was told to end, and is asked about at 2023-");
+    assert_explained_with("job-0",
+                          "; the back end does not end it (409), 1 time so far; it is told "
+                          "again after 2023-");
+    refresh_stand_crash();
+    refresh_stand_pass(2 * (TR_REFRESH_CANCEL_AGAIN_MS + 70000));
+    assert_explained_with("job-0", "(409), 3 times so far");
+    back.fault = NULL;
+    refresh_stand_pass(TR_REFRESH_CANCEL_AGAIN_MS + 140000);
+    assert_int_equal(refresh_stand_holder(job)->phase, TR_TASK_PHASE_ABORTED);
+    assert_int_equal(back_live(), 0);
+    drop_all();
+    assert_empty();
+    refresh_stand_end();
+}
+
+static void test_a_cancel_that_fails_is_explained(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    back.fault = busy_cancel;
+    uint32_t job = refresh_stand_make("g");
+    refresh_stand_pass(200);
+    refresh_stand_cancel(job, "g");
+    refresh_stand_pass(2000);
+    assert_explained("job-0", "its job is to be ended, and that is tried again at 2023-");
+    assert_explained_with("job-0", "; the back end does not end it (503), 2 times so far");
+    refresh_stand_pass(20000);
+    assert_int_equal(refresh_stand_holder(job)->phase, TR_TASK_PHASE_ABORTED);
+    drop_all();
+    assert_empty();
+    refresh_stand_end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_job_lives_and_its_task_hears_of_it),
         cmocka_unit_test(test_asking_twice_gives_what_is_known),
         cmocka_unit_test(test_five_thousand_jobs_are_25_calls),
+        cmocka_unit_test(test_gaps_between_births_cost_no_call),
         cmocka_unit_test(test_polls_are_few_and_full),
         cmocka_unit_test(test_only_the_bad_one_of_a_batch_fails),
         cmocka_unit_test(test_a_cancelled_job_is_ended),
@@ -314,6 +429,9 @@ int main(void)
         cmocka_unit_test(test_a_whole_group_is_ended_in_one_call),
         cmocka_unit_test(test_failures_are_explained_before_they_are_told),
         cmocka_unit_test(test_what_is_too_large_is_refused),
+        cmocka_unit_test(test_an_idle_actor_records_nothing),
+        cmocka_unit_test(test_a_cancel_that_is_refused_is_explained),
+        cmocka_unit_test(test_a_cancel_that_fails_is_explained),
         cmocka_unit_test(test_each_job_says_what_it_waits_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/memory.h"
 #include "tests/support/draw.h"
 #include "tests/unit/actors/refresh_stand.h"
 
@@ -91,8 +92,10 @@ static void test_other_grades_leave_it_to_the_policy(void **state)
         const struct tr_holder *holder = refresh_stand_holder(0);
         assert_int_equal(holder->stage, cases[i].stage);
         assert_int_equal(back.job_count, cases[i].made);
-        assert_int_equal(holder->is_unknown, cases[i].stage == TR_WEBAPI_STAGE_TERMINAL);
-        if (holder->is_unknown) {
+        bool has_failed = cases[i].stage == TR_WEBAPI_STAGE_TERMINAL;
+        assert_int_equal(holder->is_unknown,
+                         has_failed || cases[i].policy == TR_WEBAPI_POLICY_REPEAT);
+        if (has_failed) {
             assert_true(tr_text_equal(tr_array_get(&holder->code), tr_text_of("OutcomeUnknown")));
             assert_int_equal(holder->phase, TR_TASK_PHASE_PERMANENT_FAILURE);
         }
@@ -124,14 +127,16 @@ static void test_a_stream_is_heard_before_anybody_is_asked(void **state)
         refresh_stand_pass(10000);
         assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 40);
         assert_int_equal(back.job_count, 40);
-        assert_int_equal(back.calls[TR_WEBAPI_VERB_FIND], was_made != 0 ? 0 : 40);
+        /* The restart has begun the lag anew, so those may be asked for once more. */
+        assert_in_range(back.calls[TR_WEBAPI_VERB_FIND], was_made != 0 ? 0 : 40,
+                        was_made != 0 ? 0 : 80);
         assert_in_range(back.calls[TR_WEBAPI_VERB_CREATE], 1, was_made != 0 ? 1 : 3);
         assert_int_equal(refresh_stand_holder(0)->doubts, 1);
         refresh_stand_end();
     }
 }
 
-/* While jobs wait to be made, looking for those in doubt takes its share of the rate, no more. */
+/* While jobs wait to be made, looking for those in doubt takes its share of the rate only. */
 static void test_doubts_leave_the_rate_to_others(void **state)
 {
     (void)state;
@@ -227,6 +232,66 @@ static void test_a_job_that_is_not_shown_is_not_made_again(void **state)
     assert_true(refresh_stand_holder(0)->is_unknown);
     assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 1);
     refresh_stand_end();
+}
+
+/* People set the clock forward while the engine is down: the lag is not over by that. */
+static void test_a_clock_that_is_set_shortens_no_lag(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    back.visible_ms = 2000;
+    back.clock_jump_ms = 3600000;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(100);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+    refresh_stand_crash();
+    refresh_stand_pass(15000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    assert_int_equal(back.job_count, 1);
+    refresh_stand_end();
+}
+
+/* A call leaves when it is committed, however long that takes: the lag begins behind it. */
+static void test_the_lag_begins_when_the_call_is_over(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    back.visible_ms = back.webapi.lag_ms - 1000;
+    (void)refresh_stand_make("g");
+    back.stage.journal_sleeps = true;
+    refresh_stand_pass(2000);
+    back.stage.journal_sleeps = false;
+    refresh_stand_pass(30000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    assert_int_equal(back.job_count, 1);
+    refresh_stand_end();
+}
+
+static bool is_away;
+
+static enum back_fault fault_while_away(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_FIND && is_away ? BACK_BUSY : fault_of_first(verb, nth);
+}
+
+/* Half an hour in which nobody can tell: the doubt lasts, and the policy is not asked. */
+static void test_an_outage_decides_nothing(void **state)
+{
+    (void)state;
+    for (uint8_t policy = TR_WEBAPI_POLICY_FAIL; policy <= TR_WEBAPI_POLICY_REPEAT; policy++) {
+        begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+        back.fault = fault_while_away;
+        is_away = true;
+        (void)refresh_stand_make_as(
+            &(struct tr_holder_do){.act = HOLDER_MAKE, .group = tr_text_of("g"), .policy = policy});
+        refresh_stand_pass(1800000);
+        assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+        is_away = false;
+        refresh_stand_pass(130000);
+        assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+        assert_int_equal(back.job_count, 1);
+        refresh_stand_end();
+    }
 }
 
 static void test_a_doubtful_wish_is_looked_for_first(void **state)
@@ -385,7 +450,7 @@ static void play(uint64_t seed)
         assert_int_equal(refresh_stand_holder(i)->ends, 1);
         refresh_stand_drop(i);
     }
-    refresh_stand_pass(20000);
+    refresh_stand_pass(20000 + TR_REFRESH_REST_MS);
     assert_int_equal(back.repeated, 0);
     assert_int_equal(refresh_stand_state()->jobs, 0);
     assert_int_equal(refresh_stand_state()->streams, 0);
@@ -404,6 +469,75 @@ static void test_whatever_fails_each_job_is_made_once(void **state)
     }
 }
 
+/* ------------------------------------------------------------ memory that ends */
+
+/* One allocation of the actor's handlers fails, the one after so many others. */
+static uint64_t allocations_left;
+static bool has_failed;
+
+static bool allow(void *self, size_t size)
+{
+    (void)self;
+    (void)size;
+    bool fails = !has_failed && allocations_left-- == 0;
+    has_failed |= fails;
+    return !fails;
+}
+
+static int handle_without_memory(struct tr_context *context, void *state,
+                                 const struct tr_message *message)
+{
+    tr_memory_hook_set(allow, NULL);
+    int error = tr_refresh_behaviour.handle(context, state, message);
+    tr_memory_hook_set(NULL, NULL);
+    return error;
+}
+
+static void run_without_memory(uint64_t count, bool is_durable)
+{
+    allocations_left = count;
+    has_failed = false;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, is_durable);
+    back.webapi.stream = back.standard_stream;
+    back.webapi.create.items_max = 2;
+    for (int i = 0; i < 5; i++) {
+        (void)refresh_stand_make("g");
+    }
+    refresh_stand_pass(150);
+    refresh_stand_cancel(4, "g");
+    refresh_stand_pass(50);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(150);
+    assert_int_equal(back.job_count, 5);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(refresh_stand_holder(i)->ends, 1);
+        refresh_stand_drop(i);
+    }
+    refresh_stand_pass(50);
+    assert_int_equal(refresh_stand_state()->jobs, 0);
+    assert_int_equal(refresh_stand_state()->doubts, 0);
+    refresh_stand_end();
+}
+
+/* The handler in hand is run again, and what was asked for is asked for once. */
+static void test_memory_that_ends_for_a_moment_changes_nothing(void **state)
+{
+    (void)state;
+    struct tr_behaviour wrapper = tr_refresh_behaviour;
+    wrapper.handle = handle_without_memory;
+    refresh_stand_behaviour = &wrapper;
+    uint64_t count = 0;
+    do {
+        run_without_memory(count, count % 2 == 0);
+        count++;
+        assert_true(count < 10000);
+    } while (has_failed);
+    assert_true(count > 50);
+    print_message("%llu allocations\n", (unsigned long long)count);
+    refresh_stand_behaviour = &tr_refresh_behaviour;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,9 +550,13 @@ int main(void)
         cmocka_unit_test(test_a_job_that_turns_up_late_is_ended),
         cmocka_unit_test(test_an_abort_in_doubt_leaves_nothing),
         cmocka_unit_test(test_a_job_that_is_not_shown_is_not_made_again),
+        cmocka_unit_test(test_a_clock_that_is_set_shortens_no_lag),
+        cmocka_unit_test(test_the_lag_begins_when_the_call_is_over),
+        cmocka_unit_test(test_an_outage_decides_nothing),
         cmocka_unit_test(test_a_doubtful_wish_is_looked_for_first),
         cmocka_unit_test(test_a_crash_anywhere_makes_each_job_once),
         cmocka_unit_test(test_a_lag_that_lies_doubles_jobs),
+        cmocka_unit_test(test_memory_that_ends_for_a_moment_changes_nothing),
         cmocka_unit_test(test_whatever_fails_each_job_is_made_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * polls; and what is asked about when one has left something out.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/unit/actors/refresh_stand.h"
 
@@ -19,6 +20,13 @@ static uint32_t open_streams(void)
         open += back.streams[i].is_open ? 1 : 0;
     }
     return open;
+}
+
+static void drop(uint32_t first, uint32_t last)
+{
+    for (uint32_t i = first; i < last; i++) {
+        refresh_stand_drop(i);
+    }
 }
 
 /* AT10, AT5: one stream for 5,000 jobs, no polls, and after a restart one stream again. */
@@ -45,12 +53,67 @@ static void test_a_stream_takes_the_place_of_polls(void **state)
     assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0);
     assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], creates);
     assert_int_equal(refresh_stand_holder(17)->news, 4); /* submitted, queued, running, ended */
-    for (uint32_t i = 0; i < 5000; i++) {
-        refresh_stand_drop(i);
-    }
-    refresh_stand_pass(10);
+    drop(0, 5000);
+    refresh_stand_pass(TR_REFRESH_REST_MS + 10);
     assert_int_equal(open_streams(), 0);
     assert_int_equal(refresh_stand_state()->jobs, 0);
+    refresh_stand_end();
+}
+
+/* An array of little parallelism: its group is empty between its waves. */
+static void run_waves(uint32_t first, uint32_t last)
+{
+    for (uint32_t i = first; i < last; i++) {
+        (void)refresh_stand_make("g");
+        refresh_stand_pass(1500);
+        back_phase_all(TR_TASK_PHASE_SUCCESS);
+        refresh_stand_pass(100);
+        assert_int_equal(refresh_stand_holder(i)->stage, TR_WEBAPI_STAGE_TERMINAL);
+        drop(i, i + 1);
+        assert_int_equal(refresh_stand_state()->jobs, 0);
+        refresh_stand_pass(20000);
+    }
+}
+
+static void test_waves_have_one_stream(void **state)
+{
+    (void)state;
+    begin();
+    run_waves(0, 20);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STREAM], 1);
+    assert_int_equal(back.told, 2 * 20); /* each event once */
+    refresh_stand_crash();
+    run_waves(20, 40);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STREAM], 2);
+    assert_int_equal(back.told, 2 * 40);
+    refresh_stand_pass(TR_REFRESH_REST_MS);
+    assert_int_equal(open_streams(), 0);
+    assert_int_equal(refresh_stand_state()->rows_count, 2); /* the queue and the clock of all */
+    refresh_stand_end();
+}
+
+/* Groups that rest are bounded, and the oldest go first; a crash makes no difference to when. */
+static void test_resting_groups_are_bounded(void **state)
+{
+    (void)state;
+    begin();
+    back.place.endpoint.streams_max = 8;
+    char group[16];
+    for (uint32_t i = 0; i < TR_REFRESH_RESTING_MAX + 20; i++) {
+        (void)snprintf(group, sizeof group, "g%u", i);
+        (void)refresh_stand_make(group);
+        refresh_stand_pass(30);
+        drop(i, i + 1);
+        assert_true(open_streams() <= 8);
+    }
+    refresh_stand_pass(2000);
+    assert_int_equal(refresh_stand_state()->jobs, 0);
+    assert_int_equal(refresh_stand_state()->resting_count, TR_REFRESH_RESTING_MAX);
+    refresh_stand_crash();
+    refresh_stand_pass(TR_REFRESH_REST_MS);
+    assert_int_equal(refresh_stand_state()->resting_count, 0);
+    assert_int_equal(refresh_stand_state()->resting, 0);
+    assert_int_equal(open_streams(), 0);
     refresh_stand_end();
 }
 
@@ -110,6 +173,22 @@ static void test_a_silent_stream_is_swept(void **state)
     refresh_stand_end();
 }
 
+/* An endpoint may be asked only. */
+static void test_streams_can_be_done_without(void **state)
+{
+    (void)state;
+    begin();
+    back.place.endpoint.streams_max = TR_WEBAPI_NO_STREAMS;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(2000);
+    assert_int_equal(open_streams(), 0);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(12000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 1);
+    refresh_stand_drop(0);
+    refresh_stand_end();
+}
+
 /* Groups beyond the endpoint's streams are polled. */
 static void test_streams_are_bounded(void **state)
 {
@@ -126,11 +205,47 @@ static void test_streams_are_bounded(void **state)
     back_phase_all(TR_TASK_PHASE_SUCCESS);
     refresh_stand_pass(12000);
     assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 5);
-    for (uint32_t i = 0; i < 5; i++) {
-        refresh_stand_drop(i);
-    }
-    refresh_stand_pass(100);
+    drop(0, 5);
+    refresh_stand_pass(TR_REFRESH_REST_MS + 100);
     assert_int_equal(open_streams(), 0);
+    refresh_stand_end();
+}
+
+static bool has_stream(const char *group)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < back.stream_count; i++) {
+        has |= back.streams[i].is_open && strcmp(back.streams[i].group, group) == 0;
+    }
+    return has;
+}
+
+/* A wide group that comes late gets the stream of a narrow one; among many that wait, too. */
+static void test_a_wide_group_gets_the_stream_of_a_narrow_one(void **state)
+{
+    (void)state;
+    begin();
+    back.place.endpoint.streams_max = 2;
+    char group[16];
+    for (int i = 0; i < 200; i++) {
+        (void)snprintf(group, sizeof group, "g%d", i);
+        (void)refresh_stand_make(group);
+    }
+    refresh_stand_pass(2000);
+    for (uint32_t i = 0; i < 12; i++) {
+        (void)refresh_stand_make(i < 3 ? "close" : "wide");
+    }
+    refresh_stand_pass(TR_REFRESH_STREAM_HELD_MS + 5000);
+    assert_int_equal(open_streams(), 2);
+    assert_true(has_stream("wide"));
+    assert_false(has_stream("close")); /* three times as wide is not enough */
+    uint32_t calls = back.calls[TR_WEBAPI_VERB_STREAM];
+    assert_int_equal(calls, 3);
+    refresh_stand_pass(60000); /* it stays where it is */
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STREAM], calls);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(80000); /* who has lost it is polled */
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 212);
     refresh_stand_end();
 }
 
@@ -159,10 +274,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_stream_takes_the_place_of_polls),
+        cmocka_unit_test(test_waves_have_one_stream),
+        cmocka_unit_test(test_resting_groups_are_bounded),
         cmocka_unit_test(test_a_restart_asks_once_about_all),
         cmocka_unit_test(test_a_gap_is_swept),
         cmocka_unit_test(test_a_silent_stream_is_swept),
+        cmocka_unit_test(test_streams_can_be_done_without),
         cmocka_unit_test(test_streams_are_bounded),
+        cmocka_unit_test(test_a_wide_group_gets_the_stream_of_a_narrow_one),
         cmocka_unit_test(test_without_streams_jobs_are_polled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

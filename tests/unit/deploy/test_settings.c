@@ -196,6 +196,15 @@ static void require_text(struct tr_text text, const char *expected)
     assert_true(tr_text_equal(text, tr_text_of(expected)));
 }
 
+static void test_no_streams_are_another_thing_than_nothing_said(void **state)
+{
+    (void)state;
+    require_good("plugins: {rocket: {endpoint: 'http://a', streams: 0}}\n");
+    assert_int_equal(endpoint_at(0)->endpoint.streams_max, TR_WEBAPI_NO_STREAMS);
+    require_good("plugins: {rocket: {endpoint: 'http://a'}}\n");
+    assert_int_equal(endpoint_at(0)->endpoint.streams_max, 0);
+}
+
 static void test_one_endpoint(void **state)
 {
     (void)state;
@@ -313,7 +322,7 @@ static void test_each_key_of_an_endpoint_is_checked(void **state)
                                 "from 1 to 10000 [InvalidValue]\n"},
         {"calls_at_once: 1001", ":57: '1001' is no value for 'calls_at_once'; write a whole number "
                                 "from 1 to 1000 [InvalidValue]\n"},
-        {"streams: no", ":51: 'no' is no value for 'streams'; write a whole number from 1 to 10000 "
+        {"streams: no", ":51: 'no' is no value for 'streams'; write a whole number from 0 to 10000 "
                         "[InvalidValue]\n"},
         {"interval: 2m",
          ":52: '2m' is no value for 'interval'; write a duration from 1ms to 60s [InvalidValue]\n"},
@@ -450,6 +459,7 @@ int main(void)
         cmocka_unit_test_teardown(test_task_types, tear_down),
         cmocka_unit_test_teardown(test_default_plugin, tear_down),
         cmocka_unit_test_teardown(test_plugins, tear_down),
+        cmocka_unit_test_teardown(test_no_streams_are_another_thing_than_nothing_said, tear_down),
         cmocka_unit_test_teardown(test_one_endpoint, tear_down),
         cmocka_unit_test_teardown(test_several_endpoints, tear_down),
         cmocka_unit_test_teardown(test_what_is_wrong_with_endpoints, tear_down),

@@ -253,6 +253,46 @@ static void test_without_a_share(void **unused)
     job_lacks("volume");
 }
 
+/* ----------------------------------------------------------------------------- an object store */
+
+#define OBJECTS "\"queue\":\"q\",\"image\":\"i\",\"outputs\":"
+#define URL "https://s3.us-east-1.amazonaws.com/bucket/a/b/troupe-x-n-zkhjsuxmuhu6h/x-n-0/"
+
+static void test_documents_go_to_an_object_store(void **unused)
+{
+    (void)unused;
+    fake.template.output_count = 1;
+    settings("{" OBJECTS "\"s3://bucket/a/b/\"}");
+    job_has("{\"name\":\"TROUPE_OUTPUTS_URI\",\"value\":\"" URL "outputs.json\"}");
+    job_has("{\"name\":\"TROUPE_ERROR_URI\",\"value\":\"" URL "error.json\"}");
+    job_has("(unset TROUPE_STORE_KEY;exec \\\"$@\\\") </dev/null&t=$!;");
+    job_lacks("aws-sigv4"); /* there is no secret to sign with */
+    job_lacks("{\"name\":\"TROUPE_STORE_KEY\"");
+    job_lacks("volume");
+}
+
+static void test_pods_sign_with_a_secret_of_their_own(void **unused)
+{
+    (void)unused;
+    settings("{" OBJECTS "\"s3://bucket\",\"object_store\":{\"endpoint\":\"http://minio:9000/\","
+             "\"region\":\"eu-1\",\"secret\":\"store/key\"}}");
+    job_has("\"http://minio:9000/bucket/troupe-x-n-" MARK "/x-n-0/outputs.json\"");
+    job_has("{\"name\":\"TROUPE_STORE_KEY\",\"valueFrom\":{\"secretKeyRef\":"
+            "{\"name\":\"store\",\"key\":\"key\"}}}");
+    job_has("aws-sigv4=aws:amz:eu-1:s3");
+    assert_true(strlen(job()) < 2 * TR_WEBAPI_BODY_BYTES_MAX / TR_ARMADA_SUBMIT_ITEMS_MAX);
+}
+
+static void test_a_url_is_a_place_as_it_is(void **unused)
+{
+    (void)unused;
+    fake.template.word_count = 0;
+    settings("{" OBJECTS "\"https://files.example.org/troupe\",\"share\":\"/share\"}");
+    job_has("\"https://files.example.org/troupe/troupe-x-n-" MARK "/x-n-0/outputs.json\"");
+    job_has("\"/share/troupe-x-n-" MARK "/x-n-0/outputs.json\""); /* the work is on the share */
+    job_lacks("curl");
+}
+
 static void test_gangs_are_of_one_attempt(void **unused)
 {
     (void)unused;
@@ -329,7 +369,7 @@ static void test_what_is_missing(void **unused)
     fake.template.output_count = 1;
     is_refused(&inputs, "the task has outputs, which cannot come back: write "
                         "plugins.armada.share: FOLDER into the settings, a folder that the engine "
-                        "and the pods see");
+                        "and the pods see, or plugins.armada.outputs: s3://BUCKET/PREFIX");
 }
 
 static void test_an_image_of_the_pods_own(void **unused)
@@ -373,6 +413,9 @@ int main(void)
         CASE(test_pods_are_laid_over_each_other),
         CASE(test_a_share_with_its_volume),
         CASE(test_without_a_share),
+        CASE(test_documents_go_to_an_object_store),
+        CASE(test_pods_sign_with_a_secret_of_their_own),
+        CASE(test_a_url_is_a_place_as_it_is),
         CASE(test_gangs_are_of_one_attempt),
         CASE(test_a_task_that_leaves_all_to_its_image),
         CASE(test_a_group_is_a_node_of_one_store),

@@ -204,7 +204,7 @@ static void test_a_job_that_is_put_back_stays_where_it_was(void **unused)
     back.reason = tr_text_of("its lease was returned");
     handle(news_event(back));
     assert_int_equal(transition.phase, TR_TASK_PHASE_RUNNING);
-    assert_string_equal(fake_text(transition.reason), "its lease was returned");
+    assert_string_equal(fake_text(transition.reason), "its lease was returned, job h1");
     assert_int_equal(transition.version, 2);
 }
 

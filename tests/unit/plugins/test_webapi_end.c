@@ -31,11 +31,21 @@ static void test_outputs_that_are_none_are_the_engines_to_judge(void **unused)
     assert_int_equal(transition.phase, TR_TASK_PHASE_SUCCESS);
 }
 
+/* Writes over what a function that has returned had of the stack. */
+static void use_the_stack(void)
+{
+    volatile char room[4096];
+    for (size_t i = 0; i < sizeof room; i++) {
+        room[i] = 'x';
+    }
+}
+
 static void test_a_failure_is_as_it_was_reported(void **unused)
 {
     (void)unused;
     begin();
     handle(news_event(ended(1, TR_TASK_PHASE_RETRYABLE_FAILURE)));
+    use_the_stack(); /* texts of a transition outlive the call */
     assert_int_equal(transition.phase, TR_TASK_PHASE_RETRYABLE_FAILURE);
     assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
     assert_int_equal(transition.exit_status, 7);

@@ -107,7 +107,7 @@ void abort_it(struct tr_task_event event)
 
 struct tr_task_event event_of(enum tr_task_event_kind kind)
 {
-    return (struct tr_task_event){.kind = kind};
+    return (struct tr_task_event){.kind = (uint8_t)kind};
 }
 
 struct tr_task_event lost_event(void)

@@ -2,6 +2,8 @@
  * What a handler asks for happens as a whole or not at all; what it may ask for has limits; and
  * what it reads is the same whenever the message is handled again.
  */
+#include "runtime/memory.h"
+#include "schemas/http.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/puppet.h"
 #include "tests/support/stage.h"
@@ -120,6 +122,120 @@ static void test_a_handler_that_fails_has_done_nothing(void **state)
     stage_close(&stage);
     tri_store_close(store);
     tri_model_free(model);
+}
+
+/* --------------------------------------------------------- memory that ends */
+
+/* One allocation fails, the one after `left` others, from the handler on until its commit. */
+static struct {
+    uint64_t left;
+    uint64_t sent; /* by the worker, when the commit is over */
+    bool is_armed;
+    bool has_failed;
+} memory;
+
+static bool allow(void *self, size_t size)
+{
+    UNUSED(self);
+    (void)size;
+    struct tri_worker *worker = &stage.host.workers[0];
+    bool is_over = worker->metrics.messages_sent >= memory.sent;
+    if (!memory.is_armed || memory.has_failed || is_over || memory.left-- > 0) {
+        return true;
+    }
+    memory.has_failed = true;
+    return false;
+}
+
+/* A row, and calls and notes of more bytes than a batch and a frame hold at first. */
+#define CALLS 8
+#define NOTES 200
+
+SCRIPT(say_much)
+{
+    UNUSED(message);
+    static uint8_t body[3000];
+    const struct tri_worker *worker = &stage.host.workers[0];
+    memory.sent = worker->metrics.messages_sent + (worker->is_journaled ? NOTES : NOTES + CALLS);
+    memory.is_armed = true;
+    const struct tr_http_request call = {.url = tr_text_of("http://x"),
+                                         .body = {.data = body, .size = sizeof body}};
+    puppet->number++;
+    TRY(tr_record(context, &tr_ledger_schema, &(struct tr_ledger){.number = 4}));
+    for (int i = 0; i < CALLS; i++) {
+        TRY(tr_call(context, TR_SERVICE_HTTP, &tr_http_request_schema, &call, 0, NULL));
+    }
+    for (uint64_t i = 0; i < NOTES; i++) {
+        TRY(tr_tell(context, act->peer, &tr_note_schema, &(struct tr_note){i}));
+    }
+    return 0;
+}
+
+static uint32_t count_calls(void)
+{
+    uint32_t count = 0;
+    size_t size;
+    for (uint8_t *data = stage_receive(&stage, TRI_PLACE_HTTP, &size); data != NULL;
+         data = stage_receive(&stage, TRI_PLACE_HTTP, &size)) {
+        struct tri_frame frame = {.data = data, .size = size};
+        struct tr_bytes message;
+        size_t offset = 0;
+        bool is_stored;
+        while (tri_frame_next(&frame, &offset, &message, &is_stored)) {
+            count++;
+        }
+        tr_free(data);
+    }
+    return count;
+}
+
+/* Whether an allocation has failed: there were so many. */
+static bool fail_after(uint64_t left, struct tri_store *store)
+{
+    puppet_forget();
+    memset(&memory, 0, sizeof memory);
+    stage_open(&stage, &(struct stage_options){.worker_count = 2, .store = store});
+    stage.host.shared.services |= 1U << TR_SERVICE_HTTP;
+    struct tr_ref a = puppet();
+    struct tr_ref b = puppet();
+    stage_move(&stage, a, 0);
+    stage_move(&stage, b, 1);
+    stage_run(&stage);
+    memory.left = left;
+    tr_memory_hook_set(allow, NULL);
+    puppet_act(&stage, a, say_much, 0, b);
+    tr_memory_hook_set(NULL, NULL);
+    stage_advance(&stage, 50);
+    assert_int_equal(puppet_state(&stage, a)->number, 1);
+    assert_int_equal(puppet_heard_times(b, &tr_note_schema), NOTES);
+    assert_int_equal(count_calls(), CALLS);
+    assert_int_equal(stage_metric(&stage, handler_failures), memory.has_failed ? 1 : 0);
+    stage_close(&stage);
+    return memory.has_failed;
+}
+
+/* What is accepted is never lost: memory that ends, for what leaves too, fails the handler. */
+static void test_memory_that_ends_anywhere_changes_nothing(void **state)
+{
+    (void)state;
+    const struct tr_schema *records[] = {&tr_ledger_schema};
+    struct tri_store_options options = {
+        .folder = "model", .durability = TR_DURABILITY_FULL, .records = records, .record_count = 1};
+    bool has_failed = true;
+    for (uint64_t left = 0; has_failed; left++) {
+        has_failed = fail_after(left, NULL);
+        assert_true(has_failed || left > 3);
+    }
+    has_failed = true;
+    for (uint64_t left = 0; has_failed; left++) {
+        struct tri_model *model = tri_model_new();
+        struct tri_store *store;
+        assert_int_equal(tri_model_open(model, &options, NULL, &store), 0);
+        has_failed = fail_after(left, store);
+        tri_store_close(store);
+        tri_model_free(model);
+        assert_true(has_failed || left > 3);
+    }
 }
 
 /* Messages of a handler that failed had numbers; those of the next one follow the last real one. */
@@ -456,6 +572,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_handler_that_fails_has_done_nothing),
+        cmocka_unit_test(test_memory_that_ends_anywhere_changes_nothing),
         cmocka_unit_test(test_a_failed_handler_leaves_no_gap_in_the_numbers),
         cmocka_unit_test(test_effects_of_one_handler_have_a_limit),
         cmocka_unit_test(test_a_message_has_a_largest_size),

@@ -260,7 +260,7 @@ static void test_only_the_same_message_counts_twice(void **state)
     town_folder_remove(folder);
 }
 
-/* Ends the process so often, by this message and silently; whether it is poison then. */
+/* Ends the process so often, of which so many name this message; whether it is poison. */
 static bool is_poison_after(uint32_t ends, uint32_t silent)
 {
     char folder[TOWN_PATH_BYTES];
@@ -281,7 +281,7 @@ static bool is_poison_after(uint32_t ends, uint32_t silent)
     return name.sequence == 5;
 }
 
-/* What is in hand when somebody kills the process is innocent, unless that is so ever again. */
+/* What is in hand when somebody kills the process is innocent, unless again and again. */
 static void test_an_end_that_says_nothing_proves_little(void **state)
 {
     (void)state;

@@ -10,17 +10,21 @@
 #include <sqlite3.h>
 
 #include "schemas/history_views.h"
+#include "schemas/state_refresh.h"
 #include "tests/unit/runtime/journal/stand.h"
 
 #define MORNING 1763712000000 /* 2025-11-21T08:00:00Z */
+
+static const struct tr_schema *const records[] = {&tr_backend_schema,
+                                                  TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 
 static struct tri_store *open_store(struct stand *stand, const struct tr_views *views)
 {
     char explain[TRI_STORE_EXPLAIN_BYTES] = "";
     struct tri_store *store = NULL;
     struct tri_store_options options = stand_options(stand);
-    options.records = tr_history_schemas;
-    options.record_count = tr_history_schema_count;
+    options.records = records;
+    options.record_count = TR_COUNT_OF(records);
     options.views = views;
     int error = stand_try(stand, &options, explain, &store);
     if (error != 0) {
@@ -132,6 +136,16 @@ static void put_nodes(void)
     struct tr_progress progress = {
         .execution = 16, .path = tr_text_of("squares"), .total = 4, .succeeded = 2, .failed = 1};
     put(&tr_progress_schema, &progress);
+    struct tr_backend backend = {.plugin = tr_text_of("armada"),
+                                 .endpoint = tr_text_of("west"),
+                                 .at_ms = MORNING,
+                                 .jobs = 5000,
+                                 .circuit = TR_CIRCUIT_OPEN,
+                                 .rate = 2.5,
+                                 .fault = tr_text_of("it does not answer"),
+                                 .create_calls = 25,
+                                 .duplicates = 1};
+    put(&tr_backend_schema, &backend);
 }
 
 /* Two executions, of which the first has two nodes and an array of four elements. */
@@ -240,6 +254,29 @@ static void test_each_view_tells_what_was_recorded(void **state)
            "first|squares|3|1|failed|2025-11-21T08:00:00.208Z|OOM|again\n");
     expect(database, "SELECT path, total, succeeded, failed, running FROM arrays",
            "squares|4|2|1|0\n");
+    expect(database,
+           "SELECT plugin, endpoint, at, jobs, circuit, rate, fault, create_calls, duplicates"
+           " FROM backends",
+           "armada|west|2025-11-21T08:00:00.000Z|5000|open|2.5|it does not answer|25|1\n");
+    end(stand, database);
+}
+
+/* Who keeps no such records has no view of them. */
+static void test_a_view_of_what_is_not_kept_is_none(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_FOLDER);
+    struct tri_store_options options = stand_options(stand);
+    struct tri_store *store = NULL;
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    options.records = tr_history_schemas;
+    options.record_count = tr_history_schema_count;
+    options.views = &tr_history_views;
+    assert_int_equal(stand_try(stand, &options, explain, &store), 0);
+    tri_store_close(store);
+    sqlite3 *database = open_database(stand);
+    expect(database, "SELECT count(*) FROM sqlite_schema WHERE name = 'backends'", "0\n");
+    expect(database, "SELECT count(*) FROM sqlite_schema WHERE name = 'arrays'", "1\n");
     end(stand, database);
 }
 
@@ -359,7 +396,7 @@ static void test_a_changed_view_is_made_anew(void **state)
         database = open_database(stand);
         expect(database, "SELECT count(*) FROM pragma_table_info('executions')", "23\n");
         /* The second time nothing is left to change. */
-        expect(database, "SELECT count(*) FROM sqlite_schema WHERE type = 'view'", "6\n");
+        expect(database, "SELECT count(*) FROM sqlite_schema WHERE type = 'view'", "7\n");
         sqlite3_close(database);
     }
     stand_free(stand);
@@ -458,6 +495,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_view_tells_what_was_recorded),
+        cmocka_unit_test(test_a_view_of_what_is_not_kept_is_none),
         cmocka_unit_test(test_events_have_all_changes_of_phase),
         cmocka_unit_test(test_words_are_those_of_the_tables),
         cmocka_unit_test(test_queries_do_not_read_everything),

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""The S3 double by itself: who may sign, what is kept, and each switch."""
+
+import datetime
+import http.client
+import unittest
+
+from s3_client import BUCKET, SECRET, ObjectStore
+
+PATH = f"/{BUCKET}/a/b%20c.json"
+
+
+def moment(**ago):
+    then = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(**ago)
+    return then.strftime("%Y%m%dT%H%M%SZ")
+
+
+class StoreTest(unittest.TestCase):
+    options = ()
+    key = None
+
+    def setUp(self):
+        self.store = ObjectStore(*self.options, **({"key": self.key} if self.key else {}))
+        self.addCleanup(self.store.stop)
+
+    def assert_refused(self, answer, status, code):
+        self.assertEqual(answer[0], status, answer)
+        self.assertIn(f"<Code>{code}</Code>", answer[1].decode())
+
+
+class SignedTest(StoreTest):
+    def test_what_is_put_is_there(self):
+        self.assertEqual(self.store.signed("PUT", PATH, b"some"), (200, b""))
+        self.assertEqual(self.store.signed("GET", PATH), (200, b"some"))
+        self.assertEqual(self.store.objects(), {f"{BUCKET}/a/b c.json": 4})
+        self.assertEqual(self.store.signed("DELETE", PATH)[0], 204)
+        self.assert_refused(self.store.signed("GET", PATH), 404, "NoSuchKey")
+        self.assert_refused(self.store.signed("GET", "/other/x"), 404, "NoSuchBucket")
+        self.assertEqual(self.store.counters(),
+                         {"PUT 200": 1, "GET 200": 1, "DELETE 204": 1, "GET 404": 2})
+
+    def test_nobody_else_gets_in(self):
+        ask = self.store.signed
+        self.assert_refused(self.store.ask("GET", PATH), 403, "AccessDenied")
+        self.assert_refused(ask("GET", PATH, secret="other"), 403, "SignatureDoesNotMatch")
+        self.assert_refused(ask("GET", PATH, region="us-east-1"), 400,
+                            "AuthorizationHeaderMalformed")
+        self.assert_refused(ask("GET", PATH, moment=moment(minutes=16)), 403,
+                            "RequestTimeTooSkewed")
+        self.assert_refused(ask("GET", PATH, token="t"), 403, "InvalidToken")
+        self.assert_refused(ask("PUT", PATH, b"a", **{"x-amz-content-sha256": "0" * 64}), 400,
+                            "XAmzContentSHA256Mismatch")
+        self.assertEqual(self.store.objects(), {})
+
+    def test_a_body_need_not_be_signed(self):
+        unsigned = {"x-amz-content-sha256": "UNSIGNED-PAYLOAD"}
+        self.assertEqual(self.store.signed("PUT", PATH, b"some", **unsigned)[0], 200)
+
+    def test_signed_urls(self):
+        path = f"/{BUCKET}/x"
+        url = self.store.signed_url("PUT", path)
+        self.assertEqual(self.store.ask("PUT", url, b"some")[0], 200)
+        self.assert_refused(self.store.ask("GET", url), 403, "SignatureDoesNotMatch")
+        self.assertEqual(self.store.ask("GET", self.store.signed_url("GET", path)), (200, b"some"))
+        for changed, code in (({"secret": "other"}, "SignatureDoesNotMatch"),
+                              ({"moment": moment(minutes=2)}, "AccessDenied")):
+            url = self.store.signed_url("GET", path, **changed)
+            self.assert_refused(self.store.ask("GET", url), 403, code)
+
+
+class TokenTest(StoreTest):
+    key = f"AKIDTEST:{SECRET}:session"
+
+    def test_the_token_belongs_to_the_key(self):
+        self.assertEqual(self.store.signed("PUT", PATH, b"a", token="session")[0], 200)
+        self.assert_refused(self.store.signed("GET", PATH), 403, "InvalidToken")
+
+
+class NoListTest(StoreTest):
+    options = ("--no-list",)
+
+    def test_what_is_not_there_is_refused(self):
+        self.assert_refused(self.store.signed("GET", PATH), 403, "AccessDenied")
+
+
+class FaultsTest(StoreTest):
+    def test_each_switch(self):
+        path, ask = f"/{BUCKET}/x", self.store.signed
+        ask("PUT", path, b"some")
+        self.store.fault("busy", method="GET", times=1)
+        self.assert_refused(ask("GET", path), 503, "SlowDown")
+        self.assertEqual(ask("GET", path)[0], 200)
+        self.store.fault("broken", name="*/x", skip=1, times=1)
+        self.assertEqual(ask("GET", path)[0], 200)
+        self.assert_refused(ask("GET", path), 500, "InternalError")
+        self.store.fault("slow", ms=50, times=1)
+        begin = datetime.datetime.now()
+        self.assertEqual(ask("GET", path)[0], 200)
+        self.assertGreaterEqual((datetime.datetime.now() - begin).total_seconds(), 0.05)
+        self.store.fault("huge", bytes=1000, times=1)
+        self.assertEqual(ask("GET", path), (200, b" " * 1000))
+        self.store.fault("lost", times=1, method="PUT")
+        with self.assertRaises((http.client.HTTPException, ConnectionError)):
+            ask("PUT", path, b"other")
+        self.assertEqual(ask("GET", path), (200, b"other"))
+        self.store.fault("half", times=1)
+        with self.assertRaises((http.client.HTTPException, ConnectionError)):
+            ask("GET", path)
+        self.assertEqual(self.store.control("faults"), {"busy": 1, "broken": 1, "slow": 1,
+                                                        "huge": 1, "lost": 1, "half": 1})
+
+    def test_mistakes_are_named(self):
+        for document, words in (({"gone": {}}, "there is no fault gone"),
+                                ({"busy": {"rate": 1}}, "a fault has no rate")):
+            with self.assertRaisesRegex(AssertionError, words):
+                self.store.control("faults", document)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Arrays on Armada: each element is one job, whatever becomes of it; and what its ends mean.
+
+The numbers AT1, AT8, AT10, AT11 and AT12 are those of the acceptance tests of the plugin.
+"""
+
+import json
+import math
+import unittest
+
+from armada import LONG_S, QUEUE, SIZE, STATUS_MAX, ArmadaTest, until
+from armada_client import item
+
+
+class ArrayTest(ArmadaTest):
+    def test_each_element_is_one_job(self):
+        """AT1."""
+        self.write_array()
+        self.assertEqual(self.run_all()["phase"], "succeeded")
+        counters = self.double.counters()
+        self.assert_each_once(SIZE, counters)
+        self.assert_batched(SIZE, counters)
+        self.assertEqual(counters["submits_per_client_id_max"], 1)
+        self.assertLessEqual(counters["streams_opened"], 2)
+        elements = sorted(int(self.variable(job, "TROUPE_ELEMENT")) for job in self.double.jobs())
+        self.assertEqual(elements, list(range(SIZE)))
+
+    @staticmethod
+    def variable(job, name):
+        return next(entry["value"] for entry in job["pod"]["containers"][0]["env"]
+                    if entry["name"] == name)
+
+    def test_calls_are_bounded(self):
+        """AT10: no burst at any time, and status is asked for many at once."""
+        self.settle(calls_per_second=20)
+        self.double.control("settings", run_ms=3000)
+        self.write_array(2000)
+        self.run_all()
+        self.assert_each_once(2000)
+        calls = self.double.counters()["calls"]
+        for method, figures in calls.items():
+            self.assertLessEqual(figures["per_second_max"], 40, method)
+            self.assertLessEqual(figures["ids_max"], STATUS_MAX, method)
+        self.assertNotIn("GetJobErrors", calls)
+
+    def test_too_many_calls_make_it_slower(self):
+        """AT10: after 429 the rate halves, and nothing is lost or done twice."""
+        self.double.fault("too_many", times=3, method="SubmitJobs")
+        self.write_array(2000)
+        self.run_all()
+        self.assert_each_once(2000)
+        self.assertEqual(self.double.counters()["calls"]["SubmitJobs"]["statuses"]["429"], 3)
+
+    def test_one_bad_element_costs_itself_alone(self):
+        """AT8: Armada refuses the whole of its batch, and the others are made all the same."""
+        size = 1000
+        self.write("flow.yaml", """
+troupe: 1
+tasks:
+  work:
+    inputs: {class: string}
+    run: ["true"]
+    type: armada
+    retries: 3
+    config: {priority_class: "{{.inputs.class}}"}
+workflows:
+  main:
+    inputs: {classes: [string]}
+    nodes: {work: {map: work, with: {class: $classes}, min_successes: 999}}
+""")
+        classes = ["armada-default"] * size
+        classes[17] = "unheard-of"
+        self.write("inputs.json", json.dumps({"classes": classes}))
+        self.run_all()
+        self.assert_each_once(size - 1)
+        bisections = 2 * math.ceil(math.log2(200)) + 2
+        self.assertLessEqual(self.calls()["SubmitJobs"], 5 + bisections)
+        (element, attempt, _, code), = self.attempts_failed()
+        self.assertEqual((element, attempt), (17, 0))
+        document = self.document("get", "it/work[17]")
+        self.assertIn("priority class unheard-of is not supported", document["error"]["message"])
+
+    def test_an_answer_that_refuses_one_item(self):
+        self.double.fault("item_error", skip=17, times=1, text="no room for this one")
+        self.write_array(400, where="min_successes: 399")
+        self.run_all()
+        self.assert_each_once(399)
+        (element, _, _, _), = self.attempts_failed()
+        error = self.document("get", f"it/work[{element}]")["error"]
+        self.assertIn("no room for this one", error["message"])
+
+    def test_a_state_that_nobody_knows_keeps_a_job_where_it_is(self):
+        self.double.fault("strange_state", times=1, state=99)
+        self.write_array(200)
+        self.run_all()
+        self.assert_each_once(200)
+
+
+class SquaresTest(ArmadaTest):
+    double_options = ("--execute", "--slots", "4")
+
+    def test_armada_and_processes_give_the_same(self):
+        self.write_squares()
+        here = self.run_all()
+        self.assert_each_once(len(here["outputs"]["b"]))
+        (self.store / "settings.yaml").unlink()
+        there = self.finish(self.start("run", "flow.yaml", "--inputs", "inputs.json", "-q", "-o",
+                                       "json"))
+        self.assertEqual(here["outputs"], there["outputs"])
+        self.assertEqual(here["outputs"]["b"], [a * a for a in range(len(here["outputs"]["b"]))])
+
+    def test_an_error_document_says_why(self):
+        self.write_squares(3)
+        self.write("square.sh", 'echo \'{"code": "NoLuck", "message": "not today", '
+                   '"recoverable": false}\' >"$TROUPE_ERROR"\n')
+        document = self.run_all(status=1)
+        self.assertEqual(document["error"]["code"], "NoLuck")
+        self.assertIn("not today", document["error"]["message"])
+
+    def test_missing_outputs_are_named(self):
+        self.write_squares(2)
+        self.write("square.sh", "exit 0\n")
+        document = self.run_all(status=1)
+        self.assertEqual(document["error"]["code"], "RetriesExhausted|OutputsNotFound")
+
+    def test_an_exit_status(self):
+        self.write_squares(2)
+        self.write("square.sh", "exit 7\n")
+        error = self.run_all(status=1)["error"]
+        self.assertIn("exit status 7", error["message"])
+
+
+class EndingsTest(ArmadaTest):
+    """AT12: what each end costs."""
+
+    size = 50
+
+    def ended(self, *rules, retries=0, status=0):
+        """Runs an array under rules: the attempts that failed, and the jobs there were."""
+        self.double.control("rules", rules=rules)
+        self.write_array(self.size, f"retries: {retries}")
+        document = self.run_all(status=status)
+        counters = self.double.counters()
+        self.assertEqual(counters["duplicates"], 0)
+        return self.attempts_failed(), counters["jobs_created"], document
+
+    def test_a_failure_is_retried_with_a_client_id_of_its_own(self):
+        failed, jobs, _ = self.ended({"how": "failed", "times": 3, "exit_code": 5}, retries=1)
+        self.assertEqual((len(failed), jobs), (3, self.size + 3))
+        self.assertEqual({attempt for _, attempt, _, _ in failed}, {0})
+        self.assertEqual(self.double.counters()["client_ids"], self.size + 3)
+
+    def test_failures_use_retries_up(self):
+        failed, jobs, document = self.ended({"how": "failed", "match": {
+            "text": '"name": "TROUPE_ELEMENT", "value": "7"'}}, retries=2, status=1)
+        self.assertEqual([row[:2] for row in failed if row[0] == 7], [(7, 0), (7, 1), (7, 2)])
+        self.assertEqual(document["error"]["element"], 7)
+
+    def test_out_of_memory_is_the_users(self):
+        _, _, document = self.ended({"how": "oom", "times": 1}, status=1)
+        self.assertEqual(document["error"]["code"], "RetriesExhausted|OOMKilled")
+
+    def test_what_befell_a_job_from_outside_costs_no_retry_of_the_user(self):
+        for how in ("preempted", "evicted", "deadline", "lease_expired"):
+            with self.subTest(how):
+                before = self.double.counters()["jobs_created"]
+                self.double.control("rules", rules=[{"how": how, "times": 2}])
+                self.write_array(self.size, "retries: 0")
+                self.finish(self.start("run", "flow.yaml", "--inputs", "inputs.json", "-q", "-o",
+                                       "json"))
+                created = self.double.counters()["jobs_created"] - before
+                self.assertEqual(created, self.size + 2)
+
+    def test_a_rejection_is_for_good(self):
+        failed, jobs, document = self.ended({"how": "rejected", "at": "queued", "times": 1},
+                                            retries=5, status=1)
+        self.assertEqual((len(failed), document["error"]["code"]), (1, "Rejected"))
+
+    def test_who_cancelled_it_is_told(self):
+        failed, _, document = self.ended(
+            {"how": "cancelled", "times": 1, "requestor": "mallory"}, retries=5, status=1)
+        self.assertEqual(len(failed), 1)
+        self.assertIn("mallory", document["error"]["message"])
+
+    def test_what_armada_runs_again_itself_is_no_end(self):
+        failed, jobs, _ = self.ended({"how": "retried", "times": 5},
+                                     {"how": "lease_returned", "times": 5})
+        self.assertEqual((failed, jobs), ([], self.size))
+
+    def test_each_attempt_is_a_gang_of_its_own(self):
+        self.double.control("rules", rules=[{"how": "failed"}])
+        self.write("flow.yaml", """
+troupe: 1
+tasks:
+  work: {type: armada, run: ["true"], retries: 1, config: {gang: {cardinality: 1}}}
+workflows: {main: {nodes: {work: {task: work}}}}
+""")
+        self.finish(self.start("run", "flow.yaml", "-q", "-o", "json"), 1)
+        gangs = [job["annotations"]["armadaproject.io/gangId"] for job in self.double.jobs()]
+        self.assertEqual((len(gangs), len(set(gangs))), (2, 2))
+
+
+class AbortTest(ArmadaTest):
+    """AT11."""
+
+    size = 2000
+
+    def begin_and_hold(self, running=None):
+        """Starts an array of which so many jobs get to run, and wait there."""
+        self.double.control("hold", is_held=True)
+        self.double.control("settings", slots=running or 0)
+        self.write_array(self.size)
+        engine = self.begin()
+        self.double.wait(jobs_created=self.size, running=running or self.size, timeout_s=LONG_S)
+        return engine
+
+    def assert_all_over(self):
+        counters = self.double.wait(live=[0, 0])
+        self.assertEqual(counters["cancels_without_ids"], 0)
+        self.assertEqual(counters["jobs_created"], self.size)
+
+    def test_an_abort_ends_the_whole_set(self):
+        engine = self.begin_and_hold(self.size * 3 // 10)
+        self.troupe("abort", "it", "--yes")
+        self.finish(engine, 3)
+        self.assert_all_over()
+        calls = self.calls()
+        self.assertLessEqual(calls.get("CancelJobSet", 0) + calls.get("CancelJobs", 0),
+                             self.size // 200 + 1)
+
+    def test_an_engine_that_is_killed_on_the_way_goes_on(self):
+        engine = self.begin_and_hold()
+        self.double.fault("latency", ms=300, method=["CancelJobs", "CancelJobSet"])
+        self.troupe("abort", "it", "--yes")
+        self.kill(engine, 9)
+        self.troupe("resume", "it", status=3)
+        self.assert_all_over()
+
+    def test_jobs_that_turn_up_late_are_ended_too(self):
+        """Aborted while nobody knows whether the jobs are there."""
+        self.double.control("hold", is_held=True)
+        self.double.fault("event_lag", s=3)
+        self.double.fault("lookout_lag", s=3)
+        self.double.fault("lost_answer", method="SubmitJobs")
+        self.write_array(200)
+        engine = self.begin()
+        self.double.wait(jobs_created=200)
+        self.troupe("abort", "it", "--yes")
+        self.finish(engine, 3)
+        self.double.wait(live=[0, 0])
+        self.assertEqual(self.double.counters()["cancels_without_ids"], 0)
+
+    def test_others_in_the_queue_stay(self):
+        other = self.double.submit_ids(item("mine"), job_set="of-others")
+        self.double.wait(live=[0, 0])
+        self.double.control("hold", is_held=True)
+        stays = self.double.submit_ids(item("stays"), job_set="of-others")
+        self.write_array(200)
+        engine = self.begin()
+        self.double.wait(running=201)
+        self.troupe("abort", "it", "--yes")
+        self.finish(engine, 3)
+        until(lambda: self.double.counters()["live"] == 1)
+        states = {job["job_id"]: job["state"] for job in self.double.jobs(queue=QUEUE,
+                                                                          job_set="of-others")}
+        self.assertEqual(states, {other[0]: "SUCCEEDED", stays[0]: "RUNNING"})
+
+
+if __name__ == "__main__":
+    unittest.main()

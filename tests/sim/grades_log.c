@@ -1,0 +1,222 @@
+/*
+ * What the job server's streams tell: a log for each group, whose lines lag, come twice and out of
+ * order, and whose beginning is lost at times. A line has a place in the log for good.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/grades_jobs.h"
+
+#define MS 1000000ULL
+
+/* Of so many lines one comes twice, or changes places with the one before; one ends the stream. */
+#define TWICE_ONE_IN 8
+#define SWAPPED_ONE_IN 6
+#define ENDS_ONE_IN 24
+#define LAG_NS_MOST (200 * MS)
+
+static struct sim_log *log_of(struct sim_jobs *jobs, uint32_t shop, struct tr_text group)
+{
+    struct sim_log *log = jobs->logs;
+    while (log != NULL && !(log->shop == shop && tr_text_equal(tr_text_of(log->group), group))) {
+        log = log->next;
+    }
+    if (log == NULL) {
+        TR_ASSERT(group.size < SIM_JOB_GROUP_BYTES);
+        log = sim_must(calloc(1, sizeof *log));
+        log->next = jobs->logs;
+        log->shop = shop;
+        memcpy(log->group, group.data, group.size);
+        jobs->logs = log;
+    }
+    return log;
+}
+
+/* ------------------------------------------------------------------------------------- the log */
+
+/* Two lines next to each other change places, if nobody can have read them and they are close. */
+static void swap(struct sim_jobs *jobs, struct sim_event *first)
+{
+    struct sim_event *second = first + 1;
+    if (first->appear_ns > jobs->world->now_ns &&
+        second->appear_ns - first->appear_ns < LAG_NS_MOST) {
+        const struct sim_event moved = *first;
+        first->job = second->job;
+        first->step = second->step;
+        second->job = moved.job;
+        second->step = moved.step;
+        sim_grades_seen.lines_swapped++;
+    }
+}
+
+/* Lines appear one behind the other, and none later than its job may stay unseen. */
+static void add(struct sim_jobs *jobs, struct sim_log *log, struct sim_made *job, uint8_t step)
+{
+    struct sim_random *chance = &jobs->world->chance.outside;
+    uint64_t now_ns = jobs->world->now_ns;
+    uint64_t lag_ns = jobs->world->is_calm ? 0 : sim_below(chance, LAG_NS_MOST);
+    uint64_t appear_ns = job->seen_ns > now_ns ? job->seen_ns : now_ns + lag_ns;
+    uint32_t place = log->count++;
+    log->events = sim_must(realloc(log->events, log->count * sizeof *log->events));
+    while (place > 0 && log->events[place - 1].appear_ns > appear_ns) {
+        log->events[place] = log->events[place - 1];
+        place--;
+    }
+    log->events[place] = (struct sim_event){job, step, appear_ns};
+    if (place > 0 && !jobs->world->is_calm && sim_below(chance, SWAPPED_ONE_IN) == 0) {
+        swap(jobs, &log->events[place - 1]);
+    }
+}
+
+/* What has become of a job since. */
+static bool note(struct sim_jobs *jobs, struct sim_made *job)
+{
+    uint8_t step = sim_job_step(jobs, job);
+    if (!sim_shops[job->wanted->shop].has_stream || job->logged >= step) {
+        return false;
+    }
+    struct sim_log *log = log_of(jobs, job->wanted->shop, tr_text_of(job->group));
+    while (job->logged < step) {
+        job->logged++;
+        add(jobs, log, job, job->logged);
+        if (!jobs->world->is_calm && sim_below(&jobs->world->chance.outside, TWICE_ONE_IN) == 0) {
+            add(jobs, log, job, job->logged);
+            sim_grades_seen.lines_twice++;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------ a stream */
+
+static void tell(struct sim_jobs *jobs, struct sim_stream *stream)
+{
+    const struct sim_event *event = &stream->log->events[stream->cursor++];
+    struct sim_line line = sim_job_line(jobs, event->job, event->step);
+    struct tr_buffer text;
+    line.cursor = stream->cursor;
+    tr_buffer_init(&text, 0);
+    sim_line_write(&line, &text);
+    sim_web_line(jobs->web, stream->number, tr_buffer_text(&text));
+    tr_buffer_fini(&text);
+    sim_grades_seen.lines++;
+    sim_say("jobs: stream %llu tells of %s, step %u", (unsigned long long)stream->number,
+            event->job->wanted->identity, event->step);
+}
+
+/* The first line that has not appeared holds back all behind it. */
+static uint64_t next_ns(const struct sim_stream *stream)
+{
+    return stream->cursor < stream->log->count ? stream->log->events[stream->cursor].appear_ns
+                                               : UINT64_MAX;
+}
+
+static bool advance(struct sim_jobs *jobs, struct sim_stream *stream)
+{
+    bool did = false;
+    while (sim_web_is_open(jobs->web, stream->number) && next_ns(stream) <= jobs->world->now_ns) {
+        tell(jobs, stream);
+        did = true;
+        if (!jobs->world->is_calm && sim_below(&jobs->world->chance.outside, ENDS_ONE_IN) == 0) {
+            sim_web_answer(jobs->web, stream->number, 200, (struct tr_bytes){0});
+            stream->number = 0;
+            return true;
+        }
+    }
+    return did;
+}
+
+static void trim(struct sim_jobs *jobs, struct sim_log *log)
+{
+    bool may = jobs->grades->is_trimmed && !jobs->world->is_calm && sim_shops[log->shop].has_find;
+    if (may && sim_below(&jobs->world->chance.outside, 3) == 0) {
+        while (log->trimmed < log->count &&
+               log->events[log->trimmed].appear_ns <= jobs->world->now_ns) {
+            log->trimmed++;
+        }
+        sim_grades_seen.trimmed++;
+    }
+}
+
+void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
+                    const char *cursor)
+{
+    struct sim_log *log = log_of(jobs, shop, group);
+    bool is_start = strcmp(cursor, "start") == 0;
+    uint32_t place = is_start ? log->trimmed : (uint32_t)strtoul(cursor, NULL, 10);
+    trim(jobs, log);
+    if (place > log->count) {
+        sim_fail("jobs: a stream of %s is to go on at %u of %u", log->group, place, log->count);
+        return;
+    }
+    if (!is_start && place < log->trimmed) {
+        sim_web_answer(jobs->web, number, 410, (struct tr_bytes){0});
+        return;
+    }
+    struct sim_stream *stream = sim_must(calloc(1, sizeof *stream));
+    *stream = (struct sim_stream){.next = jobs->streams,
+                                  .number = number,
+                                  .log = log,
+                                  .cursor = place < log->trimmed ? log->trimmed : place};
+    jobs->streams = stream;
+    sim_grades_seen.streams++;
+    sim_say("jobs: stream %llu follows %s from %u of %u", (unsigned long long)number, log->group,
+            stream->cursor, log->count);
+}
+
+/* ---------------------------------------------------------------------------------------- time */
+
+bool sim_log_elapse(struct sim_jobs *jobs)
+{
+    bool did = false;
+    for (struct sim_made *job = jobs->made; job != NULL; job = job->next) {
+        did = note(jobs, job) || did;
+    }
+    struct sim_stream **place = &jobs->streams;
+    while (*place != NULL) {
+        struct sim_stream *stream = *place;
+        did = advance(jobs, stream) || did;
+        if (stream->number == 0 || !sim_web_is_open(jobs->web, stream->number)) {
+            *place = stream->next;
+            free(stream);
+        } else {
+            place = &stream->next;
+        }
+    }
+    return did;
+}
+
+uint64_t sim_log_due_ns(const struct sim_jobs *jobs)
+{
+    uint64_t due_ns = UINT64_MAX;
+    for (const struct sim_made *job = jobs->made; job != NULL; job = job->next) {
+        bool is_logged = sim_shops[job->wanted->shop].has_stream;
+        uint64_t next = !is_logged || job->logged == SIM_STEP_ENDED ? UINT64_MAX
+                        : job->is_cancelled                         ? jobs->world->now_ns
+                        : job->logged == SIM_STEP_RUNNING           ? job->end_ns
+                                                                    : job->run_ns;
+        due_ns = next < due_ns ? next : due_ns;
+    }
+    for (const struct sim_stream *stream = jobs->streams; stream != NULL; stream = stream->next) {
+        uint64_t next = next_ns(stream);
+        due_ns = next < due_ns ? next : due_ns;
+    }
+    return due_ns;
+}
+
+void sim_log_drop(struct sim_jobs *jobs)
+{
+    while (jobs->logs != NULL) {
+        struct sim_log *log = jobs->logs;
+        jobs->logs = log->next;
+        free(log->events);
+        free(log);
+    }
+    while (jobs->streams != NULL) {
+        struct sim_stream *stream = jobs->streams;
+        jobs->streams = stream->next;
+        free(stream);
+    }
+}
