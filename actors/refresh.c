@@ -222,6 +222,18 @@ static int on_drop(struct tri_refresh *refresh, const struct tr_message *message
     return tri_job_leave(refresh, number, job, false);
 }
 
+static int on_left(struct tri_refresh *refresh, const struct tr_message *message)
+{
+    struct tri_job_row *job;
+    uint32_t number;
+    int error = tri_job_by_owner(refresh, message->from.key, &number);
+    error = error != 0 ? error : tri_job_edit(refresh, number, &job);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
+    }
+    return tri_job_forget(refresh, number, job);
+}
+
 static int on_down(struct tri_refresh *refresh, const struct tr_message *message)
 {
     struct tr_down down;
@@ -328,6 +340,7 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
         {&tr_refresh_make_schema, on_make},
         {&tr_refresh_cancel_schema, on_cancel},
         {&tr_refresh_drop_schema, on_drop},
+        {&tr_refresh_left_schema, on_left},
         {&tr_http_part_schema, tri_stream_on_part},
         {&tr_http_response_schema, tri_call_on_response},
         {&tr_ask_failed_schema, tri_call_on_failed},

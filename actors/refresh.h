@@ -526,6 +526,10 @@ TR_MUST_USE int tri_job_cancel(struct tri_refresh *refresh, uint32_t number,
 TR_MUST_USE int tri_job_leave(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                               bool is_down);
 
+/* It goes on without this actor: it is neither ended nor looked for. */
+TR_MUST_USE int tri_job_forget(struct tri_refresh *refresh, uint32_t number,
+                               struct tri_job_row *job);
+
 /* It was to be ended, and was not: kept for people to see. */
 TR_MUST_USE int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job_row *job,
                                      struct tr_text words);

@@ -216,3 +216,13 @@ int tri_job_leave(struct tri_refresh *refresh, uint32_t number, struct tri_job_r
     return job->stage == TR_WEBAPI_STAGE_TERMINAL ? tri_job_settle(refresh, number, job)
                                                   : tri_job_cancel(refresh, number, job);
 }
+
+int tri_job_forget(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    const struct tr_refresh_news end = {.phase = TR_TASK_PHASE_ABORTED};
+    int error = tri_job_own(refresh, number, job, (struct tr_ref){0}, false);
+    error = error != 0 ? error : tri_job_end(refresh, number, job, &end);
+    job->marks &= (uint16_t) ~(TRI_JOB_DOUBTED | TRI_JOB_ENDING); /* no stone: it may turn up */
+    error = error != 0 ? error : tri_job_free(refresh, job);
+    return error != 0 ? error : tri_job_settle(refresh, number, job); /* or when its call ends */
+}

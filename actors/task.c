@@ -267,8 +267,8 @@ static int give_up_what_ran(struct tri_task *task)
 }
 
 /*
- * It came from another store, whose services have let it go: those here are asked again. An attempt
- * whose work was that machine's has ended.
+ * It came from another store, whose services have let it go: those here are asked again, also the
+ * refresh actor of its back end. An attempt whose work was that machine's has ended.
  */
 static int on_services_changed(struct tri_task *task)
 {
@@ -278,7 +278,13 @@ static int on_services_changed(struct tri_task *task)
         return error != 0 ? error : give_up_what_ran(task);
     }
     error = tri_token_again(task);
-    return error != 0 ? error : tri_reservation_again(task);
+    error = error != 0 ? error : tri_reservation_again(task);
+    bool counts_on_it = task->plugin != NULL && task->plugin->webapi != NULL && is_in_plugin(task);
+    if (error != 0 || !counts_on_it) {
+        return error;
+    }
+    struct tr_task_event event = event_of(task->message, TR_TASK_NEWS);
+    return tri_task_event(task, &event);
 }
 
 struct reaction {

@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/engine.h"
 #include "runtime/actor/actor.h"
 #include "runtime/border/directory.h"
 #include "schemas/control.h"
 #include "schemas/envelope.h"
+#include "schemas/refresh.h"
+#include "schemas/state_task.h"
 
 /* Numbers of an edge in an image: kind, group, serial, incarnation, id, due_ms. */
 #define EDGE_FIELDS 6
@@ -25,6 +28,12 @@ struct root {
     uint32_t incarnation;
     uint64_t sequence;
     struct tr_ref launcher;
+};
+
+/* Who says something in the last commit, and how much it has said. */
+struct speaker {
+    struct tr_ref actor;
+    uint64_t sequence;
 };
 
 static int fail(const struct tr_leaving *leaving, int error, const char *words)
@@ -132,15 +141,45 @@ static int add_image(const struct tr_leaving *leaving, const struct tri_op *op,
     return error;
 }
 
+static int note_back_end(struct tr_leaving *leaving, const struct tri_op *op)
+{
+    struct tr_ref *actor = tri_vector_add(&leaving->arena, &leaving->back_ends, sizeof *actor);
+    if (actor == NULL) {
+        return leaving->arena.error;
+    }
+    *actor = (struct tr_ref){.key = op->key, .incarnation = op->incarnation};
+    return 0;
+}
+
+static int note_task(struct tr_leaving *leaving, const struct tri_op *op,
+                     const struct tr_image *image)
+{
+    struct tr_task_state state;
+    int error = tr_task_state_unpack(image->state, image->state_version, &state);
+    if (error != 0 || (state.step != TR_STEP_RUN && state.step != TR_STEP_ABORT)) {
+        return error;
+    }
+    struct speaker *task = tri_vector_add(&leaving->arena, &leaving->tasks, sizeof *task);
+    if (task == NULL) {
+        return leaving->arena.error;
+    }
+    *task = (struct speaker){.actor = {.key = op->key, .incarnation = image->incarnation},
+                             .sequence = image->sequence};
+    return 0;
+}
+
 static int take_actor(void *self, const struct tri_op *op)
 {
     struct tr_leaving *leaving = self;
     struct tr_image image;
     struct tr_buffer edges;
     if (!leaves(leaving, op->key.group)) {
-        return 0;
+        return op->type == tr_refresh_behaviour.id ? note_back_end(leaving, op) : 0;
     }
     int error = tr_image_unpack(op->data, tr_image_schema.version, &image);
+    if (error == 0 && image.behaviour == tr_task_behaviour.id) {
+        error = note_task(leaving, op, &image);
+    }
     if (error != 0) {
         return error;
     }
@@ -255,19 +294,16 @@ static int write_row(struct tr_leaving *leaving, const struct tr_schema *record,
     return error != 0 ? error : add_op(leaving, op) == NULL ? leaving->arena.error : 0;
 }
 
-/* The execution's last word to its launcher, said in its name. */
-static int write_end(struct tr_leaving *leaving, const struct root *root,
-                     const struct tr_execution *row)
+/* A last word, said in the name of who leaves. */
+static int write_word(struct tr_leaving *leaving, const struct speaker *speaker, struct tr_ref to,
+                      const struct tr_schema *schema, const void *body)
 {
-    const struct tr_schema *schema = &tr_execution_ended_schema;
-    struct tr_key key = tr_group_root(root->group).key;
-    struct tr_execution_ended ended = {.name = row->name, .phase = TR_EXECUTION_EXPORTED};
+    struct tr_key key = speaker->actor.key;
     struct tri_op op = {.kind = TRI_OP_PUT_MESSAGE,
                         .key = key,
-                        .incarnation = root->incarnation,
-                        .number = root->sequence + 1};
-    memcpy(&ended.graph, row->graph.data, row->graph.size < 8 ? row->graph.size : 8);
-    int error = pack(leaving, schema, &ended, TR_ENVELOPE_BYTES, &op.data);
+                        .incarnation = speaker->actor.incarnation,
+                        .number = speaker->sequence + 1};
+    int error = pack(leaving, schema, body, TR_ENVELOPE_BYTES, &op.data);
     if (error != 0) {
         return error;
     }
@@ -278,17 +314,40 @@ static int write_end(struct tr_leaving *leaving, const struct root *root,
         .version = schema->version,
         .type = schema->id,
         .body_size = (uint32_t)(op.data.size - TR_ENVELOPE_BYTES),
-        .to_group = root->launcher.key.group,
-        .to_serial = root->launcher.key.serial,
-        .to_incarnation = root->launcher.incarnation,
+        .to_group = to.key.group,
+        .to_serial = to.key.serial,
+        .to_incarnation = to.incarnation,
         .from_group = key.group,
         .from_serial = key.serial,
-        .from_incarnation = root->incarnation,
+        .from_incarnation = op.incarnation,
         .sequence = op.number,
         .clock = leaving->now_ms << 16,
     };
     tr_envelope_pack(&envelope, (uint8_t *)(uintptr_t)op.data.data);
     return add_op(leaving, op) == NULL ? leaving->arena.error : 0;
+}
+
+static int write_end(struct tr_leaving *leaving, const struct root *root,
+                     const struct tr_execution *row)
+{
+    struct tr_execution_ended ended = {.name = row->name, .phase = TR_EXECUTION_EXPORTED};
+    const struct speaker speaker = {
+        .actor = {.key = tr_group_root(root->group).key, .incarnation = root->incarnation},
+        .sequence = root->sequence};
+    memcpy(&ended.graph, row->graph.data, row->graph.size < 8 ? row->graph.size : 8);
+    return write_word(leaving, &speaker, root->launcher, &tr_execution_ended_schema, &ended);
+}
+
+/* Which back end a task's job is at is in its plugin's state, which is nobody else's: all hear. */
+static int write_left(struct tr_leaving *leaving, struct speaker task)
+{
+    const struct tr_ref *back_ends = leaving->back_ends.items;
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < leaving->back_ends.count; i++, task.sequence++) {
+        error = write_word(leaving, &task, back_ends[i], &tr_refresh_left_schema,
+                           &(struct tr_refresh_left){});
+    }
+    return error;
 }
 
 static int write_history(struct tr_leaving *leaving, const struct root *root,
@@ -340,6 +399,10 @@ int tr_leaving_commit(struct tr_leaving *leaving, struct tr_reader *reader)
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < leaving->roots.count; i++) {
         error = let_go(leaving, reader, &roots[i]);
+    }
+    const struct speaker *tasks = leaving->tasks.items;
+    for (uint32_t i = 0; error == 0 && i < leaving->tasks.count; i++) {
+        error = write_left(leaving, tasks[i]);
     }
     if (error != 0) {
         return fail(leaving, error, tr_error_text(error));

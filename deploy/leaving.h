@@ -4,7 +4,8 @@
  *
  * What is left of the group in the store are children without their parent, whom the next start
  * ends before anybody runs, with the word of their end to all that had given them something. The
- * launcher hears that the execution has ended.
+ * launcher hears that the execution has ended, and the actors of back ends hear before of each task
+ * that it goes on elsewhere, so that they do not end its job.
  */
 #ifndef TR_DEPLOY_LEAVING_H
 #define TR_DEPLOY_LEAVING_H
@@ -21,6 +22,8 @@ struct tr_leaving {
     uint64_t now_ms;
     struct tr_arena arena; /* private, as what follows */
     struct tri_vector roots;
+    struct tri_vector tasks;     /* whose plugins have begun something */
+    struct tri_vector back_ends; /* struct tr_ref: the refresh actors that stay */
     struct tri_vector ops;
 };
 

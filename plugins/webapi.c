@@ -7,6 +7,7 @@
  */
 #include "plugins/webapi.h"
 
+#include "schemas/parcel.h"
 #include "schemas/refresh.h"
 
 /* The head of every state of this shape (law 6). */
@@ -170,6 +171,16 @@ static int doubt(struct visit *visit)
     visit->own.stage = TR_WEBAPI_STAGE_IN_DOUBT;
     visit->event = &start;
     return prepare(visit);
+}
+
+/*
+ * It came from another store, whose actor has let go of its job: the one here is asked to watch the
+ * same, and counts its news anew.
+ */
+static int move(struct visit *visit)
+{
+    visit->own.version = 0;
+    return doubt(visit);
 }
 
 /* ----------------------------------------------------------------------- how it has ended */
@@ -345,20 +356,24 @@ static int pass(struct visit *visit)
     return 0;
 }
 
-/* What each stage makes of its start, of news, and of anything else: answers, losses, timers. */
+/*
+ * What each stage makes of its start, of news, of another store around it, and of anything else:
+ * answers, losses, timers.
+ */
 static const struct {
     int (*on_start)(struct visit *visit);
     int (*on_news)(struct visit *visit);
+    int (*on_moved)(struct visit *visit);
     int (*on_other)(struct visit *visit);
 } stages[] = {
-    [TR_WEBAPI_STAGE_NEW] = {prepare, doubt, doubt},
-    [TR_WEBAPI_STAGE_PREPARING] = {prepare, pass, prepare},
-    [TR_WEBAPI_STAGE_INTENT] = {pass, on_news, pass},
-    [TR_WEBAPI_STAGE_IN_DOUBT] = {pass, on_news, prepare},
-    [TR_WEBAPI_STAGE_SUBMITTED] = {pass, on_news, pass},
-    [TR_WEBAPI_STAGE_OUTCOME] = {pass, pass, outcome},
-    [TR_WEBAPI_STAGE_CANCELLING] = {pass, on_news, pass},
-    [TR_WEBAPI_STAGE_TERMINAL] = {pass, pass, pass},
+    [TR_WEBAPI_STAGE_NEW] = {prepare, doubt, doubt, doubt},
+    [TR_WEBAPI_STAGE_PREPARING] = {prepare, pass, pass, prepare},
+    [TR_WEBAPI_STAGE_INTENT] = {pass, on_news, move, pass},
+    [TR_WEBAPI_STAGE_IN_DOUBT] = {pass, on_news, move, prepare},
+    [TR_WEBAPI_STAGE_SUBMITTED] = {pass, on_news, move, pass},
+    [TR_WEBAPI_STAGE_OUTCOME] = {pass, pass, pass, outcome},
+    [TR_WEBAPI_STAGE_CANCELLING] = {pass, on_news, move, pass},
+    [TR_WEBAPI_STAGE_TERMINAL] = {pass, pass, pass, pass},
 };
 
 int tr_webapi_handle(struct tr_task_context *task, void *state, const struct tr_task_event *event,
@@ -369,8 +384,10 @@ int tr_webapi_handle(struct tr_task_context *task, void *state, const struct tr_
         return TR_MALFORMED;
     }
     bool is_news = event->kind == TR_TASK_NEWS && tr_task_event_is(event, refresh_news);
+    bool is_moved = event->kind == TR_TASK_NEWS && tr_task_event_is(event, services_changed);
     int error = event->kind == TR_TASK_START ? stages[visit.own.stage].on_start(&visit)
                 : is_news                    ? stages[visit.own.stage].on_news(&visit)
+                : is_moved                   ? stages[visit.own.stage].on_moved(&visit)
                                              : stages[visit.own.stage].on_other(&visit);
     return visit_end(&visit, error);
 }
@@ -419,9 +436,10 @@ int tr_webapi_abort(struct tr_task_context *task, void *state, bool is_hard,
 {
     struct visit visit = visit_begin(task, state, event, transition);
     (void)is_hard; /* what grace there is, is in the job */
-    int error = event->kind == TR_TASK_START  ? cancel(&visit)
-                : event->kind == TR_TASK_NEWS ? on_abort_news(&visit)
-                                              : 0;
+    bool is_moved = event->kind == TR_TASK_NEWS && tr_task_event_is(event, services_changed);
+    int error = event->kind == TR_TASK_START || is_moved ? cancel(&visit)
+                : event->kind == TR_TASK_NEWS            ? on_abort_news(&visit)
+                                                         : 0;
     return visit_end(&visit, error);
 }
 

@@ -66,11 +66,15 @@
 /* Its task needs to know nothing more of it. One that has not ended is ended first. */
 #define TR_REFRESH_DROP_FIELDS(FIELD, ARRAY) FIELD(text, identity, 1, 0)
 
+/* Its task goes on in another store: its job is not ended, and nothing is heard of it any more. */
+#define TR_REFRESH_LEFT_FIELDS(FIELD, ARRAY)
+
 #define TR_REFRESH_SCHEMAS(S)                                                    \
     S(refresh_make, 480, TR_MESSAGE, 1, TR_DURABLE, TR_REFRESH_MAKE_FIELDS)      \
     S(refresh_news, 481, TR_MESSAGE, 1, TR_PRIORITY, TR_REFRESH_NEWS_FIELDS)     \
     S(refresh_cancel, 482, TR_MESSAGE, 1, TR_PRIORITY, TR_REFRESH_CANCEL_FIELDS) \
-    S(refresh_drop, 483, TR_MESSAGE, 1, TR_PRIORITY, TR_REFRESH_DROP_FIELDS)
+    S(refresh_drop, 483, TR_MESSAGE, 1, TR_PRIORITY, TR_REFRESH_DROP_FIELDS)     \
+    S(refresh_left, 484, TR_MESSAGE, 1, TR_PRIORITY, TR_REFRESH_LEFT_FIELDS)
 
 TR_REFRESH_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

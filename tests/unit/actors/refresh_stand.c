@@ -51,6 +51,8 @@ static int on_do(struct tr_context *context, const struct tr_holder *holder,
     case HOLDER_DROP:
         return tr_tell(context, back.refresh, &tr_refresh_drop_schema,
                        &(struct tr_refresh_drop){.identity = name});
+    case HOLDER_LEAVE:
+        return tr_tell(context, back.refresh, &tr_refresh_left_schema, &(struct tr_refresh_left){});
     default:
         return tr_stop(context);
     }
@@ -241,6 +243,11 @@ void refresh_stand_cancel(uint32_t holder, const char *group)
 void refresh_stand_drop(uint32_t holder)
 {
     refresh_stand_tell(holder, &(struct tr_holder_do){.act = HOLDER_DROP});
+}
+
+void refresh_stand_leave(uint32_t holder)
+{
+    refresh_stand_tell(holder, &(struct tr_holder_do){.act = HOLDER_LEAVE});
 }
 
 void refresh_stand_stop(uint32_t holder)

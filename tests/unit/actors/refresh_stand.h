@@ -14,7 +14,7 @@
 #include "tests/support/stage.h"
 
 /* What a holder does, and what it has heard. */
-enum holder_act { HOLDER_MAKE, HOLDER_CANCEL, HOLDER_DROP, HOLDER_STOP };
+enum holder_act { HOLDER_MAKE, HOLDER_CANCEL, HOLDER_DROP, HOLDER_LEAVE, HOLDER_STOP };
 
 #define TR_HOLDER_DO_FIELDS(FIELD, ARRAY) \
     FIELD(u8, act, 1, 0)                  \
@@ -152,6 +152,7 @@ uint32_t refresh_stand_make_as(const struct tr_holder_do *act);
 void refresh_stand_tell(uint32_t holder, const struct tr_holder_do *act);
 void refresh_stand_cancel(uint32_t holder, const char *group);
 void refresh_stand_drop(uint32_t holder);
+void refresh_stand_leave(uint32_t holder);
 void refresh_stand_stop(uint32_t holder);
 const struct tr_holder *refresh_stand_holder(uint32_t holder);
 

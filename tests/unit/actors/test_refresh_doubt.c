@@ -361,6 +361,32 @@ static void test_a_lag_that_lies_doubles_jobs(void **state)
     refresh_stand_end();
 }
 
+/* Wherever its job stands, a task that goes on in another store leaves it alone, and ends here. */
+static void test_a_job_that_has_left_is_let_be(void **state)
+{
+    (void)state;
+    static const struct {
+        enum back_fault fault;
+        uint32_t latency_ms;
+        uint64_t wait_ms;
+    } cases[] = {
+        {BACK_FINE, 0, 500}, {BACK_FINE, 2000, 500}, {BACK_LOST_AFTER, 0, 500}, {BACK_FINE, 0, 0}};
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        begin_with(TR_WEBAPI_GRADE_RECONCILABLE, cases[i].fault);
+        back.latency_ms = cases[i].latency_ms;
+        (void)refresh_stand_make("g");
+        refresh_stand_pass(cases[i].wait_ms);
+        refresh_stand_crash(); /* no engine lives while it leaves */
+        refresh_stand_leave(0);
+        refresh_stand_stop(0);
+        refresh_stand_pass(60000);
+        assert_int_equal(back_live(), cases[i].wait_ms > 0 ? 1 : 0);
+        assert_int_equal(back.calls[TR_WEBAPI_VERB_CANCEL], 0);
+        assert_int_equal(refresh_stand_state()->jobs, 0);
+        refresh_stand_end();
+    }
+}
+
 static struct draw drawn;
 
 static enum back_fault drawn_fault(uint8_t verb, uint32_t nth)
@@ -518,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_sure_grades_make_each_job_once),
         cmocka_unit_test(test_what_was_certainly_not_made_is_no_doubt),
         cmocka_unit_test(test_other_grades_leave_it_to_the_policy),
+        cmocka_unit_test(test_a_job_that_has_left_is_let_be),
         cmocka_unit_test(test_a_stream_is_heard_before_anybody_is_asked),
         cmocka_unit_test(test_doubts_leave_the_rate_to_others),
         cmocka_unit_test(test_a_job_that_turns_up_late_is_ended),

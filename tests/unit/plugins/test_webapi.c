@@ -114,6 +114,35 @@ static void test_a_lost_state_is_a_doubt_and_no_new_start(void **unused)
     assert_string_equal(fake_text(tr_array_get(&state.handle)), "h1");
 }
 
+/* From an import: the refresh actor here is asked to watch the same job, and its news are heard. */
+static void test_another_store_watches_the_same_job(void **unused)
+{
+    (void)unused;
+    begin();
+    handle(news_event(running(7)));
+    handle(moved_event());
+    struct tr_refresh_make make = made(1);
+    assert_true(make.is_doubtful);
+    assert_string_equal(fake_text(make.identity), "x-n-0");
+    assert_string_equal(fake_text(make.handle), "h1");
+    handle(news_event(running(1)));
+    assert_int_equal(state.stage, TR_WEBAPI_STAGE_SUBMITTED);
+    assert_int_equal(state.version, 1);
+    assert_int_equal(fake.sent_count, 2);
+}
+
+/* One that is being ended is ended there, too. */
+static void test_another_store_ends_the_same_job(void **unused)
+{
+    (void)unused;
+    begin();
+    handle(news_event(running(7)));
+    abort_it(event_of(TR_TASK_START));
+    abort_it(moved_event());
+    assert_int_equal(fake.sent_count, 3);
+    assert_int_equal(state.stage, TR_WEBAPI_STAGE_CANCELLING);
+}
+
 static void test_a_doubt_outlives_a_slow_preparation(void **unused)
 {
     (void)unused;
@@ -238,6 +267,8 @@ int main(void)
         CASE(test_an_endpoint_by_name),
         CASE(test_the_policy_is_handed_on),
         CASE(test_a_lost_state_is_a_doubt_and_no_new_start),
+        CASE(test_another_store_watches_the_same_job),
+        CASE(test_another_store_ends_the_same_job),
         CASE(test_a_doubt_outlives_a_slow_preparation),
         CASE(test_news_change_the_phase_once),
         CASE(test_news_of_another_attempt_are_passed_over),

@@ -3,6 +3,8 @@
  */
 #include "tests/unit/plugins/webapi_stand.h"
 
+#include "schemas/parcel.h"
+
 /* ------------------------------------------------------------------------ a shape to be tested */
 
 struct stand_play play;
@@ -111,6 +113,14 @@ struct tr_task_event event_of(enum tr_task_event_kind kind)
 struct tr_task_event lost_event(void)
 {
     return (struct tr_task_event){.kind = TR_TASK_FAILED, .error = TR_VERSION};
+}
+
+struct tr_task_event moved_event(void)
+{
+    const struct tr_services_changed changed = {};
+    struct tr_task_event event = fake_answer(0, &tr_services_changed_schema, &changed);
+    event.kind = TR_TASK_NEWS;
+    return event;
 }
 
 struct tr_task_event news_event(struct tr_refresh_news news)

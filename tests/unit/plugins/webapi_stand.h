@@ -42,6 +42,7 @@ void begin(void);
 
 struct tr_task_event event_of(enum tr_task_event_kind kind);
 struct tr_task_event lost_event(void);
+struct tr_task_event moved_event(void); /* from another store */
 struct tr_task_event news_event(struct tr_refresh_news news);
 
 /* News of a job "h1" that runs, or has ended. */
