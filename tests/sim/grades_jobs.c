@@ -365,6 +365,13 @@ void sim_jobs_check_ended(struct sim_jobs *jobs, uint64_t number)
     }
 }
 
+/* A host that fell may have had a call under way that nobody was to see. */
+static bool may_be_unknown(const struct sim_jobs *jobs, const struct sim_wanted *wanted)
+{
+    bool is_weak = wanted == NULL || sim_shops[wanted->shop].grade < TR_WEBAPI_GRADE_RECONCILABLE;
+    return (wanted != NULL && wanted->may_be_unknown) || (is_weak && jobs->has_crashed);
+}
+
 void sim_jobs_check_unknown(struct sim_jobs *jobs, const struct tr_attempt *row)
 {
     bool has_code = tr_text_equal(row->code, tr_text_of("OutcomeUnknown"));
@@ -380,9 +387,8 @@ void sim_jobs_check_unknown(struct sim_jobs *jobs, const struct tr_attempt *row)
     while (wanted != NULL && !is_same(wanted->identity, row->generated_name)) {
         wanted = wanted->next;
     }
-    bool may_be = wanted == NULL
-                      ? jobs->has_crashed
-                      : wanted->may_be_unknown && !(has_code && is_sound(jobs, wanted->shop));
+    bool may_be = may_be_unknown(jobs, wanted) &&
+                  !(wanted != NULL && has_code && is_sound(jobs, wanted->shop));
     if (!may_be) {
         sim_fail("history: %.*s is unknown, and could be known", (int)row->generated_name.size,
                  row->generated_name.data);
