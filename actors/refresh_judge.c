@@ -200,7 +200,9 @@ static int refused(struct tri_refresh *refresh, uint32_t number, struct tri_job_
     struct tr_refresh_news end =
         tri_job_failure(TR_TASK_PHASE_PERMANENT_FAILURE, "BackendRefused", message);
     end.failure = TR_FAILURE_USER;
-    end.is_unknown = (job->marks & TRI_JOB_DOUBTED) != 0;
+    /* Of what is made again only where it certainly was not made, a refusal is the whole truth. */
+    end.is_unknown = (job->marks & TRI_JOB_DOUBTED) != 0 &&
+                     refresh->webapi->grade < TR_WEBAPI_GRADE_RECONCILABLE;
     int error = tri_job_end(refresh, number, job, &end);
     return error != 0 ? error : tri_job_settle(refresh, number, job);
 }
