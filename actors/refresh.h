@@ -456,9 +456,7 @@ TR_MUST_USE int tri_refresh_batch_fill(struct tri_refresh_batch *batch,
 
 /* ----------------------------------------------------------- refresh_json.c */
 
-/* JSON to a packed value and back, from an arena. TR_INVALID, TR_LIMIT, TR_MEMORY. */
-TR_MUST_USE int tri_json_to_value(struct tr_arena *arena, struct tr_bytes json,
-                                  struct tr_bytes *value);
+/* A packed value as JSON, in an arena. TR_INVALID, TR_LIMIT, TR_MEMORY. */
 TR_MUST_USE int tri_json_of_value(struct tr_arena *arena, struct tr_bytes value,
                                   struct tr_bytes *json);
 
