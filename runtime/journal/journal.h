@@ -36,6 +36,12 @@ struct tri_pending {
     uint8_t bytes[];
 };
 
+/* What of a group is one worker's. */
+struct tri_share {
+    uint32_t batches;
+    uint64_t bytes;
+};
+
 struct tri_journal {
     struct tr_env *env;
     struct tri_voice voice; /* with it, what the group in hand lets go */
@@ -45,10 +51,10 @@ struct tri_journal {
     struct tri_group_commit group;
     uint64_t retry_ns; /* when a full disk is tried again */
     enum tri_journal_state state;
-    int error;                           /* why it is not well */
-    _Atomic int waits_for;               /* the error while it waits, else 0; read by anybody */
-    char words[TRI_STORE_EXPLAIN_BYTES]; /* the same for a person, once it has failed */
-    uint32_t batches_of[TR_WORKERS_MAX];
+    int error;                               /* why it is not well */
+    _Atomic int waits_for;                   /* the error while it waits, else 0; read by anybody */
+    char words[TRI_STORE_EXPLAIN_BYTES];     /* the same for a person, once it has failed */
+    struct tri_share shares[TR_WORKERS_MAX]; /* in the group in hand */
     uint64_t groups_committed;
     uint64_t ops_committed;
 };

@@ -45,6 +45,7 @@ static void send_batch(uint64_t number, uint32_t worker)
     struct tri_link *link = stage_worker(&stage, worker)->link;
     assert_int_equal(tri_link_send(link, TRI_PLACE_JOURNAL, data, size), 0);
     stage_worker(&stage, worker)->cuts_outstanding++;
+    stage_worker(&stage, worker)->cut_bytes_outstanding += size;
 }
 
 static uint64_t stored_number(void)
@@ -74,6 +75,7 @@ static void test_no_number_is_committed_before_all_lower_ones(void **state)
     assert_int_equal(stage.inboxes[TRI_PLACE_HTTP].count, 1);
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(stage_worker(&stage, i)->cuts_outstanding, 0);
+        assert_int_equal(stage_worker(&stage, i)->cut_bytes_outstanding, 0);
         assert_int_equal(stage_worker(&stage, i)->committed_number, first + 2);
     }
     assert_int_equal(stage.host.journal.groups_committed, 1);
