@@ -223,3 +223,13 @@ bool tri_journal_step(struct tri_journal *journal)
     }
     return did_receive || did_commit;
 }
+
+void tri_journal_rest(struct tri_journal *journal)
+{
+    bool is_due = journal->ops_committed - journal->ops_rested >= TR_REST_OPS;
+    if (is_due && !tri_journal_is_busy(journal) && journal->state == TRI_JOURNAL_WELL) {
+        journal->ops_rested = journal->ops_committed;
+        tri_store_rest(journal->store);
+        tr_memory_trim();
+    }
+}

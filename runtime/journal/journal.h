@@ -57,6 +57,7 @@ struct tri_journal {
     struct tri_share shares[TR_WORKERS_MAX]; /* in the group in hand */
     uint64_t groups_committed;
     uint64_t ops_committed;
+    uint64_t ops_rested; /* of these, those before memory was given back last */
 };
 
 /* `store` stays the caller's; numbers begin behind its last one. */
@@ -65,6 +66,12 @@ void tri_journal_fini(struct tri_journal *journal);
 
 /* Reads what came and commits one group; whether there was anything to do. */
 bool tri_journal_step(struct tri_journal *journal);
+
+/*
+ * Nothing has come for a while: what much work has left behind of the store's pages and of free
+ * memory is given back to the system. It costs nothing where there was little work.
+ */
+void tri_journal_rest(struct tri_journal *journal);
 
 /* Whether batches wait for a commit. */
 static inline bool tri_journal_is_busy(const struct tri_journal *journal)

@@ -116,12 +116,34 @@ static void test_a_failed_commit_lets_nothing_go(void **state)
     end();
 }
 
+static void test_memory_is_given_back_after_much_work_alone(void **state)
+{
+    (void)state;
+    begin();
+    struct tri_journal *journal = &stage.host.journal;
+    journal->ops_committed = TR_REST_OPS - 1;
+    tri_journal_rest(journal);
+    assert_int_equal(journal->ops_rested, 0);
+    send_batch(store->last_number + 1, 0); /* one operation more */
+    assert_true(tri_journal_step(journal));
+    send_batch(store->last_number + 2, 0); /* its predecessor is missing: the journal waits */
+    assert_true(tri_journal_step(journal));
+    tri_journal_rest(journal);
+    assert_int_equal(journal->ops_rested, 0);
+    send_batch(store->last_number + 1, 0);
+    stage_run(&stage);
+    tri_journal_rest(journal);
+    assert_int_equal(journal->ops_rested, journal->ops_committed);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_number_is_committed_before_all_lower_ones),
         cmocka_unit_test(test_a_commit_that_may_be_tried_again_is),
         cmocka_unit_test(test_a_failed_commit_lets_nothing_go),
+        cmocka_unit_test(test_memory_is_given_back_after_much_work_alone),
     };
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
 }
