@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "actors/graph/json_pack.h"
+#include "actors/graph/json.h"
 #include "actors/refresh.h"
 
 /* What one batch may take of memory, its answer as a value among it. */

@@ -5,7 +5,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "actors/graph/json_pack.h"
+#include "actors/graph/json.h"
 #include "actors/refresh.h"
 #include "plugins/armada.h"
 
