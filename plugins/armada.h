@@ -20,6 +20,7 @@
 #define TR_ARMADA_QUERY_ITEMS_MAX 500
 #define TR_ARMADA_MEMORY_BYTES_MIN (1U << 20)
 #define TR_ARMADA_GRACE_SECONDS_MAX 300
+#define TR_ARMADA_DEADLINE_SECONDS_MAX INT32_MAX
 
 /* After a submission it may take so long until a job shows in the stream or in queries. */
 #define TR_ARMADA_LAG_MS 30000

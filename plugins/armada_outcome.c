@@ -153,6 +153,18 @@ static int judge(struct tr_task_context *task, struct tr_armada_attempt *own,
 
 /* ------------------------------------------------------------------------------ its events */
 
+/* Where the task has a timeout, that is the pod's deadline: then it is the task that took long. */
+static void judge_deadline(struct tr_task_context *task, struct tr_transition *transition)
+{
+    if (tr_task_template(task)->timeout_ns > 0 &&
+        tr_text_equal(transition->code, tr_text_of("DeadlineExceeded"))) {
+        transition->failure = TR_FAILURE_USER;
+        transition->code = tr_text_of("TimeoutExpired");
+        transition->message =
+            tr_text_of("the task's timeout has passed; the cluster ended its pod");
+    }
+}
+
 /* Whether what was left may say more: not of what befell a job from outside. */
 static bool is_of_the_task(const struct tr_transition *transition)
 {
@@ -182,6 +194,9 @@ int tri_armada_outcome(struct tr_task_context *task, void *state,
     struct tr_armada_attempt *own = state;
     struct tri_armada_answer answer = {.found = TRI_ARMADA_FOUND};
     const struct tri_armada_source *source = source_of(task, endpoint);
+    if (event->kind == TR_TASK_NEWS) {
+        judge_deadline(task, transition);
+    }
     if (source == NULL) {
         return 0;
     }

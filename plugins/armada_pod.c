@@ -361,6 +361,17 @@ static int64_t grace_seconds(const struct tr_task_template *template)
                                                    : seconds;
 }
 
+/*
+ * The task's timeout, so that no job runs for ever behind an engine that is gone. One that lives
+ * has ended the job by then: a pod begins later than its attempt. 0: there is none.
+ */
+static int64_t deadline_seconds(const struct tr_task_template *template)
+{
+    int64_t seconds = template->timeout_ns / 1000000000;
+    seconds += template->timeout_ns % 1000000000 > 0 ? 1 : 0;
+    return seconds < TR_ARMADA_DEADLINE_SECONDS_MAX ? seconds : TR_ARMADA_DEADLINE_SECONDS_MAX;
+}
+
 static int build_own(struct tr_task_context *task, const struct tr_armada_attempt *own,
                      const struct tr_webapi_endpoint *endpoint,
                      const struct tri_armada_inputs *inputs, struct tr_bytes *pod)
@@ -373,6 +384,10 @@ static int build_own(struct tr_task_context *task, const struct tr_armada_attemp
     tr_build_member_text(&build, "restartPolicy", tr_text_of("Never"));
     tr_build_member_i64(&build, "terminationGracePeriodSeconds",
                         grace_seconds(tr_task_template(task)));
+    int64_t deadline_s = deadline_seconds(tr_task_template(task));
+    if (deadline_s > 0) {
+        tr_build_member_i64(&build, "activeDeadlineSeconds", deadline_s);
+    }
     tr_build_member_text(&build, "priorityClassName",
                          tr_json_text(tri_armada_setting(task, endpoint, "priority_class")));
     add_volumes(&build, task, endpoint, tri_armada_share(endpoint));

@@ -183,6 +183,22 @@ static void test_grace_stays_within_armadas_bounds(void **unused)
     job_has("\"terminationGracePeriodSeconds\":2,");
 }
 
+static void test_the_timeout_is_the_pods_deadline(void **unused)
+{
+    (void)unused;
+    job_lacks("activeDeadlineSeconds"); /* without one it is the server's own matter */
+    fake.template.timeout_ns = 1;
+    job_has("\"activeDeadlineSeconds\":1,");
+    fake.template.timeout_ns = INT64_C(90000000000);
+    job_has("\"activeDeadlineSeconds\":90,");
+    fake.template.timeout_ns = INT64_C(90000000001);
+    job_has("\"activeDeadlineSeconds\":91,");
+    fake.template.timeout_ns = INT64_MAX;
+    job_has("\"activeDeadlineSeconds\":2147483647,");
+    fake.template.config = fake_value("{\"pod\":{\"activeDeadlineSeconds\":5}}");
+    job_has("\"activeDeadlineSeconds\":5,");
+}
+
 static void test_secrets_are_kubernetes_own(void **unused)
 {
     (void)unused;
@@ -425,6 +441,7 @@ int main(void)
         CASE(test_the_tasks_own_environment_goes_first),
         CASE(test_resources),
         CASE(test_grace_stays_within_armadas_bounds),
+        CASE(test_the_timeout_is_the_pods_deadline),
         CASE(test_secrets_are_kubernetes_own),
         CASE(test_settings_and_then_the_task),
         CASE(test_pods_are_laid_over_each_other),
