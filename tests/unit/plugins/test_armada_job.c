@@ -322,6 +322,16 @@ static void test_gangs_are_of_one_attempt(void **unused)
     job_has("\"armadaproject.io/gangId\":\"" MARK "-1\"");
 }
 
+static void test_a_share_with_slashes_behind_it(void **unused)
+{
+    (void)unused;
+    settings("{\"queue\":\"q\",\"image\":\"i\",\"share\":\"/share//\"}");
+    job_has("\"/share/troupe-x-n-" MARK "/x-n-0\"");
+    job_has("\"mountPath\":\"/share\"");
+    settings("{\"queue\":\"q\",\"image\":\"i\",\"share\":\"/\"}");
+    job_has("\"mountPath\":\"/\"");
+}
+
 static void test_a_task_that_leaves_all_to_its_image(void **unused)
 {
     (void)unused;
@@ -451,6 +461,7 @@ int main(void)
         CASE(test_pods_sign_with_a_secret_of_their_own),
         CASE(test_a_url_is_a_place_as_it_is),
         CASE(test_gangs_are_of_one_attempt),
+        CASE(test_a_share_with_slashes_behind_it),
         CASE(test_a_task_that_leaves_all_to_its_image),
         CASE(test_a_group_is_a_node_of_one_store),
         CASE(test_a_group_that_is_kept_goes_before_all_else),
