@@ -196,9 +196,7 @@ int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_j
 
 uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
-    uint64_t life_ms = refresh->state->life_ms;
-    bool is_of_this_life = job->since_ms >= life_ms && job->since_ms <= refresh->now_ms;
-    return (is_of_this_life ? job->since_ms : life_ms) + refresh->webapi->lag_ms;
+    return tri_job_since_ms(refresh, job) + refresh->webapi->lag_ms;
 }
 
 int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,

@@ -401,9 +401,6 @@ static int sweep_job(struct tri_refresh *refresh, uint32_t number)
     }
     bool is_wanted = refresh->webapi->stream.write == NULL ||
                      ((const struct tri_group_row *)row)->gap == refresh->state->sweeps;
-    if (job->stage == TR_WEBAPI_STAGE_SUBMITTED) {
-        job->since_ms = refresh->now_ms; /* what nobody asked for is not lost by that */
-    }
     error = tr_rows_get(&refresh->rows, job->list, &row);
     is_called = error == 0 && ((const struct tri_list_row *)row)->kind != TRI_REFRESH_CLOCK;
     if (error != 0 || is_called || !is_wanted) {
