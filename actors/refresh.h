@@ -567,6 +567,9 @@ TR_MUST_USE int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number,
 TR_MUST_USE int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number,
                                 struct tri_job_row *job);
 
+/* Such a one was looked for in vain, since nobody answered: a look that it still has. */
+TR_MUST_USE int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number);
+
 /* -------------------------------------------------------- refresh_stream.c */
 
 /* A group would like a stream, as soon as there is room for one. */

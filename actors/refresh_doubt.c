@@ -11,7 +11,8 @@
  * certain and is lost is looked for, too, and never made again under its name.
  *
  * An identity that was ever in doubt may turn up late, and a job too many again: a stone stays on
- * its grave until its group is over and the lag has passed; what turns up is ended, once.
+ * its grave until its group is over, the lag has passed and the last look was answered; what turns
+ * up is ended, once.
  */
 #include <stdio.h>
 
@@ -245,4 +246,9 @@ int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job
     uint64_t wait_ms = refresh->webapi->lag_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN
                                                                         : refresh->webapi->lag_ms;
     return error != 0 ? error : tri_clock_add(refresh, number, wait_ms);
+}
+
+int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number)
+{
+    return tri_clock_add(refresh, number, look_again_ms(refresh));
 }

@@ -305,6 +305,11 @@ static int find_item(struct tri_refresh *refresh, const struct tri_list_row *cal
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, true);
     }
     job->batch_max = 0;
+    bool was_answered = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
+                        verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
+    if (job->stage == TR_WEBAPI_STAGE_TERMINAL && !was_answered) {
+        return tri_tomb_look_again(refresh, number);
+    }
     uint64_t asked_ms = verdict->judgement == TR_WEBAPI_READ_JUDGED ? call->first_ms : 0;
     return tri_doubt_unfound(refresh, number, job, asked_ms);
 }

@@ -18,6 +18,14 @@ static enum back_fault fault_of_first(uint8_t verb, uint32_t nth)
     return verb == TR_WEBAPI_VERB_CREATE && nth == 0 ? first_create : BACK_FINE;
 }
 
+/* The same, and for a while nobody is found. */
+static bool is_away;
+
+static enum back_fault fault_while_away(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_FIND && is_away ? BACK_BUSY : fault_of_first(verb, nth);
+}
+
 static void begin_with(uint8_t grade, enum back_fault fault)
 {
     refresh_stand_begin(grade, true);
@@ -212,6 +220,27 @@ static void test_an_abort_in_doubt_leaves_nothing(void **state)
     }
 }
 
+/* The last look for what may turn up late counts only where it was answered. */
+static void test_a_look_without_an_answer_is_none(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_TAG, BACK_LOST_AFTER);
+    back.fault = fault_while_away;
+    back.visible_ms = 2 * back.webapi.lag_ms; /* it is found neither now nor by the next look */
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(back.webapi.lag_ms + 1000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    refresh_stand_drop(0);
+    is_away = true;
+    refresh_stand_pass(4 * back.webapi.lag_ms);
+    assert_int_equal(back_live(), 1);
+    is_away = false;
+    refresh_stand_pass(70000);
+    assert_int_equal(back_live(), 0);
+    assert_int_equal(refresh_stand_state()->jobs, 0);
+    refresh_stand_end();
+}
+
 /* AT7: a back end that shows a job late, or not at all, is believed to have it. */
 static void test_a_job_that_is_not_shown_is_not_made_again(void **state)
 {
@@ -321,13 +350,6 @@ static void test_the_lag_begins_when_the_call_is_over(void **state)
     assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
     assert_int_equal(back.job_count, 1);
     refresh_stand_end();
-}
-
-static bool is_away;
-
-static enum back_fault fault_while_away(uint8_t verb, uint32_t nth)
-{
-    return verb == TR_WEBAPI_VERB_FIND && is_away ? BACK_BUSY : fault_of_first(verb, nth);
 }
 
 /* Half an hour in which nobody can tell: the doubt lasts, and the policy is not asked. */
@@ -605,6 +627,7 @@ int main(void)
         cmocka_unit_test(test_doubts_leave_the_rate_to_others),
         cmocka_unit_test(test_a_job_that_turns_up_late_is_ended),
         cmocka_unit_test(test_an_abort_in_doubt_leaves_nothing),
+        cmocka_unit_test(test_a_look_without_an_answer_is_none),
         cmocka_unit_test(test_a_job_that_is_not_shown_is_not_made_again),
         cmocka_unit_test(test_a_clock_that_is_set_shortens_no_lag),
         cmocka_unit_test(test_a_clock_that_is_set_loses_no_job),
