@@ -85,7 +85,7 @@
 #define TR_REFRESH_STREAM_MS 1000
 #define TR_REFRESH_STREAM_MS_MAX 30000
 
-/* Where all streams are taken, a group gets that of one with far fewer jobs, if that is old. */
+/* Where all streams are taken, a group gets that of one with far less need of it, if that is old. */
 #define TR_REFRESH_STREAM_SHARE 4
 #define TR_REFRESH_STREAM_HELD_MS 10000
 
@@ -205,6 +205,7 @@ struct tri_group_row {
     uint32_t gap; /* the sweep that asks about all its jobs: its stream may have left some out */
     struct tri_group_links links[TRI_GROUPS_RINGS];
     uint64_t rest_ms; /* when it goes, where it rests */
+    uint32_t doubts;  /* of its jobs, those in doubt */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
@@ -549,6 +550,10 @@ TR_MUST_USE int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job
 /* Whether it was made is not known any more, or is not known yet. */
 TR_MUST_USE int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number,
                                 struct tri_job_row *job, struct tr_text why);
+
+/* It goes to another stage: its group counts those in doubt. */
+TR_MUST_USE int tri_doubt_count(struct tri_refresh *refresh, const struct tri_job_row *job,
+                                uint8_t stage);
 
 /* Where one in doubt waits; and its time has come. */
 TR_MUST_USE int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number,

@@ -144,6 +144,21 @@ static void test_a_stream_is_heard_before_anybody_is_asked(void **state)
     }
 }
 
+/* Where streams alone could show it, and the settings want none, the policy decides. */
+static void test_who_cannot_look_asks_the_policy(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    give_stream();
+    back.webapi.find.items_max = 0;
+    back.place.endpoint.streams_max = TR_WEBAPI_NO_STREAMS;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(1000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    assert_true(refresh_stand_holder(0)->is_unknown);
+    refresh_stand_end();
+}
+
 /* While jobs wait to be made, looking for those in doubt takes its share of the rate only. */
 static void test_doubts_leave_the_rate_to_others(void **state)
 {
@@ -624,6 +639,7 @@ int main(void)
         cmocka_unit_test(test_other_grades_leave_it_to_the_policy),
         cmocka_unit_test(test_a_job_that_has_left_is_let_be),
         cmocka_unit_test(test_a_stream_is_heard_before_anybody_is_asked),
+        cmocka_unit_test(test_who_cannot_look_asks_the_policy),
         cmocka_unit_test(test_doubts_leave_the_rate_to_others),
         cmocka_unit_test(test_a_job_that_turns_up_late_is_ended),
         cmocka_unit_test(test_an_abort_in_doubt_leaves_nothing),
