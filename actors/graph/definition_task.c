@@ -126,9 +126,7 @@ static int compare_named(const void *left, const void *right)
 {
     const struct named *a = left;
     const struct named *b = right;
-    size_t size = a->name.size < b->name.size ? a->name.size : b->name.size;
-    int order = size == 0 ? 0 : memcmp(a->name.data, b->name.data, size);
-    return order != 0 ? order : (a->name.size > b->name.size) - (a->name.size < b->name.size);
+    return tr_text_order(a->name, b->name);
 }
 
 const uint32_t *tri_sort_variables(struct tr_arena *arena, const struct tr_variable *items,
