@@ -55,7 +55,10 @@
 #define TR_REFRESH_WHOLE_MAX 5000
 #define TR_REFRESH_BATCH_BYTES_MAX (384U << 10)
 
-/* A job that nobody has shown for so long, although its back end was asked, may be lost. */
+/*
+ * A job may be lost when its back end, asked about it, has answered without it for so long: from
+ * one answer to another, in one life of the engine.
+ */
 #define TR_REFRESH_LOST_MS 600000
 
 /* How often jobs are asked about whose group has a stream. */
@@ -136,6 +139,7 @@ enum tri_job_mark {
     TRI_JOB_REPORTED = 1 << 7,   /* the call under way has said something of it */
     TRI_JOB_FOUND_NEWS = 1 << 8, /* and that was something new */
     TRI_JOB_REPEATED = 1 << 9,   /* it is made by the policy, perhaps a second time */
+    TRI_JOB_UNSEEN = 1 << 10,    /* the last answer about it did not show it */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */
@@ -146,7 +150,7 @@ struct tri_job_row {
     struct tr_watched watched; /* its task; serial 0: nobody's */
     uint64_t due_ms;           /* in a clock's list */
     uint64_t order;            /* of the last report that had one */
-    uint64_t since_ms;         /* in doubt: since when; else its last sign of life */
+    uint64_t since_ms;         /* since when it is made, in doubt, to be ended, or unseen */
     uint32_t list;             /* the row of the list it is in; 0: none */
     uint32_t next;
     uint32_t previous;
@@ -495,6 +499,12 @@ struct tr_refresh_news tri_job_failure(uint8_t phase, const char *code, struct t
 
 /* ------------------------------------------------------------ refresh_job.c */
 
+/*
+ * Its `since_ms`, as far as it lasts. Clocks may be set between two lives of the engine, so what
+ * passed before this one counts for nothing.
+ */
+uint64_t tri_job_since_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
+
 /* Puts a job that is in no list where its stage says. */
 TR_MUST_USE int tri_job_settle(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
@@ -504,9 +514,9 @@ TR_MUST_USE int tri_job_is_called(struct tri_refresh *refresh, const struct tri_
                                   bool *is_called);
 TR_MUST_USE int tri_job_free(struct tri_refresh *refresh, struct tri_job_row *job);
 
-/* It was asked about; and the back end says that there is no such job. */
-TR_MUST_USE int tri_job_asked(struct tri_refresh *refresh, uint32_t number,
-                              struct tri_job_row *job);
+/* It was asked about, and answered or not; and the back end says that there is no such job. */
+TR_MUST_USE int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                              bool was_answered);
 TR_MUST_USE int tri_job_absent(struct tri_refresh *refresh, uint8_t verb, struct tri_job_row *job,
                                uint32_t number);
 
@@ -546,10 +556,7 @@ TR_MUST_USE int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number,
 TR_MUST_USE int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number,
                                   struct tri_job_row *job);
 
-/*
- * When the back end has shown all there is of a job, the lag after `since_ms`. Clocks may be set
- * between two lives of the engine, so what passed before this one counts for nothing.
- */
+/* When the back end has shown all there is of a job, the lag after `since_ms`. */
 uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
 
 /* It was asked for at `asked_ms`, and is not there. */
@@ -559,6 +566,9 @@ TR_MUST_USE int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number,
 /* One whose task is done with it stays for a while, or goes. */
 TR_MUST_USE int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number,
                                 struct tri_job_row *job);
+
+/* Such a one was looked for in vain, since nobody answered: a look that it still has. */
+TR_MUST_USE int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number);
 
 /* -------------------------------------------------------- refresh_stream.c */
 

@@ -11,7 +11,8 @@
  * certain and is lost is looked for, too, and never made again under its name.
  *
  * An identity that was ever in doubt may turn up late, and a job too many again: a stone stays on
- * its grave until its group is over and the lag has passed; what turns up is ended, once.
+ * its grave until its group is over, the lag has passed and the last look was answered; what turns
+ * up is ended, once.
  */
 #include <stdio.h>
 
@@ -196,9 +197,7 @@ int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_j
 
 uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
-    uint64_t life_ms = refresh->state->life_ms;
-    bool is_of_this_life = job->since_ms >= life_ms && job->since_ms <= refresh->now_ms;
-    return (is_of_this_life ? job->since_ms : life_ms) + refresh->webapi->lag_ms;
+    return tri_job_since_ms(refresh, job) + refresh->webapi->lag_ms;
 }
 
 int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
@@ -247,4 +246,9 @@ int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job
     uint64_t wait_ms = refresh->webapi->lag_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN
                                                                         : refresh->webapi->lag_ms;
     return error != 0 ? error : tri_clock_add(refresh, number, wait_ms);
+}
+
+int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number)
+{
+    return tri_clock_add(refresh, number, look_again_ms(refresh));
 }

@@ -219,7 +219,6 @@ static int take_phase(struct tri_refresh *refresh, uint8_t verb, uint32_t number
         return 0;
     }
     job->order = report->order != 0 ? report->order : job->order;
-    job->since_ms = job->stage == TR_WEBAPI_STAGE_SUBMITTED ? refresh->now_ms : job->since_ms;
     if (is_explaining != (verb == TR_WEBAPI_VERB_FAILURES) ||
         report->phase == TR_TASK_PHASE_UNDEFINED) {
         return 0;
@@ -363,7 +362,7 @@ int tri_report_take(struct tri_refresh *refresh, uint8_t verb,
     switch (error == 0 ? report->news : UINT8_MAX) {
     case TR_WEBAPI_IS:
         error = take_is(refresh, verb, number, job, report);
-        job->marks |= TRI_JOB_REPORTED;
+        job->marks = (uint16_t)((job->marks | TRI_JOB_REPORTED) & ~TRI_JOB_UNSEEN);
         break;
     case TR_WEBAPI_REFUSED:
         error = take_refused(refresh, verb, number, job, report);

@@ -146,7 +146,7 @@ static void test_a_gap_is_swept(void **state)
     }
     refresh_stand_pass(2000);
     refresh_stand_crash();
-    back.is_trimmed = true;
+    back.refuses_places = 404;
     for (uint32_t i = 0; i < 300; i++) {
         back.jobs[i].phase = TR_TASK_PHASE_SUCCESS; /* and no event of it is left */
     }
@@ -155,6 +155,23 @@ static void test_a_gap_is_swept(void **state)
     assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 2);
     assert_int_equal(refresh_stand_state()->streams, 1);
     assert_int_equal(refresh_stand_state()->duplicates, 0);
+    refresh_stand_end();
+}
+
+/* A place that is refused with another status is given up, too, and not insisted on for ever. */
+static void test_a_refused_place_is_given_up(void **state)
+{
+    (void)state;
+    begin();
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(2000);
+    refresh_stand_crash();
+    back.refuses_places = 400;
+    refresh_stand_pass(9000);
+    assert_int_equal(refresh_stand_state()->streams, 1);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(100);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
     refresh_stand_end();
 }
 
@@ -278,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_resting_groups_are_bounded),
         cmocka_unit_test(test_a_restart_asks_once_about_all),
         cmocka_unit_test(test_a_gap_is_swept),
+        cmocka_unit_test(test_a_refused_place_is_given_up),
         cmocka_unit_test(test_a_silent_stream_is_swept),
         cmocka_unit_test(test_streams_can_be_done_without),
         cmocka_unit_test(test_streams_are_bounded),
