@@ -184,6 +184,12 @@ TR_MUST_USE static inline int tr_task_folder(struct tr_task_context *task, struc
     return task->api->folder(task, path);
 }
 
+TR_MUST_USE static inline int tr_task_shared_folder(struct tr_task_context *task,
+                                                    struct tr_text path, size_t trusted_bytes)
+{
+    return task->api->shared_folder(task, path, trusted_bytes);
+}
+
 static inline const struct tr_plugin *tr_task_plugin(struct tr_task_context *task)
 {
     return task->api->plugin(task);
