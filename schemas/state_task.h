@@ -106,7 +106,7 @@ enum tr_task_intent {
     FIELD(ref, inner, 3, 0)                \
     FIELD(bool, recovers, 4, 0)
 
-/* The plugin's state: whose it is, in which version, and a sum over its bytes (FNV-1a, 64 bits). */
+/* The plugin's state: whose it is, in which version, and a sum over all three (FNV-1a, 64 bits). */
 #define TR_TASK_PLUGIN_FIELDS(FIELD, ARRAY) \
     FIELD(text, plugin, 1, 0)               \
     FIELD(u8, version, 1, 0)                \
