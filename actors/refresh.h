@@ -55,9 +55,6 @@
 #define TR_REFRESH_WHOLE_MAX 5000
 #define TR_REFRESH_BATCH_BYTES_MAX (384U << 10)
 
-/* A job that nobody has shown for so long, although its back end was asked, may be lost. */
-#define TR_REFRESH_LOST_MS 600000
-
 /* How often jobs are asked about whose group has a stream. */
 #define TR_REFRESH_SWEEP_MS 60000
 
@@ -431,6 +428,8 @@ struct tr_text tri_rate_words(const struct tri_refresh *refresh, char *words, si
 /* What an endpoint's settings say, or the default. */
 uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh);
 uint32_t tri_rate_streams_max(const struct tri_refresh *refresh);
+uint32_t tri_rate_lag_ms(const struct tri_refresh *refresh);
+uint32_t tri_rate_lost_ms(const struct tri_refresh *refresh);
 
 /* ---------------------------------------------------------- refresh_batch.c */
 

@@ -8,6 +8,7 @@
  *     CANCELLING  a wait until it is asked about
  *     TERMINAL    nothing; without a task a stone on its grave for a while, or it goes
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "actors/refresh.h"
@@ -149,12 +150,14 @@ int tri_job_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job
 
 int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
+    char words[80];
     uint64_t unseen_ms = refresh->now_ms - job->since_ms;
-    if (job->stage != TR_WEBAPI_STAGE_SUBMITTED || unseen_ms < TR_REFRESH_LOST_MS) {
+    if (job->stage != TR_WEBAPI_STAGE_SUBMITTED || unseen_ms < tri_rate_lost_ms(refresh)) {
         return tri_job_settle(refresh, number, job);
     }
-    return tri_doubt_begin(refresh, number, job,
-                           tr_text_of("the back end has not shown it for ten minutes"));
+    (void)snprintf(words, sizeof words, "the back end has not shown it for %llu s",
+                   (unsigned long long)unseen_ms / 1000);
+    return tri_doubt_begin(refresh, number, job, tr_text_of(words));
 }
 
 /* What was to be ended and is nowhere to be seen has ended. */

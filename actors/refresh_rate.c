@@ -40,6 +40,19 @@ uint32_t tri_rate_streams_max(const struct tri_refresh *refresh)
     return most == TR_WEBAPI_NO_STREAMS ? 0 : or_default(most, TR_WEBAPI_STREAMS);
 }
 
+uint32_t tri_rate_lag_ms(const struct tri_refresh *refresh)
+{
+    return refresh->place == NULL
+               ? refresh->webapi->lag_ms
+               : or_default(refresh->place->endpoint.lag_ms, refresh->webapi->lag_ms);
+}
+
+uint32_t tri_rate_lost_ms(const struct tri_refresh *refresh)
+{
+    return refresh->place == NULL ? TR_WEBAPI_LOST_MS
+                                  : or_default(refresh->place->endpoint.lost_ms, TR_WEBAPI_LOST_MS);
+}
+
 static double full_rate(const struct tri_refresh *refresh)
 {
     return refresh->place == NULL

@@ -2,8 +2,7 @@
 """A back end at its worst beside work that needs none: a workflow of processes, echo and jobs of
 Armada's double. Whatever the double does wrong the rest completes, `explain` of what waits names
 the plugin, its endpoint, what is wrong and when it is tried again, and once the double is well all
-completes, with each job made once. What is in doubt costs half a minute, since Armada may show a
-job so late.
+completes, with each job made once.
 
 What plugins do wrong that are shared objects is test_plugins.py's.
 """
@@ -54,7 +53,8 @@ class PluginFaultsTest(ProgramTest):
 
     def settle(self, **keys):
         armada = {"endpoint": self.double.endpoint, "queue": QUEUE, "image": "debian:12",
-                  "share": str(self.folder), "interval": "1s", "timeout": "1s", **keys}
+                  "share": str(self.folder), "interval": "1s", "timeout": "1s", "lag": "2s",
+                  **keys}
         (self.store / "settings.yaml").write_text(json.dumps({"plugins": {"armada": armada}}))
 
     def begin(self):
