@@ -66,6 +66,17 @@
 #define TR_REFRESH_CIRCUIT_MS 1000
 #define TR_REFRESH_CIRCUIT_MS_MAX 60000
 
+/*
+ * A back end that wants fewer calls and does not say when is left alone for so long, twice that
+ * when it says so again, up to a bound; at the fourth time in a row calls have half their items,
+ * twice as many again each second that it is content, and soon all.
+ */
+#define TR_REFRESH_HOLD_MS 250
+#define TR_REFRESH_HOLD_MS_MAX 8000
+#define TR_REFRESH_THROTTLES_MAX 4
+#define TR_REFRESH_FEWER_MS 5000
+#define TR_REFRESH_ITEMS_MIN 10 /* of so few it was not too much */
+
 /* While other calls wait, one in so many looks for jobs in doubt. */
 #define TR_REFRESH_FIND_SHARE 4
 
@@ -382,9 +393,9 @@ struct tri_verdict {
     uint32_t status;
     char what[48]; /* in a word or two: "connect", "503" */
     char words[200];
-    uint64_t wait_ms; /* that the back end asks for */
-    uint32_t share; /* half of the call's items: so many are tried at once where all were refused */
-    bool is_alone;  /* there was one item only */
+    uint64_t wait_ms;  /* that the back end asks for */
+    uint64_t begin_ms; /* when the call left */
+    uint32_t count;    /* of the call's items */
     struct tr_webapi_response response;
 };
 
@@ -424,6 +435,9 @@ void tri_rate_judge(struct tri_refresh *refresh, uint64_t ask, const struct tri_
 
 /* Why nothing is called for now, in words; empty: it is. */
 struct tr_text tri_rate_words(const struct tri_refresh *refresh, char *words, size_t size);
+
+/* How many items a call may have, of those that a verb takes: fewer where that was too much. */
+uint32_t tri_rate_items_max(const struct tri_refresh *refresh, uint32_t items_max);
 
 /* What an endpoint's settings say, or the default. */
 uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh);

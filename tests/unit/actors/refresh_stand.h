@@ -124,6 +124,7 @@ struct refresh_stand {
     bool dedups;            /* one identity is one job */
     bool is_trimmed;        /* streams know no cursor any more */
     const char *bad;        /* a create with this identity in it is refused as a whole */
+    uint32_t takes_max;     /* a request with more items is too much; 0: none is */
     bool explains;          /* `failures` says why */
     enum back_fault (*fault)(uint8_t verb, uint32_t nth);
     uint32_t calls[BACK_VERBS];
