@@ -90,6 +90,15 @@
 #define TR_REFRESH_STREAM_MS 1000
 #define TR_REFRESH_STREAM_MS_MAX 30000
 
+/*
+ * A stream of jobs that says nothing for so long may be dead: it is opened anew, and that after
+ * twice the time where it says nothing again. After the shorter time already where the back end
+ * did not answer meanwhile, and does again.
+ */
+#define TR_REFRESH_SILENT_MS 20000
+#define TR_REFRESH_SILENT_MS_MAX 160000
+#define TR_REFRESH_SILENT_MENDED_MS 5000
+
 /* Where all streams are taken, a group gets that of one with far fewer jobs, if that is old. */
 #define TR_REFRESH_STREAM_SHARE 4
 #define TR_REFRESH_STREAM_HELD_MS 10000
@@ -208,7 +217,9 @@ struct tri_group_row {
     uint32_t wait_ms;   /* before the next try */
     uint32_t gap; /* the sweep that asks about all its jobs: its stream may have left some out */
     struct tri_group_links links[TRI_GROUPS_RINGS];
-    uint64_t rest_ms; /* when it goes, where it rests */
+    uint64_t rest_ms;   /* when it goes, where it rests */
+    uint64_t heard_ms;  /* when its stream said something last, or had a job more */
+    uint32_t silent_ms; /* how long the next one may say nothing; 0: as long as any */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
@@ -589,6 +600,9 @@ TR_MUST_USE int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number,
 /* Nobody needs a group's stream any more. */
 TR_MUST_USE int tri_stream_close(struct tri_refresh *refresh, uint32_t number);
 
+/* The same, and asks for it again from where it was. */
+TR_MUST_USE int tri_stream_open_anew(struct tri_refresh *refresh, uint32_t group);
+
 /* Looks at the next rows of a sweep, which asks about jobs whose news may have been missed. */
 TR_MUST_USE int tri_stream_sweep(struct tri_refresh *refresh, bool *more);
 
@@ -598,6 +612,17 @@ TR_MUST_USE int tri_stream_serves(struct tri_refresh *refresh, uint32_t group, b
 /* The same, or it is about to have one. */
 TR_MUST_USE int tri_stream_is_near(struct tri_refresh *refresh, uint32_t group, bool *is_near);
 
+/* ------------------------------------------------------- refresh_silence.c */
+
+/* A group's stream has begun, or has a job more: from now on it is listened for. */
+TR_MUST_USE int tri_silence_begin(struct tri_refresh *refresh, struct tri_group_row *group);
+
+/* After a call: where the back end answers again, streams that were silent are looked at soon. */
+TR_MUST_USE int tri_silence_mended(struct tri_refresh *refresh);
+
+/* Opens those anew that have been silent for too long. */
+TR_MUST_USE int tri_silence_on_time(struct tri_refresh *refresh);
+
 /* The actor's timers. */
 enum tri_refresh_timer {
     TRI_REFRESH_CLOCK_TIMER = 1,
@@ -605,7 +630,8 @@ enum tri_refresh_timer {
     TRI_REFRESH_QUIET_TIMER,
     TRI_REFRESH_WANTING_TIMER,
     TRI_REFRESH_RECORD_TIMER,
-    TRI_REFRESH_RESTING_TIMER
+    TRI_REFRESH_RESTING_TIMER,
+    TRI_REFRESH_SILENT_TIMER
 };
 
 #endif

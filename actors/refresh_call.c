@@ -402,6 +402,10 @@ static int end_call(struct tri_refresh *refresh, uint32_t number, struct tri_lis
     if (call->ask != 0) {
         refresh->state->calls -= call->verb == TR_WEBAPI_VERB_STREAM ? 0 : 1;
         tri_rate_judge(refresh, call->ask, verdict);
+        error = tri_silence_mended(refresh);
+    }
+    if (error != 0) {
+        return error;
     }
     if (call->verb == TR_WEBAPI_VERB_STREAM) {
         return tri_stream_on_end(refresh, number, call, verdict);

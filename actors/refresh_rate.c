@@ -142,20 +142,25 @@ void tri_rate_count(struct tri_refresh *refresh, uint64_t ask, bool is_stream)
 
 /* ---------------------------------------------------------------- circuit */
 
+/* What is wrong, and in brackets the back end's own words, as many of them as there is room for. */
 static void set_fault(struct tri_refresh *refresh, const struct tri_verdict *verdict)
 {
     const struct tr_refresh_state *state = refresh->state;
     char words[TR_REFRESH_FAULT_BYTES_MAX + 1];
+    struct tr_text own = tr_text_of(verdict->words);
     const char *what = verdict->judgement == TR_WEBAPI_DENIED_JUDGED
                            ? "refuses us; look at its secret and permissions"
                            : "does not answer";
-    (void)snprintf(words, sizeof words, "endpoint %.*s of '%.*s' %s (%s%s%.80s)",
-                   (int)state->endpoint.size, state->endpoint.data, (int)state->plugin.size,
-                   state->plugin.data, what, verdict->what, verdict->words[0] != '\0' ? ": " : "",
-                   verdict->words);
-    struct tr_text text = tr_text_of(words);
-    text.size = tr_utf8_cut(text, text.size);
-    if (tr_array_set(&refresh->state->fault, text) != 0) {
+    int size = snprintf(words, sizeof words, "endpoint %.*s of '%.*s' %s (%s",
+                        (int)state->endpoint.size, state->endpoint.data, (int)state->plugin.size,
+                        state->plugin.data, what, verdict->what);
+    TR_ASSERT(size > 0 && (size_t)size + sizeof ": …)" <= sizeof words);
+    size_t room = sizeof words - (size_t)size - sizeof ": …)";
+    bool is_cut = own.size > room;
+    own.size = tr_utf8_cut(own, is_cut ? room : own.size);
+    (void)snprintf(words + size, sizeof words - (size_t)size, "%s%.*s%s)", own.size > 0 ? ": " : "",
+                   (int)own.size, own.data, is_cut ? "…" : "");
+    if (tr_array_set(&refresh->state->fault, tr_text_of(words)) != 0) {
         refresh->state->fault.size = 0;
     }
 }
@@ -264,6 +269,7 @@ void tri_rate_judge(struct tri_refresh *refresh, uint64_t ask, const struct tri_
     case TR_WEBAPI_READ_JUDGED:
     case TR_WEBAPI_REFUSED_JUDGED:
         if (state->circuit == TR_CIRCUIT_CLOSED || is_trial) {
+            state->mended_ms = state->failures > 0 ? refresh->now_ms : state->mended_ms;
             close_circuit(state);
         }
         return;

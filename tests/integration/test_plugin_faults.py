@@ -115,7 +115,8 @@ class PluginFaultsTest(ProgramTest):
     def test_one_that_wants_fewer_calls(self):
         self.assert_hurts_only_its_own(
             "too_many", {"retry_after_s": 5},
-            ["its job waits to be made", "endpoint 'default'", "wants no calls before 20"])
+            ["its job waits to be made", "endpoint default", "wants fewer calls (429): the next "
+             "one at 20"])
 
     def test_one_that_answers_nonsense(self):
         """The submission has done its work: nobody knows, and nothing is done twice."""

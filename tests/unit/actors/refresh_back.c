@@ -337,8 +337,11 @@ static void open_stream(struct tr_ref to, uint64_t ask, const char *group, struc
     }
     assert_true(back.stream_count < BACK_STREAMS);
     struct back_stream *stream = &back.streams[back.stream_count++];
-    *stream = (struct back_stream){
-        .to = to, .ask = ask, .position = (uint32_t)strtoul(text, NULL, 10), .is_open = true};
+    *stream = (struct back_stream){.to = to,
+                                   .ask = ask,
+                                   .position = (uint32_t)strtoul(text, NULL, 10),
+                                   .is_open = true,
+                                   .is_dead = back.hangs};
     (void)snprintf(stream->group, sizeof stream->group, "%s", group);
 }
 
@@ -493,7 +496,7 @@ static bool give_answers(void)
 static bool give_events(struct back_stream *stream)
 {
     bool has_any = false;
-    while (stream->is_open && stream->position < back.event_count) {
+    while (stream->is_open && !stream->is_dead && stream->position < back.event_count) {
         const struct back_event *event = &back.events[stream->position];
         const struct back_job *job = &back.jobs[event->job];
         char line[300];
