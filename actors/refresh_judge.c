@@ -171,12 +171,11 @@ static struct tr_text words_of(const struct tri_verdict *verdict, const char *be
     return tr_text_of(room);
 }
 
-/* Those that were refused or too much together are tried in halves; so only the bad one fails. */
+/* Those that were refused together are tried in halves; so only the bad one fails. */
 static bool is_split(struct tri_job_row *job, const struct tri_verdict *verdict)
 {
-    bool is_split = !verdict->is_alone && (verdict->judgement == TR_WEBAPI_REFUSED_JUDGED ||
-                                           verdict->judgement == TR_WEBAPI_THROTTLED_JUDGED);
-    job->batch_max = is_split ? (uint16_t)verdict->share : job->batch_max;
+    bool is_split = verdict->count > 1 && verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
+    job->batch_max = is_split ? (uint16_t)((verdict->count + 1) / 2) : job->batch_max;
     return is_split;
 }
 

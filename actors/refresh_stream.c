@@ -115,7 +115,7 @@ static int open(struct tri_refresh *refresh, uint32_t number)
         refresh->state->streams++;
         refresh->state->stream_calls++;
     }
-    return error;
+    return error != 0 ? error : tri_silence_begin(refresh, group);
 }
 
 /* The next groups of a ring that one handling looks at, from its head on, which moves. */
@@ -306,6 +306,8 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
     error = error != 0 ? error : take_lines(refresh, &batch, part.bytes);
     if (error == 0) {
         batch.stream->wait_ms = 0;
+        batch.stream->silent_ms = 0;
+        batch.stream->heard_ms = refresh->now_ms;
     }
     tri_refresh_batch_fini(&batch);
     error = error != 0 ? error : tri_group_let_go(refresh, group);
@@ -383,6 +385,18 @@ int tri_stream_close(struct tri_refresh *refresh, uint32_t number)
         group->stream = 0;
     }
     return error;
+}
+
+/* Others that want one do not get between, unless none may leave now. */
+int tri_stream_open_anew(struct tri_refresh *refresh, uint32_t number)
+{
+    uint64_t when_ms;
+    int error = tri_stream_close(refresh, number);
+    if (error != 0) {
+        return error;
+    }
+    return tri_rate_allows_stream(refresh, &when_ms) ? open(refresh, number)
+                                                     : tri_stream_want(refresh, number);
 }
 
 /* -------------------------------------------------------------------- sweeps */

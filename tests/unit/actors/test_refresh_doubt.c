@@ -174,6 +174,43 @@ static void test_doubts_leave_the_rate_to_others(void **state)
     refresh_stand_end();
 }
 
+/* What the settings say of the lag goes before the plugin's. */
+static void test_the_settings_know_how_late_a_job_may_show(void **state)
+{
+    (void)state;
+    static const uint32_t lags[] = {1000, 20000};
+    for (size_t i = 0; i < TR_COUNT_OF(lags); i++) {
+        begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST);
+        back.place.endpoint.lag_ms = lags[i];
+        (void)refresh_stand_make("g");
+        refresh_stand_pass(lags[i] - 100);
+        assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+        refresh_stand_pass(lags[i] / 4 + TR_REFRESH_FIND_MS_MIN);
+        assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+        assert_int_equal(back.job_count, 1);
+        refresh_stand_end();
+    }
+}
+
+/* One that was made and is shown no more is looked for after a time, and never made again. */
+static void test_a_job_that_is_not_shown_is_lost_after_a_time(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_FINE);
+    back.place.endpoint.lost_ms = 200000;
+    back.visible_ms = UINT32_MAX;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(199000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    refresh_stand_pass(80000);
+    const struct tr_holder *holder = refresh_stand_holder(0);
+    assert_int_equal(holder->doubts, 1);
+    assert_int_equal(holder->stage, TR_WEBAPI_STAGE_TERMINAL);
+    assert_true(tr_text_equal(tr_array_get(&holder->code), tr_text_of("OutcomeUnknown")));
+    assert_int_equal(back.job_count, 1);
+    refresh_stand_end();
+}
+
 /* A job shown later than the lag is one too many: it is ended, counted and said. */
 static void test_a_job_that_turns_up_late_is_ended(void **state)
 {
@@ -625,6 +662,8 @@ int main(void)
         cmocka_unit_test(test_a_job_that_has_left_is_let_be),
         cmocka_unit_test(test_a_stream_is_heard_before_anybody_is_asked),
         cmocka_unit_test(test_doubts_leave_the_rate_to_others),
+        cmocka_unit_test(test_the_settings_know_how_late_a_job_may_show),
+        cmocka_unit_test(test_a_job_that_is_not_shown_is_lost_after_a_time),
         cmocka_unit_test(test_a_job_that_turns_up_late_is_ended),
         cmocka_unit_test(test_an_abort_in_doubt_leaves_nothing),
         cmocka_unit_test(test_a_look_without_an_answer_is_none),
