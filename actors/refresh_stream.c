@@ -4,8 +4,8 @@
  *
  * Where a stream goes on from is kept with what its lines have changed, so none is missed and those
  * that come twice are old news. A stream may end at any time; it is asked for again. One whose
- * place the back end does not know any more, or refuses, begins anew, and a sweep asks about all its
- * jobs, for what may have been left out.
+ * place the back end does not know any more, or refuses, begins anew, and a sweep asks about all
+ * its jobs, for what may have been left out.
  */
 #include "actors/refresh.h"
 #include "schemas/http.h"
@@ -318,7 +318,7 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
 
 /* --------------------------------------------------------------------- ends */
 
-/* By the status that the plugin names, or any other that refuses a request which only has a place. */
+/* By the status that the plugin names, or any other that refuses what has only a place in it. */
 static bool is_place_refused(const struct tri_refresh *refresh, const struct tri_verdict *verdict)
 {
     uint32_t gone = refresh->webapi->stream.gone;
