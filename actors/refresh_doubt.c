@@ -7,7 +7,8 @@
  *     none          the policy decides at once
  *
  * It is looked for by the stream of its group, which names every job; `find` is asked for what that
- * has not shown when the lag is over, or at once where there is no stream. One that was made for
+ * has not shown when the lag is over, or at once where there is no stream; many are looked for by
+ * one call where the back end says what a stream has shown so far. One that was made for
  * certain and is lost is looked for, too, and never made again under its name.
  *
  * An identity that was ever in doubt may turn up late, and a job too many again: a stone stays on
@@ -39,12 +40,19 @@ static uint64_t look_again_ms(const struct tri_refresh *refresh)
     return delay_ms > TR_REFRESH_FIND_MS_MAX ? TR_REFRESH_FIND_MS_MAX : delay_ms;
 }
 
+/* One call shows many what their stream has shown since they are known here, and not before. */
+uint16_t tri_doubt_batch_max(const struct tri_refresh *refresh, const struct tri_job_row *job)
+{
+    bool has_so_far = refresh->webapi->stream.write_so_far != NULL;
+    return has_so_far && (job->marks & (TRI_JOB_MADE | TRI_JOB_UNHEARD)) != 0 ? 1 : 0;
+}
+
 int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                     struct tr_text why)
 {
     bool is_new = job->stage != TR_WEBAPI_STAGE_IN_DOUBT;
     job->marks |= TRI_JOB_DOUBTED;
-    job->batch_max = 0;
+    job->batch_max = tri_doubt_batch_max(refresh, job);
     job->level = is_new ? 0 : job->level;
     job->since_ms = refresh->now_ms; /* whenever the call has left, it was before */
     refresh->state->doubts += is_new ? 1 : 0;

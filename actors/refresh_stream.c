@@ -74,7 +74,7 @@ static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
         *ask = 0; /* the plugin is broken: as if there were no stream, for now */
         return 0;
     }
-    return tri_call_send(refresh, &request, true, ask);
+    return tri_call_send(refresh, &request, TRI_CALL_STREAM, ask);
 }
 
 static void wait_longer(struct tri_refresh *refresh, struct tri_group_row *group)
