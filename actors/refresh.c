@@ -37,6 +37,7 @@ static int record(struct tri_refresh *refresh)
         .failed = state->failed,
         .doubts = state->doubts,
         .duplicates = state->duplicates,
+        .silences = state->silences,
     };
     state->recorded_ms = refresh->now_ms;
     refresh->has_recorded = true;
@@ -260,6 +261,8 @@ static int on_timer(struct tri_refresh *refresh, const struct tr_message *messag
     switch (timer.id) {
     case TRI_REFRESH_QUIET_TIMER:
         return tri_queue_on_quiet(refresh);
+    case TRI_REFRESH_SILENT_TIMER:
+        return tri_silence_on_time(refresh);
     case TRI_REFRESH_READY_TIMER:
         refresh->state->ready_ms = 0;
         return 0;

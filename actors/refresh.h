@@ -55,9 +55,6 @@
 #define TR_REFRESH_WHOLE_MAX 5000
 #define TR_REFRESH_BATCH_BYTES_MAX (384U << 10)
 
-/* A job that nobody has shown for so long, although its back end was asked, may be lost. */
-#define TR_REFRESH_LOST_MS 600000
-
 /* How often jobs are asked about whose group has a stream. */
 #define TR_REFRESH_SWEEP_MS 60000
 
@@ -68,6 +65,17 @@
 #define TR_REFRESH_FAILURES_MAX 5
 #define TR_REFRESH_CIRCUIT_MS 1000
 #define TR_REFRESH_CIRCUIT_MS_MAX 60000
+
+/*
+ * A back end that wants fewer calls and does not say when is left alone for so long, twice that
+ * when it says so again, up to a bound; at the fourth time in a row calls have half their items,
+ * twice as many again each second that it is content, and soon all.
+ */
+#define TR_REFRESH_HOLD_MS 250
+#define TR_REFRESH_HOLD_MS_MAX 8000
+#define TR_REFRESH_THROTTLES_MAX 4
+#define TR_REFRESH_FEWER_MS 5000
+#define TR_REFRESH_ITEMS_MIN 10 /* of so few it was not too much */
 
 /* While other calls wait, one in so many looks for jobs in doubt. */
 #define TR_REFRESH_FIND_SHARE 4
@@ -81,6 +89,15 @@
 /* Streams are asked for again after so long, doubled up to a bound. */
 #define TR_REFRESH_STREAM_MS 1000
 #define TR_REFRESH_STREAM_MS_MAX 30000
+
+/*
+ * A stream of jobs that says nothing for so long may be dead: it is opened anew, and that after
+ * twice the time where it says nothing again. After the shorter time already where the back end
+ * did not answer meanwhile, and does again.
+ */
+#define TR_REFRESH_SILENT_MS 20000
+#define TR_REFRESH_SILENT_MS_MAX 160000
+#define TR_REFRESH_SILENT_MENDED_MS 5000
 
 /* Where all streams are taken, a group gets that of one with far fewer jobs, if that is old. */
 #define TR_REFRESH_STREAM_SHARE 4
@@ -136,6 +153,7 @@ enum tri_job_mark {
     TRI_JOB_REPORTED = 1 << 7,   /* the call under way has said something of it */
     TRI_JOB_FOUND_NEWS = 1 << 8, /* and that was something new */
     TRI_JOB_REPEATED = 1 << 9,   /* it is made by the policy, perhaps a second time */
+    TRI_JOB_UNSEEN = 1 << 10,    /* the last answer about it did not show it */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */
@@ -146,7 +164,7 @@ struct tri_job_row {
     struct tr_watched watched; /* its task; serial 0: nobody's */
     uint64_t due_ms;           /* in a clock's list */
     uint64_t order;            /* of the last report that had one */
-    uint64_t since_ms;         /* in doubt: since when; else its last sign of life */
+    uint64_t since_ms;         /* since when it is made, in doubt, to be ended, or unseen */
     uint32_t list;             /* the row of the list it is in; 0: none */
     uint32_t next;
     uint32_t previous;
@@ -200,7 +218,9 @@ struct tri_group_row {
     uint32_t wait_ms;   /* before the next try */
     uint32_t gap; /* the sweep that asks about all its jobs: its stream may have left some out */
     struct tri_group_links links[TRI_GROUPS_RINGS];
-    uint64_t rest_ms; /* when it goes, where it rests */
+    uint64_t rest_ms;   /* when it goes, where it rests */
+    uint64_t heard_ms;  /* when its stream said something last, or had a job more */
+    uint32_t silent_ms; /* how long the next one may say nothing; 0: as long as any */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
@@ -385,9 +405,9 @@ struct tri_verdict {
     uint32_t status;
     char what[48]; /* in a word or two: "connect", "503" */
     char words[200];
-    uint64_t wait_ms; /* that the back end asks for */
-    uint32_t share; /* half of the call's items: so many are tried at once where all were refused */
-    bool is_alone;  /* there was one item only */
+    uint64_t wait_ms;  /* that the back end asks for */
+    uint64_t begin_ms; /* when the call left */
+    uint32_t count;    /* of the call's items */
     struct tr_webapi_response response;
 };
 
@@ -428,9 +448,14 @@ void tri_rate_judge(struct tri_refresh *refresh, uint64_t ask, const struct tri_
 /* Why nothing is called for now, in words; empty: it is. */
 struct tr_text tri_rate_words(const struct tri_refresh *refresh, char *words, size_t size);
 
+/* How many items a call may have, of those that a verb takes: fewer where that was too much. */
+uint32_t tri_rate_items_max(const struct tri_refresh *refresh, uint32_t items_max);
+
 /* What an endpoint's settings say, or the default. */
 uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh);
 uint32_t tri_rate_streams_max(const struct tri_refresh *refresh);
+uint32_t tri_rate_lag_ms(const struct tri_refresh *refresh);
+uint32_t tri_rate_lost_ms(const struct tri_refresh *refresh);
 
 /* ---------------------------------------------------------- refresh_batch.c */
 
@@ -495,6 +520,12 @@ struct tr_refresh_news tri_job_failure(uint8_t phase, const char *code, struct t
 
 /* ------------------------------------------------------------ refresh_job.c */
 
+/*
+ * Its `since_ms`, as far as it lasts. Clocks may be set between two lives of the engine, so what
+ * passed before this one counts for nothing.
+ */
+uint64_t tri_job_since_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
+
 /* Puts a job that is in no list where its stage says. */
 TR_MUST_USE int tri_job_settle(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
@@ -504,9 +535,9 @@ TR_MUST_USE int tri_job_is_called(struct tri_refresh *refresh, const struct tri_
                                   bool *is_called);
 TR_MUST_USE int tri_job_free(struct tri_refresh *refresh, struct tri_job_row *job);
 
-/* It was asked about; and the back end says that there is no such job. */
-TR_MUST_USE int tri_job_asked(struct tri_refresh *refresh, uint32_t number,
-                              struct tri_job_row *job);
+/* It was asked about, and answered or not; and the back end says that there is no such job. */
+TR_MUST_USE int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                              bool was_answered);
 TR_MUST_USE int tri_job_absent(struct tri_refresh *refresh, uint8_t verb, struct tri_job_row *job,
                                uint32_t number);
 
@@ -546,10 +577,7 @@ TR_MUST_USE int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number,
 TR_MUST_USE int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number,
                                   struct tri_job_row *job);
 
-/*
- * When the back end has shown all there is of a job, the lag after `since_ms`. Clocks may be set
- * between two lives of the engine, so what passed before this one counts for nothing.
- */
+/* When the back end has shown all there is of a job, the lag after `since_ms`. */
 uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
 
 /* It was asked for at `asked_ms`, and is not there. */
@@ -559,6 +587,9 @@ TR_MUST_USE int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number,
 /* One whose task is done with it stays for a while, or goes. */
 TR_MUST_USE int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number,
                                 struct tri_job_row *job);
+
+/* Such a one was looked for in vain, since nobody answered: a look that it still has. */
+TR_MUST_USE int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number);
 
 /* -------------------------------------------------------- refresh_stream.c */
 
@@ -576,6 +607,9 @@ TR_MUST_USE int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number,
 /* Nobody needs a group's stream any more. */
 TR_MUST_USE int tri_stream_close(struct tri_refresh *refresh, uint32_t number);
 
+/* The same, and asks for it again from where it was. */
+TR_MUST_USE int tri_stream_open_anew(struct tri_refresh *refresh, uint32_t group);
+
 /* Looks at the next rows of a sweep, which asks about jobs whose news may have been missed. */
 TR_MUST_USE int tri_stream_sweep(struct tri_refresh *refresh, bool *more);
 
@@ -585,6 +619,17 @@ TR_MUST_USE int tri_stream_serves(struct tri_refresh *refresh, uint32_t group, b
 /* The same, or it is about to have one. */
 TR_MUST_USE int tri_stream_is_near(struct tri_refresh *refresh, uint32_t group, bool *is_near);
 
+/* ------------------------------------------------------- refresh_silence.c */
+
+/* A group's stream has begun, or has a job more: from now on it is listened for. */
+TR_MUST_USE int tri_silence_begin(struct tri_refresh *refresh, struct tri_group_row *group);
+
+/* After a call: where the back end answers again, streams that were silent are looked at soon. */
+TR_MUST_USE int tri_silence_mended(struct tri_refresh *refresh);
+
+/* Opens those anew that have been silent for too long. */
+TR_MUST_USE int tri_silence_on_time(struct tri_refresh *refresh);
+
 /* The actor's timers. */
 enum tri_refresh_timer {
     TRI_REFRESH_CLOCK_TIMER = 1,
@@ -592,7 +637,8 @@ enum tri_refresh_timer {
     TRI_REFRESH_QUIET_TIMER,
     TRI_REFRESH_WANTING_TIMER,
     TRI_REFRESH_RECORD_TIMER,
-    TRI_REFRESH_RESTING_TIMER
+    TRI_REFRESH_RESTING_TIMER,
+    TRI_REFRESH_SILENT_TIMER
 };
 
 #endif

@@ -169,7 +169,9 @@ static int count_batch(struct tri_refresh *refresh, const struct tri_list_row *q
                        uint32_t *count)
 {
     uint32_t most =
-        is_whole ? TR_REFRESH_WHOLE_MAX : tri_verb_of(refresh->webapi, queue->verb)->items_max;
+        is_whole
+            ? TR_REFRESH_WHOLE_MAX
+            : tri_rate_items_max(refresh, tri_verb_of(refresh->webapi, queue->verb)->items_max);
     uint32_t number = queue->first;
     uint64_t bytes = 0;
     uint32_t counted = 0;
@@ -375,8 +377,6 @@ static int judge_items(struct tri_refresh *refresh, struct tri_list_row *call,
                        struct tri_verdict *verdict)
 {
     int error = 0;
-    verdict->share = (call->count + 1) / 2;
-    verdict->is_alone = call->count == 1;
     while (error == 0 && call->last != 0) {
         struct tri_job_row *job;
         uint32_t number = call->last;
@@ -397,9 +397,15 @@ static int end_call(struct tri_refresh *refresh, uint32_t number, struct tri_lis
     if (error != 0) {
         return error;
     }
+    verdict->begin_ms = call->first_ms;
+    verdict->count = call->count;
     if (call->ask != 0) {
         refresh->state->calls -= call->verb == TR_WEBAPI_VERB_STREAM ? 0 : 1;
         tri_rate_judge(refresh, call->ask, verdict);
+        error = tri_silence_mended(refresh);
+    }
+    if (error != 0) {
+        return error;
     }
     if (call->verb == TR_WEBAPI_VERB_STREAM) {
         return tri_stream_on_end(refresh, number, call, verdict);

@@ -11,7 +11,8 @@
  * certain and is lost is looked for, too, and never made again under its name.
  *
  * An identity that was ever in doubt may turn up late, and a job too many again: a stone stays on
- * its grave until its group is over and the lag has passed; what turns up is ended, once.
+ * its grave until its group is over, the lag has passed and the last look was answered; what turns
+ * up is ended, once.
  */
 #include <stdio.h>
 
@@ -33,7 +34,7 @@ static bool can_repeat(const struct tri_refresh *refresh, const struct tri_job_r
 
 static uint64_t look_again_ms(const struct tri_refresh *refresh)
 {
-    uint64_t delay_ms = refresh->webapi->lag_ms / 4;
+    uint64_t delay_ms = tri_rate_lag_ms(refresh) / 4;
     delay_ms = delay_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN : delay_ms;
     return delay_ms > TR_REFRESH_FIND_MS_MAX ? TR_REFRESH_FIND_MS_MAX : delay_ms;
 }
@@ -155,7 +156,7 @@ static int seen_until(struct tri_refresh *refresh, const struct tri_job_row *job
     *asked_ms = 0;
     if (error == 0 && serves) {
         uint64_t open_ms = ((const struct tri_group_row *)row)->stream_ms;
-        bool is_long = open_ms + refresh->webapi->lag_ms <= refresh->now_ms;
+        bool is_long = open_ms + tri_rate_lag_ms(refresh) <= refresh->now_ms;
         *asked_ms = is_long ? refresh->now_ms : 0;
     }
     return error;
@@ -196,9 +197,7 @@ int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_j
 
 uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
-    uint64_t life_ms = refresh->state->life_ms;
-    bool is_of_this_life = job->since_ms >= life_ms && job->since_ms <= refresh->now_ms;
-    return (is_of_this_life ? job->since_ms : life_ms) + refresh->webapi->lag_ms;
+    return tri_job_since_ms(refresh, job) + tri_rate_lag_ms(refresh);
 }
 
 int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
@@ -244,7 +243,12 @@ int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job
     job->marks |= TRI_JOB_TOMB;
     job->level = is_over ? 1 : 0; /* whether the wait that begins is the last one */
     error = tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
-    uint64_t wait_ms = refresh->webapi->lag_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN
-                                                                        : refresh->webapi->lag_ms;
+    uint64_t wait_ms = tri_rate_lag_ms(refresh);
+    wait_ms = wait_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN : wait_ms;
     return error != 0 ? error : tri_clock_add(refresh, number, wait_ms);
+}
+
+int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number)
+{
+    return tri_clock_add(refresh, number, look_again_ms(refresh));
 }

@@ -171,12 +171,11 @@ static struct tr_text words_of(const struct tri_verdict *verdict, const char *be
     return tr_text_of(room);
 }
 
-/* Those that were refused or too much together are tried in halves; so only the bad one fails. */
+/* Those that were refused together are tried in halves; so only the bad one fails. */
 static bool is_split(struct tri_job_row *job, const struct tri_verdict *verdict)
 {
-    bool is_split = !verdict->is_alone && (verdict->judgement == TR_WEBAPI_REFUSED_JUDGED ||
-                                           verdict->judgement == TR_WEBAPI_THROTTLED_JUDGED);
-    job->batch_max = is_split ? (uint16_t)verdict->share : job->batch_max;
+    bool is_split = verdict->count > 1 && verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
+    job->batch_max = is_split ? (uint16_t)((verdict->count + 1) / 2) : job->batch_max;
     return is_split;
 }
 
@@ -250,15 +249,12 @@ static int status_item(struct tri_refresh *refresh, const struct tri_list_row *c
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_STATUS, true);
     }
     job->batch_max = 0;
-    bool was_asked = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
-                     verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
-    if (job->stage == TR_WEBAPI_STAGE_SUBMITTED && !was_asked) {
-        job->since_ms = refresh->now_ms; /* what cannot be asked for is not lost by that */
-    }
+    bool was_answered = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
+                        verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
     job->level = (job->marks & TRI_JOB_FOUND_NEWS) != 0 || job->level == UINT8_MAX
                      ? 0
                      : (uint8_t)(job->level + 1);
-    return tri_job_asked(refresh, number, job);
+    return tri_job_asked(refresh, number, job, was_answered);
 }
 
 /* What the back end says to a job's end is kept as long as it does not end it. */
@@ -308,6 +304,11 @@ static int find_item(struct tri_refresh *refresh, const struct tri_list_row *cal
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, true);
     }
     job->batch_max = 0;
+    bool was_answered = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
+                        verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
+    if (job->stage == TR_WEBAPI_STAGE_TERMINAL && !was_answered) {
+        return tri_tomb_look_again(refresh, number);
+    }
     uint64_t asked_ms = verdict->judgement == TR_WEBAPI_READ_JUDGED ? call->first_ms : 0;
     return tri_doubt_unfound(refresh, number, job, asked_ms);
 }

@@ -4,8 +4,8 @@
  *
  * Where a stream goes on from is kept with what its lines have changed, so none is missed and those
  * that come twice are old news. A stream may end at any time; it is asked for again. One whose
- * place the back end does not know any more begins anew, and a sweep asks about all its jobs, for
- * what may have been left out.
+ * place the back end does not know any more, or refuses, begins anew, and a sweep asks about all its
+ * jobs, for what may have been left out.
  */
 #include "actors/refresh.h"
 #include "schemas/http.h"
@@ -115,7 +115,7 @@ static int open(struct tri_refresh *refresh, uint32_t number)
         refresh->state->streams++;
         refresh->state->stream_calls++;
     }
-    return error;
+    return error != 0 ? error : tri_silence_begin(refresh, group);
 }
 
 /* The next groups of a ring that one handling looks at, from its head on, which moves. */
@@ -306,6 +306,8 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
     error = error != 0 ? error : take_lines(refresh, &batch, part.bytes);
     if (error == 0) {
         batch.stream->wait_ms = 0;
+        batch.stream->silent_ms = 0;
+        batch.stream->heard_ms = refresh->now_ms;
     }
     tri_refresh_batch_fini(&batch);
     error = error != 0 ? error : tri_group_let_go(refresh, group);
@@ -315,6 +317,13 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
 }
 
 /* --------------------------------------------------------------------- ends */
+
+/* By the status that the plugin names, or any other that refuses a request which only has a place. */
+static bool is_place_refused(const struct tri_refresh *refresh, const struct tri_verdict *verdict)
+{
+    uint32_t gone = refresh->webapi->stream.gone;
+    return (gone != 0 && verdict->status == gone) || verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
+}
 
 /* Its place is not known any more: from the start, and all jobs are asked about. */
 static int begin_anew(struct tri_refresh *refresh, struct tri_group_row *group)
@@ -334,7 +343,6 @@ int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number, struct tri_l
 {
     struct tri_group_row *group;
     uint32_t group_number = call->group;
-    uint32_t gone = refresh->webapi->stream.gone;
     int error = tri_group_edit(refresh, group_number, &group);
     if (error != 0) {
         return error;
@@ -344,7 +352,7 @@ int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number, struct tri_l
     group->stream = 0;
     group->wait_ms = verdict->judgement == TR_WEBAPI_READ_JUDGED ? 0 : group->wait_ms;
     wait_longer(refresh, group);
-    if (gone != 0 && verdict->status == gone) {
+    if (is_place_refused(refresh, verdict)) {
         error = begin_anew(refresh, group);
     }
     error = error != 0 ? error : tr_rows_remove(&refresh->rows, number);
@@ -379,6 +387,18 @@ int tri_stream_close(struct tri_refresh *refresh, uint32_t number)
     return error;
 }
 
+/* Others that want one do not get between, unless none may leave now. */
+int tri_stream_open_anew(struct tri_refresh *refresh, uint32_t number)
+{
+    uint64_t when_ms;
+    int error = tri_stream_close(refresh, number);
+    if (error != 0) {
+        return error;
+    }
+    return tri_rate_allows_stream(refresh, &when_ms) ? open(refresh, number)
+                                                     : tri_stream_want(refresh, number);
+}
+
 /* -------------------------------------------------------------------- sweeps */
 
 /*
@@ -401,9 +421,6 @@ static int sweep_job(struct tri_refresh *refresh, uint32_t number)
     }
     bool is_wanted = refresh->webapi->stream.write == NULL ||
                      ((const struct tri_group_row *)row)->gap == refresh->state->sweeps;
-    if (job->stage == TR_WEBAPI_STAGE_SUBMITTED) {
-        job->since_ms = refresh->now_ms; /* what nobody asked for is not lost by that */
-    }
     error = tr_rows_get(&refresh->rows, job->list, &row);
     is_called = error == 0 && ((const struct tri_list_row *)row)->kind != TRI_REFRESH_CLOCK;
     if (error != 0 || is_called || !is_wanted) {

@@ -83,10 +83,11 @@ static int make_job(struct tr_task_context *task, const struct tr_webapi_endpoin
                               tr_text_of("its pod is larger, or nested deeper, than a job may be"));
     }
     job->is_ready = error == 0;
-    error = error != 0 || tri_armada_share(endpoint).size == 0
+    size_t share_bytes = tri_armada_share(endpoint).size;
+    error = error != 0 || share_bytes == 0
                 ? error
-                : tr_task_folder(task, tri_armada_folder(task, endpoint));
-    return error == TR_LIMIT ? 0 : error; /* too long to be shown */
+                : tr_task_shared_folder(task, tri_armada_folder(task, endpoint), share_bytes);
+    return error == TR_LIMIT ? 0 : error; /* too long to be shown, and to name files in */
 }
 
 static int prepare(struct tr_task_context *task, void *state,

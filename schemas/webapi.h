@@ -81,6 +81,9 @@ struct tr_webapi_endpoint {
     struct tr_text client_certificate;
     struct tr_text client_key;
     bool is_insecure;
+    uint32_t lag_ms; /* what the back end has made may stay unseen for so long; 0: the plugin's */
+    uint32_t
+        lost_ms; /* a job that it does not show for so long may be lost; 0: TR_WEBAPI_LOST_MS */
 };
 
 /* Bounds where an endpoint's settings say nothing, and of what a plugin may hand over. */
@@ -91,6 +94,7 @@ struct tr_webapi_endpoint {
 #define TR_WEBAPI_INTERVAL_MS 5000
 #define TR_WEBAPI_INTERVAL_MS_MAX 60000
 #define TR_WEBAPI_TIMEOUT_MS 30000
+#define TR_WEBAPI_LOST_MS 600000
 #define TR_WEBAPI_HANDLE_BYTES_MAX 255
 #define TR_WEBAPI_GROUP_BYTES_MAX 128
 #define TR_WEBAPI_CURSOR_BYTES_MAX 1024
@@ -293,7 +297,8 @@ struct tr_webapi_job {
 /* The Web API shape of a plugin: constant. */
 struct tr_webapi {
     uint8_t grade;   /* enum tr_webapi_grade */
-    uint32_t lag_ms; /* after a call that makes a job it may stay unseen for so long */
+    uint32_t lag_ms; /* after a call that makes a job it may stay unseen for so long, unless the
+                        endpoint's settings know better */
     const struct tr_webapi_rule *rules;
     size_t rule_count;
     /* Checks the plugin's own keys of an endpoint: 0, or TR_INVALID with words; NULL: none. */

@@ -331,14 +331,17 @@ static void open_stream(struct tr_ref to, uint64_t ask, const char *group, struc
 {
     char text[32] = "";
     memcpy(text, cursor.data, cursor.size);
-    if (back.is_trimmed && cursor.size > 0) {
-        answer_later(to, ask, 404, "none", NULL);
+    if (back.refuses_places != 0 && cursor.size > 0) {
+        answer_later(to, ask, back.refuses_places, "none", NULL);
         return;
     }
     assert_true(back.stream_count < BACK_STREAMS);
     struct back_stream *stream = &back.streams[back.stream_count++];
-    *stream = (struct back_stream){
-        .to = to, .ask = ask, .position = (uint32_t)strtoul(text, NULL, 10), .is_open = true};
+    *stream = (struct back_stream){.to = to,
+                                   .ask = ask,
+                                   .position = (uint32_t)strtoul(text, NULL, 10),
+                                   .is_open = true,
+                                   .is_dead = back.hangs};
     (void)snprintf(stream->group, sizeof stream->group, "%s", group);
 }
 
@@ -370,6 +373,18 @@ static void note_authorization(struct tr_bytes packed)
                    (int)secret.key.size, secret.key.data, secret.kind);
 }
 
+/* A request with more items than it takes is too much. */
+static enum back_fault fault_of(uint8_t verb, struct tr_bytes body)
+{
+    uint32_t items = 0;
+    for (size_t i = 0; i < body.size; i++) {
+        items += body.data[i] == '\n' ? 1 : 0;
+    }
+    return back.takes_max != 0 && items > back.takes_max ? BACK_THROTTLE
+           : back.fault == NULL                          ? BACK_FINE
+                                                         : back.fault(verb, back.calls[verb]);
+}
+
 static void take_request(const struct tr_envelope *envelope, const struct tr_http_request *request)
 {
     struct tr_ref from = {{envelope->from_group, envelope->from_serial},
@@ -377,7 +392,7 @@ static void take_request(const struct tr_envelope *envelope, const struct tr_htt
     char *url = strndup(request->url.data, request->url.size);
     const char *group = "";
     uint8_t verb = verb_of(url + strlen("http://back/"), &group);
-    enum back_fault fault = back.fault == NULL ? BACK_FINE : back.fault(verb, back.calls[verb]);
+    enum back_fault fault = fault_of(verb, request->body);
     struct reply reply = {0};
     note_authorization(request->secrets);
     back.calls[verb]++;
@@ -481,7 +496,7 @@ static bool give_answers(void)
 static bool give_events(struct back_stream *stream)
 {
     bool has_any = false;
-    while (stream->is_open && stream->position < back.event_count) {
+    while (stream->is_open && !stream->is_dead && stream->position < back.event_count) {
         const struct back_event *event = &back.events[stream->position];
         const struct back_job *job = &back.jobs[event->job];
         char line[300];
