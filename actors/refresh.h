@@ -105,7 +105,7 @@
 #define TR_REFRESH_SILENT_MS_MAX 160000
 #define TR_REFRESH_SILENT_MENDED_MS 5000
 
-/* Where all streams are taken, a group gets that of one with far fewer jobs, if that is old. */
+/* Where all streams are taken, a group gets that of one with far less need of it, if that is old. */
 #define TR_REFRESH_STREAM_SHARE 4
 #define TR_REFRESH_STREAM_HELD_MS 10000
 
@@ -228,6 +228,7 @@ struct tri_group_row {
     uint64_t rest_ms;   /* when it goes, where it rests */
     uint64_t heard_ms;  /* when its stream said something last, or had a job more */
     uint32_t silent_ms; /* how long the next one may say nothing; 0: as long as any */
+    uint32_t doubts;    /* of its jobs, those in doubt */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
@@ -587,6 +588,10 @@ TR_MUST_USE int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number,
 
 /* With how many others it is looked for; 0: as many as fit. */
 uint16_t tri_doubt_batch_max(const struct tri_refresh *refresh, const struct tri_job_row *job);
+
+/* It goes to another stage: its group counts those in doubt. */
+TR_MUST_USE int tri_doubt_count(struct tri_refresh *refresh, const struct tri_job_row *job,
+                                uint8_t stage);
 
 /* Where one in doubt waits; and its time has come. */
 TR_MUST_USE int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number,

@@ -22,8 +22,8 @@
 static bool can_look(const struct tri_refresh *refresh)
 {
     const struct tr_webapi *webapi = refresh->webapi;
-    return webapi->grade != TR_WEBAPI_GRADE_NONE &&
-           (webapi->find.items_max > 0 || webapi->stream.write != NULL);
+    bool has_streams = webapi->stream.write != NULL && tri_rate_streams_max(refresh) > 0;
+    return webapi->grade != TR_WEBAPI_GRADE_NONE && (webapi->find.items_max > 0 || has_streams);
 }
 
 /* The outside takes the identity for a key, and we know what to ask it for. */
@@ -59,6 +59,20 @@ int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number, struct tri_job
     int error = is_new ? tri_job_go(refresh, job, TR_WEBAPI_STAGE_IN_DOUBT, why) : 0;
     error = error != 0 ? error : tri_stream_want(refresh, job->group);
     return error != 0 ? error : tri_job_settle(refresh, number, job);
+}
+
+int tri_doubt_count(struct tri_refresh *refresh, const struct tri_job_row *job, uint8_t stage)
+{
+    struct tri_group_row *group;
+    bool was_in_doubt = job->stage == TR_WEBAPI_STAGE_IN_DOUBT;
+    bool is_in_doubt = stage == TR_WEBAPI_STAGE_IN_DOUBT;
+    int error = was_in_doubt == is_in_doubt ? 0 : tri_group_edit(refresh, job->group, &group);
+    if (error != 0 || was_in_doubt == is_in_doubt) {
+        return error;
+    }
+    group->doubts += is_in_doubt ? 1 : 0;
+    group->doubts -= was_in_doubt && group->doubts > 0 ? 1 : 0; /* older rows were not counted */
+    return 0;
 }
 
 /* ------------------------------------------------------------------ the end */

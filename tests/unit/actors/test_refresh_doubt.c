@@ -210,6 +210,21 @@ static void test_one_that_was_not_known_here_is_asked_for_by_itself(void **state
     refresh_stand_end();
 }
 
+/* Where streams alone could show it, and the settings want none, the policy decides. */
+static void test_who_cannot_look_asks_the_policy(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    give_stream();
+    back.webapi.find.items_max = 0;
+    back.place.endpoint.streams_max = TR_WEBAPI_NO_STREAMS;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(1000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    assert_true(refresh_stand_holder(0)->is_unknown);
+    refresh_stand_end();
+}
+
 /* While jobs wait to be made, looking for those in doubt takes its share of the rate only. */
 static void test_doubts_leave_the_rate_to_others(void **state)
 {
@@ -732,6 +747,7 @@ int main(void)
         cmocka_unit_test(test_a_stream_is_heard_before_anybody_is_asked),
         cmocka_unit_test(test_doubts_of_a_group_are_asked_for_together),
         cmocka_unit_test(test_one_that_was_not_known_here_is_asked_for_by_itself),
+        cmocka_unit_test(test_who_cannot_look_asks_the_policy),
         cmocka_unit_test(test_doubts_leave_the_rate_to_others),
         cmocka_unit_test(test_the_settings_know_how_late_a_job_may_show),
         cmocka_unit_test(test_a_job_that_is_not_shown_is_lost_after_a_time),
