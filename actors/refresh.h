@@ -51,15 +51,15 @@
 /* While jobs of its group are looked for, one that makes jobs waits so long for those not made. */
 #define TR_REFRESH_GATHER_MS 1000
 
-/* Jobs of which one call ends a whole group, and the bodies that one call makes jobs of. */
+/* What a group's stream has shown so far, asked for once for many jobs in doubt, may take. */
+#define TR_REFRESH_SO_FAR_BYTES_MAX (1U << 20)
+
+/* Of a call that left longer ago a stream may show nothing any more. */
+#define TR_REFRESH_UNHEARD_MS 86400000
+
+/* Jobs of which one call ends a whole group, or looks for them, and the bodies that one call makes jobs of. */
 #define TR_REFRESH_WHOLE_MAX 5000
 #define TR_REFRESH_BATCH_BYTES_MAX (384U << 10)
-
-/*
- * A job may be lost when its back end, asked about it, has answered without it for so long: from
- * one answer to another, in one life of the engine.
- */
-#define TR_REFRESH_LOST_MS 600000
 
 /* How often jobs are asked about whose group has a stream. */
 #define TR_REFRESH_SWEEP_MS 60000
@@ -71,6 +71,17 @@
 #define TR_REFRESH_FAILURES_MAX 5
 #define TR_REFRESH_CIRCUIT_MS 1000
 #define TR_REFRESH_CIRCUIT_MS_MAX 60000
+
+/*
+ * A back end that wants fewer calls and does not say when is left alone for so long, twice that
+ * when it says so again, up to a bound; at the fourth time in a row calls have half their items,
+ * twice as many again each second that it is content, and soon all.
+ */
+#define TR_REFRESH_HOLD_MS 250
+#define TR_REFRESH_HOLD_MS_MAX 8000
+#define TR_REFRESH_THROTTLES_MAX 4
+#define TR_REFRESH_FEWER_MS 5000
+#define TR_REFRESH_ITEMS_MIN 10 /* of so few it was not too much */
 
 /* While other calls wait, one in so many looks for jobs in doubt. */
 #define TR_REFRESH_FIND_SHARE 4
@@ -84,6 +95,15 @@
 /* Streams are asked for again after so long, doubled up to a bound. */
 #define TR_REFRESH_STREAM_MS 1000
 #define TR_REFRESH_STREAM_MS_MAX 30000
+
+/*
+ * A stream of jobs that says nothing for so long may be dead: it is opened anew, and that after
+ * twice the time where it says nothing again. After the shorter time already where the back end
+ * did not answer meanwhile, and does again.
+ */
+#define TR_REFRESH_SILENT_MS 20000
+#define TR_REFRESH_SILENT_MS_MAX 160000
+#define TR_REFRESH_SILENT_MENDED_MS 5000
 
 /* Where all streams are taken, a group gets that of one with far less need of it, if that is old. */
 #define TR_REFRESH_STREAM_SHARE 4
@@ -140,6 +160,7 @@ enum tri_job_mark {
     TRI_JOB_FOUND_NEWS = 1 << 8, /* and that was something new */
     TRI_JOB_REPEATED = 1 << 9,   /* it is made by the policy, perhaps a second time */
     TRI_JOB_UNSEEN = 1 << 10,    /* the last answer about it did not show it */
+    TRI_JOB_UNHEARD = 1 << 11,   /* its group's stream may have shown it before it was known here */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */
@@ -204,8 +225,10 @@ struct tri_group_row {
     uint32_t wait_ms;   /* before the next try */
     uint32_t gap; /* the sweep that asks about all its jobs: its stream may have left some out */
     struct tri_group_links links[TRI_GROUPS_RINGS];
-    uint64_t rest_ms; /* when it goes, where it rests */
-    uint32_t doubts;  /* of its jobs, those in doubt */
+    uint64_t rest_ms;   /* when it goes, where it rests */
+    uint64_t heard_ms;  /* when its stream said something last, or had a job more */
+    uint32_t silent_ms; /* how long the next one may say nothing; 0: as long as any */
+    uint32_t doubts;    /* of its jobs, those in doubt */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
@@ -226,7 +249,7 @@ struct tri_list_row {
     uint8_t kind;     /* enum tri_refresh_row */
     uint8_t verb;     /* enum tr_webapi_verb_number; of a clock its number */
     uint8_t ring;     /* enum tri_list_ring */
-    bool is_whole;    /* a call of cancel for a whole group */
+    bool is_whole;    /* a call of cancel for a whole group, or of find by what its stream shows */
     uint64_t full_ms; /* of a queue: when its last full batch left */
 };
 
@@ -390,15 +413,21 @@ struct tri_verdict {
     uint32_t status;
     char what[48]; /* in a word or two: "connect", "503" */
     char words[200];
-    uint64_t wait_ms; /* that the back end asks for */
-    uint32_t share; /* half of the call's items: so many are tried at once where all were refused */
-    bool is_alone;  /* there was one item only */
+    uint64_t wait_ms;  /* that the back end asks for */
+    uint64_t begin_ms; /* when the call left */
+    uint32_t count;    /* of the call's items */
     struct tr_webapi_response response;
 };
 
-/* Sends a request of the plugin's; `delivery` is the http service's. */
+enum tri_call_kind {
+    TRI_CALL_PLAIN,
+    TRI_CALL_STREAM, /* without an end; it is not counted among the calls at once */
+    TRI_CALL_SO_FAR, /* what a stream has shown so far, as a whole */
+};
+
+/* Sends a request of the plugin's. */
 TR_MUST_USE int tri_call_send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
-                              bool is_stream, uint64_t *ask);
+                              enum tri_call_kind kind, uint64_t *ask);
 
 /* The functions of a verb; NULL for streams. */
 const struct tr_webapi_verb *tri_verb_of(const struct tr_webapi *webapi, uint8_t verb);
@@ -433,9 +462,14 @@ void tri_rate_judge(struct tri_refresh *refresh, uint64_t ask, const struct tri_
 /* Why nothing is called for now, in words; empty: it is. */
 struct tr_text tri_rate_words(const struct tri_refresh *refresh, char *words, size_t size);
 
+/* How many items a call may have, of those that a verb takes: fewer where that was too much. */
+uint32_t tri_rate_items_max(const struct tri_refresh *refresh, uint32_t items_max);
+
 /* What an endpoint's settings say, or the default. */
 uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh);
 uint32_t tri_rate_streams_max(const struct tri_refresh *refresh);
+uint32_t tri_rate_lag_ms(const struct tri_refresh *refresh);
+uint32_t tri_rate_lost_ms(const struct tri_refresh *refresh);
 
 /* ---------------------------------------------------------- refresh_batch.c */
 
@@ -445,6 +479,7 @@ struct tri_refresh_batch {
     struct tri_refresh *refresh;
     struct tri_group_row *stream; /* of lines: whose they are */
     uint8_t verb;                 /* enum tr_webapi_verb_number */
+    bool is_so_far; /* its jobs are looked for by what their group's stream has shown so far */
     struct tr_arena arena;
     int error; /* of ours, while a plugin's function ran */
 };
@@ -551,6 +586,9 @@ TR_MUST_USE int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job
 TR_MUST_USE int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number,
                                 struct tri_job_row *job, struct tr_text why);
 
+/* With how many others it is looked for; 0: as many as fit. */
+uint16_t tri_doubt_batch_max(const struct tri_refresh *refresh, const struct tri_job_row *job);
+
 /* It goes to another stage: its group counts those in doubt. */
 TR_MUST_USE int tri_doubt_count(struct tri_refresh *refresh, const struct tri_job_row *job,
                                 uint8_t stage);
@@ -591,6 +629,9 @@ TR_MUST_USE int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number,
 /* Nobody needs a group's stream any more. */
 TR_MUST_USE int tri_stream_close(struct tri_refresh *refresh, uint32_t number);
 
+/* The same, and asks for it again from where it was. */
+TR_MUST_USE int tri_stream_open_anew(struct tri_refresh *refresh, uint32_t group);
+
 /* Looks at the next rows of a sweep, which asks about jobs whose news may have been missed. */
 TR_MUST_USE int tri_stream_sweep(struct tri_refresh *refresh, bool *more);
 
@@ -600,6 +641,28 @@ TR_MUST_USE int tri_stream_serves(struct tri_refresh *refresh, uint32_t group, b
 /* The same, or it is about to have one. */
 TR_MUST_USE int tri_stream_is_near(struct tri_refresh *refresh, uint32_t group, bool *is_near);
 
+/* -------------------------------------------------------- refresh_so_far.c */
+
+/* Whether many jobs of a queue are looked for by one call, and not each with its own. */
+TR_MUST_USE int tri_so_far_serves(struct tri_refresh *refresh, const struct tri_list_row *queue,
+                                  bool *serves);
+
+/* The plugin's request for it, and what it reads from the answer. Errors are the plugin's. */
+int tri_so_far_write(struct tri_refresh_batch *batch, uint32_t group,
+                     struct tr_webapi_request *request);
+int tri_so_far_read(struct tri_refresh_batch *batch, struct tr_bytes body);
+
+/* ------------------------------------------------------- refresh_silence.c */
+
+/* A group's stream has begun, or has a job more: from now on it is listened for. */
+TR_MUST_USE int tri_silence_begin(struct tri_refresh *refresh, struct tri_group_row *group);
+
+/* After a call: where the back end answers again, streams that were silent are looked at soon. */
+TR_MUST_USE int tri_silence_mended(struct tri_refresh *refresh);
+
+/* Opens those anew that have been silent for too long. */
+TR_MUST_USE int tri_silence_on_time(struct tri_refresh *refresh);
+
 /* The actor's timers. */
 enum tri_refresh_timer {
     TRI_REFRESH_CLOCK_TIMER = 1,
@@ -607,7 +670,8 @@ enum tri_refresh_timer {
     TRI_REFRESH_QUIET_TIMER,
     TRI_REFRESH_WANTING_TIMER,
     TRI_REFRESH_RECORD_TIMER,
-    TRI_REFRESH_RESTING_TIMER
+    TRI_REFRESH_RESTING_TIMER,
+    TRI_REFRESH_SILENT_TIMER
 };
 
 #endif

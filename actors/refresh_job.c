@@ -8,6 +8,7 @@
  *     CANCELLING  a wait until it is asked about
  *     TERMINAL    nothing; without a task a stone on its grave for a while, or it goes
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "actors/refresh.h"
@@ -173,13 +174,16 @@ int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_r
         return tri_job_settle(refresh, number, job);
     }
     note_look(refresh, job, was_answered);
+    uint64_t since_ms = tri_job_since_ms(refresh, job);
     bool is_lost = (job->marks & TRI_JOB_UNSEEN) != 0 &&
-                   refresh->now_ms >= tri_job_since_ms(refresh, job) + TR_REFRESH_LOST_MS;
+                   refresh->now_ms >= since_ms + tri_rate_lost_ms(refresh);
     if (!is_lost) {
         return tri_job_settle(refresh, number, job);
     }
-    return tri_doubt_begin(refresh, number, job,
-                           tr_text_of("the back end has not shown it for ten minutes"));
+    char words[80];
+    (void)snprintf(words, sizeof words, "the back end has not shown it for %llu s",
+                   (unsigned long long)(refresh->now_ms - since_ms) / 1000);
+    return tri_doubt_begin(refresh, number, job, tr_text_of(words));
 }
 
 /* What was to be ended and is nowhere to be seen has ended. */

@@ -183,12 +183,15 @@ static bool is_failure(uint8_t phase)
 
 int tri_job_made(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
+    struct tri_group_row *group;
     job->marks |= TRI_JOB_MADE;
     job->since_ms = refresh->now_ms;
     job->level = 0;
     job->batch_max = 0;
     int error = tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
     error = error != 0 ? error : tri_stream_want(refresh, job->group);
+    error = error != 0 ? error : tri_group_edit(refresh, job->group, &group);
+    error = error != 0 ? error : tri_silence_begin(refresh, group);
     error = error != 0 ? error
                        : tri_job_go(refresh, job, TR_WEBAPI_STAGE_SUBMITTED, (struct tr_text){0});
     return error != 0 || job->list != 0 ? error : tri_job_settle(refresh, number, job);

@@ -4,8 +4,8 @@
  *
  * Where a stream goes on from is kept with what its lines have changed, so none is missed and those
  * that come twice are old news. A stream may end at any time; it is asked for again. One whose
- * place the back end does not know any more, or refuses, begins anew, and a sweep asks about all its
- * jobs, for what may have been left out.
+ * place the back end does not know any more, or refuses, begins anew, and a sweep asks about all
+ * its jobs, for what may have been left out.
  */
 #include "actors/refresh.h"
 #include "schemas/http.h"
@@ -74,7 +74,7 @@ static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
         *ask = 0; /* the plugin is broken: as if there were no stream, for now */
         return 0;
     }
-    return tri_call_send(refresh, &request, true, ask);
+    return tri_call_send(refresh, &request, TRI_CALL_STREAM, ask);
 }
 
 static void wait_longer(struct tri_refresh *refresh, struct tri_group_row *group)
@@ -115,7 +115,7 @@ static int open(struct tri_refresh *refresh, uint32_t number)
         refresh->state->streams++;
         refresh->state->stream_calls++;
     }
-    return error;
+    return error != 0 ? error : tri_silence_begin(refresh, group);
 }
 
 /* The next groups of a ring that one handling looks at, from its head on, which moves. */
@@ -313,6 +313,8 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
     error = error != 0 ? error : take_lines(refresh, &batch, part.bytes);
     if (error == 0) {
         batch.stream->wait_ms = 0;
+        batch.stream->silent_ms = 0;
+        batch.stream->heard_ms = refresh->now_ms;
     }
     tri_refresh_batch_fini(&batch);
     error = error != 0 ? error : tri_group_let_go(refresh, group);
@@ -323,7 +325,7 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
 
 /* --------------------------------------------------------------------- ends */
 
-/* By the status that the plugin names, or any other that refuses a request which only has a place. */
+/* By the status that the plugin names, or any other that refuses what has only a place in it. */
 static bool is_place_refused(const struct tri_refresh *refresh, const struct tri_verdict *verdict)
 {
     uint32_t gone = refresh->webapi->stream.gone;
@@ -390,6 +392,18 @@ int tri_stream_close(struct tri_refresh *refresh, uint32_t number)
         group->stream = 0;
     }
     return error;
+}
+
+/* Others that want one do not get between, unless none may leave now. */
+int tri_stream_open_anew(struct tri_refresh *refresh, uint32_t number)
+{
+    uint64_t when_ms;
+    int error = tri_stream_close(refresh, number);
+    if (error != 0) {
+        return error;
+    }
+    return tri_rate_allows_stream(refresh, &when_ms) ? open(refresh, number)
+                                                     : tri_stream_want(refresh, number);
 }
 
 /* -------------------------------------------------------------------- sweeps */

@@ -86,6 +86,7 @@ struct back_stream {
     char group[64];
     uint32_t position;
     bool is_open;
+    bool is_dead;
 };
 
 #define BACK_JOBS 60000
@@ -123,13 +124,17 @@ struct refresh_stand {
     uint32_t event_ms;       /* and by streams */
     bool dedups;             /* one identity is one job */
     uint32_t refuses_places; /* streams go on from no cursor: this status says so; 0: they do */
+    bool hangs;              /* streams that are opened never say anything, then or later */
     const char *bad;         /* a create with this identity in it is refused as a whole */
+    uint32_t takes_max;      /* a request with more items is too much; 0: none is */
     bool explains;           /* `failures` says why */
     enum back_fault (*fault)(uint8_t verb, uint32_t nth);
     uint32_t calls[BACK_VERBS];
     uint32_t items[BACK_VERBS];
     uint32_t most[BACK_VERBS]; /* items of one call */
     uint32_t whole_cancels;
+    uint32_t so_fars;        /* calls for what a stream has shown so far, counted as finds, too */
+    bool is_so_far_useless;  /* they are answered by nonsense */
     char authorization[128]; /* of the last call: what its secret is to be */
     uint32_t empty_calls;
     uint32_t told;     /* events, by all streams */

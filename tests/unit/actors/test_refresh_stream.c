@@ -42,7 +42,7 @@ static void test_a_stream_takes_the_place_of_polls(void **state)
     back_phase_all(TR_TASK_PHASE_RUNNING);
     refresh_stand_pass(1);
     assert_int_equal(refresh_stand_holder(4999)->phase, TR_TASK_PHASE_RUNNING); /* at once */
-    refresh_stand_pass(50000);
+    refresh_stand_pass(TR_REFRESH_SILENT_MS - 1000);
     assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0);
     uint32_t creates = back.calls[TR_WEBAPI_VERB_CREATE];
     refresh_stand_crash();
@@ -190,6 +190,75 @@ static void test_a_silent_stream_is_swept(void **state)
     refresh_stand_end();
 }
 
+/* A back end that hangs takes streams and never says a word by them. */
+static void test_a_dead_stream_is_opened_anew(void **state)
+{
+    (void)state;
+    begin();
+    back.hangs = true;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(1000);
+    back.hangs = false; /* the one that is open stays dead */
+    back_phase_all(TR_TASK_PHASE_RUNNING);
+    refresh_stand_pass(TR_REFRESH_SILENT_MS - 2000);
+    assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_UNDEFINED);
+    refresh_stand_pass(2000);
+    assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_RUNNING);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STREAM], 2);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0);
+    assert_int_equal(refresh_stand_state()->silences, 1);
+    assert_int_equal(refresh_stand_state()->streams, 1);
+    refresh_stand_end();
+}
+
+/* Whose jobs just take their time is asked ever less often, and each event comes once. */
+static void test_a_quiet_stream_is_opened_ever_less_often(void **state)
+{
+    (void)state;
+    begin();
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(3600000);
+    assert_in_range(back.calls[TR_WEBAPI_VERB_STREAM], 20, 26);
+    assert_int_equal(open_streams(), 1);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(1);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    assert_int_equal(back.told, 2);
+    refresh_stand_drop(0);
+    refresh_stand_pass(10);
+    uint32_t calls = back.calls[TR_WEBAPI_VERB_STREAM];
+    refresh_stand_pass(TR_REFRESH_REST_MS - 1000); /* nobody has anything to say */
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STREAM], calls);
+    refresh_stand_end();
+}
+
+static enum back_fault no_create(uint8_t verb, uint32_t nth)
+{
+    (void)nth;
+    return verb == TR_WEBAPI_VERB_CREATE ? BACK_BUSY : BACK_FINE;
+}
+
+/* What was silent while the back end did not answer is opened anew as soon as it does. */
+static void test_streams_are_opened_anew_behind_an_outage(void **state)
+{
+    (void)state;
+    begin();
+    back.hangs = true;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(100);
+    back.fault = no_create;
+    (void)refresh_stand_make("other");
+    refresh_stand_pass(2000);
+    back.hangs = false;
+    back.fault = NULL;
+    back_phase_all(TR_TASK_PHASE_RUNNING);
+    (void)refresh_stand_make("third");
+    refresh_stand_pass(TR_REFRESH_SILENT_MENDED_MS + 1000);
+    assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_RUNNING);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0);
+    refresh_stand_end();
+}
+
 /* An endpoint may be asked only. */
 static void test_streams_can_be_done_without(void **state)
 {
@@ -258,8 +327,9 @@ static void test_a_wide_group_gets_the_stream_of_a_narrow_one(void **state)
     assert_false(has_stream("close")); /* three times as wide is not enough */
     uint32_t calls = back.calls[TR_WEBAPI_VERB_STREAM];
     assert_int_equal(calls, 3);
-    refresh_stand_pass(60000); /* it stays where it is */
-    assert_int_equal(back.calls[TR_WEBAPI_VERB_STREAM], calls);
+    refresh_stand_pass(60000); /* it stays where it is, though both are silent */
+    assert_true(has_stream("wide"));
+    assert_in_range(back.calls[TR_WEBAPI_VERB_STREAM], calls, calls + 2 * 3);
     back_phase_all(TR_TASK_PHASE_SUCCESS);
     refresh_stand_pass(80000); /* who has lost it is polled */
     assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 212);
@@ -326,6 +396,9 @@ int main(void)
         cmocka_unit_test(test_a_gap_is_swept),
         cmocka_unit_test(test_a_refused_place_is_given_up),
         cmocka_unit_test(test_a_silent_stream_is_swept),
+        cmocka_unit_test(test_a_dead_stream_is_opened_anew),
+        cmocka_unit_test(test_a_quiet_stream_is_opened_ever_less_often),
+        cmocka_unit_test(test_streams_are_opened_anew_behind_an_outage),
         cmocka_unit_test(test_streams_can_be_done_without),
         cmocka_unit_test(test_streams_are_bounded),
         cmocka_unit_test(test_a_wide_group_gets_the_stream_of_a_narrow_one),
