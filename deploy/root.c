@@ -42,6 +42,7 @@ const char *tr_root_error_text(int error)
 {
     return error == TR_QUARANTINED
                ? "it is quarantined, since one message has failed its actor twice; `troupe explain` "
-                 "says more, `troupe actors --resume ADDRESS` lets it go on, and then it hears this"
+                 "says more, `troupe actors --resume ADDRESS` lets it go on, and then it hears "
+                 "this"
                : tr_error_text(error);
 }
