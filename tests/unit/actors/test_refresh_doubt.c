@@ -119,8 +119,8 @@ static enum back_fault creates_in_trouble(uint8_t verb, uint32_t nth)
 }
 
 /*
- * AT10: a thousand doubts of one group are one question, for what its stream has shown so far; where
- * the answer is of no use each is asked for.
+ * AT10: a thousand doubts of one group are one question, for what its stream has shown so far;
+ * where the answer is of no use each is asked for.
  */
 static void test_doubts_of_a_group_are_asked_for_together(void **state)
 {
