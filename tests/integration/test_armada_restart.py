@@ -149,10 +149,6 @@ class RestartTest(ArmadaTest):
         self.assertNotIn("SubmitJobs", self.calls())
         self.assert_each_once(self.size)
 
-    def succeeded(self):
-        document = self.document("get", "it")
-        return sum(node["array"]["succeeded"] for node in document["nodes"] if node["array"])
-
     def test_what_a_live_array_takes(self):
         """AT15: an array's share of the store grows with its width, in small pieces."""
         engine = self.begin_and_hold()
