@@ -137,17 +137,27 @@ class RestartTest(ArmadaTest):
         engine = self.begin_and_hold()
         half = self.size // 2
         self.double.control("jobs/end", how="succeeded", limit=half)
-        end = time.monotonic() + LONG_S
-        while self.succeeded() < half:
-            self.assertLess(time.monotonic(), end, "half of the elements")
+        until(lambda: self.succeeded() == half, LONG_S)
         self.kill(engine, signal.SIGKILL)
         self.double.control("clock", offset_s=43 * DAY_S)
         self.double.control("reset")
         engine = self.resume()
+        self.double.wait(streams_open=1)
+        self.double.control("jobs/end", how="failed", limit=1)
         self.double.control("hold", is_held=False)
-        self.finish(engine)
+        self.finish(engine, 1)
         self.assertNotIn("SubmitJobs", self.calls())
-        self.assert_each_once(self.size)
+        self.assertEqual(self.double.counters()["jobs_created"], self.size)
+        self.assert_recovery_makes_what_failed()
+
+    def assert_recovery_makes_what_failed(self):
+        """And what the failure had aborted; nothing that has succeeded."""
+        succeeded = self.succeeded()
+        self.assertGreaterEqual(succeeded, self.size // 2)
+        self.finish(self.start("recover", "it", "-q", "-o", "json"))
+        counters = self.double.counters()
+        self.assertEqual(counters["jobs_created"], self.size + self.size - succeeded)
+        self.assertEqual((counters["duplicates"], counters["live"]), (0, 0))
 
     def test_what_a_live_array_takes(self):
         """AT15: an array's share of the store grows with its width, in small pieces."""
