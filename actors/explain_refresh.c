@@ -97,8 +97,8 @@ static void explain_back_end(const struct tr_refresh_state *state, uint64_t now_
 }
 
 /* A stream may be silent since nothing happens, or since nobody is at its other end any more. */
-static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job,
-                          uint64_t now_ms, struct tr_buffer *text)
+static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job, uint64_t now_ms,
+                          struct tr_buffer *text)
 {
     const void *row;
     int error = tr_rows_get(rows, job->group, &row);

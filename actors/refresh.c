@@ -148,6 +148,7 @@ static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_ro
         return error != 0 ? error : tri_job_made(refresh, number, job);
     }
     if (error == 0 && make->is_doubtful) {
+        job->marks |= TRI_JOB_UNHEARD;
         return tri_doubt_begin(refresh, number, job,
                                tr_text_of("nobody knows whether it was made"));
     }

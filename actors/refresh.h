@@ -51,7 +51,13 @@
 /* While jobs of its group are looked for, one that makes jobs waits so long for those not made. */
 #define TR_REFRESH_GATHER_MS 1000
 
-/* Jobs of which one call ends a whole group, and the bodies that one call makes jobs of. */
+/* What a group's stream has shown so far, asked for once for many jobs in doubt, may take. */
+#define TR_REFRESH_SO_FAR_BYTES_MAX (1U << 20)
+
+/* Of a call that left longer ago a stream may show nothing any more. */
+#define TR_REFRESH_UNHEARD_MS 86400000
+
+/* Jobs of which one call ends a whole group, or looks for them, and the bodies that one call makes jobs of. */
 #define TR_REFRESH_WHOLE_MAX 5000
 #define TR_REFRESH_BATCH_BYTES_MAX (384U << 10)
 
@@ -99,7 +105,7 @@
 #define TR_REFRESH_SILENT_MS_MAX 160000
 #define TR_REFRESH_SILENT_MENDED_MS 5000
 
-/* Where all streams are taken, a group gets that of one with far fewer jobs, if that is old. */
+/* Where all streams are taken, a group gets that of one with far less need of it, if that is old. */
 #define TR_REFRESH_STREAM_SHARE 4
 #define TR_REFRESH_STREAM_HELD_MS 10000
 
@@ -154,6 +160,7 @@ enum tri_job_mark {
     TRI_JOB_FOUND_NEWS = 1 << 8, /* and that was something new */
     TRI_JOB_REPEATED = 1 << 9,   /* it is made by the policy, perhaps a second time */
     TRI_JOB_UNSEEN = 1 << 10,    /* the last answer about it did not show it */
+    TRI_JOB_UNHEARD = 1 << 11,   /* its group's stream may have shown it before it was known here */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */
@@ -221,6 +228,7 @@ struct tri_group_row {
     uint64_t rest_ms;   /* when it goes, where it rests */
     uint64_t heard_ms;  /* when its stream said something last, or had a job more */
     uint32_t silent_ms; /* how long the next one may say nothing; 0: as long as any */
+    uint32_t doubts;    /* of its jobs, those in doubt */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
@@ -241,7 +249,7 @@ struct tri_list_row {
     uint8_t kind;     /* enum tri_refresh_row */
     uint8_t verb;     /* enum tr_webapi_verb_number; of a clock its number */
     uint8_t ring;     /* enum tri_list_ring */
-    bool is_whole;    /* a call of cancel for a whole group */
+    bool is_whole;    /* a call of cancel for a whole group, or of find by what its stream shows */
     uint64_t full_ms; /* of a queue: when its last full batch left */
 };
 
@@ -411,9 +419,15 @@ struct tri_verdict {
     struct tr_webapi_response response;
 };
 
-/* Sends a request of the plugin's; `delivery` is the http service's. */
+enum tri_call_kind {
+    TRI_CALL_PLAIN,
+    TRI_CALL_STREAM, /* without an end; it is not counted among the calls at once */
+    TRI_CALL_SO_FAR, /* what a stream has shown so far, as a whole */
+};
+
+/* Sends a request of the plugin's. */
 TR_MUST_USE int tri_call_send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
-                              bool is_stream, uint64_t *ask);
+                              enum tri_call_kind kind, uint64_t *ask);
 
 /* The functions of a verb; NULL for streams. */
 const struct tr_webapi_verb *tri_verb_of(const struct tr_webapi *webapi, uint8_t verb);
@@ -465,6 +479,7 @@ struct tri_refresh_batch {
     struct tri_refresh *refresh;
     struct tri_group_row *stream; /* of lines: whose they are */
     uint8_t verb;                 /* enum tr_webapi_verb_number */
+    bool is_so_far; /* its jobs are looked for by what their group's stream has shown so far */
     struct tr_arena arena;
     int error; /* of ours, while a plugin's function ran */
 };
@@ -571,6 +586,13 @@ TR_MUST_USE int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job
 TR_MUST_USE int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number,
                                 struct tri_job_row *job, struct tr_text why);
 
+/* With how many others it is looked for; 0: as many as fit. */
+uint16_t tri_doubt_batch_max(const struct tri_refresh *refresh, const struct tri_job_row *job);
+
+/* It goes to another stage: its group counts those in doubt. */
+TR_MUST_USE int tri_doubt_count(struct tri_refresh *refresh, const struct tri_job_row *job,
+                                uint8_t stage);
+
 /* Where one in doubt waits; and its time has come. */
 TR_MUST_USE int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number,
                                  struct tri_job_row *job);
@@ -618,6 +640,17 @@ TR_MUST_USE int tri_stream_serves(struct tri_refresh *refresh, uint32_t group, b
 
 /* The same, or it is about to have one. */
 TR_MUST_USE int tri_stream_is_near(struct tri_refresh *refresh, uint32_t group, bool *is_near);
+
+/* -------------------------------------------------------- refresh_so_far.c */
+
+/* Whether many jobs of a queue are looked for by one call, and not each with its own. */
+TR_MUST_USE int tri_so_far_serves(struct tri_refresh *refresh, const struct tri_list_row *queue,
+                                  bool *serves);
+
+/* The plugin's request for it, and what it reads from the answer. Errors are the plugin's. */
+int tri_so_far_write(struct tri_refresh_batch *batch, uint32_t group,
+                     struct tr_webapi_request *request);
+int tri_so_far_read(struct tri_refresh_batch *batch, struct tr_bytes body);
 
 /* ------------------------------------------------------- refresh_silence.c */
 

@@ -206,10 +206,15 @@ static int refused(struct tri_refresh *refresh, uint32_t number, struct tri_job_
     return error != 0 ? error : tri_job_settle(refresh, number, job);
 }
 
+/* No engine was here meanwhile. */
+static bool is_long_ago(const struct tri_refresh *refresh, const struct tri_list_row *call)
+{
+    return refresh->now_ms > call->first_ms + TR_REFRESH_UNHEARD_MS;
+}
+
 static int create_item(struct tri_refresh *refresh, const struct tri_list_row *call,
                        const struct tri_verdict *verdict, uint32_t number, struct tri_job_row *job)
 {
-    (void)call;
     char room[400];
     if (job->stage != TR_WEBAPI_STAGE_INTENT && job->stage != TR_WEBAPI_STAGE_IN_DOUBT) {
         return tri_job_settle(refresh, number, job);
@@ -226,6 +231,7 @@ static int create_item(struct tri_refresh *refresh, const struct tri_list_row *c
     case TR_WEBAPI_REFUSED_JUDGED:
         return refused(refresh, number, job, verdict);
     case TR_WEBAPI_UNSURE_JUDGED:
+        job->marks |= is_long_ago(refresh, call) ? TRI_JOB_UNHEARD : 0;
         return tri_doubt_begin(
             refresh, number, job,
             words_of(verdict, "nobody knows whether it was made", room, sizeof room));
@@ -294,16 +300,28 @@ static int cancel_item(struct tri_refresh *refresh, const struct tri_list_row *c
     return error != 0 ? error : tri_job_wait_poll(refresh, number, job);
 }
 
+/* What its stream has shown cannot be had, or not be read: each job is looked for by itself. */
+static bool is_useless(const struct tri_verdict *verdict)
+{
+    bool is_answered = verdict->status >= 200 && verdict->status < 300;
+    return verdict->judgement == TR_WEBAPI_REFUSED_JUDGED ||
+           (verdict->judgement == TR_WEBAPI_UNSURE_JUDGED && is_answered);
+}
+
 static int find_item(struct tri_refresh *refresh, const struct tri_list_row *call,
                      const struct tri_verdict *verdict, uint32_t number, struct tri_job_row *job)
 {
     if (job->stage != TR_WEBAPI_STAGE_IN_DOUBT && (job->marks & TRI_JOB_TOMB) == 0) {
         return tri_job_settle(refresh, number, job);
     }
+    if (call->is_whole && is_useless(verdict)) {
+        job->batch_max = 1;
+        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, true);
+    }
     if (is_split(job, verdict)) {
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, true);
     }
-    job->batch_max = 0;
+    job->batch_max = tri_doubt_batch_max(refresh, job);
     bool was_answered = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
                         verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
     if (job->stage == TR_WEBAPI_STAGE_TERMINAL && !was_answered) {

@@ -68,9 +68,10 @@ int tri_job_go(struct tri_refresh *refresh, struct tri_job_row *job, uint8_t sta
 {
     struct tr_refresh_news news = {.reason = reason,
                                    .is_unknown = (job->marks & TRI_JOB_REPEATED) != 0};
+    int error = tri_doubt_count(refresh, job, stage);
     job->stage = stage;
     job->told = hash_of(reason, (struct tr_text){0}, (struct tr_text){0});
-    return tell_new(refresh, job, &news);
+    return error != 0 ? error : tell_new(refresh, job, &news);
 }
 
 int tri_job_waits(struct tri_refresh *refresh, struct tri_job_row *job, struct tr_text why,
@@ -121,7 +122,8 @@ int tri_job_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row
     if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
         return 0;
     }
-    int error = tri_group_edit(refresh, job->group, &group);
+    int error = tri_doubt_count(refresh, job, TR_WEBAPI_STAGE_TERMINAL);
+    error = error != 0 ? error : tri_group_edit(refresh, job->group, &group);
     if (error != 0) {
         return error;
     }

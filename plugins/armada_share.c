@@ -6,28 +6,29 @@
 #include "runtime/troupe.h"
 #include "schemas/files.h"
 
-static struct tr_text path_of(struct tr_task_context *task,
+static struct tr_text path_of(struct tr_task_context *task, const struct tr_armada_attempt *own,
                               const struct tr_webapi_endpoint *endpoint, const char *name)
 {
-    struct tr_text folder = tri_armada_folder(task, endpoint);
+    struct tr_text folder = tri_armada_folder(task, own, endpoint);
     return tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, name);
 }
 
-static int ask(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-               enum tri_armada_document document, uint64_t *call)
+static int ask(struct tr_task_context *task, const struct tr_armada_attempt *own,
+               const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
+               uint64_t *call)
 {
     if (document == TRI_ARMADA_ERROR_DOCUMENT) {
-        struct tr_blob_read read = {.uri = path_of(task, endpoint, "error.json"),
+        struct tr_blob_read read = {.uri = path_of(task, own, endpoint, "error.json"),
                                     .size = TR_ARMADA_ERROR_BYTES_MAX,
-                                    .folder = tri_armada_folder(task, endpoint),
+                                    .folder = tri_armada_folder(task, own, endpoint),
                                     .trusted_bytes = (uint32_t)tri_armada_share(endpoint).size};
         return tr_task_call(task, TR_SERVICE_FILES, &tr_blob_read_schema, &read, 0, call);
     }
-    struct tr_values_read read = {.path = path_of(task, endpoint, "outputs.json"),
-                                  .folder = tri_armada_folder(task, endpoint),
+    struct tr_values_read read = {.path = path_of(task, own, endpoint, "outputs.json"),
+                                  .folder = tri_armada_folder(task, own, endpoint),
                                   .trusted_bytes = (uint32_t)tri_armada_share(endpoint).size};
-    int error =
-        tr_task_outputs_plan(task, TR_DOCUMENT_JSON, path_of(task, endpoint, "work"), &read.plan);
+    int error = tr_task_outputs_plan(task, TR_DOCUMENT_JSON, path_of(task, own, endpoint, "work"),
+                                     &read.plan);
     return error != 0
                ? error
                : tr_task_call(task, TR_SERVICE_FILES, &tr_values_read_schema, &read, 0, call);
@@ -99,10 +100,11 @@ static int read_failure(enum tri_armada_document document, const struct tr_task_
     return error;
 }
 
-static int read(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                enum tri_armada_document document, const struct tr_task_event *event,
-                struct tri_armada_answer *answer)
+static int read(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
+                const struct tr_task_event *event, struct tri_armada_answer *answer)
 {
+    (void)own;
     (void)endpoint;
     if (event->kind == TR_TASK_ANSWER && tr_task_event_is(event, blob_bytes)) {
         return read_error_document(task, event, answer);

@@ -185,7 +185,7 @@ struct tr_webapi_api {
     int (*write_json)(struct tr_webapi_batch *batch, struct tr_bytes value, struct tr_bytes *json);
     /* Says what is known of a job. One that nobody asked about is passed over. TR_LIMIT. */
     int (*report)(struct tr_webapi_batch *batch, const struct tr_webapi_report *report);
-    /* Of a stream: where it has to go on from after this line; and whether it is over. */
+    /* Of a stream: where it has to go on from after this line. */
     int (*resume)(struct tr_webapi_batch *batch, struct tr_text cursor);
 };
 
@@ -242,12 +242,16 @@ struct tr_webapi_verb {
  * News of a group: `write` asks for them from where `cursor` says (empty: from the start), `line`
  * reads one line. A batch without items; reports name jobs by identity or handle. `gone` is the
  * status with which a back end says that there is nothing (yet): asked again, not an error.
+ * `write_so_far` asks for the same up to now: the answer ends, and `line` reads it. NULL: the back
+ * end has no such thing. It takes the place of `find` for many jobs of one group.
  */
 struct tr_webapi_stream {
     int (*write)(struct tr_webapi_batch *batch, struct tr_text cursor,
                  struct tr_webapi_request *request);
     int (*line)(struct tr_webapi_batch *batch, struct tr_bytes line);
     uint32_t gone;
+    int (*write_so_far)(struct tr_webapi_batch *batch, struct tr_text cursor,
+                        struct tr_webapi_request *request);
 };
 
 /*
@@ -305,11 +309,12 @@ struct tr_webapi {
     int (*check_endpoint)(struct tr_bytes config, char *problem, size_t problem_size);
     /*
      * Which jobs are made, streamed and ended together with this task's: at most
-     * TR_WEBAPI_GROUP_BYTES_MAX. It follows from the task and the endpoint alone, at any time.
-     * NULL: each job goes by itself.
+     * TR_WEBAPI_GROUP_BYTES_MAX. It is the same for an attempt at any time, in a store to which it
+     * has moved, too, and with other settings: where it does not follow from the task alone,
+     * `state` keeps it from `prepare` on. NULL: each job goes by itself.
      */
-    int (*group)(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                 struct tr_text *group);
+    int (*group)(struct tr_task_context *task, const void *state,
+                 const struct tr_webapi_endpoint *endpoint, struct tr_text *group);
     /*
      * Says what to make; may call services first, whose answers it is called again with. A
      * transition that is a failure ends the attempt. `state` is the attempt's, of which only `call`

@@ -175,5 +175,36 @@ class RestartTest(ArmadaTest):
         self.assert_each_once(self.size)
 
 
+class DeadlineTest(ArmadaTest):
+    """A task's timeout is the deadline of its pod, whether an engine lives or not."""
+
+    double_options = ("--execute",)
+
+    def begin_sleeping(self, timeout):
+        self.write("flow.yaml", f"""
+troupe: 1
+tasks: {{work: {{run: [sleep, "60"], timeout: {timeout}, retries: 0}}}}
+workflows: {{main: {{nodes: {{work: {{task: work}}}}}}}}
+""")
+        engine = self.start("run", "flow.yaml", "--name", "it", "-q", "-o", "json")
+        self.double.wait(running=1)
+        return engine
+
+    def test_a_dead_engine_leaves_no_job_running_for_ever(self):
+        engine = self.begin_sleeping("2500ms")
+        self.kill(engine, signal.SIGKILL)
+        job, = self.double.jobs()
+        self.assertEqual(job["pod"]["activeDeadlineSeconds"], 3)
+        self.assertEqual(self.double.wait(live=[0, 0])["ended"], {"deadline": 1})
+        error = self.finish(self.start("resume", "it", "-q", "-o", "json"), 1)["error"]
+        self.assertEqual(error["code"], "RetriesExhausted|TimeoutExpired")
+        self.assertEqual(self.double.counters()["jobs_created"], 1)
+
+    def test_a_live_engine_is_quicker(self):
+        error = self.finish(self.begin_sleeping("1s"), 1)["error"]
+        self.assertIn("task execution timeout [1s] expired", error["message"])
+        self.assertEqual(self.double.counters()["ended"], {"cancelled": 1})
+
+
 if __name__ == "__main__":
     unittest.main()

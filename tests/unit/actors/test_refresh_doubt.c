@@ -144,6 +144,87 @@ static void test_a_stream_is_heard_before_anybody_is_asked(void **state)
     }
 }
 
+static enum back_fault creates_in_trouble(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_CREATE && nth < 5 ? first_create : BACK_FINE;
+}
+
+/*
+ * AT10: a thousand doubts of one group are one question, for what its stream has shown so far; where
+ * the answer is of no use each is asked for.
+ */
+static void test_doubts_of_a_group_are_asked_for_together(void **state)
+{
+    (void)state;
+    static const struct {
+        enum back_fault fault;
+        bool is_useless;
+        bool crashes;
+    } cases[] = {{BACK_LOST, false, false},
+                 {BACK_LOST, false, true},
+                 {BACK_LOST_AFTER, false, false},
+                 {BACK_LOST, true, false},
+                 {BACK_LOST_AFTER, true, false}};
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        begin_with(TR_WEBAPI_GRADE_RECONCILABLE, cases[i].fault);
+        back.webapi.stream = back.standard_stream;
+        back.webapi.find.items_max = 1;
+        back.fault = creates_in_trouble;
+        back.is_so_far_useless = cases[i].is_useless;
+        back.event_ms = 3900; /* of a lag of 4000 */
+        back.hangs = true;    /* and the stream is dead */
+        for (uint32_t k = 0; k < 1000; k++) {
+            (void)refresh_stand_make("g");
+        }
+        refresh_stand_pass(1000);
+        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_IN_DOUBT), 1000);
+        if (cases[i].crashes) {
+            refresh_stand_crash();
+        }
+        refresh_stand_pass(20000);
+        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 1000);
+        assert_int_equal(back.job_count, 1000);
+        assert_int_equal(refresh_stand_state()->duplicates, 0);
+        assert_in_range(back.so_fars, 1, 3);
+        assert_in_range(back.calls[TR_WEBAPI_VERB_FIND] - back.so_fars,
+                        cases[i].is_useless ? 1000 : 0, cases[i].is_useless ? 1001 : 0);
+        refresh_stand_end();
+    }
+}
+
+/* What its task lost from sight may have been shown before: the stream's past decides nothing. */
+static void test_one_that_was_not_known_here_is_asked_for_by_itself(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_FINE);
+    back.webapi.stream = back.standard_stream;
+    back.webapi.find.items_max = 1;
+    for (int i = 0; i < 3; i++) {
+        (void)refresh_stand_make_as(&(struct tr_holder_do){
+            .act = HOLDER_MAKE, .group = tr_text_of("g"), .is_doubtful = true});
+    }
+    refresh_stand_pass(10000);
+    assert_int_equal(back.so_fars, 0);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_FIND], 3);
+    assert_int_equal(back.job_count, 3);
+    refresh_stand_end();
+}
+
+/* Where streams alone could show it, and the settings want none, the policy decides. */
+static void test_who_cannot_look_asks_the_policy(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    give_stream();
+    back.webapi.find.items_max = 0;
+    back.place.endpoint.streams_max = TR_WEBAPI_NO_STREAMS;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(1000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    assert_true(refresh_stand_holder(0)->is_unknown);
+    refresh_stand_end();
+}
+
 /* While jobs wait to be made, looking for those in doubt takes its share of the rate only. */
 static void test_doubts_leave_the_rate_to_others(void **state)
 {
@@ -528,6 +609,7 @@ static void play(uint64_t seed)
     back.webapi.create.items_max = 1 + (uint32_t)draw_below(&drawn, 5);
     back.webapi.ends_groups = draw_below(&drawn, 2) == 0;
     back.webapi.stream.write = draw_below(&drawn, 2) == 0 ? back.standard_stream.write : NULL;
+    back.webapi.find.items_max = draw_below(&drawn, 2) == 0 ? 1 : 100;
     back.place.endpoint.timeout_ms = 3000;
     static const char *const groups[] = {"a", "b", "c"};
     bool is_cancelled[40] = {0};
@@ -544,9 +626,11 @@ static void play(uint64_t seed)
             refresh_stand_pass(draw_below(&drawn, 3000));
             refresh_stand_crash();
         } else {
+            back.hangs = draw_below(&drawn, 4) == 0;
             refresh_stand_pass(draw_below(&drawn, 600));
         }
     }
+    back.hangs = false;
     back.fault = NULL;
     refresh_stand_pass(150000);
     for (uint32_t i = 0; i < count; i++) {
@@ -661,6 +745,9 @@ int main(void)
         cmocka_unit_test(test_other_grades_leave_it_to_the_policy),
         cmocka_unit_test(test_a_job_that_has_left_is_let_be),
         cmocka_unit_test(test_a_stream_is_heard_before_anybody_is_asked),
+        cmocka_unit_test(test_doubts_of_a_group_are_asked_for_together),
+        cmocka_unit_test(test_one_that_was_not_known_here_is_asked_for_by_itself),
+        cmocka_unit_test(test_who_cannot_look_asks_the_policy),
         cmocka_unit_test(test_doubts_leave_the_rate_to_others),
         cmocka_unit_test(test_the_settings_know_how_late_a_job_may_show),
         cmocka_unit_test(test_a_job_that_is_not_shown_is_lost_after_a_time),

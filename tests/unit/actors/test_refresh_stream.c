@@ -336,6 +336,35 @@ static void test_a_wide_group_gets_the_stream_of_a_narrow_one(void **state)
     refresh_stand_end();
 }
 
+static enum back_fault lost_create(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_CREATE && nth == 1 ? BACK_LOST_AFTER : BACK_FINE;
+}
+
+/* However wide a group is, its stream goes to one whose doubts nothing else can end. */
+static void test_a_doubt_gets_the_stream_that_ends_it(void **state)
+{
+    (void)state;
+    begin();
+    back.webapi.find.items_max = 0;
+    back.place.endpoint.streams_max = 1;
+    back.fault = lost_create;
+    for (uint32_t i = 0; i < 40; i++) {
+        (void)refresh_stand_make("wide");
+    }
+    refresh_stand_pass(2000);
+    assert_true(has_stream("wide"));
+    uint32_t doubtful = refresh_stand_make("narrow");
+    refresh_stand_pass(2000);
+    assert_int_equal(refresh_stand_holder(doubtful)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+    refresh_stand_pass(TR_REFRESH_STREAM_HELD_MS + 2000);
+    assert_int_equal(refresh_stand_holder(doubtful)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    refresh_stand_pass(TR_REFRESH_STREAM_HELD_MS + 2000);
+    assert_true(has_stream("wide")); /* and back, when that is over */
+    assert_int_equal(back.job_count, 41);
+    refresh_stand_end();
+}
+
 static enum back_fault no_streams(uint8_t verb, uint32_t nth)
 {
     (void)nth;
@@ -428,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_streams_can_be_done_without),
         cmocka_unit_test(test_streams_are_bounded),
         cmocka_unit_test(test_a_wide_group_gets_the_stream_of_a_narrow_one),
+        cmocka_unit_test(test_a_doubt_gets_the_stream_that_ends_it),
         cmocka_unit_test(test_without_streams_jobs_are_polled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

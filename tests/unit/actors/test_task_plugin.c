@@ -101,7 +101,7 @@ static void damage_state(enum damage damage)
     }
     bool is_of_version = damage == OF_ITS_VERSION || damage == OF_ITS_VERSION_ALONE;
     wrapper.version = is_of_version ? 3 : wrapper.version;
-    wrapper.plugin = damage == OF_ITS_OWNER ? tr_text_of("stranger") : wrapper.plugin;
+    wrapper.plugin = damage == OF_ITS_OWNER ? tr_text_of("nobody") : wrapper.plugin;
     wrapper.plugin = damage == OF_ITS_OWNER_ALONE ? tr_text_of("sleep") : wrapper.plugin;
     bool is_alone = damage == OF_ITS_VERSION_ALONE || damage == OF_ITS_OWNER_ALONE;
     wrapper.sum = is_alone ? wrapper.sum : sum_of(&wrapper);

@@ -218,6 +218,25 @@ static void test_what_befell_it_from_outside_is_not_read(void **unused)
     assert_int_equal(transition.phase, TR_TASK_PHASE_PERMANENT_FAILURE);
 }
 
+static void test_a_pod_that_ran_into_the_tasks_timeout(void **unused)
+{
+    (void)unused;
+    struct tr_task_event event = {.kind = TR_TASK_NEWS};
+    const struct tr_transition reported = {.phase = TR_TASK_PHASE_RETRYABLE_FAILURE,
+                                           .failure = TR_FAILURE_SYSTEM,
+                                           .code = tr_text_of("DeadlineExceeded")};
+    for (int64_t timeout_ns = 0; timeout_ns < 2; timeout_ns++) {
+        transition = reported;
+        fake.template.timeout_ns = timeout_ns;
+        fake.endpoint.config = fake_value("{}"); /* it is so without a share, too */
+        assert_int_equal(
+            tri_armada_outcome(&fake.context, &state, &fake.endpoint, &event, &transition), 0);
+        assert_int_equal(transition.failure, timeout_ns > 0 ? TR_FAILURE_USER : TR_FAILURE_SYSTEM);
+        assert_string_equal(fake_text(transition.code),
+                            timeout_ns > 0 ? "TimeoutExpired" : "DeadlineExceeded");
+    }
+}
+
 static void test_outputs_that_are_missing(void **unused)
 {
     (void)unused;
@@ -443,6 +462,7 @@ int main(void)
         CASE(test_an_error_document_that_is_too_large),
         CASE(test_a_failure_without_a_document_is_as_reported),
         CASE(test_what_befell_it_from_outside_is_not_read),
+        CASE(test_a_pod_that_ran_into_the_tasks_timeout),
         CASE(test_outputs_that_are_missing),
         CASE(test_outputs_that_are_wrong),
         CASE(test_documents_that_may_not_be_read),
