@@ -11,7 +11,7 @@ import signal
 import time
 import unittest
 
-from armada import IS_LONG, LONG_S, SIZE, STATUS_MAX, ArmadaTest, until
+from armada import IS_LONG, LONG_S, SIZE, STATUS_MAX, ArmadaTest, slow, until
 from program import LIMIT_S
 
 DAY_S = 24 * 3600
@@ -94,6 +94,22 @@ class RestartTest(ArmadaTest):
         self.double.control("reset")
         self.finish(self.resume())
         self.assertNotIn("SubmitJobs", self.calls())
+        self.assert_each_once(self.size)
+
+    @slow
+    def test_what_was_trimmed_meanwhile_is_asked_for(self):
+        """AT14: a stream that says nothing of what was missed is no news; the sweep has it."""
+        engine = self.begin_and_hold()
+        job = self.double.jobs(limit=1)[0]
+        self.kill(engine, signal.SIGKILL)
+        self.double.control("hold", is_held=False)
+        self.double.wait(live=[0, 0], timeout_s=LONG_S)
+        self.double.control("streams/trim", queue=job["queue"], job_set=job["job_set"], keep=0)
+        self.double.control("reset")
+        self.finish(self.resume())
+        calls = self.double.counters()["calls"]
+        self.assertNotIn("SubmitJobs", calls)
+        self.assertLessEqual(calls["GetJobStatus"]["calls"], 2 * math.ceil(self.size / STATUS_MAX))
         self.assert_each_once(self.size)
 
     def test_a_quota_bounds_the_live_jobs(self):

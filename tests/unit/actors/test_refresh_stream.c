@@ -398,8 +398,8 @@ static void pass_minutes(uint32_t minutes)
 }
 
 /*
- * AT18: a day with an engine that dies every six hours, while the back end forgets what it has kept:
- * the identities and states of jobs that have ended, and in the end the events of all.
+ * AT18: a day with an engine that dies every six hours, while the back end forgets what it has
+ * kept: the identities and states of jobs that have ended, and in the end the events of all.
  */
 static void test_a_day_makes_nothing_again(void **state)
 {
