@@ -86,11 +86,17 @@ int tri_queue_forget(struct tri_refresh *refresh, uint32_t number)
 
 /* ------------------------------------------------------- when a batch may leave */
 
+/* One call for a whole group waits for all of its jobs. */
+static bool is_whole_wanted(const struct tri_refresh *refresh, const struct tri_list_row *queue)
+{
+    return (queue->verb == TR_WEBAPI_VERB_CANCEL && refresh->webapi->ends_groups) ||
+           (queue->verb == TR_WEBAPI_VERB_FIND && refresh->webapi->stream.write_so_far != NULL);
+}
+
 static bool is_full(const struct tri_refresh *refresh, const struct tri_list_row *queue)
 {
     const struct tr_webapi_verb *verb = tri_verb_of(refresh->webapi, queue->verb);
-    bool is_whole_wanted = queue->verb == TR_WEBAPI_VERB_CANCEL && refresh->webapi->ends_groups;
-    return !is_whole_wanted &&
+    return !is_whole_wanted(refresh, queue) &&
            (queue->count >= verb->items_max || queue->bytes >= TR_REFRESH_BATCH_BYTES_MAX);
 }
 

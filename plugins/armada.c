@@ -177,7 +177,10 @@ static const struct tr_webapi shape = {
     .ends_groups = true,
     .find = {1, tri_armada_write_find, tri_armada_read_find},
     .failures = {TR_ARMADA_QUERY_ITEMS_MAX, tri_armada_write_failures, tri_armada_read_failures},
-    .stream = {.write = tri_armada_write_stream, .line = tri_armada_line, .gone = 404},
+    .stream = {.write = tri_armada_write_stream,
+               .line = tri_armada_line,
+               .gone = 404,
+               .write_so_far = tri_armada_write_so_far},
 };
 
 static const char *const task_types[] = {"armada", NULL};

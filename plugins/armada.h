@@ -206,6 +206,8 @@ int tri_armada_read_failures(struct tr_webapi_batch *batch,
                              const struct tr_webapi_response *response);
 int tri_armada_write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
                             struct tr_webapi_request *request);
+int tri_armada_write_so_far(struct tr_webapi_batch *batch, struct tr_text cursor,
+                            struct tr_webapi_request *request);
 int tri_armada_line(struct tr_webapi_batch *batch, struct tr_bytes line);
 
 #endif

@@ -243,6 +243,18 @@ static inline int tr_task_aborted(struct tr_transition *transition)
     return 0;
 }
 
+/* The `abort` of a plugin that has nothing outside. */
+static inline int tr_task_nothing_to_end(struct tr_task_context *task, void *state, bool is_hard,
+                                         const struct tr_task_event *event,
+                                         struct tr_transition *transition)
+{
+    (void)task;
+    (void)state;
+    (void)is_hard;
+    (void)event;
+    return tr_task_aborted(transition);
+}
+
 /* May be tried again, if `kind`'s budget allows. */
 static inline int tr_task_fail(struct tr_transition *transition, enum tr_failure_kind kind,
                                struct tr_text code, struct tr_text message)

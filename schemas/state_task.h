@@ -107,7 +107,7 @@ enum tr_task_intent {
     FIELD(bool, recovers, 4, 0)            \
     FIELD(u16, trusted_bytes, 5, 0)
 
-/* The plugin's state: whose it is, in which version, and a sum over its bytes (FNV-1a, 64 bits). */
+/* The plugin's state: whose it is, in which version, and a sum over all three (FNV-1a, 64 bits). */
 #define TR_TASK_PLUGIN_FIELDS(FIELD, ARRAY) \
     FIELD(text, plugin, 1, 0)               \
     FIELD(u8, version, 1, 0)                \
