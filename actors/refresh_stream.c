@@ -151,7 +151,7 @@ static int look_next(struct tri_refresh *refresh, struct look *look, uint8_t rin
     return error;
 }
 
-/* By how much a group needs a stream: as much as it has jobs, or more, as nothing else ends doubts. */
+/* How much a group needs a stream: as much as it has jobs, or more where only that ends doubts. */
 static uint32_t need_of(const struct tri_refresh *refresh, const struct tri_group_row *group)
 {
     bool is_dire = group->doubts > 0 && refresh->webapi->find.items_max == 0;
