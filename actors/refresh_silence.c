@@ -49,9 +49,8 @@ static int set_timer(struct tri_refresh *refresh, uint64_t at_ms)
     return tr_timer_start_at(refresh->context, TRI_REFRESH_SILENT_TIMER, at_ms);
 }
 
-int tri_silence_begin(struct tri_refresh *refresh, struct tri_group_row *group)
+int tri_silence_begin(struct tri_refresh *refresh, const struct tri_group_row *group)
 {
-    group->heard_ms = refresh->now_ms;
     return set_timer(refresh, due_of(refresh, group));
 }
 
