@@ -114,14 +114,18 @@ static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job, u
 {
     const void *row;
     int error = tr_rows_get(rows, job->group, &row);
-    const struct tri_group_row *group = row;
-    if (error != 0 || job->stage != TR_WEBAPI_STAGE_SUBMITTED || group->stream == 0 ||
-        now_ms < group->heard_ms + TR_REFRESH_SILENT_MS) {
+    if (error != 0) {
         return error;
     }
+    const struct tri_group_row *group = row;
+    uint64_t since_ms = group->heard_ms > group->made_ms ? group->heard_ms : group->made_ms;
+    if (job->stage != TR_WEBAPI_STAGE_SUBMITTED || group->stream == 0 ||
+        now_ms < since_ms + TR_REFRESH_SILENT_MS) {
+        return 0;
+    }
     tr_buffer_add_string(text, "; its stream has said nothing since ");
-    tri_explain_time(group->heard_ms, now_ms, text);
-    if (group->stream_ms > group->heard_ms) {
+    tri_explain_time(since_ms, now_ms, text);
+    if (group->stream_ms > since_ms) {
         tr_buffer_add_string(text, ", though opened anew at ");
         tri_explain_time(group->stream_ms, now_ms, text);
     }

@@ -98,12 +98,12 @@
 
 /*
  * A stream of jobs that says nothing for so long may be dead: it is opened anew, and that after
- * twice the time where it says nothing again. After the shorter time already where the back end
- * did not answer meanwhile, and does again.
+ * twice the time where it says nothing again. Where the back end did not answer meanwhile it has
+ * the shorter time from when that does again.
  */
 #define TR_REFRESH_SILENT_MS 20000
 #define TR_REFRESH_SILENT_MS_MAX 160000
-#define TR_REFRESH_SILENT_MENDED_MS 5000
+#define TR_REFRESH_SILENT_MENDED_MS 2000
 
 /* Where all streams are taken, a group gets that of one with far fewer jobs, if that is old. */
 #define TR_REFRESH_STREAM_SHARE 4
@@ -225,8 +225,9 @@ struct tri_group_row {
     uint32_t gap; /* the sweep that asks about all its jobs: its stream may have left some out */
     struct tri_group_links links[TRI_GROUPS_RINGS];
     uint64_t rest_ms;   /* when it goes, where it rests */
-    uint64_t heard_ms;  /* when its stream said something last, or had a job more */
-    uint32_t silent_ms; /* how long the next one may say nothing; 0: as long as any */
+    uint64_t heard_ms;  /* when its stream said something last; 0: it never has */
+    uint64_t made_ms;   /* when it had a job more, of which something is to be heard */
+    uint32_t silent_ms; /* how long the next stream may say nothing; 0: as long as any */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };

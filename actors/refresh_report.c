@@ -190,7 +190,7 @@ int tri_job_made(struct tri_refresh *refresh, uint32_t number, struct tri_job_ro
     error = error != 0 ? error : tri_stream_want(refresh, job->group);
     error = error != 0 ? error : tri_group_edit(refresh, job->group, &group);
     if (error == 0) {
-        group->heard_ms = refresh->now_ms;
+        group->made_ms = refresh->now_ms;
         error = tri_silence_begin(refresh, group);
     }
     error = error != 0 ? error
