@@ -41,12 +41,15 @@
 #define TR_REFRESH_WATCHES_MAX 1000
 
 /*
- * A partial batch leaves when nothing came for so long, and a millisecond more for each job in it
- * up to a bound, which is also the time behind a full batch; at the latest so long after its first.
+ * A partial batch leaves when nothing came for so long, and somewhat more for each job in it up to
+ * a bound, which is also the time behind a full batch; at the latest so long after its first, and
+ * somewhat more for each job: who comes a hundred a second fills it.
  */
 #define TR_REFRESH_QUIET_MS 10
-#define TR_REFRESH_QUIET_WIDE_MS 100
+#define TR_REFRESH_QUIET_JOB_MS 2
+#define TR_REFRESH_QUIET_WIDE_MS 200
 #define TR_REFRESH_QUIET_MS_MAX 500
+#define TR_REFRESH_QUIET_JOB_MS_MAX 10
 
 /* While jobs of its group are looked for, one that makes jobs waits so long for those not made. */
 #define TR_REFRESH_GATHER_MS 1000

@@ -120,7 +120,7 @@ static void test_gaps_between_births_cost_no_call(void **state)
 {
     (void)state;
     static const uint32_t latencies[] = {1, 50, 400};
-    static const uint32_t gaps[][2] = {{20, 15}, {60, 40}, {250, 90}, {999, 60}, {3010, 90}};
+    static const uint32_t gaps[][2] = {{20, 40}, {60, 100}, {250, 180}, {999, 140}, {3010, 190}};
     for (size_t l = 0; l < TR_COUNT_OF(latencies); l++) {
         refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
         back.latency_ms = latencies[l];
@@ -134,6 +134,41 @@ static void test_gaps_between_births_cost_no_call(void **state)
         refresh_stand_pass(25 * 400);
         assert_int_equal(back.job_count, 5000);
         assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 25);
+        refresh_stand_end();
+    }
+}
+
+/* Elements whose inputs are written to files first come one by one. */
+static void test_a_trickle_of_births_fills_its_batches(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    for (uint32_t i = 0; i < 1000; i++) {
+        (void)refresh_stand_make("g");
+        refresh_stand_pass(9);
+    }
+    refresh_stand_pass(300);
+    assert_int_equal(back.job_count, 1000);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 5);
+    refresh_stand_end();
+}
+
+/* What comes alone leaves soon, and a few soon behind the last of them. */
+static void test_few_jobs_leave_soon(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t jobs;
+        uint64_t soon_ms;
+    } cases[] = {{1, 11}, {2, 13}, {10, 29}, {50, 109}, {199, 201}};
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+        for (uint32_t k = 0; k < cases[i].jobs; k++) {
+            (void)refresh_stand_make("g");
+        }
+        refresh_stand_pass(cases[i].soon_ms);
+        assert_int_equal(back.job_count, cases[i].jobs);
+        assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 1);
         refresh_stand_end();
     }
 }
@@ -476,6 +511,8 @@ int main(void)
         cmocka_unit_test(test_asking_twice_gives_what_is_known),
         cmocka_unit_test(test_five_thousand_jobs_are_25_calls),
         cmocka_unit_test(test_gaps_between_births_cost_no_call),
+        cmocka_unit_test(test_a_trickle_of_births_fills_its_batches),
+        cmocka_unit_test(test_few_jobs_leave_soon),
         cmocka_unit_test(test_polls_are_few_and_full),
         cmocka_unit_test(test_only_the_bad_one_of_a_batch_fails),
         cmocka_unit_test(test_a_cancelled_job_is_ended),
