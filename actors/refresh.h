@@ -108,7 +108,7 @@
 #define TR_REFRESH_SILENT_MS_MAX 160000
 #define TR_REFRESH_SILENT_MENDED_MS 2000
 
-/* Where all streams are taken, a group gets that of one with far fewer jobs, if that is old. */
+/* Where all streams are taken, a group gets that of one with far less need of it, if that is old. */
 #define TR_REFRESH_STREAM_SHARE 4
 #define TR_REFRESH_STREAM_HELD_MS 10000
 
@@ -162,7 +162,8 @@ enum tri_job_mark {
     TRI_JOB_REPORTED = 1 << 7,   /* the call under way has said something of it */
     TRI_JOB_FOUND_NEWS = 1 << 8, /* and that was something new */
     TRI_JOB_REPEATED = 1 << 9,   /* it is made by the policy, perhaps a second time */
-    TRI_JOB_UNHEARD = 1 << 10,   /* its group's stream may have shown it before it was known here */
+    TRI_JOB_UNSEEN = 1 << 10,    /* the last answer about it did not show it */
+    TRI_JOB_UNHEARD = 1 << 11,   /* its group's stream may have shown it before it was known here */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */
@@ -173,7 +174,7 @@ struct tri_job_row {
     struct tr_watched watched; /* its task; serial 0: nobody's */
     uint64_t due_ms;           /* in a clock's list */
     uint64_t order;            /* of the last report that had one */
-    uint64_t since_ms;         /* in doubt: since when; else its last sign of life */
+    uint64_t since_ms;         /* since when it is made, in doubt, to be ended, or unseen */
     uint32_t list;             /* the row of the list it is in; 0: none */
     uint32_t next;
     uint32_t previous;
@@ -229,8 +230,9 @@ struct tri_group_row {
     struct tri_group_links links[TRI_GROUPS_RINGS];
     uint64_t rest_ms;   /* when it goes, where it rests */
     uint64_t heard_ms;  /* when its stream said something last; 0: it never has */
-    uint64_t made_ms;   /* when it had a job more, of which something is to be heard */
     uint32_t silent_ms; /* how long the next stream may say nothing; 0: as long as any */
+    uint32_t doubts;    /* of its jobs, those in doubt */
+    uint64_t made_ms;   /* when it had a job more, of which something is to be heard */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
@@ -537,6 +539,12 @@ struct tr_refresh_news tri_job_failure(uint8_t phase, const char *code, struct t
 
 /* ------------------------------------------------------------ refresh_job.c */
 
+/*
+ * Its `since_ms`, as far as it lasts. Clocks may be set between two lives of the engine, so what
+ * passed before this one counts for nothing.
+ */
+uint64_t tri_job_since_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
+
 /* Puts a job that is in no list where its stage says. */
 TR_MUST_USE int tri_job_settle(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
@@ -546,9 +554,9 @@ TR_MUST_USE int tri_job_is_called(struct tri_refresh *refresh, const struct tri_
                                   bool *is_called);
 TR_MUST_USE int tri_job_free(struct tri_refresh *refresh, struct tri_job_row *job);
 
-/* It was asked about; and the back end says that there is no such job. */
-TR_MUST_USE int tri_job_asked(struct tri_refresh *refresh, uint32_t number,
-                              struct tri_job_row *job);
+/* It was asked about, and answered or not; and the back end says that there is no such job. */
+TR_MUST_USE int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                              bool was_answered);
 TR_MUST_USE int tri_job_absent(struct tri_refresh *refresh, uint8_t verb, struct tri_job_row *job,
                                uint32_t number);
 
@@ -585,16 +593,17 @@ TR_MUST_USE int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number,
 /* With how many others it is looked for; 0: as many as fit. */
 uint16_t tri_doubt_batch_max(const struct tri_refresh *refresh, const struct tri_job_row *job);
 
+/* It goes to another stage: its group counts those in doubt. */
+TR_MUST_USE int tri_doubt_count(struct tri_refresh *refresh, const struct tri_job_row *job,
+                                uint8_t stage);
+
 /* Where one in doubt waits; and its time has come. */
 TR_MUST_USE int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number,
                                  struct tri_job_row *job);
 TR_MUST_USE int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number,
                                   struct tri_job_row *job);
 
-/*
- * When the back end has shown all there is of a job, the lag after `since_ms`. Clocks may be set
- * between two lives of the engine, so what passed before this one counts for nothing.
- */
+/* When the back end has shown all there is of a job, the lag after `since_ms`. */
 uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
 
 /* It was asked for at `asked_ms`, and is not there. */
@@ -604,6 +613,9 @@ TR_MUST_USE int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number,
 /* One whose task is done with it stays for a while, or goes. */
 TR_MUST_USE int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number,
                                 struct tri_job_row *job);
+
+/* Such a one was looked for in vain, since nobody answered: a look that it still has. */
+TR_MUST_USE int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number);
 
 /* -------------------------------------------------------- refresh_stream.c */
 

@@ -12,7 +12,8 @@
  * certain and is lost is looked for, too, and never made again under its name.
  *
  * An identity that was ever in doubt may turn up late, and a job too many again: a stone stays on
- * its grave until its group is over and the lag has passed; what turns up is ended, once.
+ * its grave until its group is over, the lag has passed and the last look was answered; what turns
+ * up is ended, once.
  */
 #include <stdio.h>
 
@@ -21,8 +22,8 @@
 static bool can_look(const struct tri_refresh *refresh)
 {
     const struct tr_webapi *webapi = refresh->webapi;
-    return webapi->grade != TR_WEBAPI_GRADE_NONE &&
-           (webapi->find.items_max > 0 || webapi->stream.write != NULL);
+    bool has_streams = webapi->stream.write != NULL && tri_rate_streams_max(refresh) > 0;
+    return webapi->grade != TR_WEBAPI_GRADE_NONE && (webapi->find.items_max > 0 || has_streams);
 }
 
 /* The outside takes the identity for a key, and we know what to ask it for. */
@@ -58,6 +59,20 @@ int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number, struct tri_job
     int error = is_new ? tri_job_go(refresh, job, TR_WEBAPI_STAGE_IN_DOUBT, why) : 0;
     error = error != 0 ? error : tri_stream_want(refresh, job->group);
     return error != 0 ? error : tri_job_settle(refresh, number, job);
+}
+
+int tri_doubt_count(struct tri_refresh *refresh, const struct tri_job_row *job, uint8_t stage)
+{
+    struct tri_group_row *group;
+    bool was_in_doubt = job->stage == TR_WEBAPI_STAGE_IN_DOUBT;
+    bool is_in_doubt = stage == TR_WEBAPI_STAGE_IN_DOUBT;
+    int error = was_in_doubt == is_in_doubt ? 0 : tri_group_edit(refresh, job->group, &group);
+    if (error != 0 || was_in_doubt == is_in_doubt) {
+        return error;
+    }
+    group->doubts += is_in_doubt ? 1 : 0;
+    group->doubts -= was_in_doubt && group->doubts > 0 ? 1 : 0; /* older rows were not counted */
+    return 0;
 }
 
 /* ------------------------------------------------------------------ the end */
@@ -204,9 +219,7 @@ int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_j
 
 uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
-    uint64_t life_ms = refresh->state->life_ms;
-    bool is_of_this_life = job->since_ms >= life_ms && job->since_ms <= refresh->now_ms;
-    return (is_of_this_life ? job->since_ms : life_ms) + tri_rate_lag_ms(refresh);
+    return tri_job_since_ms(refresh, job) + tri_rate_lag_ms(refresh);
 }
 
 int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
@@ -255,4 +268,9 @@ int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job
     uint64_t wait_ms = tri_rate_lag_ms(refresh);
     wait_ms = wait_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN : wait_ms;
     return error != 0 ? error : tri_clock_add(refresh, number, wait_ms);
+}
+
+int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number)
+{
+    return tri_clock_add(refresh, number, look_again_ms(refresh));
 }

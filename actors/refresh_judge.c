@@ -255,15 +255,12 @@ static int status_item(struct tri_refresh *refresh, const struct tri_list_row *c
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_STATUS, true);
     }
     job->batch_max = 0;
-    bool was_asked = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
-                     verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
-    if (job->stage == TR_WEBAPI_STAGE_SUBMITTED && !was_asked) {
-        job->since_ms = refresh->now_ms; /* what cannot be asked for is not lost by that */
-    }
+    bool was_answered = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
+                        verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
     job->level = (job->marks & TRI_JOB_FOUND_NEWS) != 0 || job->level == UINT8_MAX
                      ? 0
                      : (uint8_t)(job->level + 1);
-    return tri_job_asked(refresh, number, job);
+    return tri_job_asked(refresh, number, job, was_answered);
 }
 
 /* What the back end says to a job's end is kept as long as it does not end it. */
@@ -325,6 +322,11 @@ static int find_item(struct tri_refresh *refresh, const struct tri_list_row *cal
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, true);
     }
     job->batch_max = tri_doubt_batch_max(refresh, job);
+    bool was_answered = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
+                        verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
+    if (job->stage == TR_WEBAPI_STAGE_TERMINAL && !was_answered) {
+        return tri_tomb_look_again(refresh, number);
+    }
     uint64_t asked_ms = verdict->judgement == TR_WEBAPI_READ_JUDGED ? call->first_ms : 0;
     return tri_doubt_unfound(refresh, number, job, asked_ms);
 }

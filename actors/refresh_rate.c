@@ -5,8 +5,10 @@
  * The rate is halved when the back end says that this was too often, and comes back by a fifth of
  * the whole each second that it does not; those that were under way together halve it once. It is
  * too often before it is too much: a batch keeps its items until that was said several times in a
- * row, and has all of them again seconds after the last time. The circuit opens at several failures in a row, or at
- * once where nothing is done for us, for a time that doubles; then one call shows how it is.
+ * row, and has all of them again seconds after the last time.
+ *
+ * The circuit opens at several failures in a row, or at once where nothing is done for us, for a
+ * time that doubles; then one call shows how it is.
  */
 #include <stdio.h>
 #include <string.h>

@@ -37,9 +37,7 @@ void tr_log_files_fini(struct tr_log_files *files)
 
 static int compare(const struct tr_log_attempt *a, const struct tr_attempt *b)
 {
-    size_t least = a->path.size < b->path.size ? a->path.size : b->path.size;
-    int order = least == 0 ? 0 : memcmp(a->path.data, b->path.data, least);
-    order = order != 0 ? order : (a->path.size > b->path.size) - (a->path.size < b->path.size);
+    int order = tr_text_order(a->path, b->path);
     /* The numbers of rows are ordered as signed ones: TR_ELEMENT_NONE is the first. */
     int64_t one = (int64_t)a->element;
     int64_t other = (int64_t)b->element;

@@ -75,7 +75,8 @@ static void write_front(struct tr_task_context *task, char front[TR_ARMADA_FRONT
     front[size] = '\0';
 }
 
-int tri_armada_group(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+/* The group of a job that this store makes. */
+static int new_group(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
                      struct tr_text *group)
 {
     char mark[TR_ARMADA_MARK_BYTES + 1];
@@ -96,26 +97,39 @@ int tri_armada_group(struct tr_task_context *task, const struct tr_webapi_endpoi
     return 0;
 }
 
-struct tr_text tri_armada_place(struct tr_task_context *task,
+int tri_armada_group(struct tr_task_context *task, const void *state,
+                     const struct tr_webapi_endpoint *endpoint, struct tr_text *group)
+{
+    const struct tr_armada_attempt *own = state;
+    struct tr_text kept = tr_array_get(&own->group);
+    if (kept.size == 0) {
+        return new_group(task, endpoint, group);
+    }
+    *group = kept;
+    return 0;
+}
+
+struct tr_text tri_armada_place(struct tr_task_context *task, const struct tr_armada_attempt *own,
                                 const struct tr_webapi_endpoint *endpoint, struct tr_text base)
 {
     struct tri_armada_group parts;
     struct tr_text group = {0};
     struct tr_text name = tr_task_generated_name(task);
-    if (tri_armada_group(task, endpoint, &group) != 0 || !tri_armada_group_read(group, &parts)) {
+    if (tri_armada_group(task, own, endpoint, &group) != 0 ||
+        !tri_armada_group_read(group, &parts)) {
         return (struct tr_text){0};
     }
     return tr_task_words(task, "%.*s/%.*s/%.*s", (int)base.size, base.data, (int)parts.job_set.size,
                          parts.job_set.data, (int)name.size, name.data);
 }
 
-struct tr_text tri_armada_folder(struct tr_task_context *task,
+struct tr_text tri_armada_folder(struct tr_task_context *task, const struct tr_armada_attempt *own,
                                  const struct tr_webapi_endpoint *endpoint)
 {
     struct tr_text share = tri_armada_share(endpoint);
     struct tr_text name = tr_task_generated_name(task);
     return share.size == 0 ? tr_task_words(task, "/tmp/troupe/%.*s", (int)name.size, name.data)
-                           : tri_armada_place(task, endpoint, share);
+                           : tri_armada_place(task, own, endpoint, share);
 }
 
 /* --------------------------------------------------------------------------------- the item */
@@ -286,7 +300,8 @@ static struct tr_text missing(struct tr_task_context *task,
     return (struct tr_text){0};
 }
 
-int tri_armada_job(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+int tri_armada_job(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                   const struct tr_webapi_endpoint *endpoint,
                    const struct tri_armada_inputs *inputs, struct tr_bytes *job,
                    struct tr_text *problem)
 {
@@ -298,11 +313,11 @@ int tri_armada_job(struct tr_task_context *task, const struct tr_webapi_endpoint
         *problem = words;
         return TR_INVALID;
     }
-    int error = tri_armada_group(task, endpoint, &group);
+    int error = tri_armada_group(task, own, endpoint, &group);
     if (error == 0 && !tri_armada_group_read(group, &parts)) {
         *problem = tr_text_of("config.queue holds a /, which no queue of Armada's has");
         return TR_INVALID;
     }
-    error = error != 0 ? error : tri_armada_pod(task, endpoint, inputs, &pod);
+    error = error != 0 ? error : tri_armada_pod(task, own, endpoint, inputs, &pod);
     return error != 0 ? error : build_item(task, endpoint, &parts, pod, job);
 }

@@ -309,11 +309,12 @@ struct tr_webapi {
     int (*check_endpoint)(struct tr_bytes config, char *problem, size_t problem_size);
     /*
      * Which jobs are made, streamed and ended together with this task's: at most
-     * TR_WEBAPI_GROUP_BYTES_MAX. It follows from the task and the endpoint alone, at any time.
-     * NULL: each job goes by itself.
+     * TR_WEBAPI_GROUP_BYTES_MAX. It is the same for an attempt at any time, in a store to which it
+     * has moved, too, and with other settings: where it does not follow from the task alone,
+     * `state` keeps it from `prepare` on. NULL: each job goes by itself.
      */
-    int (*group)(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                 struct tr_text *group);
+    int (*group)(struct tr_task_context *task, const void *state,
+                 const struct tr_webapi_endpoint *endpoint, struct tr_text *group);
     /*
      * Says what to make; may call services first, whose answers it is called again with. A
      * transition that is a failure ends the attempt. `state` is the attempt's, of which only `call`

@@ -15,17 +15,19 @@ from armada_client import item
 
 
 class ArrayTest(ArmadaTest):
+    size = SIZE
+
     def test_each_element_is_one_job(self):
         """AT1."""
-        self.write_array()
+        self.write_array(self.size)
         self.assertEqual(self.run_all()["phase"], "succeeded")
         counters = self.double.counters()
-        self.assert_each_once(SIZE, counters)
-        self.assert_batched(SIZE, counters)
+        self.assert_each_once(self.size, counters)
+        self.assert_batched(self.size, counters)
         self.assertEqual(counters["submits_per_client_id_max"], 1)
         self.assertLessEqual(counters["streams_opened"], 2)
         elements = sorted(int(self.variable(job, "TROUPE_ELEMENT")) for job in self.double.jobs())
-        self.assertEqual(elements, list(range(SIZE)))
+        self.assertEqual(elements, list(range(self.size)))
 
     @staticmethod
     def variable(job, name):

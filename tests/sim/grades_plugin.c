@@ -87,11 +87,12 @@ bool sim_line_read(struct tr_bytes text, struct sim_line *line)
 /* ------------------------------------------------------------------------ a task becomes a job */
 
 /* All jobs of a node go together. */
-static int group(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                 struct tr_text *name)
+static int group(struct tr_task_context *task, const void *state,
+                 const struct tr_webapi_endpoint *endpoint, struct tr_text *name)
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     char *text = tr_task_scratch(task, TR_WEBAPI_GROUP_BYTES_MAX);
+    (void)state;
     (void)endpoint;
     if (text == NULL) {
         return TR_MEMORY;

@@ -187,6 +187,13 @@ static void note_refused(struct visit *visit, const struct item *item)
     visit->status = sim_job_is_refused(visit->jobs, item->job) ? 400 : visit->status;
 }
 
+/* "Later" says that a job was certainly not made, which a proxy's second request would belie. */
+static bool is_put_off(const struct visit *visit)
+{
+    const struct sim_jobs *jobs = visit->jobs;
+    return !jobs->world->is_calm && !visit->is_proxied && sim_below(chance_of(jobs), 16) == 0;
+}
+
 static void create(struct visit *visit, const struct item *item)
 {
     struct sim_jobs *jobs = visit->jobs;
@@ -194,7 +201,7 @@ static void create(struct visit *visit, const struct item *item)
     if (sim_job_is_refused(jobs, item->job)) {
         line.news = TR_WEBAPI_REFUSED;
         sim_grades_seen.refused++;
-    } else if (!jobs->world->is_calm && sim_below(chance_of(jobs), 16) == 0) {
+    } else if (is_put_off(visit)) {
         sim_grades_seen.later++;
     } else {
         sim_job_make(jobs, visit->shop, tr_text_of(visit->group), item->job, visit->heard_ns,

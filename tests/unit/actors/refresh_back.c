@@ -373,8 +373,8 @@ static void open_stream(struct tr_ref to, uint64_t ask, const char *group, struc
 {
     char text[32] = "";
     memcpy(text, cursor.data, cursor.size);
-    if (back.is_trimmed && cursor.size > 0) {
-        answer_later(to, ask, 404, "none", NULL);
+    if (back.refuses_places != 0 && cursor.size > 0) {
+        answer_later(to, ask, back.refuses_places, "none", NULL);
         return;
     }
     assert_true(back.stream_count < BACK_STREAMS);

@@ -119,15 +119,15 @@ struct refresh_stand {
     struct back_stream streams[BACK_STREAMS];
     uint32_t stream_count;
     uint32_t latency_ms;
-    uint64_t clock_jump_ms; /* people set the clock forward at each crash */
-    uint32_t visible_ms;    /* a job is shown by status and find so long after it was made */
-    uint32_t event_ms;      /* and by streams */
-    bool dedups;            /* one identity is one job */
-    bool is_trimmed;        /* streams know no cursor any more */
-    bool hangs;             /* streams that are opened never say anything, then or later */
-    const char *bad;        /* a create with this identity in it is refused as a whole */
-    uint32_t takes_max;     /* a request with more items is too much; 0: none is */
-    bool explains;          /* `failures` says why */
+    uint64_t clock_jump_ms;  /* people set the clock forward at each crash */
+    uint32_t visible_ms;     /* a job is shown by status and find so long after it was made */
+    uint32_t event_ms;       /* and by streams */
+    bool dedups;             /* one identity is one job */
+    uint32_t refuses_places; /* streams go on from no cursor: this status says so; 0: they do */
+    bool hangs;              /* streams that are opened never say anything, then or later */
+    const char *bad;         /* a create with this identity in it is refused as a whole */
+    uint32_t takes_max;      /* a request with more items is too much; 0: none is */
+    bool explains;           /* `failures` says why */
     enum back_fault (*fault)(uint8_t verb, uint32_t nth);
     uint32_t calls[BACK_VERBS];
     uint32_t items[BACK_VERBS];

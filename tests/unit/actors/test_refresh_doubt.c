@@ -18,6 +18,14 @@ static enum back_fault fault_of_first(uint8_t verb, uint32_t nth)
     return verb == TR_WEBAPI_VERB_CREATE && nth == 0 ? first_create : BACK_FINE;
 }
 
+/* The same, and for a while nobody is found. */
+static bool is_away;
+
+static enum back_fault fault_while_away(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_FIND && is_away ? BACK_BUSY : fault_of_first(verb, nth);
+}
+
 static void begin_with(uint8_t grade, enum back_fault fault)
 {
     refresh_stand_begin(grade, true);
@@ -202,6 +210,21 @@ static void test_one_that_was_not_known_here_is_asked_for_by_itself(void **state
     refresh_stand_end();
 }
 
+/* Where streams alone could show it, and the settings want none, the policy decides. */
+static void test_who_cannot_look_asks_the_policy(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    give_stream();
+    back.webapi.find.items_max = 0;
+    back.place.endpoint.streams_max = TR_WEBAPI_NO_STREAMS;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(1000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    assert_true(refresh_stand_holder(0)->is_unknown);
+    refresh_stand_end();
+}
+
 /* While jobs wait to be made, looking for those in doubt takes its share of the rate only. */
 static void test_doubts_leave_the_rate_to_others(void **state)
 {
@@ -315,6 +338,27 @@ static void test_an_abort_in_doubt_leaves_nothing(void **state)
     }
 }
 
+/* The last look for what may turn up late counts only where it was answered. */
+static void test_a_look_without_an_answer_is_none(void **state)
+{
+    (void)state;
+    begin_with(TR_WEBAPI_GRADE_TAG, BACK_LOST_AFTER);
+    back.fault = fault_while_away;
+    back.visible_ms = 2 * back.webapi.lag_ms; /* it is found neither now nor by the next look */
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(back.webapi.lag_ms + 1000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    refresh_stand_drop(0);
+    is_away = true;
+    refresh_stand_pass(4 * back.webapi.lag_ms);
+    assert_int_equal(back_live(), 1);
+    is_away = false;
+    refresh_stand_pass(70000);
+    assert_int_equal(back_live(), 0);
+    assert_int_equal(refresh_stand_state()->jobs, 0);
+    refresh_stand_end();
+}
+
 /* AT7: a back end that shows a job late, or not at all, is believed to have it. */
 static void test_a_job_that_is_not_shown_is_not_made_again(void **state)
 {
@@ -329,7 +373,7 @@ static void test_a_job_that_is_not_shown_is_not_made_again(void **state)
     back.visible_ms = 100000000; /* it is lost from here on */
     refresh_stand_pass(590000);
     assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
-    refresh_stand_pass(100000);
+    refresh_stand_pass(200000);
     assert_int_equal(refresh_stand_holder(0)->doubts, 1);
     assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
     assert_true(refresh_stand_holder(0)->is_unknown);
@@ -354,6 +398,62 @@ static void test_a_clock_that_is_set_shortens_no_lag(void **state)
     refresh_stand_end();
 }
 
+/* The same, between two looks at a job that is not shown: patience with it does not end by that. */
+static void test_a_clock_that_is_set_loses_no_job(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    back.visible_ms = 60000;
+    back.clock_jump_ms = 3600000;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(10000);
+    assert_in_range(back.calls[TR_WEBAPI_VERB_STATUS], 1, 2);
+    refresh_stand_crash();
+    refresh_stand_pass(10000);
+    assert_in_range(back.calls[TR_WEBAPI_VERB_STATUS], 2, 4);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(120000);
+    assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_SUCCESS);
+    assert_int_equal(refresh_stand_holder(0)->doubts, 0);
+    refresh_stand_end();
+}
+
+static bool is_down;
+
+static enum back_fault fault_while_down(uint8_t verb, uint32_t nth)
+{
+    (void)verb;
+    (void)nth;
+    return is_down ? BACK_BUSY : BACK_FINE;
+}
+
+/* Behind an outage a back end does not show its jobs for a moment: none is lost by that. */
+static void test_patience_begins_when_there_are_answers(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, true);
+    back.fault = fault_while_down;
+    is_down = false;
+    back.webapi.status.items_max = 1; /* so that the circuit tries one job at a time */
+    for (uint32_t i = 0; i < 30; i++) {
+        (void)refresh_stand_make("g");
+    }
+    refresh_stand_pass(10000);
+    is_down = true;
+    refresh_stand_pass(1500000);
+    is_down = false;
+    back.visible_ms = 100000000;
+    refresh_stand_pass(70000);
+    back.visible_ms = 0;
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(130000);
+    for (uint32_t i = 0; i < 30; i++) {
+        assert_int_equal(refresh_stand_holder(i)->phase, TR_TASK_PHASE_SUCCESS);
+    }
+    refresh_stand_end();
+}
+
 /* A call leaves when it is committed, however long that takes: the lag begins behind it. */
 static void test_the_lag_begins_when_the_call_is_over(void **state)
 {
@@ -368,13 +468,6 @@ static void test_the_lag_begins_when_the_call_is_over(void **state)
     assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
     assert_int_equal(back.job_count, 1);
     refresh_stand_end();
-}
-
-static bool is_away;
-
-static enum back_fault fault_while_away(uint8_t verb, uint32_t nth)
-{
-    return verb == TR_WEBAPI_VERB_FIND && is_away ? BACK_BUSY : fault_of_first(verb, nth);
 }
 
 /* Half an hour in which nobody can tell: the doubt lasts, and the policy is not asked. */
@@ -654,13 +747,17 @@ int main(void)
         cmocka_unit_test(test_a_stream_is_heard_before_anybody_is_asked),
         cmocka_unit_test(test_doubts_of_a_group_are_asked_for_together),
         cmocka_unit_test(test_one_that_was_not_known_here_is_asked_for_by_itself),
+        cmocka_unit_test(test_who_cannot_look_asks_the_policy),
         cmocka_unit_test(test_doubts_leave_the_rate_to_others),
         cmocka_unit_test(test_the_settings_know_how_late_a_job_may_show),
         cmocka_unit_test(test_a_job_that_is_not_shown_is_lost_after_a_time),
         cmocka_unit_test(test_a_job_that_turns_up_late_is_ended),
         cmocka_unit_test(test_an_abort_in_doubt_leaves_nothing),
+        cmocka_unit_test(test_a_look_without_an_answer_is_none),
         cmocka_unit_test(test_a_job_that_is_not_shown_is_not_made_again),
         cmocka_unit_test(test_a_clock_that_is_set_shortens_no_lag),
+        cmocka_unit_test(test_a_clock_that_is_set_loses_no_job),
+        cmocka_unit_test(test_patience_begins_when_there_are_answers),
         cmocka_unit_test(test_the_lag_begins_when_the_call_is_over),
         cmocka_unit_test(test_an_outage_decides_nothing),
         cmocka_unit_test(test_a_doubtful_wish_is_looked_for_first),

@@ -146,7 +146,7 @@ static void test_a_gap_is_swept(void **state)
     }
     refresh_stand_pass(2000);
     refresh_stand_crash();
-    back.is_trimmed = true;
+    back.refuses_places = 404;
     for (uint32_t i = 0; i < 300; i++) {
         back.jobs[i].phase = TR_TASK_PHASE_SUCCESS; /* and no event of it is left */
     }
@@ -155,6 +155,23 @@ static void test_a_gap_is_swept(void **state)
     assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 2);
     assert_int_equal(refresh_stand_state()->streams, 1);
     assert_int_equal(refresh_stand_state()->duplicates, 0);
+    refresh_stand_end();
+}
+
+/* A place that is refused with another status is given up, too, and not insisted on for ever. */
+static void test_a_refused_place_is_given_up(void **state)
+{
+    (void)state;
+    begin();
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(2000);
+    refresh_stand_crash();
+    back.refuses_places = 400;
+    refresh_stand_pass(9000);
+    assert_int_equal(refresh_stand_state()->streams, 1);
+    back_phase_all(TR_TASK_PHASE_SUCCESS);
+    refresh_stand_pass(100);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
     refresh_stand_end();
 }
 
@@ -320,6 +337,35 @@ static void test_a_wide_group_gets_the_stream_of_a_narrow_one(void **state)
     refresh_stand_end();
 }
 
+static enum back_fault lost_create(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_CREATE && nth == 1 ? BACK_LOST_AFTER : BACK_FINE;
+}
+
+/* However wide a group is, its stream goes to one whose doubts nothing else can end. */
+static void test_a_doubt_gets_the_stream_that_ends_it(void **state)
+{
+    (void)state;
+    begin();
+    back.webapi.find.items_max = 0;
+    back.place.endpoint.streams_max = 1;
+    back.fault = lost_create;
+    for (uint32_t i = 0; i < 40; i++) {
+        (void)refresh_stand_make("wide");
+    }
+    refresh_stand_pass(2000);
+    assert_true(has_stream("wide"));
+    uint32_t doubtful = refresh_stand_make("narrow");
+    refresh_stand_pass(2000);
+    assert_int_equal(refresh_stand_holder(doubtful)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+    refresh_stand_pass(TR_REFRESH_STREAM_HELD_MS + 2000);
+    assert_int_equal(refresh_stand_holder(doubtful)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    refresh_stand_pass(TR_REFRESH_STREAM_HELD_MS + 2000);
+    assert_true(has_stream("wide")); /* and back, when that is over */
+    assert_int_equal(back.job_count, 41);
+    refresh_stand_end();
+}
+
 static enum back_fault no_streams(uint8_t verb, uint32_t nth)
 {
     (void)nth;
@@ -349,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_resting_groups_are_bounded),
         cmocka_unit_test(test_a_restart_asks_once_about_all),
         cmocka_unit_test(test_a_gap_is_swept),
+        cmocka_unit_test(test_a_refused_place_is_given_up),
         cmocka_unit_test(test_a_silent_stream_is_swept),
         cmocka_unit_test(test_a_dead_stream_is_opened_anew),
         cmocka_unit_test(test_a_quiet_stream_is_opened_ever_less_often),
@@ -356,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_streams_can_be_done_without),
         cmocka_unit_test(test_streams_are_bounded),
         cmocka_unit_test(test_a_wide_group_gets_the_stream_of_a_narrow_one),
+        cmocka_unit_test(test_a_doubt_gets_the_stream_that_ends_it),
         cmocka_unit_test(test_without_streams_jobs_are_polled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

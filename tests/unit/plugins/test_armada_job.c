@@ -8,6 +8,7 @@
 #include "tests/unit/plugins/fake_task.h"
 
 static struct fake_task fake;
+static struct tr_armada_attempt own;
 
 /* Settings with which all of a process task is possible. */
 #define SETTINGS "\"queue\":\"research\",\"image\":\"debian:12\",\"share\":\"/share\""
@@ -21,6 +22,7 @@ static int set_up(void **unused)
 {
     (void)unused;
     fake_init(&fake);
+    own = (struct tr_armada_attempt){.stage = 0};
     fake.endpoint.name = tr_text_of("default");
     settings("{" SETTINGS "}");
     return 0;
@@ -39,7 +41,8 @@ static const char *job(void)
 {
     struct tr_bytes value = {0};
     struct tr_text problem = {0};
-    assert_int_equal(tri_armada_job(&fake.context, &fake.endpoint, &inputs, &value, &problem), 0);
+    assert_int_equal(tri_armada_job(&fake.context, &own, &fake.endpoint, &inputs, &value, &problem),
+                     0);
     return fake_json(value);
 }
 
@@ -60,7 +63,7 @@ static void is_refused(const struct tri_armada_inputs *given, const char *words)
 {
     struct tr_bytes value = {0};
     struct tr_text problem = {0};
-    assert_int_equal(tri_armada_job(&fake.context, &fake.endpoint, given, &value, &problem),
+    assert_int_equal(tri_armada_job(&fake.context, &own, &fake.endpoint, given, &value, &problem),
                      TR_INVALID);
     assert_string_equal(fake_text(problem), words);
 }
@@ -178,6 +181,22 @@ static void test_grace_stays_within_armadas_bounds(void **unused)
     job_has("\"terminationGracePeriodSeconds\":300,");
     fake.template.grace_ns = 1500000000;
     job_has("\"terminationGracePeriodSeconds\":2,");
+}
+
+static void test_the_timeout_is_the_pods_deadline(void **unused)
+{
+    (void)unused;
+    job_lacks("activeDeadlineSeconds"); /* without one it is the server's own matter */
+    fake.template.timeout_ns = 1;
+    job_has("\"activeDeadlineSeconds\":1,");
+    fake.template.timeout_ns = INT64_C(90000000000);
+    job_has("\"activeDeadlineSeconds\":90,");
+    fake.template.timeout_ns = INT64_C(90000000001);
+    job_has("\"activeDeadlineSeconds\":91,");
+    fake.template.timeout_ns = INT64_MAX;
+    job_has("\"activeDeadlineSeconds\":2147483647,");
+    fake.template.config = fake_value("{\"pod\":{\"activeDeadlineSeconds\":5}}");
+    job_has("\"activeDeadlineSeconds\":5,");
 }
 
 static void test_secrets_are_kubernetes_own(void **unused)
@@ -325,7 +344,7 @@ static void test_a_task_that_leaves_all_to_its_image(void **unused)
 static const char *group(void)
 {
     struct tr_text text = {0};
-    assert_int_equal(tri_armada_group(&fake.context, &fake.endpoint, &text), 0);
+    assert_int_equal(tri_armada_group(&fake.context, &own, &fake.endpoint, &text), 0);
     assert_true(text.size <= TR_WEBAPI_GROUP_BYTES_MAX);
     return fake_text(text);
 }
@@ -346,6 +365,19 @@ static void test_a_group_is_a_node_of_one_store(void **unused)
     fake.identity.store = 0;
     fake.identity.execution_number = 2;
     assert_string_not_equal(group(), first);
+}
+
+/* In another store, and with other settings, it is the one in which the job was made. */
+static void test_a_group_that_is_kept_goes_before_all_else(void **unused)
+{
+    (void)unused;
+    static const char kept[] = "first/elsewhere-x-n-abcdefghijklm";
+    assert_int_equal(tr_array_set(&own.group, tr_text_of(kept)), 0);
+    fake.identity.store = 7;
+    assert_string_equal(group(), kept);
+    assert_string_equal(fake_text(tri_armada_folder(&fake.context, &own, &fake.endpoint)),
+                        "/share/elsewhere-x-n-abcdefghijklm/x-n-0");
+    job_has("\"clientId\":\"x-n-0.abcdefghijklm\"");
 }
 
 static void test_long_names_are_cut_and_stay_apart(void **unused)
@@ -399,7 +431,8 @@ static void test_files_that_pods_cannot_see(void **unused)
     settings("{\"queue\":\"q\",\"image\":\"i\",\"share\":\"/\"}");
     struct tr_bytes value = {0};
     struct tr_text problem;
-    assert_int_equal(tri_armada_job(&fake.context, &fake.endpoint, &large, &value, &problem), 0);
+    assert_int_equal(tri_armada_job(&fake.context, &own, &fake.endpoint, &large, &value, &problem),
+                     0);
     assert_non_null(
         strstr(fake_json(value), "{\"name\":\"TROUPE_INPUTS\",\"value\":\"/store/blobs/ab\"}"));
 }
@@ -416,6 +449,7 @@ int main(void)
         CASE(test_the_tasks_own_environment_goes_first),
         CASE(test_resources),
         CASE(test_grace_stays_within_armadas_bounds),
+        CASE(test_the_timeout_is_the_pods_deadline),
         CASE(test_secrets_are_kubernetes_own),
         CASE(test_settings_and_then_the_task),
         CASE(test_pods_are_laid_over_each_other),
@@ -427,6 +461,7 @@ int main(void)
         CASE(test_gangs_are_of_one_attempt),
         CASE(test_a_task_that_leaves_all_to_its_image),
         CASE(test_a_group_is_a_node_of_one_store),
+        CASE(test_a_group_that_is_kept_goes_before_all_else),
         CASE(test_long_names_are_cut_and_stay_apart),
         CASE(test_what_is_missing),
         CASE(test_an_image_of_the_pods_own),
