@@ -70,6 +70,9 @@
 /* A job that was to be ended and has not: it is asked for again. */
 #define TR_REFRESH_CANCEL_AGAIN_MS 300000
 
+/* An actor that does what was due so much later has not heard all that was said to it. */
+#define TR_REFRESH_LATE_MS 100
+
 /* A circuit opens at so many failures in a row, for so long, doubled up to a bound. */
 #define TR_REFRESH_FAILURES_MAX 5
 #define TR_REFRESH_CIRCUIT_MS 1000
@@ -279,6 +282,7 @@ struct tri_refresh {
     const struct tr_plugin *plugin; /* NULL: this engine does not have it */
     bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
     bool has_recorded;              /* the record for people was written in this handling */
+    bool is_late;                   /* what was due is done late: more may wait to be heard */
     uint64_t now_ms;
 };
 
