@@ -153,6 +153,9 @@ void refresh_stand_begin(uint8_t grade, bool is_durable);
 /* The same, durable, where the first call that makes jobs has this fault. */
 void refresh_stand_begin_with(uint8_t grade, enum back_fault fault);
 
+/* Streams that tell as things happen, and cannot be read up to now. */
+void refresh_stand_give_stream(void);
+
 void refresh_stand_end(void);
 void refresh_stand_crash(void);
 
