@@ -332,14 +332,22 @@ static void test_a_url_is_a_place_as_it_is(void **unused)
     job_lacks("curl");
 }
 
+/* The next elements of a map are the next gang; and who is run again waits for nobody. */
 static void test_gangs_are_of_one_attempt(void **unused)
 {
     (void)unused;
     fake.template.config = fake_value("{\"gang\":{\"cardinality\":4,\"uniformity\":\"rack\"}}");
     job_has("\"armadaproject.io/gangId\":\"" MARK "-0\",\"armadaproject.io/gangCardinality\":\"4\","
             "\"armadaproject.io/gangNodeUniformityLabel\":\"rack\"");
+    fake.identity.element = 3;
+    job_has("\"armadaproject.io/gangId\":\"" MARK
+            "-0\",\"armadaproject.io/gangCardinality\":\"4\"");
+    fake.identity.element = 4;
+    job_has("\"armadaproject.io/gangId\":\"" MARK
+            "-1\",\"armadaproject.io/gangCardinality\":\"4\"");
     fake.identity.attempt = 1;
-    job_has("\"armadaproject.io/gangId\":\"" MARK "-1\"");
+    job_has("\"armadaproject.io/gangId\":\"" MARK
+            "-4-1\",\"armadaproject.io/gangCardinality\":\"1\"");
 }
 
 static void test_a_share_with_slashes_behind_it(void **unused)
