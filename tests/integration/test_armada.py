@@ -4,6 +4,7 @@
 The numbers AT1, AT8, AT10, AT11 and AT12 are those of the acceptance tests of the plugin.
 """
 
+import collections
 import json
 import math
 import signal
@@ -265,16 +266,21 @@ class EndingsTest(ArmadaTest):
         self.assertEqual((failed, jobs), ([], self.size))
 
     def test_each_attempt_is_a_gang_of_its_own(self):
-        self.double.control("rules", rules=[{"how": "failed"}])
+        """AT12: and one that is run again is a gang of one, which waits for nobody."""
+        self.double.control("rules", rules=[{"how": "failed", "times": 4}])
         self.write("flow.yaml", """
 troupe: 1
 tasks:
-  work: {type: armada, run: ["true"], retries: 1, config: {gang: {cardinality: 1}}}
-workflows: {main: {nodes: {work: {task: work}}}}
+  work: {type: armada, run: ["true"], retries: 1, inputs: {a: int},
+         config: {gang: {cardinality: 2}}}
+workflows: {main: {nodes: {work: {map: work, with: {a: [1, 2, 3, 4]}}}}}
 """)
-        self.finish(self.start("run", "flow.yaml", "-q", "-o", "json"), 1)
-        gangs = [job["annotations"]["armadaproject.io/gangId"] for job in self.double.jobs()]
-        self.assertEqual((len(gangs), len(set(gangs))), (2, 2))
+        self.finish(self.start("run", "flow.yaml", "-q", "-o", "json"))
+        gangs = collections.Counter(
+            (job["annotations"]["armadaproject.io/gangId"],
+             job["annotations"]["armadaproject.io/gangCardinality"]) for job in self.double.jobs())
+        self.assertEqual(sorted((size, cardinality) for (_, cardinality), size in gangs.items()),
+                         [(1, "1")] * 4 + [(2, "2")] * 2)
 
 
 class AbortTest(ArmadaTest):

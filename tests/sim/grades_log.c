@@ -251,6 +251,26 @@ void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struc
             stream->cursor, log->count);
 }
 
+bool sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
+                    const char *cursor, struct tr_buffer *lines)
+{
+    const struct sim_log *log = log_of(jobs, shop, group);
+    uint32_t place = strcmp(cursor, "start") == 0 ? 0 : (uint32_t)strtoul(cursor, NULL, 10);
+    if (jobs->grades->is_trimmed) {
+        return false;
+    }
+    for (; place < log->count && log->events[place].appear_ns <= jobs->world->now_ns; place++) {
+        const struct sim_event *event = &log->events[place];
+        struct sim_line line = sim_job_line(jobs, event->job, event->step);
+        line.cursor = place + 1;
+        event->job->shown_in = number;
+        sim_line_write(&line, lines);
+        tr_buffer_add_string(lines, "\n");
+    }
+    sim_grades_seen.so_fars++;
+    return true;
+}
+
 /* ---------------------------------------------------------------------------------------- time */
 
 bool sim_log_elapse(struct sim_jobs *jobs)

@@ -189,8 +189,8 @@ WRITE_VERB(cancel, false)
 WRITE_VERB(find, false)
 WRITE_VERB(failures, false)
 
-static int write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
-                        struct tr_webapi_request *request)
+static int write_place(struct tr_webapi_batch *batch, const char *verb, struct tr_text cursor,
+                       struct tr_webapi_request *request)
 {
     char *path = batch->api->scratch(batch, TR_WEBAPI_GROUP_BYTES_MAX + 64);
     if (path == NULL) {
@@ -200,11 +200,23 @@ static int write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
         return TR_INVALID;
     }
     cursor = cursor.size > 0 ? cursor : tr_text_of("start");
-    (void)snprintf(path, TR_WEBAPI_GROUP_BYTES_MAX + 64, "/stream/%.*s/%.*s",
+    (void)snprintf(path, TR_WEBAPI_GROUP_BYTES_MAX + 64, "/%s/%.*s/%.*s", verb,
                    (int)batch->group.size, batch->group.data, (int)cursor.size, cursor.data);
     request->method = "GET";
     request->path = tr_text_of(path);
     return 0;
+}
+
+static int write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
+                        struct tr_webapi_request *request)
+{
+    return write_place(batch, "stream", cursor, request);
+}
+
+static int write_so_far(struct tr_webapi_batch *batch, struct tr_text cursor,
+                        struct tr_webapi_request *request)
+{
+    return write_place(batch, "so-far", cursor, request);
 }
 
 /* ------------------------------------------------------------------------- lines become reports */
@@ -334,7 +346,10 @@ static int check(const struct tr_task_template *task, char *problem, size_t prob
      .ends_groups = (ends) != 0,                                         \
      .find = VERB(find, finds),                                          \
      .failures = VERB(failures, explains),                               \
-     .stream = {.write = (streams) ? write_stream : NULL, .line = read_line, .gone = 410}},
+     .stream = {.write = (streams) ? write_stream : NULL,                \
+                .line = read_line,                                       \
+                .gone = 410,                                             \
+                .write_so_far = (streams) && (finds) ? write_so_far : NULL}},
 struct tr_webapi sim_shop_shapes[SIM_SHOP_COUNT] = {SIM_SHOPS(SHAPE)};
 
 #define TYPES(shop, ...) {#shop, NULL},

@@ -252,9 +252,10 @@ static void test_streams_are_opened_anew_behind_an_outage(void **state)
     back.hangs = false;
     back.fault = NULL;
     back_phase_all(TR_TASK_PHASE_RUNNING);
-    (void)refresh_stand_make("third");
+    (void)refresh_stand_make("g");
     refresh_stand_pass(TR_REFRESH_SILENT_MENDED_MS + 1000);
     assert_int_equal(refresh_stand_holder(0)->phase, TR_TASK_PHASE_RUNNING);
+    assert_int_equal(refresh_stand_holder(2)->phase, TR_TASK_PHASE_QUEUED);
     assert_int_equal(back.calls[TR_WEBAPI_VERB_STATUS], 0);
     refresh_stand_end();
 }
