@@ -124,6 +124,7 @@ struct tri_group_row {
     uint64_t heard_ms;  /* when its stream said something last, or had a job more */
     uint32_t silent_ms; /* how long the next one may say nothing; 0: as long as any */
     uint32_t doubts;    /* of its jobs, those in doubt */
+    bool is_torn;       /* its stream may have left out jobs that are being made, or are in doubt */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
