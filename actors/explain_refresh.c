@@ -48,12 +48,17 @@ static void explain_list(const struct tri_job_row *job, const struct tri_list_ro
     if (list->kind == TRI_REFRESH_CLOCK) {
         tr_buffer_print(text, "%s at ", wait_of(job));
         tri_explain_time(job->due_ms, now_ms, text);
+        if (job->stage == TR_WEBAPI_STAGE_IN_DOUBT) {
+            tr_buffer_add_string(text, ", in doubt since ");
+            tri_explain_time(job->since_ms, now_ms, text);
+        }
     } else if (list->kind == TRI_REFRESH_CALL && is_known) {
         tr_buffer_print(text, "%s since ", verbs[list->verb].is_called);
         tri_explain_time(list->first_ms, now_ms, text);
         tr_buffer_print(text, ", one of %u", list->count);
     } else if (is_known) {
-        tr_buffer_print(text, "%s, one of %u", verbs[list->verb].waits, list->count);
+        tr_buffer_print(text, "%s, one of %u since ", verbs[list->verb].waits, list->count);
+        tri_explain_time(list->first_ms, now_ms, text);
     }
 }
 
@@ -80,7 +85,7 @@ static void explain_refusal(const struct tr_rows *rows, const struct tri_job_row
     }
 }
 
-/* Why nothing is called for at the moment, where that is so. */
+/* Where that is, and why nothing is called for at the moment, if that is so. */
 static void explain_back_end(const struct tr_refresh_state *state, uint64_t now_ms,
                              struct tr_buffer *text)
 {
@@ -93,6 +98,13 @@ static void explain_back_end(const struct tr_refresh_state *state, uint64_t now_
                         TRI_TEXT(tr_array_get(&state->endpoint)),
                         TRI_TEXT(tr_array_get(&state->plugin)));
         tri_explain_time(state->hold_ms, now_ms, text);
+    } else {
+        tr_buffer_print(text, "; at endpoint %.*s of '%.*s'",
+                        TRI_TEXT(tr_array_get(&state->endpoint)),
+                        TRI_TEXT(tr_array_get(&state->plugin)));
+    }
+    if (state->circuit == TR_CIRCUIT_CLOSED && state->failures > 0) {
+        tr_buffer_print(text, ", whose last call%s failed", state->failures == 1 ? "" : "s");
     }
 }
 
@@ -102,14 +114,18 @@ static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job, u
 {
     const void *row;
     int error = tr_rows_get(rows, job->group, &row);
-    const struct tri_group_row *group = row;
-    if (error != 0 || job->stage != TR_WEBAPI_STAGE_SUBMITTED || group->stream == 0 ||
-        now_ms < group->heard_ms + TR_REFRESH_SILENT_MS) {
+    if (error != 0) {
         return error;
     }
+    const struct tri_group_row *group = row;
+    uint64_t since_ms = group->heard_ms > group->made_ms ? group->heard_ms : group->made_ms;
+    if (job->stage != TR_WEBAPI_STAGE_SUBMITTED || group->stream == 0 ||
+        now_ms < since_ms + TR_REFRESH_SILENT_MS) {
+        return 0;
+    }
     tr_buffer_add_string(text, "; its stream has said nothing since ");
-    tri_explain_time(group->heard_ms, now_ms, text);
-    if (group->stream_ms > group->heard_ms) {
+    tri_explain_time(since_ms, now_ms, text);
+    if (group->stream_ms > since_ms) {
         tr_buffer_add_string(text, ", though opened anew at ");
         tri_explain_time(group->stream_ms, now_ms, text);
     }

@@ -367,7 +367,7 @@ int tri_so_far_read(struct tri_refresh_batch *batch, struct tr_bytes body);
 /* ------------------------------------------------------- refresh_silence.c */
 
 /* A group's stream has begun, or has a job more: from now on it is listened for. */
-TR_MUST_USE int tri_silence_begin(struct tri_refresh *refresh, struct tri_group_row *group);
+TR_MUST_USE int tri_silence_begin(struct tri_refresh *refresh, const struct tri_group_row *group);
 
 /* After a call: where the back end answers again, streams that were silent are looked at soon. */
 TR_MUST_USE int tri_silence_mended(struct tri_refresh *refresh);

@@ -44,7 +44,9 @@ static uint64_t look_again_ms(const struct tri_refresh *refresh)
 uint16_t tri_doubt_batch_max(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
     bool has_so_far = refresh->webapi->stream.write_so_far != NULL;
-    return has_so_far && (job->marks & (TRI_JOB_MADE | TRI_JOB_UNHEARD)) != 0 ? 1 : 0;
+    bool is_unheard = (job->marks & (TRI_JOB_MADE | TRI_JOB_UNHEARD)) != 0 ||
+                      refresh->now_ms > job->since_ms + TR_REFRESH_UNHEARD_MS;
+    return has_so_far && is_unheard ? 1 : 0;
 }
 
 int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
@@ -52,9 +54,9 @@ int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number, struct tri_job
 {
     bool is_new = job->stage != TR_WEBAPI_STAGE_IN_DOUBT;
     job->marks |= TRI_JOB_DOUBTED;
-    job->batch_max = tri_doubt_batch_max(refresh, job);
     job->level = is_new ? 0 : job->level;
     job->since_ms = refresh->now_ms; /* whenever the call has left, it was before */
+    job->batch_max = tri_doubt_batch_max(refresh, job);
     refresh->state->doubts += is_new ? 1 : 0;
     int error = is_new ? tri_job_go(refresh, job, TR_WEBAPI_STAGE_IN_DOUBT, why) : 0;
     error = error != 0 ? error : tri_stream_want(refresh, job->group);
@@ -168,7 +170,10 @@ int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number, struct tri_jo
     return can_look(refresh) ? look(refresh, number, job) : give_up(refresh, number, job);
 }
 
-/* A stream that has been open for the lag has shown all there is, where nobody else can say. */
+/*
+ * A stream that has been open for the lag has shown all there is, where nobody else can say; but
+ * what it has said to an actor that could not run is heard behind the timer that rang meanwhile.
+ */
 static int seen_until(struct tri_refresh *refresh, const struct tri_job_row *job,
                       uint64_t *asked_ms)
 {
@@ -177,7 +182,7 @@ static int seen_until(struct tri_refresh *refresh, const struct tri_job_row *job
     int error = tri_stream_serves(refresh, job->group, &serves);
     error = error != 0 ? error : tr_rows_get(&refresh->rows, job->group, &row);
     *asked_ms = 0;
-    if (error == 0 && serves) {
+    if (error == 0 && serves && !refresh->is_late) {
         uint64_t open_ms = ((const struct tri_group_row *)row)->stream_ms;
         bool is_long = open_ms + tri_rate_lag_ms(refresh) <= refresh->now_ms;
         *asked_ms = is_long ? refresh->now_ms : 0;

@@ -14,12 +14,15 @@
 #define TR_REFRESH_WATCHES_MAX 1000
 
 /*
- * A partial batch leaves when nothing came for so long, and a millisecond more for each job in it
- * up to a bound, which is also the time behind a full batch; at the latest so long after its first.
+ * A partial batch leaves when nothing came for so long, and somewhat more for each job in it up to
+ * a bound, which is also the time behind a full batch; at the latest so long after its first, and
+ * somewhat more for each job: who comes a hundred a second fills it.
  */
 #define TR_REFRESH_QUIET_MS 10
-#define TR_REFRESH_QUIET_WIDE_MS 100
+#define TR_REFRESH_QUIET_JOB_MS 2
+#define TR_REFRESH_QUIET_WIDE_MS 200
 #define TR_REFRESH_QUIET_MS_MAX 500
+#define TR_REFRESH_QUIET_JOB_MS_MAX 10
 
 /* While jobs of its group are looked for, one that makes jobs waits so long for those not made. */
 #define TR_REFRESH_GATHER_MS 1000
@@ -39,6 +42,9 @@
 
 /* A job that was to be ended and has not: it is asked for again. */
 #define TR_REFRESH_CANCEL_AGAIN_MS 300000
+
+/* An actor that does what was due so much later has not heard all that was said to it. */
+#define TR_REFRESH_LATE_MS 100
 
 /* A circuit opens at so many failures in a row, for so long, doubled up to a bound. */
 #define TR_REFRESH_FAILURES_MAX 5
@@ -71,12 +77,12 @@
 
 /*
  * A stream of jobs that says nothing for so long may be dead: it is opened anew, and that after
- * twice the time where it says nothing again. After the shorter time already where the back end
- * did not answer meanwhile, and does again.
+ * twice the time where it says nothing again. Where the back end did not answer meanwhile it has
+ * the shorter time from when that does again.
  */
 #define TR_REFRESH_SILENT_MS 20000
 #define TR_REFRESH_SILENT_MS_MAX 160000
-#define TR_REFRESH_SILENT_MENDED_MS 5000
+#define TR_REFRESH_SILENT_MENDED_MS 2000
 
 /* Where all streams are taken, a group gets that of one with far less need of it, if it is old. */
 #define TR_REFRESH_STREAM_SHARE 4

@@ -103,7 +103,8 @@ static bool is_full(const struct tri_refresh *refresh, const struct tri_list_row
 /* How long nothing may come before what there is leaves. */
 static uint64_t quiet_ms_of(const struct tri_refresh *refresh, const struct tri_list_row *queue)
 {
-    uint64_t quiet_ms = TR_REFRESH_QUIET_MS + queue->count - 1;
+    uint64_t quiet_ms =
+        TR_REFRESH_QUIET_MS + (uint64_t)TR_REFRESH_QUIET_JOB_MS * (queue->count - 1);
     bool is_wide =
         queue->full_ms != 0 && queue->full_ms + TR_REFRESH_QUIET_MS_MAX > refresh->now_ms;
     return is_wide || quiet_ms > TR_REFRESH_QUIET_WIDE_MS ? TR_REFRESH_QUIET_WIDE_MS : quiet_ms;
@@ -141,7 +142,8 @@ static int due_of(struct tri_refresh *refresh, const struct tri_list_row *queue,
 {
     const void *row;
     uint64_t due = queue->newest_ms + quiet_ms_of(refresh, queue);
-    uint64_t latest = queue->first_ms + TR_REFRESH_QUIET_MS_MAX;
+    uint64_t latest = queue->first_ms + TR_REFRESH_QUIET_MS_MAX +
+                      (uint64_t)TR_REFRESH_QUIET_JOB_MS_MAX * (queue->count - 1);
     int error = tr_rows_get(&refresh->rows, queue->first, &row);
     if (error != 0) {
         return error;

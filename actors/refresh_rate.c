@@ -23,6 +23,9 @@
 /* However throttled, a call leaves each ten seconds. */
 #define RATE_MIN 0.1
 
+/* Of its own words, which may be a whole document. */
+#define FAULT_OWN_BYTES_MAX 100
+
 /* What a back end may ask us to wait. */
 #define HOLD_MS_MAX 60000
 
@@ -158,6 +161,7 @@ static void set_fault(struct tri_refresh *refresh, const struct tri_verdict *ver
                         state->plugin.data, what, verdict->what);
     TR_ASSERT(size > 0 && (size_t)size + sizeof ": …)" <= sizeof words);
     size_t room = sizeof words - (size_t)size - sizeof ": …)";
+    room = room < FAULT_OWN_BYTES_MAX ? room : FAULT_OWN_BYTES_MAX;
     bool is_cut = own.size > room;
     own.size = tr_utf8_cut(own, is_cut ? room : own.size);
     (void)snprintf(words + size, sizeof words - (size_t)size, "%s%.*s%s)", own.size > 0 ? ": " : "",

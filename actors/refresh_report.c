@@ -191,7 +191,10 @@ int tri_job_made(struct tri_refresh *refresh, uint32_t number, struct tri_job_ro
     int error = tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
     error = error != 0 ? error : tri_stream_want(refresh, job->group);
     error = error != 0 ? error : tri_group_edit(refresh, job->group, &group);
-    error = error != 0 ? error : tri_silence_begin(refresh, group);
+    if (error == 0) {
+        group->made_ms = refresh->now_ms;
+        error = tri_silence_begin(refresh, group);
+    }
     error = error != 0 ? error
                        : tri_job_go(refresh, job, TR_WEBAPI_STAGE_SUBMITTED, (struct tr_text){0});
     return error != 0 || job->list != 0 ? error : tri_job_settle(refresh, number, job);

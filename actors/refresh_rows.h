@@ -121,9 +121,10 @@ struct tri_group_row {
     uint32_t gap; /* the sweep that asks about all its jobs: its stream may have left some out */
     struct tri_group_links links[TRI_GROUPS_RINGS];
     uint64_t rest_ms;   /* when it goes, where it rests */
-    uint64_t heard_ms;  /* when its stream said something last, or had a job more */
-    uint32_t silent_ms; /* how long the next one may say nothing; 0: as long as any */
+    uint64_t heard_ms;  /* when its stream said something last; 0: it never has */
+    uint32_t silent_ms; /* how long the next stream may say nothing; 0: as long as any */
     uint32_t doubts;    /* of its jobs, those in doubt */
+    uint64_t made_ms;   /* when it had a job more, of which something is to be heard */
     bool is_torn;       /* its stream may have left out jobs that are being made, or are in doubt */
 };
 
@@ -171,6 +172,7 @@ struct tri_refresh {
     const struct tr_plugin *plugin; /* NULL: this engine does not have it */
     bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
     bool has_recorded;              /* the record for people was written in this handling */
+    bool is_late;                   /* what was due is done late: more may wait to be heard */
     uint64_t now_ms;
 };
 

@@ -4,12 +4,15 @@
  * a stream that has been silent for a while is opened anew, from where it was: that costs a call,
  * and a sweep would cost a minute. One that is silent again has twice the time, and less where the
  * back end did not answer meanwhile and does again. Only those of whose jobs something may be heard
- * are judged, from when they have heard something, or a job of theirs was made.
+ * are judged, from when they were opened or heard, or a job of theirs was made.
  */
 #include "actors/refresh.h"
 
 /* Streams that one handling looks at. */
 #define LOOKS_AT_ONCE 64
+
+/* Behind an outage one that was opened anew before has so much of its time. */
+#define SILENT_MENDED_SHARE 8
 
 static uint64_t later(uint64_t a, uint64_t b)
 {
@@ -25,17 +28,17 @@ static uint64_t patience_ms(const struct tri_refresh *refresh, const struct tri_
                : later(standard_ms, 2 * (uint64_t)tri_rate_lag_ms(refresh));
 }
 
-/* Until when a stream may be silent; UINT64_MAX: for ever. */
+/* Until when a stream may be silent; UINT64_MAX: for ever. A back end may fail again and again. */
 static uint64_t due_of(const struct tri_refresh *refresh, const struct tri_group_row *group)
 {
-    uint64_t since_ms = later(group->stream_ms, group->heard_ms);
-    uint64_t due_ms = since_ms + patience_ms(refresh, group);
-    uint64_t mended_ms = since_ms + TR_REFRESH_SILENT_MENDED_MS;
-    bool is_mended = refresh->state->mended_ms > since_ms;
+    uint64_t word_ms = later(group->stream_ms, group->heard_ms);
+    uint64_t mended_ms = refresh->state->mended_ms + TR_REFRESH_SILENT_MENDED_MS;
+    uint64_t due_ms = later(word_ms, group->made_ms) + patience_ms(refresh, group);
     if (group->stream == 0 || group->jobs == 0) {
         return UINT64_MAX;
     }
-    return is_mended && mended_ms < due_ms ? mended_ms : due_ms;
+    mended_ms = later(mended_ms, word_ms + group->silent_ms / SILENT_MENDED_SHARE);
+    return refresh->state->mended_ms > word_ms && mended_ms < due_ms ? mended_ms : due_ms;
 }
 
 static int set_timer(struct tri_refresh *refresh, uint64_t at_ms)
@@ -49,9 +52,8 @@ static int set_timer(struct tri_refresh *refresh, uint64_t at_ms)
     return tr_timer_start_at(refresh->context, TRI_REFRESH_SILENT_TIMER, at_ms);
 }
 
-int tri_silence_begin(struct tri_refresh *refresh, struct tri_group_row *group)
+int tri_silence_begin(struct tri_refresh *refresh, const struct tri_group_row *group)
 {
-    group->heard_ms = refresh->now_ms;
     return set_timer(refresh, due_of(refresh, group));
 }
 

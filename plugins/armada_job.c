@@ -19,8 +19,13 @@ struct tr_bytes tri_armada_setting(struct tr_task_context *task,
 struct tr_text tri_armada_share(const struct tr_webapi_endpoint *endpoint)
 {
     struct tr_bytes share = tr_json_get(endpoint->config, "share");
-    return tr_json_type(share) == TR_CODEC_MAP ? tr_json_text(tr_json_get(share, "path"))
-                                               : tr_json_text(share);
+    struct tr_text path = tr_json_type(share) == TR_CODEC_MAP
+                              ? tr_json_text(tr_json_get(share, "path"))
+                              : tr_json_text(share);
+    while (path.size > 1 && path.data[path.size - 1] == '/') {
+        path.size--; /* as programs call it that ask where they are */
+    }
+    return path;
 }
 
 /* ------------------------------------------------------------------------------- the group */
@@ -149,9 +154,22 @@ static void build_maps(struct tr_build *build, struct tr_task_context *task,
     }
 }
 
+/* The elements of a map are a gang after the other; what is run again is one of its own. */
+static struct tr_text gang_id(struct tr_task_context *task, const struct tri_armada_group *group,
+                              long long cardinality)
+{
+    const struct tr_task_identity *identity = tr_task_identity(task);
+    unsigned long long element = identity->element == TR_ELEMENT_NONE ? 0 : identity->element;
+    return identity->attempt == 0
+               ? tr_task_words(task, "%.*s-%llu", (int)group->mark.size, group->mark.data,
+                               element / (unsigned long long)cardinality)
+               : tr_task_words(task, "%.*s-%llu-%u", (int)group->mark.size, group->mark.data,
+                               element, identity->attempt);
+}
+
 /*
- * Members of a gang are started together. Each attempt is a gang of its own: a member that is run
- * again must not wait for those that it has lost.
+ * Members of a gang are started together: Armada lets each wait until all are there. So a member
+ * that is run again is a gang of one: those that it was started with never come a second time.
  */
 static void build_gang(struct tr_build *build, struct tr_task_context *task,
                        const struct tri_armada_group *group)
@@ -161,9 +179,9 @@ static void build_gang(struct tr_build *build, struct tr_task_context *task,
         return;
     }
     long long cardinality = tr_json_i64(tr_json_get(gang, "cardinality"), 1);
-    tr_build_member_text(build, "armadaproject.io/gangId",
-                         tr_task_words(task, "%.*s-%u", (int)group->mark.size, group->mark.data,
-                                       tr_task_identity(task)->attempt));
+    cardinality = cardinality < 1 ? 1 : cardinality;
+    tr_build_member_text(build, "armadaproject.io/gangId", gang_id(task, group, cardinality));
+    cardinality = tr_task_identity(task)->attempt == 0 ? cardinality : 1;
     tr_build_member_text(build, "armadaproject.io/gangCardinality",
                          tr_task_words(task, "%lld", cardinality));
     tr_build_member_text(build, "armadaproject.io/gangNodeUniformityLabel",

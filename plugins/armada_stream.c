@@ -136,7 +136,7 @@ static const struct {
     {"queued", TR_TASK_PHASE_QUEUED, NULL, "queued by Armada"},
     {"leased", TR_TASK_PHASE_QUEUED, on_leased, ""},
     {"leaseReturned", TR_TASK_PHASE_QUEUED, on_returned, ""},
-    {"leaseExpired", TR_TASK_PHASE_QUEUED, NULL, "its lease has expired; it is queued again"},
+    {"leaseExpired", TR_TASK_PHASE_QUEUED, NULL, "its lease has expired: its cluster is lost"},
     {"pending", TR_TASK_PHASE_INITIALIZING, NULL, "its pod is being started"},
     {"running", TR_TASK_PHASE_RUNNING, on_running, ""},
     {"succeeded", TR_TASK_PHASE_SUCCESS, NULL, ""},

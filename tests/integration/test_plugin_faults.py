@@ -36,9 +36,9 @@ workflows:
       last: {task: process, with: {a: 9}, after: [echoes]}
 """
 
-# Everything that is asked of the double but its streams, whose silence is another matter: jobs are
-# asked about then, once a minute.
-CALLS = ["SubmitJobs", "GetJobStatus", "GetJobStatusUsingExternalJobUri", "GetJobErrors"]
+# Everything that is asked of the double, its streams too: one that hangs is opened anew.
+CALLS = ["SubmitJobs", "GetJobStatus", "GetJobStatusUsingExternalJobUri", "GetJobErrors",
+         "GetJobSetEvents"]
 
 
 class PluginFaultsTest(ProgramTest):

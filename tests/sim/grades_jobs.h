@@ -145,7 +145,7 @@ void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struc
                     const char *cursor);
 
 /* What somebody who follows from there would be told at once: the status of the answer. */
-uint32_t sim_log_so_far(struct sim_jobs *jobs, uint32_t shop, struct tr_text group,
+uint32_t sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
                         const char *cursor, struct tr_buffer *answer);
 
 /* Notes what has happened, and tells it; and when there is something next. */

@@ -266,7 +266,7 @@ void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struc
             stream->cursor, log->count);
 }
 
-uint32_t sim_log_so_far(struct sim_jobs *jobs, uint32_t shop, struct tr_text group,
+uint32_t sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
                         const char *cursor, struct tr_buffer *answer)
 {
     struct sim_log *log = log_of(jobs, shop, group);
@@ -276,6 +276,7 @@ uint32_t sim_log_so_far(struct sim_jobs *jobs, uint32_t shop, struct tr_text gro
         if (log->events[i].appear_ns > jobs->world->now_ns) {
             break;
         }
+        log->events[i].job->shown_in = number;
         write_line(jobs, log, i, answer);
         tr_buffer_add_string(answer, "\n");
     }

@@ -167,12 +167,11 @@ static void check_call(struct sim_jobs *jobs, const struct sim_host *host,
 {
     struct visit visit = visit_of(jobs, 0, request->url, request->body);
     bool is_stream = is_verb(&visit, "stream");
-    bool is_so_far = is_verb(&visit, "so-far");
+    bool is_empty = is_stream || is_verb(&visit, "so-far");
     bool is_create = is_verb(&visit, "create");
     bool is_all = is_verb(&visit, "cancel-all");
     uint32_t count = each_item(&visit, is_create ? begin_call : pass);
-    bool is_fine =
-        is_stream || is_so_far ? count == 0 : count > 0 && (is_all || count <= SIM_SHOP_ITEMS_MAX);
+    bool is_fine = is_empty ? count == 0 : count > 0 && (is_all || count <= SIM_SHOP_ITEMS_MAX);
     if (!is_fine) {
         sim_fail("jobs: %s %s has %u items", sim_shops[visit.shop].name, visit.verb, count);
     }
@@ -300,8 +299,8 @@ static void failures(struct visit *visit, const struct item *item)
 
 static void tell_so_far(struct visit *visit)
 {
-    visit->status = sim_log_so_far(visit->jobs, visit->shop, tr_text_of(visit->group),
-                                   visit->cursor, &visit->answer);
+    visit->status = sim_log_so_far(visit->jobs, visit->number, visit->shop,
+                                   tr_text_of(visit->group), visit->cursor, &visit->answer);
 }
 
 /* Does what a request asks for. */

@@ -72,7 +72,7 @@ static void test_phases(void **unused)
     says("{\"leaseReturned\":{" IDS ",\"reason\":\"no room\"}}",
          " 01a is 3 reason=put back into the queue: no room\n");
     says("{\"leaseExpired\":{" IDS "}}",
-         " 01a is 3 reason=its lease has expired; it is queued again\n");
+         " 01a is 3 reason=its lease has expired: its cluster is lost\n");
     says("{\"pending\":{" IDS "}}", " 01a is 4 reason=its pod is being started\n");
     says("{\"running\":{" IDS ",\"clusterId\":\"east\",\"nodeName\":\"n7\"}}",
          " 01a is 5 place=east/n7 log=http://logs/01a\n");
