@@ -151,7 +151,7 @@ static int look_next(struct tri_refresh *refresh, struct look *look, uint8_t rin
     return error;
 }
 
-/* By how much a group needs a stream: as much as it has jobs, or more, as nothing else ends doubts. */
+/* How much a group needs a stream: as much as it has jobs, or more where only that ends doubts. */
 static uint32_t need_of(const struct tri_refresh *refresh, const struct tri_group_row *group)
 {
     bool is_dire = group->doubts > 0 && refresh->webapi->find.items_max == 0;
@@ -273,7 +273,11 @@ static int take_line(struct tri_refresh *refresh, struct tri_refresh_batch *batc
     if (batch->error != 0 || result == TR_MEMORY) {
         return batch->error != 0 ? batch->error : result;
     }
-    refresh->state->failed += result != 0 ? 1 : 0;
+    if (result != 0) {
+        refresh->state->failed++;
+        batch->stream->gap =
+            batch->stream->gap != 0 ? batch->stream->gap : 1; /* it may have told of one */
+    }
     return 0;
 }
 

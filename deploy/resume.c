@@ -77,8 +77,8 @@ static enum tr_exit_status find_all(struct resume *resume)
 }
 
 /*
- * Somebody who is named goes on even if it was paused. One that has ended needs nothing; one that is
- * quarantined goes on when a person lets it, which is said, and hears of this then.
+ * Somebody who is named goes on even if it was paused. One that has ended needs nothing; one that
+ * is quarantined goes on when a person lets it, which is said, and hears of this then.
  */
 static int lifted(const struct resume *resume, int error)
 {

@@ -40,8 +40,8 @@ int tr_root_ask(struct tr_live *live, uint64_t execution, const struct tr_schema
 
 const char *tr_root_error_text(int error)
 {
-    return error == TR_QUARANTINED
-               ? "it is quarantined, since one message has failed its actor twice; `troupe explain` "
-                 "says more, `troupe actors --resume ADDRESS` lets it go on, and then it hears this"
-               : tr_error_text(error);
+    static const char quarantined[] =
+        "it is quarantined, since one message has failed its actor twice; `troupe explain` says "
+        "more, `troupe actors --resume ADDRESS` lets it go on, and then it hears this";
+    return error == TR_QUARANTINED ? quarantined : tr_error_text(error);
 }

@@ -387,18 +387,39 @@ static struct tr_text key_at(const void *self, uint32_t position)
     return tr_text_of(keys[position].name);
 }
 
+/* Where words speak of a key: PLACE.KEY of one that has a wrong value, 'KEY' of one that nobody
+ * knows; NULL: nowhere. */
+static const char *named_in(const char *words, struct tr_text name)
+{
+    const char *from = words;
+    while (name.size > 0 && (from = memmem(from, strlen(from), name.data, name.size)) != NULL) {
+        char before = from > words ? from[-1] : ' ';
+        char behind = from[name.size];
+        if ((before == '.' && (behind == ' ' || behind == '.')) ||
+            (before == '\'' && behind == '\'')) {
+            return from;
+        }
+        from++;
+    }
+    return NULL;
+}
+
 /* Says what a plugin has against its own keys, at the first of them that its words name. */
 static void refuse_own(struct tri_definition *definition, const struct tr_tree *own,
                        const char *problem)
 {
     struct tri_place place = own->place;
     struct tr_text nearest = tr_text_of("");
+    const char *first = NULL;
     for (uint32_t i = 0; i < own->count; i++) {
         struct tr_text name = own->pairs[i].key->text;
-        if (name.size > 0 && memmem(problem, strlen(problem), name.data, name.size) != NULL) {
+        const char *named = named_in(problem, name);
+        if (named != NULL && (first == NULL || named < first)) {
+            first = named;
             place = own->pairs[i].key->place;
-            nearest = tri_nearest(definition, name, key_at, NULL, TR_COUNT_OF(keys));
-            break;
+            nearest = named[-1] == '.'
+                          ? tr_text_of("")
+                          : tri_nearest(definition, name, key_at, NULL, TR_COUNT_OF(keys));
         }
     }
     struct tr_text remedy = tri_did_you_mean(definition, nearest, "");

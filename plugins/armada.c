@@ -12,6 +12,7 @@
 #include "plugins/registry.h"
 #include "runtime/troupe.h"
 #include "schemas/files.h"
+#include "schemas/process.h"
 #include "schemas/state_plugin.h"
 
 /* ---------------------------------------------------------------------------------- inputs */
@@ -123,6 +124,33 @@ static int prepare(struct tr_task_context *task, void *state,
     return error != 0 ? error : make_job(task, own, endpoint, &inputs, job, transition);
 }
 
+/* ---------------------------------------------------------------------------- cleaning up */
+
+/* As of a process of this machine: logs are kept, and after a failure all of it. */
+static int clean(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                 const struct tr_webapi_endpoint *endpoint)
+{
+    struct tr_text folder = tri_armada_folder(task, own, endpoint);
+    const struct tr_shared_clean request = {.folder = folder,
+                                            .checkpoint = tri_armada_checkpoint(task, folder),
+                                            .trusted_bytes =
+                                                (uint32_t)tri_armada_share(endpoint).size};
+    return request.checkpoint.size == 0
+               ? TR_MEMORY
+               : tr_task_tell(task, TR_SERVICE_PROCESSES, &tr_shared_clean_schema, &request);
+}
+
+static int finalize(struct tr_task_context *task, void *state, uint8_t phase)
+{
+    const struct tr_armada_attempt *own = state;
+    const struct tr_webapi_endpoint *endpoint =
+        tr_task_endpoint(task, tr_array_get(&own->endpoint));
+    int error = tr_webapi_finalize(task, state, phase);
+    bool is_cleaned = error == 0 && phase == TR_TASK_PHASE_SUCCESS && endpoint != NULL &&
+                      tri_armada_share(endpoint).size > 0;
+    return is_cleaned ? clean(task, own, endpoint) : error;
+}
+
 /* ------------------------------------------------------------------------------- the shape */
 
 /*
@@ -164,6 +192,8 @@ const struct tr_plugin tr_armada_plugin = {
     .shares_files = true, /* the share is mounted here, too */
     .state = &tr_armada_attempt_schema,
     .check = tri_armada_check,
-    TR_WEBAPI_PLUGIN_FUNCTIONS,
+    .handle = tr_webapi_handle,
+    .abort = tr_webapi_abort,
+    .finalize = finalize,
     .webapi = &shape,
 };

@@ -78,6 +78,9 @@ struct tr_text tri_armada_folder(struct tr_task_context *task, const struct tr_a
 struct tr_text tri_armada_place(struct tr_task_context *task, const struct tr_armada_attempt *own,
                                 const struct tr_webapi_endpoint *endpoint, struct tr_text base);
 
+/* Beside an attempt's folder, one that all attempts of the task or element share. */
+struct tr_text tri_armada_checkpoint(struct tr_task_context *task, struct tr_text folder);
+
 /* What a pod finds its inputs by: the document itself, or the path of a file that holds it. */
 struct tri_armada_inputs {
     struct tr_text json;

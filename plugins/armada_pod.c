@@ -64,8 +64,7 @@ static void add_own(struct tr_build *build, struct tr_task_context *task, const 
     }
 }
 
-/* A folder that all attempts of the task or element share. */
-static struct tr_text checkpoints(struct tr_task_context *task, struct tr_text folder)
+struct tr_text tri_armada_checkpoint(struct tr_task_context *task, struct tr_text folder)
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     const char *slash = memrchr(folder.data, '/', folder.size);
@@ -145,7 +144,7 @@ static void add_identity(struct tr_build *build, struct tr_task_context *task,
         add_own(build, task, "TROUPE_ELEMENT",
                 tr_task_words(task, "%llu", (unsigned long long)identity->element));
     }
-    add_own(build, task, "TROUPE_CHECKPOINT", checkpoints(task, folder));
+    add_own(build, task, "TROUPE_CHECKPOINT", tri_armada_checkpoint(task, folder));
     add_own(build, task, "TROUPE_INPUTS", inputs->path);
     add_own(build, task, "TROUPE_JSON", inputs->json);
     if (tr_task_template(task)->word_count == 0) {

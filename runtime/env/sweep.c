@@ -13,6 +13,12 @@
 #include "runtime/env/attempt.h"
 #include "runtime/memory.h"
 
+/* What goes in front of a name. Without trusted bytes it is one of the store's folder. */
+struct head {
+    uint32_t trusted_bytes;
+    bool keeps_logs;
+};
+
 struct tri_sweep {
     pthread_t thread;
     int giving;
@@ -20,17 +26,31 @@ struct tri_sweep {
     struct tri_attempt_folders folders;
 };
 
+/* Nobody hears of it: what cannot be removed is left behind, as a crash would. */
+static void remove_one(struct tri_sweep *sweep, const struct head *head, struct tr_text path)
+{
+    char reason[TR_KEEPER_REASON_BYTES_MAX];
+    const struct tri_shared shared = {
+        .path = path, .trusted_bytes = head->trusted_bytes, .keeps_logs = head->keeps_logs};
+    if (head->trusted_bytes > 0) {
+        (void)!tri_shared_remove(&shared);
+    } else {
+        (void)!tri_attempt_folder_remove(&sweep->folders, path, reason);
+    }
+}
+
 static void *sweep_main(void *argument)
 {
     struct tri_sweep *sweep = argument;
     char path[TR_KEEPER_PATH_BYTES_MAX];
-    char reason[TR_KEEPER_REASON_BYTES_MAX];
+    struct head head;
+    struct iovec parts[] = {{&head, sizeof head}, {path, sizeof path}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = TR_COUNT_OF(parts)};
     ssize_t size;
-    while ((size = recv(sweep->taking, path, sizeof path, 0)) > 0 || (size < 0 && errno == EINTR)) {
-        if (size > 0) {
-            struct tr_text name = {.data = path, .size = (size_t)size};
-            /* Nobody hears of it: what cannot be removed is left behind, as a crash would. */
-            (void)!tri_attempt_folder_remove(&sweep->folders, name, reason);
+    while ((size = recvmsg(sweep->taking, &message, 0)) > 0 || (size < 0 && errno == EINTR)) {
+        if (size > (ssize_t)sizeof head) {
+            remove_one(sweep, &head,
+                       (struct tr_text){.data = path, .size = (size_t)size - sizeof head});
         }
     }
     return NULL;
@@ -69,11 +89,24 @@ free_sweep:
     return error;
 }
 
+static bool take(struct tri_sweep *sweep, struct head head, struct tr_text path)
+{
+    struct iovec parts[] = {{&head, sizeof head}, {(void *)(uintptr_t)path.data, path.size}};
+    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = TR_COUNT_OF(parts)};
+    bool is_short = path.size > 0 && path.size <= TR_KEEPER_PATH_BYTES_MAX;
+    return is_short && sendmsg(sweep->giving, &message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+                           (ssize_t)(sizeof head + path.size);
+}
+
 bool tri_sweep_take(struct tri_sweep *sweep, struct tr_text path)
 {
-    bool is_short = path.size > 0 && path.size <= TR_KEEPER_PATH_BYTES_MAX;
-    return is_short && send(sweep->giving, path.data, path.size, MSG_DONTWAIT | MSG_NOSIGNAL) ==
-                           (ssize_t)path.size;
+    return take(sweep, (struct head){.trusted_bytes = 0}, path);
+}
+
+bool tri_sweep_take_shared(struct tri_sweep *sweep, const struct tri_shared *shared)
+{
+    struct head head = {.trusted_bytes = shared->trusted_bytes, .keeps_logs = shared->keeps_logs};
+    return shared->trusted_bytes > 0 && take(sweep, head, shared->path);
 }
 
 void tri_sweep_stop(struct tri_sweep *sweep)

@@ -12,6 +12,7 @@
 #define TR_RUNTIME_ENV_SWEEP_H
 
 #include "runtime/env/attempt_limits.h"
+#include "runtime/env/shared.h"
 #include "schemas/base.h"
 
 struct tri_sweep;
@@ -24,6 +25,9 @@ TR_MUST_USE int tri_sweep_start(const char *store_folder, struct tri_sweep **swe
  * alone. False: too many wait (or the name is too long), and it was not taken. Never blocks.
  */
 TR_MUST_USE bool tri_sweep_take(struct tri_sweep *sweep, struct tr_text path);
+
+/* The same of a folder on a share; what tri_shared_remove would refuse is left alone. */
+TR_MUST_USE bool tri_sweep_take_shared(struct tri_sweep *sweep, const struct tri_shared *shared);
 
 /* Waits until all that was taken is gone, and ends. NULL is fine. */
 void tri_sweep_stop(struct tri_sweep *sweep);

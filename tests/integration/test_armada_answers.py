@@ -40,6 +40,9 @@ class AnswersTest(ArmadaTest):
         self.double.fault("reset_request", rate=0.05, seed=3, method="SubmitJobs")
         self.write_array()
         self.run_all()
+        faults = self.double.control("faults", "GET")
+        for name in ("refused", "lost_answer", "reset_request"):
+            self.assertGreater(faults[name]["strikes"], 0, name)
         self.assert_all_went_well(SIZE)
 
     def test_nonsense_is_no_answer(self):

@@ -141,7 +141,7 @@ LOSSES = (later, damaged, of_another, of_a_stranger)
 
 class DamageTest(States):
     def test_states_that_cannot_be_read_submit_nothing(self):
-        """AT16: an older state is read; of any other the job is looked for, and never made again."""
+        """AT16: an older state is read; of any other the job is looked for, never made again."""
         engine = self.begin_and_hold()
         self.wait_for_states(self.jobs())
         self.kill(engine, signal.SIGKILL)

@@ -139,11 +139,13 @@ class LookingTest(ProgramTest):
         running.signal(signal.SIGKILL)
         running.end()
         resumed = self.start("resume", "first")
-        still = ("it is quarantined, since one message has failed its actor twice; `troupe explain` "
-                 "says more, `troupe actors --resume ADDRESS` lets it go on, and then it hears this")
+        still = ("it is quarantined, since one message has failed its actor twice; "
+                 "`troupe explain` says more, `troupe actors --resume ADDRESS` lets it go on, "
+                 "and then it hears this")
         resumed.wait_for(still)
         self.assertIn(still, self.troupe("resume", "first", "first")[1])
-        self.assertIn(f"first cannot be paused: {still}", self.troupe("pause", "first", status=4)[1])
+        refused = self.troupe("pause", "first", status=4)[1]
+        self.assertIn(f"first cannot be paused: {still}", refused)
         self.assertIn("`troupe actors --resume ADDRESS`",
                       self.troupe("explain", "first")[0])
         self.troupe("resume", "first", "first")

@@ -126,10 +126,16 @@ static void end_call(struct visit *visit, const struct item *item)
 
 static void doubt_item(struct visit *visit, const struct item *item)
 {
-    sim_wanted_of(visit->jobs, visit->shop, item->identity)->may_be_unknown = true;
+    sim_wanted_of(visit->jobs, visit->shop, item->identity)->was_doubtful = true;
     if (sim_shops[visit->shop].grade < TR_WEBAPI_GRADE_RECONCILABLE) {
         visit->jobs->stage->has_lost_answers = true; /* the model cannot know what comes of it */
     }
+}
+
+/* What the answer was to say of it is not in it. */
+static void unsay_item(struct visit *visit, const struct item *item)
+{
+    sim_wanted_of(visit->jobs, visit->shop, item->identity)->told_in = 0;
 }
 
 static void pass(struct visit *visit, const struct item *item)
@@ -181,6 +187,9 @@ static void say(struct visit *visit, const struct sim_line *line)
 {
     sim_line_write(line, &visit->answer);
     tr_buffer_add_string(&visit->answer, "\n");
+    if (visit->number != 0 && (line->handle.size > 0 || line->news == TR_WEBAPI_REFUSED)) {
+        sim_wanted_of(visit->jobs, visit->shop, line->identity)->told_in = visit->number;
+    }
 }
 
 static void note_refused(struct visit *visit, const struct item *item)
@@ -387,6 +396,7 @@ static void answer_with(struct visit *visit, enum mishap mishap)
         sim_grades_seen.nonsense++;
         visit->answer.size = 0;
         tr_buffer_add_string(&visit->answer, "well, well\n");
+        (void)each_item(visit, unsay_item);
         (void)each_item(visit, is_verb(visit, "create") ? doubt_item : pass);
         answer(visit, 200, 0);
         return;
@@ -476,6 +486,9 @@ static void ended(void *self, uint64_t number, const struct tr_http_request *req
     for (struct sim_made *job = jobs->made; job != NULL && status == 200; job = job->next) {
         job->was_shown = job->was_shown || job->shown_in == number;
     }
+    for (struct sim_wanted *wanted = jobs->wanted; wanted != NULL; wanted = wanted->next) {
+        wanted->is_told = wanted->is_told || (status == 200 && wanted->told_in == number);
+    }
 }
 
 /* ----------------------------------------------------------------------------- as a play's part */
@@ -559,19 +572,21 @@ uint64_t sim_jobs_due_ns(const struct sim_jobs *jobs, const struct sim_host *hos
 
 /*
  * What was answered may not have been written down, and what was written down may not have left:
- * so whatever was asked for may be in doubt.
+ * so whatever was begun before may be in doubt.
  */
 void sim_jobs_forget(struct sim_jobs *jobs, const struct sim_host *host)
 {
     sim_web_forget(jobs->web, host);
-    jobs->has_crashed = true;
+    jobs->has_fallen = true;
+    jobs->fell_ns = jobs->world->now_ns;
     for (uint32_t i = 0; i < SIM_SHOP_COUNT; i++) {
         jobs->stage->has_lost_answers =
             jobs->stage->has_lost_answers ||
             (jobs->grades->is_used[i] && sim_shops[i].grade < TR_WEBAPI_GRADE_RECONCILABLE);
     }
     for (struct sim_wanted *wanted = jobs->wanted; wanted != NULL; wanted = wanted->next) {
-        wanted->may_be_unknown = true;
+        wanted->is_told = false;
+        wanted->heard_phase = TR_TASK_PHASE_UNDEFINED;
     }
 }
 

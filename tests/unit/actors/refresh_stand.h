@@ -129,6 +129,8 @@ struct refresh_stand {
     uint32_t takes_max;      /* a request with more items is too much; 0: none is */
     bool explains;           /* `failures` says why */
     enum back_fault (*fault)(uint8_t verb, uint32_t nth);
+    enum back_fault first_create; /* of the first call that makes jobs: back_fault_of_first */
+    bool is_away;                 /* nobody answers who looks for jobs: back_fault_while_away */
     uint32_t calls[BACK_VERBS];
     uint32_t items[BACK_VERBS];
     uint32_t most[BACK_VERBS]; /* items of one call */
@@ -148,8 +150,15 @@ extern const struct tr_behaviour *refresh_stand_behaviour;
 
 /* Opens a stage; the webapi may be changed before by `grade` and what the test sets later. */
 void refresh_stand_begin(uint8_t grade, bool is_durable);
+/* The same, durable, where the first call that makes jobs has this fault. */
+void refresh_stand_begin_with(uint8_t grade, enum back_fault fault);
+
 void refresh_stand_end(void);
 void refresh_stand_crash(void);
+
+/* For `back.fault`: what becomes of the nth call of a verb. */
+enum back_fault back_fault_of_first(uint8_t verb, uint32_t nth);
+enum back_fault back_fault_while_away(uint8_t verb, uint32_t nth);
 
 /* A holder that asks for job NUMBER of a group ("job-NUMBER"), and what else it may do. */
 uint32_t refresh_stand_make(const char *group);

@@ -387,6 +387,60 @@ static void test_without_streams_jobs_are_polled(void **state)
     refresh_stand_end();
 }
 
+/* So much time in few steps: what is due comes late by less than one of them. */
+static void pass_minutes(uint32_t minutes)
+{
+    enum { STEP_MS = 1000 };
+    for (uint32_t i = 0; i < minutes * 60000 / STEP_MS; i++) {
+        back.stage.now_ns += STEP_MS * 1000000ULL;
+        back.stage.wall_ms += STEP_MS;
+        refresh_stand_run();
+    }
+}
+
+/*
+ * AT18: a day with an engine that dies every six hours, while the back end forgets what it has
+ * kept: the identities and states of jobs that have ended, and in the end the events of all.
+ */
+static void test_a_day_makes_nothing_again(void **state)
+{
+    enum { JOBS = 500, ENDED = 250, DROPPED = 125 };
+    (void)state;
+    begin();
+    for (uint32_t i = 0; i < JOBS; i++) {
+        (void)refresh_stand_make("g");
+    }
+    refresh_stand_pass(2000);
+    uint32_t creates = back.calls[TR_WEBAPI_VERB_CREATE];
+    for (uint32_t i = 0; i < ENDED; i++) {
+        back_phase(i, TR_TASK_PHASE_SUCCESS);
+    }
+    refresh_stand_pass(2000);
+    drop(0, DROPPED); /* the others' tasks have not said that they heard it */
+    for (uint32_t i = 0; i < ENDED; i++) {
+        back.jobs[i].identity[0] = '\0';
+        back.jobs[i].handle[0] = '\0';
+    }
+    for (uint32_t hours = 0; hours < 24; hours += 6) {
+        back.refuses_places = hours >= 12 ? 404 : 0;
+        refresh_stand_crash();
+        pass_minutes(6 * 60);
+    }
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], creates);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), JOBS - ENDED);
+    for (uint32_t i = ENDED; i < JOBS; i++) {
+        back_phase(i, TR_TASK_PHASE_SUCCESS);
+    }
+    pass_minutes(2);
+    assert_int_equal(back.job_count, JOBS);
+    for (uint32_t i = 0; i < JOBS; i++) {
+        assert_int_equal(refresh_stand_holder(i)->ends, 1);
+        assert_int_equal(refresh_stand_holder(i)->doubts, 0);
+        assert_int_equal(refresh_stand_holder(i)->phase, TR_TASK_PHASE_SUCCESS);
+    }
+    refresh_stand_end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_resting_groups_are_bounded),
         cmocka_unit_test(test_a_restart_asks_once_about_all),
         cmocka_unit_test(test_a_gap_is_swept),
+        cmocka_unit_test(test_a_day_makes_nothing_again),
         cmocka_unit_test(test_a_refused_place_is_given_up),
         cmocka_unit_test(test_a_silent_stream_is_swept),
         cmocka_unit_test(test_a_dead_stream_is_opened_anew),

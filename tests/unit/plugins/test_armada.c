@@ -7,7 +7,10 @@
 #include <stdio.h>
 
 #include "plugins/registry.h"
+#include "runtime/troupe.h"
 #include "schemas/files.h"
+#include "schemas/process.h"
+#include "schemas/refresh.h"
 #include "schemas/state_plugin.h"
 #include "tests/unit/plugins/fake_batch.h"
 #include "tests/unit/plugins/fake_task.h"
@@ -124,6 +127,49 @@ static void test_a_queue_with_a_slash(void **unused)
     assert_string_equal(problem, "config.queue may not hold a slash, a colon or a space");
 }
 
+/* --------------------------------------------------------------------------------- cleaning up */
+
+/* What is read lies in the attempt's own folder, of which only the share is the operator's. */
+static void expect_fence(struct tr_text folder, uint32_t trusted_bytes)
+{
+    struct tr_text share = tri_armada_share(&fake.endpoint);
+    assert_int_equal(trusted_bytes, share.size);
+    assert_memory_equal(folder.data, share.data, share.size);
+    assert_string_equal(fake_text(folder) + folder.size - strlen("/x-n-0"), "/x-n-0");
+}
+
+static void finalize(uint8_t phase)
+{
+    assert_int_equal(tr_armada_plugin.finalize(&fake.context, &state, phase), 0);
+}
+
+static void test_what_a_success_has_left_is_removed(void **unused)
+{
+    (void)unused;
+    struct tr_shared_clean clean;
+    fake.identity.element = 7;
+    finalize(TR_TASK_PHASE_SUCCESS);
+    (void)fake_sent(&fake, 0, &tr_refresh_drop_schema);
+    const struct fake_sent *sent = fake_sent(&fake, 1, &tr_shared_clean_schema);
+    assert_int_equal(sent->service, TR_SERVICE_PROCESSES);
+    assert_int_equal(tr_shared_clean_unpack(sent->body, sent->version, &clean), 0);
+    expect_fence(clean.folder, clean.trusted_bytes);
+    assert_non_null(strstr(fake_text(clean.checkpoint), "/checkpoint-7"));
+    assert_int_equal(fake.sent_count, 2);
+}
+
+static void test_what_is_looked_into_stays(void **unused)
+{
+    (void)unused;
+    finalize(TR_TASK_PHASE_RETRYABLE_FAILURE);
+    finalize(TR_TASK_PHASE_ABORTED);
+    fake.endpoint.config = fake_value("{\"queue\":\"research\"}"); /* there is no share */
+    finalize(TR_TASK_PHASE_SUCCESS);
+    for (size_t i = 0; i < fake.sent_count; i++) {
+        assert_int_equal(fake.sent[i].type, tr_refresh_drop_schema.id);
+    }
+}
+
 /* ------------------------------------------------------------------------------------ outcomes */
 
 static void outcome(struct tr_task_event event)
@@ -141,15 +187,6 @@ static void ended(uint8_t phase, uint8_t failure)
     state.phase = phase;
     state.failure = failure;
     outcome((struct tr_task_event){.kind = TR_TASK_NEWS});
-}
-
-/* What is read lies in the attempt's own folder, of which only the share is the operator's. */
-static void expect_fence(struct tr_text folder, uint32_t trusted_bytes)
-{
-    struct tr_text share = tri_armada_share(&fake.endpoint);
-    assert_int_equal(trusted_bytes, share.size);
-    assert_memory_equal(folder.data, share.data, share.size);
-    assert_string_equal(fake_text(folder) + folder.size - strlen("/x-n-0"), "/x-n-0");
 }
 
 static void test_a_success_with_outputs(void **unused)
@@ -462,6 +499,8 @@ int main(void)
         CASE(test_an_error_document_that_is_too_large),
         CASE(test_a_failure_without_a_document_is_as_reported),
         CASE(test_what_befell_it_from_outside_is_not_read),
+        CASE(test_what_a_success_has_left_is_removed),
+        CASE(test_what_is_looked_into_stays),
         CASE(test_a_pod_that_ran_into_the_tasks_timeout),
         CASE(test_outputs_that_are_missing),
         CASE(test_outputs_that_are_wrong),

@@ -82,6 +82,21 @@ static void nothing_outside_is_touched(void **state)
     assert_int_equal(rmdir(other), 0);
 }
 
+static void a_share_is_swept_too(void **state)
+{
+    (void)state;
+    char path[96];
+    struct tri_sweep *sweep;
+    make(path, sizeof path, 1);
+    struct tri_shared shared = {.path = tr_text_of(path), .trusted_bytes = (uint32_t)strlen(store)};
+    assert_int_equal(tri_sweep_start("/tmp", &sweep), 0);
+    assert_true(tri_sweep_take_shared(sweep, &shared));
+    shared.trusted_bytes = 0;
+    assert_false(tri_sweep_take_shared(sweep, &shared));
+    tri_sweep_stop(sweep);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 static void what_has_no_place_is_not_taken(void **state)
 {
     (void)state;
@@ -100,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_taken_is_gone_at_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_outside_is_touched, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_share_is_swept_too, setup, teardown),
         cmocka_unit_test_setup_teardown(what_has_no_place_is_not_taken, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
