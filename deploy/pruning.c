@@ -176,11 +176,11 @@ static int forget_rows(const struct pruning *pruning, uint64_t number)
 /* The folders of its attempts, in the store and on shares. */
 static int prune_folders(const struct pruning *pruning, const struct tr_execution *row)
 {
-    struct tr_pruned_part *part = &pruning->pruned->parts[TR_PRUNED_ATTEMPTS];
-    int error = tr_prune_execution_folders(pruning->request, row, pruning->explain, part);
+    struct tr_pruned *pruned = pruning->pruned;
+    int error = tr_prune_execution_folders(pruning->request, row, pruning->explain,
+                                           &pruned->parts[TR_PRUNED_ATTEMPTS]);
     return error != 0 ? error
-                      : tr_prune_execution_shared(pruning->request, pruning->reader, row,
-                                                  pruning->explain, part);
+                      : tr_prune_execution_shared(pruning->request, pruning->reader, row, pruned);
 }
 
 static int prune_execution(const struct pruning *pruning, uint64_t number)
@@ -242,7 +242,8 @@ static int prune_attempt(void *self, const void *value)
                    memcmp(row->folder.data, pruning->request->folder, store) == 0 &&
                    row->folder.data[store] == '/';
     if (!is_ours) {
-        return tr_prune_shared(pruning->request, row, false, pruning->explain, part);
+        tr_prune_shared(pruning->request, row, false, pruning->pruned);
+        return 0;
     }
     snprintf(name, sizeof name, "%.*s", (int)(row->folder.size - store - 1),
              row->folder.data + store + 1);

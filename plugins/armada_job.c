@@ -19,8 +19,13 @@ struct tr_bytes tri_armada_setting(struct tr_task_context *task,
 struct tr_text tri_armada_share(const struct tr_webapi_endpoint *endpoint)
 {
     struct tr_bytes share = tr_json_get(endpoint->config, "share");
-    return tr_json_type(share) == TR_CODEC_MAP ? tr_json_text(tr_json_get(share, "path"))
-                                               : tr_json_text(share);
+    struct tr_text path = tr_json_type(share) == TR_CODEC_MAP
+                              ? tr_json_text(tr_json_get(share, "path"))
+                              : tr_json_text(share);
+    while (path.size > 1 && path.data[path.size - 1] == '/') {
+        path.size--; /* as programs call it that ask where they are */
+    }
+    return path;
 }
 
 /* ------------------------------------------------------------------------------- the group */

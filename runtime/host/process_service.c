@@ -436,6 +436,7 @@ static void *service_main(void *argument)
         take_calls(service);
         tri_turns_take(service);
         tri_unclaimed_forget(service);
+        tri_sweep_go_on(service->sweep);
         tri_keeper_client_flush(service->client);
         tri_voice_flush(&base->voice);
         if (!can_go_on(service) && !tri_turns_are_due(service)) {

@@ -4,11 +4,16 @@ once, of a failure when `prune` or a retention says so; and nothing that anythin
 """
 
 import json
+import os
 import pathlib
 import signal
+import subprocess
 import unittest
 
 from armada import ArmadaTest, until
+from program import LIMIT_S, PROGRAM
+
+NOBODY = 65534
 
 FLOW = """
 troupe: 1
@@ -113,6 +118,21 @@ class FoldersTest(ArmadaTest):
         self.troupe("export", "it")
         self.troupe("prune", "it", "--attempts-older-than", "0s", *NOW)
         self.assertEqual(len(list(self.share.glob("troupe-*/*/work/x"))), 1)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs somebody else to make the folders")
+    def test_what_others_have_made_may_stay(self):
+        folders = self.run_failing()
+        self.end_keeper()
+        for path in (self.store, *self.store.rglob("*")):
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+        self.folder.chmod(0o755)
+        done = subprocess.run([PROGRAM, "prune", "it", *NOW], cwd="/", env=self.environment(),
+                              user=NOBODY, group=NOBODY, capture_output=True, text=True,
+                              timeout=LIMIT_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("3 folders on a share stay, since they cannot be removed; the first: "
+                      f"{folders[0]}: ", done.stderr)
+        self.assertIn("removed 1 executions", done.stdout)
 
     def test_what_a_link_leads_to_is_not_removed(self):
         folder = self.run_failing()[0]

@@ -122,6 +122,12 @@ class VerbsTest(ProgramTest):
         self.assertTrue(attempt["is_unknown"])
         self.assert_release_lets_it_go_on()
 
+    def test_one_that_crashes_as_it_asks(self):
+        self.jobs.seconds = float("inf")
+        self.assert_ended_by("status.write", "crash", signal.SIGSEGV, "SIGSEGV in `status.write`",
+                             made=3)
+        self.assert_release_lets_it_go_on()
+
     def test_one_that_does_not_return(self):
         self.jobs.seconds = float("inf")
         self.assert_ended_by("status.read", "loop", signal.SIGABRT, "`status.read` did not return",

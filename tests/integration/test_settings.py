@@ -38,7 +38,8 @@ URL = "'{}' is no URL; write http://HOST[:PORT][/PATH], or https:// [InvalidValu
 
 # A key, what becomes of its line in the manual, where in that the mistake is, and what is said.
 MISTAKES = [
-    ("jobs", "jobs: 8", "jobs: 0", "0", "'0' is no value for 'jobs'; " + COUNT.format("1 to 10000")),
+    ("jobs", "jobs: 8", "jobs: 0", "0",
+     "'0' is no value for 'jobs'; " + COUNT.format("1 to 10000")),
     ("durability", "durability: full", "durability: none", "none",
      "'none' is no value for 'durability'; write one of: full process [InvalidValue]"),
     ("retention", "  cache: 90d", "  cash: 90d", "cash",
@@ -75,7 +76,8 @@ MISTAKES = [
      "'61s' is no value for 'interval'; " + SPAN.format("1ms to 60s")),
     ("timeout", "timeout: 30s", "timeout: 2h", "2h",
      "'2h' is no value for 'timeout'; " + SPAN.format("1ms to 3600s")),
-    ("lag", "lag: 30s", "lag: 2h", "2h", "'2h' is no value for 'lag'; " + SPAN.format("1s to 3600s")),
+    ("lag", "lag: 30s", "lag: 2h", "2h",
+     "'2h' is no value for 'lag'; " + SPAN.format("1s to 3600s")),
     ("lost_after", "lost_after: 10m", "lost_after: 1m", "1m",
      "'1m' is no value for 'lost_after'; " + SPAN.format("120s to 86400s")),
     ("ca_file", "./ca.pem", "./cas.pem", "./cas.pem", FILE.format("cas.pem")),
@@ -136,13 +138,13 @@ ARMADA_MISTAKES = [
     ("region", 'object_store: {endpoint: "https://minio.example.org", region: eu-central-1',
      'object_store: {endpoint: "https://minio.example.org", region: eu/central', "object_store",
      "object_store.region has to be of letters, digits and -"),
-    ("secret", 'object_store: {endpoint: "https://minio.example.org", region: eu-central-1, secret: '
-     'store/key', "object_store: {secret: store", "object_store",
+    ("secret", 'object_store: {endpoint: "https://minio.example.org", region: eu-central-1, '
+     'secret: store/key', "object_store: {secret: store", "object_store",
      "object_store.secret has to be GROUP/KEY: here it is found as any secret is, and for pods it "
      "is the key of a Secret of Kubernetes"),
     ("job_set", "job_set: troupe", "job_set: my/troupe", "job_set",
      "job_set may not hold a slash, a colon or a space"),
-    ("logs", "logs: \"https://lookout.example.org/?job={job}", "logs: \"https://lookout.example.org",
+    ("logs", 'logs: "https://lookout.example.org/?job={job}', 'logs: "https://lookout.example.org',
      "logs", "logs has to hold {job}, in whose place the job's id is put"),
 ]
 
@@ -192,7 +194,8 @@ class SettingsTest(ProgramTest):
         """A plugin of that name, with `queue` as a key of its own: the example's."""
         source = (ROOT / "examples/plugins/jobs.c").read_text()
         source = source.replace('"jobs"', f'"{name}"').replace("10100", str(number))
-        subprocess.run(["cc", "-shared", "-fPIC", f"-I{ROOT}", "-w", "-o", self.store / f"{name}.so",
+        path = self.store / f"{name}.so"
+        subprocess.run(["cc", "-shared", "-fPIC", f"-I{ROOT}", "-w", "-o", path,
                         self.write(f"{name}.c", source)], check=True, timeout=60)
 
     def lay_out(self):

@@ -1,7 +1,7 @@
 /*
  * The plugin of examples/plugins/jobs.c with verbs that do what verbs must not: as its endpoint
- * says in the settings, `within` one of their functions (`status.read`) it `does: crash` or `does:
- * loop`. They run in the refresh actor, for all tasks at once. It is loaded by
+ * says in the settings, `within` one of their functions (`status.read`) it `does: crash` or
+ * `does: loop`. They run in the refresh actor, for all tasks at once. It is loaded by
  * tests/integration/test_plugin_verbs.py.
  */
 #define tr_plugin_table well_behaved_table

@@ -82,7 +82,17 @@ static void is_refused(const struct tri_armada_inputs *given, const char *words)
 #define SHELL_INPUTS                                               \
     "[ -z \\\"$TROUPE_JSON\\\" ]||printf %s \\\"$TROUPE_JSON\\\">" \
     "\\\"$TROUPE_INPUTS\\\";unset TROUPE_JSON;"
-#define SHELL "[\"/bin/sh\",\"-c\",\"" SHELL_PATHS SHELL_FOLDERS SHELL_INPUTS "exec \\\"$@\\\" "
+#define SHELL_TEES                                                                   \
+    "rm -f ../.o ../.e;if command -v tee>/dev/null&&mkfifo ../.o ../.e 2>/dev/null;" \
+    "then trap '' TERM;tee ../stdout<../.o&_o=$!;tee ../stderr<../.e>&2&_e=$!;"      \
+    "trap - TERM;exec 3>../.o 4>../.e;rm ../.o ../.e;else _o=;exec 3>&1 4>&2;fi;"
+#define SHELL_WAITS                                                          \
+    "&t=$!;exec 3>&- 4>&-;trap 'kill $t' TERM;"                              \
+    "while wait $t;e=$?;kill -0 $t 2>/dev/null;do :;done;"                   \
+    "[ -z $_o ]||{ (sleep 2;kill -9 $_o $_e) 2>/dev/null&w=$!;wait $_o $_e;" \
+    "kill $w 2>/dev/null;};exit $e"
+#define SHELL \
+    "[\"/bin/sh\",\"-c\",\"" SHELL_PATHS SHELL_FOLDERS SHELL_INPUTS SHELL_TEES "(exec \\\"$@\\\") "
 
 static void test_the_whole_job(void **unused)
 {
@@ -92,7 +102,8 @@ static void test_the_whole_job(void **unused)
         "{\"clientId\":\"x-n-0." MARK "\",\"externalJobUri\":\"troupe:x-n-0." MARK "\","
         "\"namespace\":\"default\",\"annotations\":{\"armadaproject.io/externalJobUri\":"
         "\"troupe:x-n-0." MARK "\"},\"podSpecs\":[{\"containers\":[{\"name\":\"task\","
-        "\"image\":\"debian:12\",\"command\":" SHELL "</dev/null\","
+        "\"image\":\"debian:12\",\"command\":" SHELL "</dev/null >&3 2>&4 3>&- 4>&-" SHELL_WAITS
+        "\","
         "\"/share/troupe-x-n-" MARK "/x-n-0\"],\"args\":[\"true\"],\"env\":["
         "{\"name\":\"TROUPE_FOLDER\",\"value\":\"/defined\"},"
         "{\"name\":\"TROUPE_EXECUTION\",\"value\":\"x\"},"
@@ -107,11 +118,12 @@ static void test_the_whole_job(void **unused)
         "\"volumes\":[{\"name\":\"troupe-share\",\"hostPath\":{\"path\":\"/share\"}}]}]}");
 }
 
-/* 200 jobs of a call, with their small inputs, have to fit into one request. */
+/* 200 jobs of a call, with their small inputs and longer names, have to fit into one request. */
 static void test_two_hundred_jobs_fit_into_a_request(void **unused)
 {
     (void)unused;
-    assert_true(strlen(job()) * TR_ARMADA_SUBMIT_ITEMS_MAX < TR_WEBAPI_BODY_BYTES_MAX);
+    size_t size = strlen(job()) + 200;
+    assert_true(size * TR_ARMADA_SUBMIT_ITEMS_MAX < TR_WEBAPI_BODY_BYTES_MAX);
 }
 
 static void test_an_element_and_its_attempts(void **unused)
@@ -131,7 +143,15 @@ static void test_pipes(void **unused)
     (void)unused;
     fake.template.is_stdin_inputs = true;
     fake.template.is_stdout_outputs = true;
+    job_has(
+        "(exec \\\"$@\\\") <\\\"$TROUPE_INPUTS\\\" >\\\"$TROUPE_OUTPUTS\\\" 2>&4 3>&- 4>&-&t=$!");
+    settings("{\"queue\":\"research\",\"image\":\"debian:12\"}"); /* nobody sees its folder */
     job_has("exec \\\"$@\\\" <\\\"$TROUPE_INPUTS\\\" >\\\"$TROUPE_OUTPUTS\\\"\"");
+    job_lacks("tee");
+    settings("{" SETTINGS ",\"outputs\":\"s3://bucket\"}"); /* both of it */
+    job_has("(unset TROUPE_STORE_KEY;exec \\\"$@\\\") <\\\"$TROUPE_INPUTS\\\" "
+            ">\\\"$TROUPE_OUTPUTS\\\" 2>&4 3>&- 4>&-&t=$!;");
+    assert_true(strlen(job()) < 2 * TR_WEBAPI_BODY_BYTES_MAX / TR_ARMADA_SUBMIT_ITEMS_MAX);
 }
 
 /* Kubernetes reads $(NAME) and $$ in words and in the environment. */
@@ -330,6 +350,16 @@ static void test_gangs_are_of_one_attempt(void **unused)
             "-4-1\",\"armadaproject.io/gangCardinality\":\"1\"");
 }
 
+static void test_a_share_with_slashes_behind_it(void **unused)
+{
+    (void)unused;
+    settings("{\"queue\":\"q\",\"image\":\"i\",\"share\":\"/share//\"}");
+    job_has("\"/share/troupe-x-n-" MARK "/x-n-0\"");
+    job_has("\"mountPath\":\"/share\"");
+    settings("{\"queue\":\"q\",\"image\":\"i\",\"share\":\"/\"}");
+    job_has("\"mountPath\":\"/\"");
+}
+
 static void test_a_task_that_leaves_all_to_its_image(void **unused)
 {
     (void)unused;
@@ -459,6 +489,7 @@ int main(void)
         CASE(test_pods_sign_with_a_secret_of_their_own),
         CASE(test_a_url_is_a_place_as_it_is),
         CASE(test_gangs_are_of_one_attempt),
+        CASE(test_a_share_with_slashes_behind_it),
         CASE(test_a_task_that_leaves_all_to_its_image),
         CASE(test_a_group_is_a_node_of_one_store),
         CASE(test_a_group_that_is_kept_goes_before_all_else),
