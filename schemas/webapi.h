@@ -243,8 +243,9 @@ struct tr_webapi_verb {
  * reads one line. A batch without items; reports name jobs by identity or handle. `gone` is the
  * status with which a back end says that there is nothing (yet): asked again, not an error.
  * `write_so_far` asks for the same up to now: the answer ends, and `line` reads it. NULL: the back
- * end has no such thing. It takes the place of `find` for many jobs of one group, so a back end that
- * has it shows for a day at least what has happened, and says so where it does not know a cursor.
+ * end has no such thing. It takes the place of `find` for many jobs of one group, so a back end
+ * that has it shows for a day at least what has happened, and says so where it does not know a
+ * cursor.
  */
 struct tr_webapi_stream {
     int (*write)(struct tr_webapi_batch *batch, struct tr_text cursor,

@@ -218,6 +218,37 @@ static void test_who_cannot_look_asks_the_policy(void **state)
     refresh_stand_end();
 }
 
+static enum back_fault second_create_is_lost(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_CREATE && nth == 1 ? BACK_LOST : BACK_FINE;
+}
+
+/* Where a stream has lost its place something may be missing in it: each is asked for. */
+static void test_a_stream_that_lost_its_place_proves_nothing(void **state)
+{
+    (void)state;
+    for (int is_trimmed = 0; is_trimmed < 2; is_trimmed++) {
+        refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_FINE);
+        back.webapi.stream = back.standard_stream;
+        back.webapi.find.items_max = 1;
+        back.fault = second_create_is_lost;
+        (void)refresh_stand_make("g");
+        refresh_stand_pass(2000);
+        back.refuses_places = is_trimmed != 0 ? 404 : 0;
+        refresh_stand_crash();
+        refresh_stand_pass(9000);
+        for (int i = 0; i < 3; i++) {
+            (void)refresh_stand_make("g");
+        }
+        refresh_stand_pass(15000);
+        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 4);
+        assert_int_equal(back.job_count, 4);
+        assert_int_equal(back.so_fars, 1 - is_trimmed);
+        assert_int_equal(back.calls[TR_WEBAPI_VERB_FIND], is_trimmed != 0 ? 3 : 1);
+        refresh_stand_end();
+    }
+}
+
 /* While jobs wait to be made, looking for those in doubt takes its share of the rate only. */
 static void test_doubts_leave_the_rate_to_others(void **state)
 {
@@ -228,7 +259,7 @@ static void test_doubts_leave_the_rate_to_others(void **state)
     for (uint32_t i = 0; i < 150; i++) {
         (void)refresh_stand_make("doubtful");
     }
-    refresh_stand_pass(100);
+    refresh_stand_pass(300);
     for (uint32_t i = 0; i < 150; i++) {
         char group[16];
         (void)snprintf(group, sizeof group, "g%u", i);
@@ -335,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_what_a_stream_mumbles_decides_nothing),
         cmocka_unit_test(test_one_that_was_not_known_here_is_asked_for_by_itself),
         cmocka_unit_test(test_who_cannot_look_asks_the_policy),
+        cmocka_unit_test(test_a_stream_that_lost_its_place_proves_nothing),
         cmocka_unit_test(test_doubts_leave_the_rate_to_others),
         cmocka_unit_test(test_an_abort_in_doubt_leaves_nothing),
         cmocka_unit_test(test_a_doubtful_wish_is_looked_for_first),
