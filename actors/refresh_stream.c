@@ -273,7 +273,10 @@ static int take_line(struct tri_refresh *refresh, struct tri_refresh_batch *batc
     if (batch->error != 0 || result == TR_MEMORY) {
         return batch->error != 0 ? batch->error : result;
     }
-    refresh->state->failed += result != 0 ? 1 : 0;
+    if (result != 0) {
+        refresh->state->failed++;
+        tri_group_tear(batch->stream);
+    }
     return 0;
 }
 
@@ -336,6 +339,7 @@ static bool is_place_refused(const struct tri_refresh *refresh, const struct tri
 static int begin_anew(struct tri_refresh *refresh, struct tri_group_row *group)
 {
     struct tr_refresh_state *state = refresh->state;
+    tri_group_tear(group);
     if (group->cursor == 0) {
         return 0;
     }

@@ -137,6 +137,7 @@ struct refresh_stand {
     uint32_t whole_cancels;
     uint32_t so_fars;        /* calls for what a stream has shown so far, counted as finds, too */
     bool is_so_far_useless;  /* they are answered by nonsense */
+    uint32_t mumbles;        /* so many of the next lines of streams cannot be read */
     char authorization[128]; /* of the last call: what its secret is to be */
     uint32_t empty_calls;
     uint32_t told;     /* events, by all streams */

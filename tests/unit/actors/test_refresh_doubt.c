@@ -161,6 +161,29 @@ static void test_doubts_of_a_group_are_asked_for_together(void **state)
     }
 }
 
+/* A line that nobody could read may have been about any job: those in doubt are asked for. */
+static void test_what_a_stream_mumbles_decides_nothing(void **state)
+{
+    (void)state;
+    refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    back.webapi.stream = back.standard_stream;
+    back.webapi.find.items_max = 1;
+    back.event_ms = 1000;
+    for (uint32_t i = 0; i < 10; i++) {
+        (void)refresh_stand_make("g");
+    }
+    refresh_stand_pass(500);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_IN_DOUBT), 10);
+    back.mumbles = 10;
+    refresh_stand_pass(1500);
+    assert_int_equal(back.mumbles, 0);
+    (void)refresh_stand_make("g"); /* whose line has the place behind them all */
+    refresh_stand_pass(20000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 11);
+    assert_int_equal(back.job_count, 11);
+    refresh_stand_end();
+}
+
 /* What its task lost from sight may have been shown before: the stream's past decides nothing. */
 static void test_one_that_was_not_known_here_is_asked_for_by_itself(void **state)
 {
@@ -339,6 +362,7 @@ int main(void)
         cmocka_unit_test(test_other_grades_leave_it_to_the_policy),
         cmocka_unit_test(test_a_stream_is_heard_before_anybody_is_asked),
         cmocka_unit_test(test_doubts_of_a_group_are_asked_for_together),
+        cmocka_unit_test(test_what_a_stream_mumbles_decides_nothing),
         cmocka_unit_test(test_one_that_was_not_known_here_is_asked_for_by_itself),
         cmocka_unit_test(test_who_cannot_look_asks_the_policy),
         cmocka_unit_test(test_a_stream_that_lost_its_place_proves_nothing),
