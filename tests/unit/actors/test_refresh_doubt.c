@@ -248,6 +248,27 @@ static void test_a_stream_that_lost_its_place_proves_nothing(void **state)
     }
 }
 
+/* A machine that stood still: the timer rings first, and the stream has told it all meanwhile. */
+static void test_an_actor_that_is_late_listens_first(void **state)
+{
+    (void)state;
+    refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    back.webapi.stream = back.standard_stream;
+    back.webapi.find.items_max = 0;
+    back.webapi.create.items_max = 1; /* what is to be made is at once */
+    back.event_ms = 1000;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(500);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_IN_DOUBT);
+    back.stage.now_ns += 8000ULL * 1000000;
+    back.stage.wall_ms += 8000;
+    stage_run(&back.stage); /* and only then the back end is heard */
+    refresh_stand_pass(15000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    assert_int_equal(back.job_count, 1);
+    refresh_stand_end();
+}
+
 /* While jobs wait to be made, looking for those in doubt takes its share of the rate only. */
 static void test_doubts_leave_the_rate_to_others(void **state)
 {
@@ -366,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_one_that_was_not_known_here_is_asked_for_by_itself),
         cmocka_unit_test(test_who_cannot_look_asks_the_policy),
         cmocka_unit_test(test_a_stream_that_lost_its_place_proves_nothing),
+        cmocka_unit_test(test_an_actor_that_is_late_listens_first),
         cmocka_unit_test(test_doubts_leave_the_rate_to_others),
         cmocka_unit_test(test_an_abort_in_doubt_leaves_nothing),
         cmocka_unit_test(test_a_doubtful_wish_is_looked_for_first),
