@@ -263,9 +263,7 @@ static int compare_keys(const void *left, const void *right)
 {
     struct tr_text a = (*(const struct tr_binding *const *)left)->key;
     struct tr_text b = (*(const struct tr_binding *const *)right)->key;
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size == 0 ? 0 : memcmp(a.data, b.data, size);
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+    return tr_text_order(a, b);
 }
 
 /* Puts a literal that lies elsewhere in the place of its slot, the last in a buffer. */

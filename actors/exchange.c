@@ -209,6 +209,17 @@ int tri_exchange_refuse(struct tri_reading *reading, const char *code, const cha
     return TR_INVALID;
 }
 
+int tri_exchange_kept(struct tri_reading *reading, const struct tri_planned *planned, int error)
+{
+    char said[TR_EXCHANGE_WORDS_BYTES];
+    if (error != TR_INVALID) {
+        return error;
+    }
+    memcpy(said, reading->problem->words, sizeof said);
+    return tri_exchange_refuse(reading, reading->problem->code, "the output '%.*s' %s",
+                               TRI_TEXT(planned->name), said);
+}
+
 struct tri_found *tri_exchange_find(struct tri_reading *reading, struct tr_text name)
 {
     uint32_t index = 0;
@@ -316,8 +327,10 @@ static int add_found(struct tri_reading *reading, const struct tri_found *found,
 {
     struct tr_bytes value = {.data = reading->values.data + found->begin, .size = found->size};
     if (found->size > TR_EXCHANGE_PATHS_BYTES && holds_paths(&found->planned)) {
-        return tr_literal_map_paths(found->planned.type, value, reading->keeper->keep,
-                                    reading->keeper->self, slots);
+        return tri_exchange_kept(reading, &found->planned,
+                                 tr_literal_map_paths(found->planned.type, value,
+                                                      reading->keeper->keep, reading->keeper->self,
+                                                      slots));
     }
     tr_buffer_add(slots, value.data, value.size);
     return slots->error;

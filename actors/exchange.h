@@ -63,7 +63,7 @@ struct tr_exchange_problem {
  */
 #define TR_EXCHANGE_PATHS_BYTES 4096U
 struct tr_exchange_keeper {
-    tr_path_map *keep; /* TR_INVALID: it has said why in the problem */
+    tr_path_map *keep; /* TR_INVALID: it has said why in the problem, behind "the output 'NAME' " */
     /*
      * The bytes of a literal that the document keeps in a file of its own, until they are closed.
      * Errors as those of `keep`.

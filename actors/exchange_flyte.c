@@ -72,10 +72,11 @@ static int take_entry(struct tri_reading *reading, struct tri_found *found, stru
                                          : take_output(reading, found, literal);
     }
     int error = keeper->open(keeper->self, uri, &elsewhere);
-    if (error == 0) {
-        error = take_output(reading, found, elsewhere);
-        keeper->close(keeper->self, elsewhere);
+    if (error != 0) {
+        return tri_exchange_kept(reading, &found->planned, error);
     }
+    error = take_output(reading, found, elsewhere);
+    keeper->close(keeper->self, elsewhere);
     return error;
 }
 

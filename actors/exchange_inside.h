@@ -44,6 +44,10 @@ TR_MUST_USE int tri_exchange_read_flyte(struct tri_reading *reading, struct tr_b
 int tri_exchange_refuse(struct tri_reading *reading, const char *code, const char *format, ...)
     TR_PRINTF(3, 4);
 
+/* What the keeper has said, behind the name of the output: `error`, which is its error. */
+TR_MUST_USE int tri_exchange_kept(struct tri_reading *reading, const struct tri_planned *planned,
+                                  int error);
+
 /* The place of an output's value; NULL: nobody asks for it. */
 struct tri_found *tri_exchange_find(struct tri_reading *reading, struct tr_text name);
 

@@ -10,8 +10,12 @@
 #include "actors/resources.h"
 #include "schemas/flow.h"
 #include "schemas/phase.h"
+#include "schemas/utf8.h"
 
 #define NOTE_PAGE 2
+
+/* Words of others that are shown: reasons, messages. */
+#define WORDS_BYTES_MAX 240
 
 void tri_explain_time(uint64_t at_ms, uint64_t now_ms, struct tr_buffer *text)
 {
@@ -36,13 +40,21 @@ static int read_note(const struct tr_explain_pages *pages, struct tr_task_note *
     return tr_task_note_unpack(page, tr_task_note_schema.version, note) == 0 ? 0 : TR_MALFORMED;
 }
 
+/* Words of others, which may be many: it is seen where they were cut. */
+static void add_words(struct tr_buffer *text, struct tr_text words)
+{
+    bool is_cut = words.size > WORDS_BYTES_MAX;
+    size_t size = is_cut ? tr_utf8_cut(words, WORDS_BYTES_MAX) : words.size;
+    tr_buffer_print(text, "%.*s%s", (int)size, words.data, is_cut ? "…" : "");
+}
+
 static void explain_backoff(const struct tr_task_state *state, const struct tr_task_note *note,
                             uint64_t now_ms, struct tr_buffer *text)
 {
     tr_buffer_print(text, "attempt %u waits until ", state->attempt);
     tri_explain_time(state->until_ms, now_ms, text);
-    tr_buffer_print(text, "; the one before failed with %.*s: %.*s", TRI_TEXT(note->code),
-                    TRI_SHOWN(note->message));
+    tr_buffer_print(text, "; the one before failed with %.*s: ", TRI_TEXT(note->code));
+    add_words(text, note->message);
 }
 
 static void explain_run(const struct tr_task_state *state, const struct tr_task_note *note,
@@ -51,7 +63,9 @@ static void explain_run(const struct tr_task_state *state, const struct tr_task_
     tr_buffer_print(text, "attempt %u is %s", state->attempt,
                     tr_task_phase_word(state->task_phase));
     if (note->reason.size > 0) {
-        tr_buffer_print(text, " (%.*s)", TRI_SHOWN(note->reason));
+        tr_buffer_add_string(text, " (");
+        add_words(text, note->reason);
+        tr_buffer_add_string(text, ")");
     }
     if (state->intent == TR_INTENT_INTENT || state->intent == TR_INTENT_IN_DOUBT) {
         tr_buffer_print(text, "; %s", tr_task_intent_words(state->intent));
@@ -68,11 +82,13 @@ static void explain_abort(const struct tr_task_state *state, const struct tr_tas
     if (state->ending != 0) {
         tr_buffer_print(text, "; then it is %s", tr_node_phase_word(state->ending));
         if (note->cause.size > 0) {
-            tr_buffer_print(text, ": %.*s", TRI_SHOWN(note->cause));
+            tr_buffer_add_string(text, ": ");
+            add_words(text, note->cause);
         }
     } else if (state->has_failed) {
-        tr_buffer_print(text, "; then attempt %u has failed with %.*s: %.*s", state->attempt,
-                        TRI_TEXT(note->code), TRI_SHOWN(note->message));
+        tr_buffer_print(text, "; then attempt %u has failed with %.*s: ", state->attempt,
+                        TRI_TEXT(note->code));
+        add_words(text, note->message);
     }
 }
 

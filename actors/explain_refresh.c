@@ -48,12 +48,17 @@ static void explain_list(const struct tri_job_row *job, const struct tri_list_ro
     if (list->kind == TRI_REFRESH_CLOCK) {
         tr_buffer_print(text, "%s at ", wait_of(job));
         tri_explain_time(job->due_ms, now_ms, text);
+        if (job->stage == TR_WEBAPI_STAGE_IN_DOUBT) {
+            tr_buffer_add_string(text, ", in doubt since ");
+            tri_explain_time(job->since_ms, now_ms, text);
+        }
     } else if (list->kind == TRI_REFRESH_CALL && is_known) {
         tr_buffer_print(text, "%s since ", verbs[list->verb].is_called);
         tri_explain_time(list->first_ms, now_ms, text);
         tr_buffer_print(text, ", one of %u", list->count);
     } else if (is_known) {
-        tr_buffer_print(text, "%s, one of %u", verbs[list->verb].waits, list->count);
+        tr_buffer_print(text, "%s, one of %u since ", verbs[list->verb].waits, list->count);
+        tri_explain_time(list->first_ms, now_ms, text);
     }
 }
 
@@ -72,7 +77,7 @@ static void explain_refusal(const struct tr_rows *rows, const struct tri_job_row
     memcpy(&times, kept.data, sizeof times);
     struct tr_text words = {.data = (const char *)kept.data + sizeof times,
                             .size = kept.size - sizeof times};
-    tr_buffer_print(text, "; %.*s, %u time%s so far", TRI_SHOWN(words), times,
+    tr_buffer_print(text, "; %.*s, %u time%s so far", TRI_TEXT(words), times,
                     times == 1 ? "" : "s");
     if (job->stage == TR_WEBAPI_STAGE_CANCELLING) {
         tr_buffer_add_string(text, "; it is told again after ");
@@ -80,18 +85,51 @@ static void explain_refusal(const struct tr_rows *rows, const struct tri_job_row
     }
 }
 
-/* Why nothing is called for at the moment, where that is so. */
+/* Where that is, and why nothing is called for at the moment, if that is so. */
 static void explain_back_end(const struct tr_refresh_state *state, uint64_t now_ms,
                              struct tr_buffer *text)
 {
     struct tr_text fault = tr_array_get(&state->fault);
     if (state->circuit != TR_CIRCUIT_CLOSED && fault.size > 0) {
-        tr_buffer_print(text, "; %.*s: tried again at ", TRI_SHOWN(fault));
+        tr_buffer_print(text, "; %.*s: tried again at ", TRI_TEXT(fault));
         tri_explain_time(state->circuit_ms, now_ms, text);
     } else if (state->hold_ms > now_ms) {
-        tr_buffer_add_string(text, "; the back end wants no calls before ");
+        tr_buffer_print(text, "; endpoint %.*s of '%.*s' wants fewer calls (429): the next one at ",
+                        TRI_TEXT(tr_array_get(&state->endpoint)),
+                        TRI_TEXT(tr_array_get(&state->plugin)));
         tri_explain_time(state->hold_ms, now_ms, text);
+    } else {
+        tr_buffer_print(text, "; at endpoint %.*s of '%.*s'",
+                        TRI_TEXT(tr_array_get(&state->endpoint)),
+                        TRI_TEXT(tr_array_get(&state->plugin)));
     }
+    if (state->circuit == TR_CIRCUIT_CLOSED && state->failures > 0) {
+        tr_buffer_print(text, ", whose last call%s failed", state->failures == 1 ? "" : "s");
+    }
+}
+
+/* A stream may be silent since nothing happens, or since nobody is at its other end any more. */
+static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job, uint64_t now_ms,
+                          struct tr_buffer *text)
+{
+    const void *row;
+    int error = tr_rows_get(rows, job->group, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_group_row *group = row;
+    uint64_t since_ms = group->heard_ms > group->made_ms ? group->heard_ms : group->made_ms;
+    if (job->stage != TR_WEBAPI_STAGE_SUBMITTED || group->stream == 0 ||
+        now_ms < since_ms + TR_REFRESH_SILENT_MS) {
+        return 0;
+    }
+    tr_buffer_add_string(text, "; its stream has said nothing since ");
+    tri_explain_time(since_ms, now_ms, text);
+    if (group->stream_ms > since_ms) {
+        tr_buffer_add_string(text, ", though opened anew at ");
+        tri_explain_time(group->stream_ms, now_ms, text);
+    }
+    return 0;
 }
 
 int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain_pages *pages,
@@ -120,6 +158,7 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
     if (error == 0) {
         explain_list(job, row, now_ms, text);
         explain_refusal(&rows, job, now_ms, text);
+        error = explain_stream(&rows, job, now_ms, text);
         explain_back_end(state, now_ms, text);
     }
     return error != 0 ? error : text->error;

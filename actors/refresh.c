@@ -37,6 +37,7 @@ static int record(struct tri_refresh *refresh)
         .failed = state->failed,
         .doubts = state->doubts,
         .duplicates = state->duplicates,
+        .silences = state->silences,
     };
     state->recorded_ms = refresh->now_ms;
     refresh->has_recorded = true;
@@ -147,6 +148,7 @@ static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_ro
         return error != 0 ? error : tri_job_made(refresh, number, job);
     }
     if (error == 0 && make->is_doubtful) {
+        job->marks |= TRI_JOB_UNHEARD;
         return tri_doubt_begin(refresh, number, job,
                                tr_text_of("nobody knows whether it was made"));
     }
@@ -260,6 +262,8 @@ static int on_timer(struct tri_refresh *refresh, const struct tr_message *messag
     switch (timer.id) {
     case TRI_REFRESH_QUIET_TIMER:
         return tri_queue_on_quiet(refresh);
+    case TRI_REFRESH_SILENT_TIMER:
+        return tri_silence_on_time(refresh);
     case TRI_REFRESH_READY_TIMER:
         refresh->state->ready_ms = 0;
         return 0;

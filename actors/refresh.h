@@ -1,7 +1,6 @@
 /*
- * What the files of the refresh actor share: its rows, one handling of one message, and the verbs
- * on them. Outside nobody needs more than tr_refresh_behaviour (engine.h) and the messages of
- * schemas/refresh.h.
+ * What the files of the refresh actor share: the verbs on its rows (refresh_rows.h). Outside nobody
+ * needs more than tr_refresh_behaviour (engine.h) and the messages of schemas/refresh.h.
  *
  * There is one refresh actor for each plugin of the Web API shape and endpoint. It holds a row for
  * each job, and a job is always in exactly one list:
@@ -22,277 +21,11 @@
 #ifndef TR_ACTORS_REFRESH_H
 #define TR_ACTORS_REFRESH_H
 
-#include "actors/engine.h"
 #include "actors/graph/arena.h"
-#include "actors/index.h"
-#include "actors/task_name.h"
-#include "actors/watch.h"
+#include "actors/refresh_limits.h"
+#include "actors/refresh_rows.h"
 #include "schemas/http.h"
 #include "schemas/refresh.h"
-#include "schemas/state_refresh.h"
-
-/*
- * Jobs of one endpoint, groups and lists among them: more are refused with words. Of those that
- * wait to be made there are about 32,000 at most, since the body of each takes a page or more.
- */
-#define TR_REFRESH_JOBS_MAX 100000
-
-/* Tasks that are watched at once (actors/watch.h): at each commit they cost 20 bytes each. */
-#define TR_REFRESH_WATCHES_MAX 1000
-
-/*
- * A partial batch leaves when nothing came for so long, and a millisecond more for each job in it
- * up to a bound, which is also the time behind a full batch; at the latest so long after its first.
- */
-#define TR_REFRESH_QUIET_MS 10
-#define TR_REFRESH_QUIET_WIDE_MS 100
-#define TR_REFRESH_QUIET_MS_MAX 500
-
-/* While jobs of its group are looked for, one that makes jobs waits so long for those not made. */
-#define TR_REFRESH_GATHER_MS 1000
-
-/* Jobs of which one call ends a whole group, and the bodies that one call makes jobs of. */
-#define TR_REFRESH_WHOLE_MAX 5000
-#define TR_REFRESH_BATCH_BYTES_MAX (384U << 10)
-
-/* A job that nobody has shown for so long, although its back end was asked, may be lost. */
-#define TR_REFRESH_LOST_MS 600000
-
-/* How often jobs are asked about whose group has a stream. */
-#define TR_REFRESH_SWEEP_MS 60000
-
-/* A job that was to be ended and has not: it is asked for again. */
-#define TR_REFRESH_CANCEL_AGAIN_MS 300000
-
-/* A circuit opens at so many failures in a row, for so long, doubled up to a bound. */
-#define TR_REFRESH_FAILURES_MAX 5
-#define TR_REFRESH_CIRCUIT_MS 1000
-#define TR_REFRESH_CIRCUIT_MS_MAX 60000
-
-/* While other calls wait, one in so many looks for jobs in doubt. */
-#define TR_REFRESH_FIND_SHARE 4
-
-/* Of doubts: how often is asked at most and at least. Of tries that are certain: the first wait. */
-#define TR_REFRESH_FIND_MS_MIN 1000
-#define TR_REFRESH_FIND_MS_MAX 10000
-#define TR_REFRESH_AGAIN_MS 1000
-#define TR_REFRESH_AGAIN_MS_MAX 60000
-
-/* Streams are asked for again after so long, doubled up to a bound. */
-#define TR_REFRESH_STREAM_MS 1000
-#define TR_REFRESH_STREAM_MS_MAX 30000
-
-/* Where all streams are taken, a group gets that of one with far fewer jobs, if that is old. */
-#define TR_REFRESH_STREAM_SHARE 4
-#define TR_REFRESH_STREAM_HELD_MS 10000
-
-/* A group without jobs keeps its stream and its place for a while; so many do, the latest ones. */
-#define TR_REFRESH_REST_MS 60000
-#define TR_REFRESH_RESTING_MAX 256
-
-/* How often the record for people is written at most. */
-#define TR_REFRESH_RECORD_MS 1000
-
-/*
- * Where things lie in the pages, which they share (rows.h): of each 16 pages one has buckets of
- * rows, 4 have rows, of which there is room for more than twice as many as are admitted, one the
- * index of handles and owners, and 10 bytes of jobs and groups. So an endpoint with little to do
- * has few pages, and all of them at the beginning.
- */
-#define TRI_REFRESH_PERIOD 16U
-#define TRI_REFRESH_STRIPE(page, count) \
-    ((struct tr_stripe){.first = (page), .width = (count), .period = TRI_REFRESH_PERIOD})
-#define TRI_REFRESH_BUCKETS TRI_REFRESH_STRIPE(0, 1)
-#define TRI_REFRESH_ROWS TRI_REFRESH_STRIPE(1, 4)
-#define TRI_REFRESH_INDEX_PAGE 5U
-#define TRI_REFRESH_INDEX_PAGES (TR_PAGES_MAX / TRI_REFRESH_PERIOD)
-#define TRI_REFRESH_BLOBS TRI_REFRESH_STRIPE(6, 10)
-#define TRI_REFRESH_BLOB_PAGES (TR_PAGES_MAX / TRI_REFRESH_PERIOD * 10)
-
-/* Of the pages for bytes so many are for ends and handles: what is to be made leaves them free. */
-#define TRI_REFRESH_BLOB_PAGES_FREE 8192U
-
-/* A row of the table. */
-#define TRI_REFRESH_ROW_BYTES 256
-
-enum tri_refresh_row {
-    TRI_REFRESH_JOB = 1, /* by its identity */
-    TRI_REFRESH_STRAY,   /* a job too many, by its handle: it is ended, and nobody hears of it */
-    TRI_REFRESH_GROUP,
-    TRI_REFRESH_QUEUE,
-    TRI_REFRESH_CALL,
-    TRI_REFRESH_CLOCK
-};
-
-/* What is so of a job. */
-enum tri_job_mark {
-    TRI_JOB_ENDING = 1 << 0,   /* it is to be ended */
-    TRI_JOB_DOUBTED = 1 << 1,  /* nobody could say once whether it was made */
-    TRI_JOB_MADE = 1 << 2,     /* it was certainly made once */
-    TRI_JOB_TOMB = 1 << 3,     /* its task is done with it; what turns up late is still ended */
-    TRI_JOB_EXPLAINS = 1 << 4, /* it has failed, and why is to be asked for before that is told */
-    TRI_JOB_STRAY = 1 << 5,
-    TRI_JOB_STREAMED = 1 << 6,   /* it was asked about while its group had a stream */
-    TRI_JOB_REPORTED = 1 << 7,   /* the call under way has said something of it */
-    TRI_JOB_FOUND_NEWS = 1 << 8, /* and that was something new */
-    TRI_JOB_REPEATED = 1 << 9,   /* it is made by the policy, perhaps a second time */
-};
-
-/* Handles up to this size are in the row; longer ones are blobs. */
-#define TRI_JOB_HANDLE_NEAR 28
-#define TRI_JOB_HANDLE_FAR 255
-
-struct tri_job_row {
-    struct tr_watched watched; /* its task; serial 0: nobody's */
-    uint64_t due_ms;           /* in a clock's list */
-    uint64_t order;            /* of the last report that had one */
-    uint64_t since_ms;         /* in doubt: since when; else its last sign of life */
-    uint32_t list;             /* the row of the list it is in; 0: none */
-    uint32_t next;
-    uint32_t previous;
-    uint32_t group;
-    uint32_t blob; /* what create is to be called with; once it was made, why it could not be ended
-                      (struct tri_refusal); once it has ended, what was told */
-    uint32_t version;   /* of its news */
-    uint16_t marks;     /* enum tri_job_mark */
-    uint16_t told;      /* a hash of the words told last */
-    uint16_t batch_max; /* it is asked for with at most so many; 0: as many as fit */
-    uint8_t stage;      /* enum tr_webapi_stage */
-    uint8_t phase;      /* enum tr_task_phase */
-    uint8_t policy;     /* enum tr_webapi_policy */
-    uint8_t level;      /* how often its interval was doubled; of tries: how many */
-    uint8_t identity_size;
-    uint8_t handle_size; /* TRI_JOB_HANDLE_FAR: the text is a blob's number */
-    char identity_text[TR_TASK_NAME_BYTES_MAX];
-    char handle_text[TRI_JOB_HANDLE_NEAR];
-};
-
-/* Rings of groups. */
-enum tri_group_ring {
-    TRI_GROUPS_WANTING,   /* a stream */
-    TRI_GROUPS_STREAMING, /* those that have one */
-    TRI_GROUPS_RESTING,   /* without jobs, for a while; the first is the first to go */
-    TRI_GROUPS_RINGS
-};
-
-struct tri_group_links {
-    uint32_t next; /* 0: it is not in this ring */
-    uint32_t previous;
-};
-
-/* A blob: how often a back end has not ended a job that was to end, and its words the last time. */
-struct tri_refusal {
-    uint32_t times;
-    char words[];
-};
-
-struct tri_group_row {
-    struct tr_rows_head head;
-    uint64_t stream_ms; /* since when its stream is open; or when it is asked for again */
-    uint32_t name;      /* a blob; 0: the empty name */
-    uint32_t cursor;    /* a blob: where the stream goes on from */
-    uint32_t rows;      /* of jobs, all that there are */
-    uint32_t jobs;      /* of these, those that have not ended */
-    uint32_t strays;    /* of these, those too many */
-    uint32_t creates;   /* calls under way that make jobs */
-    uint32_t stream;    /* the row of its call; 0: none is under way */
-    uint32_t holds;     /* who needs the row although no job may be in it */
-    uint32_t wait_ms;   /* before the next try */
-    uint32_t gap; /* the sweep that asks about all its jobs: its stream may have left some out */
-    struct tri_group_links links[TRI_GROUPS_RINGS];
-    uint64_t rest_ms; /* when it goes, where it rests */
-};
-
-enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
-
-/* A queue, a call under way, or a clock's list. */
-struct tri_list_row {
-    struct tr_rows_head head;
-    uint64_t first_ms;  /* when the first of those that wait came; of a call: when it left */
-    uint64_t newest_ms; /* when the last one did */
-    uint64_t bytes;     /* of the bodies in it */
-    uint64_t ask;       /* of a call */
-    uint32_t group;
-    uint32_t first;
-    uint32_t last;
-    uint32_t count;
-    uint32_t next; /* in its ring */
-    uint32_t previous;
-    uint8_t kind;     /* enum tri_refresh_row */
-    uint8_t verb;     /* enum tr_webapi_verb_number; of a clock its number */
-    uint8_t ring;     /* enum tri_list_ring */
-    bool is_whole;    /* a call of cancel for a whole group */
-    uint64_t full_ms; /* of a queue: when its last full batch left */
-};
-
-union tri_refresh_any {
-    struct tri_job_row job;
-    struct tri_group_row group;
-    struct tri_list_row list;
-    uint8_t room[TRI_REFRESH_ROW_BYTES];
-};
-
-/* Rows lie on disks. */
-_Static_assert(sizeof(union tri_refresh_any) == TRI_REFRESH_ROW_BYTES, "rows keep their size");
-
-/* One handling. */
-struct tri_refresh {
-    struct tr_context *context;
-    struct tr_refresh_state *state;
-    struct tr_rows rows;
-    struct tr_watch watch;
-    struct tr_index index;
-    const struct tr_engine_endpoint *place; /* NULL: the settings do not have it any more */
-    const struct tr_webapi *webapi;
-    const struct tr_plugin *plugin; /* NULL: this engine does not have it */
-    bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
-    bool has_recorded;              /* the record for people was written in this handling */
-    uint64_t now_ms;
-};
-
-/* ------------------------------------------------------------ refresh_rows.c */
-
-TR_MUST_USE int tri_job_edit(struct tri_refresh *refresh, uint32_t number,
-                             struct tri_job_row **job);
-TR_MUST_USE int tri_group_edit(struct tri_refresh *refresh, uint32_t number,
-                               struct tri_group_row **group);
-TR_MUST_USE int tri_list_edit(struct tri_refresh *refresh, uint32_t number,
-                              struct tri_list_row **list);
-
-/* The job of an identity; TR_NOT_FOUND. */
-TR_MUST_USE int tri_job_find(struct tri_refresh *refresh, struct tr_text identity,
-                             uint32_t *number);
-
-/* The job, or stray, that has this handle; the job that a task has. TR_NOT_FOUND. */
-TR_MUST_USE int tri_job_by_handle(struct tri_refresh *refresh, struct tr_text handle,
-                                  uint32_t *number);
-TR_MUST_USE int tri_job_by_owner(struct tri_refresh *refresh, struct tr_key owner,
-                                 uint32_t *number);
-
-/* A new job of a group, which is made where it is missing. TR_LIMIT: there is no room for it. */
-TR_MUST_USE int tri_job_add(struct tri_refresh *refresh, struct tr_text identity,
-                            struct tr_text group, uint32_t *number, struct tri_job_row **job);
-
-/* A job too many, with the identity of another one. */
-TR_MUST_USE int tri_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of,
-                              struct tr_text handle, uint32_t *number);
-
-/* Takes away a job that is in no list; its group has nobody then, perhaps. */
-TR_MUST_USE int tri_job_remove(struct tri_refresh *refresh, uint32_t number,
-                               struct tri_job_row *job);
-
-/* Gives a job its handle, by which it is found from then on. */
-TR_MUST_USE int tri_job_set_handle(struct tri_refresh *refresh, uint32_t number,
-                                   struct tri_job_row *job, struct tr_text handle);
-
-/* Views: of the row, or of a page, which live as long as the handler. */
-struct tr_text tri_job_identity(const struct tri_job_row *job);
-TR_MUST_USE int tri_job_handle(struct tri_refresh *refresh, const struct tri_job_row *job,
-                               struct tr_text *handle);
-
-/* Another owner, who is heard of; serial 0: nobody. */
-TR_MUST_USE int tri_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
-                            struct tr_ref owner, bool is_down);
 
 /* ---------------------------------------------------------- refresh_group.c */
 
@@ -385,15 +118,21 @@ struct tri_verdict {
     uint32_t status;
     char what[48]; /* in a word or two: "connect", "503" */
     char words[200];
-    uint64_t wait_ms; /* that the back end asks for */
-    uint32_t share; /* half of the call's items: so many are tried at once where all were refused */
-    bool is_alone;  /* there was one item only */
+    uint64_t wait_ms;  /* that the back end asks for */
+    uint64_t begin_ms; /* when the call left */
+    uint32_t count;    /* of the call's items */
     struct tr_webapi_response response;
 };
 
-/* Sends a request of the plugin's; `delivery` is the http service's. */
+enum tri_call_kind {
+    TRI_CALL_PLAIN,
+    TRI_CALL_STREAM, /* without an end; it is not counted among the calls at once */
+    TRI_CALL_SO_FAR, /* what a stream has shown so far, as a whole */
+};
+
+/* Sends a request of the plugin's. */
 TR_MUST_USE int tri_call_send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
-                              bool is_stream, uint64_t *ask);
+                              enum tri_call_kind kind, uint64_t *ask);
 
 /* The functions of a verb; NULL for streams. */
 const struct tr_webapi_verb *tri_verb_of(const struct tr_webapi *webapi, uint8_t verb);
@@ -428,9 +167,14 @@ void tri_rate_judge(struct tri_refresh *refresh, uint64_t ask, const struct tri_
 /* Why nothing is called for now, in words; empty: it is. */
 struct tr_text tri_rate_words(const struct tri_refresh *refresh, char *words, size_t size);
 
+/* How many items a call may have, of those that a verb takes: fewer where that was too much. */
+uint32_t tri_rate_items_max(const struct tri_refresh *refresh, uint32_t items_max);
+
 /* What an endpoint's settings say, or the default. */
 uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh);
 uint32_t tri_rate_streams_max(const struct tri_refresh *refresh);
+uint32_t tri_rate_lag_ms(const struct tri_refresh *refresh);
+uint32_t tri_rate_lost_ms(const struct tri_refresh *refresh);
 
 /* ---------------------------------------------------------- refresh_batch.c */
 
@@ -440,6 +184,7 @@ struct tri_refresh_batch {
     struct tri_refresh *refresh;
     struct tri_group_row *stream; /* of lines: whose they are */
     uint8_t verb;                 /* enum tr_webapi_verb_number */
+    bool is_so_far; /* its jobs are looked for by what their group's stream has shown so far */
     struct tr_arena arena;
     int error; /* of ours, while a plugin's function ran */
 };
@@ -493,6 +238,12 @@ struct tr_refresh_news tri_job_failure(uint8_t phase, const char *code, struct t
 
 /* ------------------------------------------------------------ refresh_job.c */
 
+/*
+ * Its `since_ms`, as far as it lasts. Clocks may be set between two lives of the engine, so what
+ * passed before this one counts for nothing.
+ */
+uint64_t tri_job_since_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
+
 /* Puts a job that is in no list where its stage says. */
 TR_MUST_USE int tri_job_settle(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
@@ -502,9 +253,9 @@ TR_MUST_USE int tri_job_is_called(struct tri_refresh *refresh, const struct tri_
                                   bool *is_called);
 TR_MUST_USE int tri_job_free(struct tri_refresh *refresh, struct tri_job_row *job);
 
-/* It was asked about; and the back end says that there is no such job. */
-TR_MUST_USE int tri_job_asked(struct tri_refresh *refresh, uint32_t number,
-                              struct tri_job_row *job);
+/* It was asked about, and answered or not; and the back end says that there is no such job. */
+TR_MUST_USE int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                              bool was_answered);
 TR_MUST_USE int tri_job_absent(struct tri_refresh *refresh, uint8_t verb, struct tri_job_row *job,
                                uint32_t number);
 
@@ -538,16 +289,20 @@ TR_MUST_USE int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job
 TR_MUST_USE int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number,
                                 struct tri_job_row *job, struct tr_text why);
 
+/* With how many others it is looked for; 0: as many as fit. */
+uint16_t tri_doubt_batch_max(const struct tri_refresh *refresh, const struct tri_job_row *job);
+
+/* It goes to another stage: its group counts those in doubt. */
+TR_MUST_USE int tri_doubt_count(struct tri_refresh *refresh, const struct tri_job_row *job,
+                                uint8_t stage);
+
 /* Where one in doubt waits; and its time has come. */
 TR_MUST_USE int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number,
                                  struct tri_job_row *job);
 TR_MUST_USE int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number,
                                   struct tri_job_row *job);
 
-/*
- * When the back end has shown all there is of a job, the lag after `since_ms`. Clocks may be set
- * between two lives of the engine, so what passed before this one counts for nothing.
- */
+/* When the back end has shown all there is of a job, the lag after `since_ms`. */
 uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
 
 /* It was asked for at `asked_ms`, and is not there. */
@@ -557,6 +312,9 @@ TR_MUST_USE int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number,
 /* One whose task is done with it stays for a while, or goes. */
 TR_MUST_USE int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number,
                                 struct tri_job_row *job);
+
+/* Such a one was looked for in vain, since nobody answered: a look that it still has. */
+TR_MUST_USE int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number);
 
 /* -------------------------------------------------------- refresh_stream.c */
 
@@ -574,6 +332,9 @@ TR_MUST_USE int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number,
 /* Nobody needs a group's stream any more. */
 TR_MUST_USE int tri_stream_close(struct tri_refresh *refresh, uint32_t number);
 
+/* The same, and asks for it again from where it was. */
+TR_MUST_USE int tri_stream_open_anew(struct tri_refresh *refresh, uint32_t group);
+
 /* Looks at the next rows of a sweep, which asks about jobs whose news may have been missed. */
 TR_MUST_USE int tri_stream_sweep(struct tri_refresh *refresh, bool *more);
 
@@ -583,6 +344,28 @@ TR_MUST_USE int tri_stream_serves(struct tri_refresh *refresh, uint32_t group, b
 /* The same, or it is about to have one. */
 TR_MUST_USE int tri_stream_is_near(struct tri_refresh *refresh, uint32_t group, bool *is_near);
 
+/* -------------------------------------------------------- refresh_so_far.c */
+
+/* Whether many jobs of a queue are looked for by one call, and not each with its own. */
+TR_MUST_USE int tri_so_far_serves(struct tri_refresh *refresh, const struct tri_list_row *queue,
+                                  bool *serves);
+
+/* The plugin's request for it, and what it reads from the answer. Errors are the plugin's. */
+int tri_so_far_write(struct tri_refresh_batch *batch, uint32_t group,
+                     struct tr_webapi_request *request);
+int tri_so_far_read(struct tri_refresh_batch *batch, struct tr_bytes body);
+
+/* ------------------------------------------------------- refresh_silence.c */
+
+/* A group's stream has begun, or has a job more: from now on it is listened for. */
+TR_MUST_USE int tri_silence_begin(struct tri_refresh *refresh, const struct tri_group_row *group);
+
+/* After a call: where the back end answers again, streams that were silent are looked at soon. */
+TR_MUST_USE int tri_silence_mended(struct tri_refresh *refresh);
+
+/* Opens those anew that have been silent for too long. */
+TR_MUST_USE int tri_silence_on_time(struct tri_refresh *refresh);
+
 /* The actor's timers. */
 enum tri_refresh_timer {
     TRI_REFRESH_CLOCK_TIMER = 1,
@@ -590,7 +373,8 @@ enum tri_refresh_timer {
     TRI_REFRESH_QUIET_TIMER,
     TRI_REFRESH_WANTING_TIMER,
     TRI_REFRESH_RECORD_TIMER,
-    TRI_REFRESH_RESTING_TIMER
+    TRI_REFRESH_RESTING_TIMER,
+    TRI_REFRESH_SILENT_TIMER
 };
 
 #endif

@@ -46,6 +46,9 @@ static int api_report(struct tr_webapi_batch *side, const struct tr_webapi_repor
 static int api_resume(struct tr_webapi_batch *side, struct tr_text cursor)
 {
     struct tri_refresh_batch *batch = batch_of(side);
+    if (batch->is_so_far) {
+        return 0; /* the stream itself goes on from where it is */
+    }
     if (batch->stream == NULL || cursor.size > TR_WEBAPI_CURSOR_BYTES_MAX) {
         return batch->stream == NULL ? TR_INVALID : TR_LIMIT;
     }

@@ -125,8 +125,9 @@ static int write_parts(const struct tr_webapi_endpoint *endpoint,
 }
 
 static int send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
-                bool is_stream, const struct parts *parts, uint64_t *ask)
+                enum tri_call_kind kind, const struct parts *parts, uint64_t *ask)
 {
+    bool is_stream = kind == TRI_CALL_STREAM;
     const struct tr_webapi_endpoint *endpoint = &refresh->place->endpoint;
     uint32_t timeout_ms = endpoint->timeout_ms != 0 ? endpoint->timeout_ms : TR_WEBAPI_TIMEOUT_MS;
     const struct tr_http_request call = {
@@ -135,6 +136,7 @@ static int send(struct tri_refresh *refresh, const struct tr_webapi_request *req
         .headers = tr_buffer_bytes(&parts->headers),
         .body = request->body,
         .timeout_ms = is_stream ? 0 : timeout_ms,
+        .response_bytes_max = kind == TRI_CALL_SO_FAR ? TR_REFRESH_SO_FAR_BYTES_MAX : 0,
         .delivery = is_stream ? TR_HTTP_LINES : TR_HTTP_WHOLE,
         .ca_file = endpoint->ca_file,
         .client_certificate = endpoint->client_certificate,
@@ -147,17 +149,17 @@ static int send(struct tri_refresh *refresh, const struct tr_webapi_request *req
 }
 
 int tri_call_send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
-                  bool is_stream, uint64_t *ask)
+                  enum tri_call_kind kind, uint64_t *ask)
 {
     struct parts parts = {0};
     tr_buffer_init(&parts.url, 0);
     tr_buffer_init(&parts.headers, 0);
     int error = write_parts(&refresh->place->endpoint, request, &parts);
-    error = error != 0 ? error : send(refresh, request, is_stream, &parts, ask);
+    error = error != 0 ? error : send(refresh, request, kind, &parts, ask);
     tr_buffer_fini(&parts.url);
     tr_buffer_fini(&parts.headers);
     if (error == 0) {
-        tri_rate_count(refresh, *ask, is_stream);
+        tri_rate_count(refresh, *ask, kind == TRI_CALL_STREAM);
     }
     return error;
 }
@@ -169,7 +171,9 @@ static int count_batch(struct tri_refresh *refresh, const struct tri_list_row *q
                        uint32_t *count)
 {
     uint32_t most =
-        is_whole ? TR_REFRESH_WHOLE_MAX : tri_verb_of(refresh->webapi, queue->verb)->items_max;
+        is_whole
+            ? TR_REFRESH_WHOLE_MAX
+            : tri_rate_items_max(refresh, tri_verb_of(refresh->webapi, queue->verb)->items_max);
     uint32_t number = queue->first;
     uint64_t bytes = 0;
     uint32_t counted = 0;
@@ -280,21 +284,33 @@ static int refuse_batch(struct tri_refresh *refresh, const struct tri_list_row *
 static const char *const writes[] = {TR_WEBAPI_VERBS(VERB_WRITE)};
 static const char *const reads[] = {TR_WEBAPI_VERBS(VERB_READ)};
 
+/* The plugin writes the request; errors are its own. */
+static int write_request(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
+                         const struct tri_list_row *queue, struct tr_webapi_request *request)
+{
+    if (batch->is_so_far) {
+        return tri_so_far_write(batch, queue->group, request);
+    }
+    tr_engine_call_begins(refresh->context, refresh->plugin, writes[queue->verb]);
+    int error = tri_verb_of(refresh->webapi, queue->verb)->write(&batch->side, request);
+    tr_engine_call_ends(refresh->context);
+    return error;
+}
+
 static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
                 const struct tri_list_row *queue, uint32_t count)
 {
-    const struct tr_webapi_verb *verb = tri_verb_of(refresh->webapi, queue->verb);
     struct tr_webapi_request request = {0};
     struct tri_list_row *call;
     uint32_t number;
     uint64_t ask;
-    int error = tri_refresh_batch_fill(batch, queue, count, queue->verb == TR_WEBAPI_VERB_CREATE);
+    int error = batch->is_so_far ? 0
+                                 : tri_refresh_batch_fill(batch, queue, count,
+                                                          queue->verb == TR_WEBAPI_VERB_CREATE);
     if (error != 0) {
         return error;
     }
-    tr_engine_call_begins(refresh->context, refresh->plugin, writes[queue->verb]);
-    error = verb->write(&batch->side, &request);
-    tr_engine_call_ends(refresh->context);
+    error = write_request(refresh, batch, queue, &request);
     if (batch->error != 0 || error == TR_MEMORY) {
         return batch->error != 0 ? batch->error : error;
     }
@@ -302,12 +318,13 @@ static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
     if (error != 0) {
         return refuse_batch(refresh, queue, count, error);
     }
-    error = tri_call_send(refresh, &request, false, &ask);
+    error =
+        tri_call_send(refresh, &request, batch->is_so_far ? TRI_CALL_SO_FAR : TRI_CALL_PLAIN, &ask);
     error = error != 0 ? error : add_call(refresh, queue, ask, &number, &call);
     error = error != 0 ? error : count_create(refresh, call, 1);
     error = error != 0 ? error : move_items(refresh, queue, count, number, call);
     if (error == 0) {
-        call->is_whole = batch->side.is_whole_group;
+        call->is_whole = batch->side.is_whole_group || batch->is_so_far;
         ++*counter_of(refresh->state, queue->verb);
         refresh->state->items += count;
     }
@@ -318,11 +335,12 @@ int tri_call_make(struct tri_refresh *refresh, struct tri_list_row *queue)
 {
     struct tri_refresh_batch batch;
     bool is_whole;
+    bool is_so_far;
     uint32_t count = 0;
     int error = is_whole_group(refresh, queue, &is_whole);
-    error = error != 0
-                ? error
-                : count_batch(refresh, queue, is_whole && refresh->webapi->ends_groups, &count);
+    error = error != 0 ? error : tri_so_far_serves(refresh, queue, &is_so_far);
+    bool is_unbounded = error == 0 && (is_so_far || (is_whole && refresh->webapi->ends_groups));
+    error = error != 0 ? error : count_batch(refresh, queue, is_unbounded, &count);
     if (error != 0) {
         return error;
     }
@@ -333,6 +351,7 @@ int tri_call_make(struct tri_refresh *refresh, struct tri_list_row *queue)
     }
     error = tri_refresh_batch_init(&batch, refresh, queue->verb, queue->group);
     batch.side.is_whole_group = is_whole && (count == queue->count || refresh->webapi->ends_groups);
+    batch.is_so_far = is_so_far && count > 1;
     error = error != 0 ? error : make(refresh, &batch, queue, count);
     tri_refresh_batch_fini(&batch);
     return error;
@@ -340,21 +359,30 @@ int tri_call_make(struct tri_refresh *refresh, struct tri_list_row *queue)
 
 /* ----------------------------------------------------------------- its end */
 
+static int read_response(struct tri_refresh_batch *batch, const struct tr_webapi_response *response)
+{
+    struct tri_refresh *refresh = batch->refresh;
+    if (batch->is_so_far) {
+        return tri_so_far_read(batch, response->body);
+    }
+    tr_engine_call_begins(refresh->context, refresh->plugin, reads[batch->verb]);
+    int result = tri_verb_of(refresh->webapi, batch->verb)->read(&batch->side, response);
+    tr_engine_call_ends(refresh->context);
+    return result;
+}
+
 /* The plugin reads the answer; one that makes no sense leaves unsure what nothing was said of. */
 static int read_answer(struct tri_refresh *refresh, const struct tri_list_row *call,
                        struct tri_verdict *verdict)
 {
     struct tri_refresh_batch batch;
     int error = tri_refresh_batch_init(&batch, refresh, call->verb, call->group);
-    error = error != 0 ? error : tri_refresh_batch_fill(&batch, call, call->count, false);
-    batch.side.is_whole_group = call->is_whole;
-    int result = 0;
-    if (error == 0) {
-        const struct tr_webapi_verb *verb = tri_verb_of(refresh->webapi, call->verb);
-        tr_engine_call_begins(refresh->context, refresh->plugin, reads[call->verb]);
-        result = verb->read(&batch.side, &verdict->response);
-        tr_engine_call_ends(refresh->context);
-    }
+    batch.is_so_far = call->is_whole && call->verb == TR_WEBAPI_VERB_FIND;
+    error = error != 0 || batch.is_so_far
+                ? error
+                : tri_refresh_batch_fill(&batch, call, call->count, false);
+    batch.side.is_whole_group = call->is_whole && !batch.is_so_far;
+    int result = error == 0 ? read_response(&batch, &verdict->response) : 0;
     error = error != 0 ? error : batch.error;
     tri_refresh_batch_fini(&batch);
     if (error != 0 || result == TR_MEMORY) {
@@ -375,8 +403,6 @@ static int judge_items(struct tri_refresh *refresh, struct tri_list_row *call,
                        struct tri_verdict *verdict)
 {
     int error = 0;
-    verdict->share = (call->count + 1) / 2;
-    verdict->is_alone = call->count == 1;
     while (error == 0 && call->last != 0) {
         struct tri_job_row *job;
         uint32_t number = call->last;
@@ -397,9 +423,15 @@ static int end_call(struct tri_refresh *refresh, uint32_t number, struct tri_lis
     if (error != 0) {
         return error;
     }
+    verdict->begin_ms = call->first_ms;
+    verdict->count = call->count;
     if (call->ask != 0) {
         refresh->state->calls -= call->verb == TR_WEBAPI_VERB_STREAM ? 0 : 1;
         tri_rate_judge(refresh, call->ask, verdict);
+        error = tri_silence_mended(refresh);
+    }
+    if (error != 0) {
+        return error;
     }
     if (call->verb == TR_WEBAPI_VERB_STREAM) {
         return tri_stream_on_end(refresh, number, call, verdict);

@@ -7,11 +7,13 @@
  *     none          the policy decides at once
  *
  * It is looked for by the stream of its group, which names every job; `find` is asked for what that
- * has not shown when the lag is over, or at once where there is no stream. One that was made for
+ * has not shown when the lag is over, or at once where there is no stream; many are looked for by
+ * one call where the back end says what a stream has shown so far. One that was made for
  * certain and is lost is looked for, too, and never made again under its name.
  *
  * An identity that was ever in doubt may turn up late, and a job too many again: a stone stays on
- * its grave until its group is over and the lag has passed; what turns up is ended, once.
+ * its grave until its group is over, the lag has passed and the last look was answered; what turns
+ * up is ended, once.
  */
 #include <stdio.h>
 
@@ -20,8 +22,8 @@
 static bool can_look(const struct tri_refresh *refresh)
 {
     const struct tr_webapi *webapi = refresh->webapi;
-    return webapi->grade != TR_WEBAPI_GRADE_NONE &&
-           (webapi->find.items_max > 0 || webapi->stream.write != NULL);
+    bool has_streams = webapi->stream.write != NULL && tri_rate_streams_max(refresh) > 0;
+    return webapi->grade != TR_WEBAPI_GRADE_NONE && (webapi->find.items_max > 0 || has_streams);
 }
 
 /* The outside takes the identity for a key, and we know what to ask it for. */
@@ -33,9 +35,18 @@ static bool can_repeat(const struct tri_refresh *refresh, const struct tri_job_r
 
 static uint64_t look_again_ms(const struct tri_refresh *refresh)
 {
-    uint64_t delay_ms = refresh->webapi->lag_ms / 4;
+    uint64_t delay_ms = tri_rate_lag_ms(refresh) / 4;
     delay_ms = delay_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN : delay_ms;
     return delay_ms > TR_REFRESH_FIND_MS_MAX ? TR_REFRESH_FIND_MS_MAX : delay_ms;
+}
+
+/* One call shows many what their stream has shown since they are known here, and not before. */
+uint16_t tri_doubt_batch_max(const struct tri_refresh *refresh, const struct tri_job_row *job)
+{
+    bool has_so_far = refresh->webapi->stream.write_so_far != NULL;
+    bool is_unheard = (job->marks & (TRI_JOB_MADE | TRI_JOB_UNHEARD)) != 0 ||
+                      refresh->now_ms > job->since_ms + TR_REFRESH_UNHEARD_MS;
+    return has_so_far && is_unheard ? 1 : 0;
 }
 
 int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
@@ -43,13 +54,27 @@ int tri_doubt_begin(struct tri_refresh *refresh, uint32_t number, struct tri_job
 {
     bool is_new = job->stage != TR_WEBAPI_STAGE_IN_DOUBT;
     job->marks |= TRI_JOB_DOUBTED;
-    job->batch_max = 0;
     job->level = is_new ? 0 : job->level;
     job->since_ms = refresh->now_ms; /* whenever the call has left, it was before */
+    job->batch_max = tri_doubt_batch_max(refresh, job);
     refresh->state->doubts += is_new ? 1 : 0;
     int error = is_new ? tri_job_go(refresh, job, TR_WEBAPI_STAGE_IN_DOUBT, why) : 0;
     error = error != 0 ? error : tri_stream_want(refresh, job->group);
     return error != 0 ? error : tri_job_settle(refresh, number, job);
+}
+
+int tri_doubt_count(struct tri_refresh *refresh, const struct tri_job_row *job, uint8_t stage)
+{
+    struct tri_group_row *group;
+    bool was_in_doubt = job->stage == TR_WEBAPI_STAGE_IN_DOUBT;
+    bool is_in_doubt = stage == TR_WEBAPI_STAGE_IN_DOUBT;
+    int error = was_in_doubt == is_in_doubt ? 0 : tri_group_edit(refresh, job->group, &group);
+    if (error != 0 || was_in_doubt == is_in_doubt) {
+        return error;
+    }
+    group->doubts += is_in_doubt ? 1 : 0;
+    group->doubts -= was_in_doubt && group->doubts > 0 ? 1 : 0; /* older rows were not counted */
+    return 0;
 }
 
 /* ------------------------------------------------------------------ the end */
@@ -144,7 +169,10 @@ int tri_doubt_settle(struct tri_refresh *refresh, uint32_t number, struct tri_jo
     return can_look(refresh) ? look(refresh, number, job) : give_up(refresh, number, job);
 }
 
-/* A stream that has been open for the lag has shown all there is, where nobody else can say. */
+/*
+ * A stream that has been open for the lag has shown all there is, where nobody else can say; but
+ * what it has said to an actor that could not run is heard behind the timer that rang meanwhile.
+ */
 static int seen_until(struct tri_refresh *refresh, const struct tri_job_row *job,
                       uint64_t *asked_ms)
 {
@@ -153,9 +181,9 @@ static int seen_until(struct tri_refresh *refresh, const struct tri_job_row *job
     int error = tri_stream_serves(refresh, job->group, &serves);
     error = error != 0 ? error : tr_rows_get(&refresh->rows, job->group, &row);
     *asked_ms = 0;
-    if (error == 0 && serves) {
+    if (error == 0 && serves && !refresh->is_late) {
         uint64_t open_ms = ((const struct tri_group_row *)row)->stream_ms;
-        bool is_long = open_ms + refresh->webapi->lag_ms <= refresh->now_ms;
+        bool is_long = open_ms + tri_rate_lag_ms(refresh) <= refresh->now_ms;
         *asked_ms = is_long ? refresh->now_ms : 0;
     }
     return error;
@@ -196,9 +224,7 @@ int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_j
 
 uint64_t tri_job_lag_over_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
-    uint64_t life_ms = refresh->state->life_ms;
-    bool is_of_this_life = job->since_ms >= life_ms && job->since_ms <= refresh->now_ms;
-    return (is_of_this_life ? job->since_ms : life_ms) + refresh->webapi->lag_ms;
+    return tri_job_since_ms(refresh, job) + tri_rate_lag_ms(refresh);
 }
 
 int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
@@ -244,7 +270,12 @@ int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job
     job->marks |= TRI_JOB_TOMB;
     job->level = is_over ? 1 : 0; /* whether the wait that begins is the last one */
     error = tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
-    uint64_t wait_ms = refresh->webapi->lag_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN
-                                                                        : refresh->webapi->lag_ms;
+    uint64_t wait_ms = tri_rate_lag_ms(refresh);
+    wait_ms = wait_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN : wait_ms;
     return error != 0 ? error : tri_clock_add(refresh, number, wait_ms);
+}
+
+int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number)
+{
+    return tri_clock_add(refresh, number, look_again_ms(refresh));
 }

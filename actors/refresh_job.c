@@ -8,6 +8,7 @@
  *     CANCELLING  a wait until it is asked about
  *     TERMINAL    nothing; without a task a stone on its grave for a while, or it goes
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "actors/refresh.h"
@@ -134,7 +135,7 @@ int tri_job_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job
     case TR_WEBAPI_STAGE_TERMINAL:
         return tri_doubt_on_time(refresh, number, job);
     case TR_WEBAPI_STAGE_CANCELLING:
-        if (refresh->now_ms - job->since_ms >= TR_REFRESH_CANCEL_AGAIN_MS) {
+        if (refresh->now_ms >= tri_job_since_ms(refresh, job) + TR_REFRESH_CANCEL_AGAIN_MS) {
             return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false);
         }
         return poll(refresh, number, job);
@@ -147,14 +148,42 @@ int tri_job_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job
 
 /* ------------------------------------------------------------------- polls */
 
-int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+uint64_t tri_job_since_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
-    uint64_t unseen_ms = refresh->now_ms - job->since_ms;
-    if (job->stage != TR_WEBAPI_STAGE_SUBMITTED || unseen_ms < TR_REFRESH_LOST_MS) {
+    uint64_t life_ms = refresh->state->life_ms;
+    bool is_of_this_life = job->since_ms >= life_ms && job->since_ms <= refresh->now_ms;
+    return is_of_this_life ? job->since_ms : life_ms;
+}
+
+/* Patience begins with an answer that does not show it, so no time is lost that nobody answered. */
+static void note_look(const struct tri_refresh *refresh, struct tri_job_row *job, bool was_answered)
+{
+    bool is_unseen = was_answered && (job->marks & TRI_JOB_REPORTED) == 0;
+    if (!is_unseen) {
+        job->marks &= (uint16_t)~TRI_JOB_UNSEEN;
+    } else if ((job->marks & TRI_JOB_UNSEEN) == 0) {
+        job->marks |= TRI_JOB_UNSEEN;
+        job->since_ms = refresh->now_ms;
+    }
+}
+
+int tri_job_asked(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                  bool was_answered)
+{
+    if (job->stage != TR_WEBAPI_STAGE_SUBMITTED) {
         return tri_job_settle(refresh, number, job);
     }
-    return tri_doubt_begin(refresh, number, job,
-                           tr_text_of("the back end has not shown it for ten minutes"));
+    note_look(refresh, job, was_answered);
+    uint64_t since_ms = tri_job_since_ms(refresh, job);
+    bool is_lost = (job->marks & TRI_JOB_UNSEEN) != 0 &&
+                   refresh->now_ms >= since_ms + tri_rate_lost_ms(refresh);
+    if (!is_lost) {
+        return tri_job_settle(refresh, number, job);
+    }
+    char words[80];
+    (void)snprintf(words, sizeof words, "the back end has not shown it for %llu s",
+                   (unsigned long long)(refresh->now_ms - since_ms) / 1000);
+    return tri_doubt_begin(refresh, number, job, tr_text_of(words));
 }
 
 /* What was to be ended and is nowhere to be seen has ended. */

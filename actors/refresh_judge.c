@@ -171,12 +171,11 @@ static struct tr_text words_of(const struct tri_verdict *verdict, const char *be
     return tr_text_of(room);
 }
 
-/* Those that were refused or too much together are tried in halves; so only the bad one fails. */
+/* Those that were refused together are tried in halves; so only the bad one fails. */
 static bool is_split(struct tri_job_row *job, const struct tri_verdict *verdict)
 {
-    bool is_split = !verdict->is_alone && (verdict->judgement == TR_WEBAPI_REFUSED_JUDGED ||
-                                           verdict->judgement == TR_WEBAPI_THROTTLED_JUDGED);
-    job->batch_max = is_split ? (uint16_t)verdict->share : job->batch_max;
+    bool is_split = verdict->count > 1 && verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
+    job->batch_max = is_split ? (uint16_t)((verdict->count + 1) / 2) : job->batch_max;
     return is_split;
 }
 
@@ -207,10 +206,15 @@ static int refused(struct tri_refresh *refresh, uint32_t number, struct tri_job_
     return error != 0 ? error : tri_job_settle(refresh, number, job);
 }
 
+/* No engine was here meanwhile. */
+static bool is_long_ago(const struct tri_refresh *refresh, const struct tri_list_row *call)
+{
+    return refresh->now_ms > call->first_ms + TR_REFRESH_UNHEARD_MS;
+}
+
 static int create_item(struct tri_refresh *refresh, const struct tri_list_row *call,
                        const struct tri_verdict *verdict, uint32_t number, struct tri_job_row *job)
 {
-    (void)call;
     char room[400];
     if (job->stage != TR_WEBAPI_STAGE_INTENT && job->stage != TR_WEBAPI_STAGE_IN_DOUBT) {
         return tri_job_settle(refresh, number, job);
@@ -227,6 +231,7 @@ static int create_item(struct tri_refresh *refresh, const struct tri_list_row *c
     case TR_WEBAPI_REFUSED_JUDGED:
         return refused(refresh, number, job, verdict);
     case TR_WEBAPI_UNSURE_JUDGED:
+        job->marks |= is_long_ago(refresh, call) ? TRI_JOB_UNHEARD : 0;
         return tri_doubt_begin(
             refresh, number, job,
             words_of(verdict, "nobody knows whether it was made", room, sizeof room));
@@ -250,15 +255,12 @@ static int status_item(struct tri_refresh *refresh, const struct tri_list_row *c
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_STATUS, true);
     }
     job->batch_max = 0;
-    bool was_asked = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
-                     verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
-    if (job->stage == TR_WEBAPI_STAGE_SUBMITTED && !was_asked) {
-        job->since_ms = refresh->now_ms; /* what cannot be asked for is not lost by that */
-    }
+    bool was_answered = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
+                        verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
     job->level = (job->marks & TRI_JOB_FOUND_NEWS) != 0 || job->level == UINT8_MAX
                      ? 0
                      : (uint8_t)(job->level + 1);
-    return tri_job_asked(refresh, number, job);
+    return tri_job_asked(refresh, number, job, was_answered);
 }
 
 /* What the back end says to a job's end is kept as long as it does not end it. */
@@ -298,16 +300,33 @@ static int cancel_item(struct tri_refresh *refresh, const struct tri_list_row *c
     return error != 0 ? error : tri_job_wait_poll(refresh, number, job);
 }
 
+/* What its stream has shown cannot be had, or not be read: each job is looked for by itself. */
+static bool is_useless(const struct tri_verdict *verdict)
+{
+    bool is_answered = verdict->status >= 200 && verdict->status < 300;
+    return verdict->judgement == TR_WEBAPI_REFUSED_JUDGED ||
+           (verdict->judgement == TR_WEBAPI_UNSURE_JUDGED && is_answered);
+}
+
 static int find_item(struct tri_refresh *refresh, const struct tri_list_row *call,
                      const struct tri_verdict *verdict, uint32_t number, struct tri_job_row *job)
 {
     if (job->stage != TR_WEBAPI_STAGE_IN_DOUBT && (job->marks & TRI_JOB_TOMB) == 0) {
         return tri_job_settle(refresh, number, job);
     }
+    if (call->is_whole && is_useless(verdict)) {
+        job->batch_max = 1;
+        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, true);
+    }
     if (is_split(job, verdict)) {
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, true);
     }
-    job->batch_max = 0;
+    job->batch_max = tri_doubt_batch_max(refresh, job);
+    bool was_answered = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
+                        verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
+    if (job->stage == TR_WEBAPI_STAGE_TERMINAL && !was_answered) {
+        return tri_tomb_look_again(refresh, number);
+    }
     uint64_t asked_ms = verdict->judgement == TR_WEBAPI_READ_JUDGED ? call->first_ms : 0;
     return tri_doubt_unfound(refresh, number, job, asked_ms);
 }

@@ -163,6 +163,7 @@ int tri_clock_go(struct tri_refresh *refresh, bool *more)
     if (state->alarm_ms == 0 || state->alarm_ms > refresh->now_ms) {
         return 0;
     }
+    refresh->is_late = refresh->now_ms > state->alarm_ms + TR_REFRESH_LATE_MS;
     state->alarm_ms = UINT64_MAX; /* who waits meanwhile does not set it */
     for (uint32_t clock = 0; clock < CLOCKS && error == 0; clock++) {
         if ((state->clocks >> clock & 1) != 0) {

@@ -86,18 +86,25 @@ int tri_queue_forget(struct tri_refresh *refresh, uint32_t number)
 
 /* ------------------------------------------------------- when a batch may leave */
 
+/* One call for a whole group waits for all of its jobs. */
+static bool is_whole_wanted(const struct tri_refresh *refresh, const struct tri_list_row *queue)
+{
+    return (queue->verb == TR_WEBAPI_VERB_CANCEL && refresh->webapi->ends_groups) ||
+           (queue->verb == TR_WEBAPI_VERB_FIND && refresh->webapi->stream.write_so_far != NULL);
+}
+
 static bool is_full(const struct tri_refresh *refresh, const struct tri_list_row *queue)
 {
     const struct tr_webapi_verb *verb = tri_verb_of(refresh->webapi, queue->verb);
-    bool is_whole_wanted = queue->verb == TR_WEBAPI_VERB_CANCEL && refresh->webapi->ends_groups;
-    return !is_whole_wanted &&
+    return !is_whole_wanted(refresh, queue) &&
            (queue->count >= verb->items_max || queue->bytes >= TR_REFRESH_BATCH_BYTES_MAX);
 }
 
 /* How long nothing may come before what there is leaves. */
 static uint64_t quiet_ms_of(const struct tri_refresh *refresh, const struct tri_list_row *queue)
 {
-    uint64_t quiet_ms = TR_REFRESH_QUIET_MS + queue->count - 1;
+    uint64_t quiet_ms =
+        TR_REFRESH_QUIET_MS + (uint64_t)TR_REFRESH_QUIET_JOB_MS * (queue->count - 1);
     bool is_wide =
         queue->full_ms != 0 && queue->full_ms + TR_REFRESH_QUIET_MS_MAX > refresh->now_ms;
     return is_wide || quiet_ms > TR_REFRESH_QUIET_WIDE_MS ? TR_REFRESH_QUIET_WIDE_MS : quiet_ms;
@@ -135,7 +142,8 @@ static int due_of(struct tri_refresh *refresh, const struct tri_list_row *queue,
 {
     const void *row;
     uint64_t due = queue->newest_ms + quiet_ms_of(refresh, queue);
-    uint64_t latest = queue->first_ms + TR_REFRESH_QUIET_MS_MAX;
+    uint64_t latest = queue->first_ms + TR_REFRESH_QUIET_MS_MAX +
+                      (uint64_t)TR_REFRESH_QUIET_JOB_MS_MAX * (queue->count - 1);
     int error = tr_rows_get(&refresh->rows, queue->first, &row);
     if (error != 0) {
         return error;

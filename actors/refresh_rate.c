@@ -2,9 +2,13 @@
  * How often an endpoint is called: a rate on calls, how many at once, and a circuit that opens when
  * it does not answer.
  *
- * The rate is halved when the back end says that this was too often, and comes back by a tenth of
- * the whole each second that it does not. The circuit opens at several failures in a row, or at
- * once where nothing is done for us, for a time that doubles; then one call shows how it is.
+ * The rate is halved when the back end says that this was too often, and comes back by a fifth of
+ * the whole each second that it does not; those that were under way together halve it once. It is
+ * too often before it is too much: a batch keeps its items until that was said several times in a
+ * row, and has all of them again seconds after the last time.
+ *
+ * The circuit opens at several failures in a row, or at once where nothing is done for us, for a
+ * time that doubles; then one call shows how it is.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +22,9 @@
 
 /* However throttled, a call leaves each ten seconds. */
 #define RATE_MIN 0.1
+
+/* Of its own words, which may be a whole document. */
+#define FAULT_OWN_BYTES_MAX 100
 
 /* What a back end may ask us to wait. */
 #define HOLD_MS_MAX 60000
@@ -40,6 +47,19 @@ uint32_t tri_rate_streams_max(const struct tri_refresh *refresh)
     return most == TR_WEBAPI_NO_STREAMS ? 0 : or_default(most, TR_WEBAPI_STREAMS);
 }
 
+uint32_t tri_rate_lag_ms(const struct tri_refresh *refresh)
+{
+    return refresh->place == NULL
+               ? refresh->webapi->lag_ms
+               : or_default(refresh->place->endpoint.lag_ms, refresh->webapi->lag_ms);
+}
+
+uint32_t tri_rate_lost_ms(const struct tri_refresh *refresh)
+{
+    return refresh->place == NULL ? TR_WEBAPI_LOST_MS
+                                  : or_default(refresh->place->endpoint.lost_ms, TR_WEBAPI_LOST_MS);
+}
+
 static double full_rate(const struct tri_refresh *refresh)
 {
     return refresh->place == NULL
@@ -47,7 +67,7 @@ static double full_rate(const struct tri_refresh *refresh)
                : or_default(refresh->place->endpoint.calls_per_second, TR_WEBAPI_CALLS_PER_SECOND);
 }
 
-/* The rate now: what it was, and a tenth of the whole for each second since. */
+/* The rate now: what it was, and a fifth of the whole for each second since. */
 static void restore_rate(struct tri_refresh *refresh)
 {
     struct tr_refresh_state *state = refresh->state;
@@ -58,7 +78,7 @@ static void restore_rate(struct tri_refresh *refresh)
     }
     uint64_t seconds =
         refresh->now_ms > state->rate_ms ? (refresh->now_ms - state->rate_ms) / 1000 : 0;
-    double restored = state->rate + full / 10 * (double)seconds;
+    double restored = state->rate + full / 5 * (double)seconds;
     state->rate = restored > full ? full : restored;
     state->rate_ms += seconds * 1000;
 }
@@ -127,20 +147,26 @@ void tri_rate_count(struct tri_refresh *refresh, uint64_t ask, bool is_stream)
 
 /* ---------------------------------------------------------------- circuit */
 
+/* What is wrong, and in brackets the back end's own words, as many of them as there is room for. */
 static void set_fault(struct tri_refresh *refresh, const struct tri_verdict *verdict)
 {
     const struct tr_refresh_state *state = refresh->state;
     char words[TR_REFRESH_FAULT_BYTES_MAX + 1];
+    struct tr_text own = tr_text_of(verdict->words);
     const char *what = verdict->judgement == TR_WEBAPI_DENIED_JUDGED
                            ? "refuses us; look at its secret and permissions"
                            : "does not answer";
-    (void)snprintf(words, sizeof words, "endpoint %.*s of '%.*s' %s (%s%s%.80s)",
-                   (int)state->endpoint.size, state->endpoint.data, (int)state->plugin.size,
-                   state->plugin.data, what, verdict->what, verdict->words[0] != '\0' ? ": " : "",
-                   verdict->words);
-    struct tr_text text = tr_text_of(words);
-    text.size = tr_utf8_cut(text, text.size);
-    if (tr_array_set(&refresh->state->fault, text) != 0) {
+    int size = snprintf(words, sizeof words, "endpoint %.*s of '%.*s' %s (%s",
+                        (int)state->endpoint.size, state->endpoint.data, (int)state->plugin.size,
+                        state->plugin.data, what, verdict->what);
+    TR_ASSERT(size > 0 && (size_t)size + sizeof ": …)" <= sizeof words);
+    size_t room = sizeof words - (size_t)size - sizeof ": …)";
+    room = room < FAULT_OWN_BYTES_MAX ? room : FAULT_OWN_BYTES_MAX;
+    bool is_cut = own.size > room;
+    own.size = tr_utf8_cut(own, is_cut ? room : own.size);
+    (void)snprintf(words + size, sizeof words - (size_t)size, "%s%.*s%s)", own.size > 0 ? ": " : "",
+                   (int)own.size, own.data, is_cut ? "…" : "");
+    if (tr_array_set(&refresh->state->fault, tr_text_of(words)) != 0) {
         refresh->state->fault.size = 0;
     }
 }
@@ -171,17 +197,68 @@ void tri_rate_begin(struct tri_refresh *refresh)
     close_circuit(refresh->state);
     refresh->state->rate = 0;
     refresh->state->hold_ms = 0;
+    refresh->state->throttles = 0;
+    refresh->state->throttled_ms = 0;
+    refresh->state->items_max = 0;
+}
+
+/* For how long it has been content with us. */
+static uint64_t content_ms(const struct tri_refresh *refresh)
+{
+    uint64_t since_ms = later(refresh->state->throttled_ms, refresh->state->hold_ms);
+    return refresh->now_ms > since_ms ? refresh->now_ms - since_ms : 0;
+}
+
+/* What it took when batches were too much for it; 0: that never was, or is long over. */
+static uint32_t items_taken(const struct tri_refresh *refresh)
+{
+    return content_ms(refresh) < TR_REFRESH_FEWER_MS ? refresh->state->items_max : 0;
+}
+
+uint32_t tri_rate_items_max(const struct tri_refresh *refresh, uint32_t items_max)
+{
+    uint32_t taken = items_taken(refresh);
+    uint64_t most = (uint64_t)taken << content_ms(refresh) / 1000 % 32;
+    return taken != 0 && most < items_max ? (uint32_t)most : items_max;
+}
+
+/* The bound of items from now on: what was taken before it grew, or half of what was not. */
+static uint32_t fewer_items(const struct tri_refresh *refresh, uint32_t count)
+{
+    uint32_t taken = items_taken(refresh);
+    bool has_grown = taken != 0 && count > taken;
+    if (has_grown || refresh->state->throttles < TR_REFRESH_THROTTLES_MAX ||
+        count <= TR_REFRESH_ITEMS_MIN) {
+        return taken;
+    }
+    return count / 2 > TR_REFRESH_ITEMS_MIN ? count / 2 : TR_REFRESH_ITEMS_MIN;
+}
+
+/* How long nothing is called for where the back end does not say. */
+static uint64_t hold_ms_of(const struct tr_refresh_state *state)
+{
+    uint64_t hold_ms = TR_REFRESH_HOLD_MS;
+    for (uint32_t i = 1; i < state->throttles && hold_ms < TR_REFRESH_HOLD_MS_MAX; i++) {
+        hold_ms *= 2;
+    }
+    return hold_ms > TR_REFRESH_HOLD_MS_MAX ? TR_REFRESH_HOLD_MS_MAX : hold_ms;
 }
 
 static void throttle(struct tri_refresh *refresh, const struct tri_verdict *verdict)
 {
     struct tr_refresh_state *state = refresh->state;
     uint64_t hold_ms = verdict->wait_ms > HOLD_MS_MAX ? HOLD_MS_MAX : verdict->wait_ms;
-    restore_rate(refresh);
-    state->rate = state->rate / 2 < RATE_MIN ? RATE_MIN : state->rate / 2;
-    state->rate_ms = refresh->now_ms;
-    state->hold_ms = later(state->hold_ms, hold_ms == 0 ? 0 : refresh->now_ms + hold_ms);
     state->throttled++;
+    if (verdict->begin_ms >= state->throttled_ms) { /* else it left before we heard of it */
+        restore_rate(refresh);
+        state->rate = state->rate / 2 < RATE_MIN ? RATE_MIN : state->rate / 2;
+        state->rate_ms = refresh->now_ms;
+        state->throttles++;
+        state->items_max = fewer_items(refresh, verdict->count);
+        state->throttled_ms = refresh->now_ms;
+        hold_ms = hold_ms == 0 ? hold_ms_of(state) : hold_ms;
+    }
+    state->hold_ms = later(state->hold_ms, hold_ms == 0 ? 0 : refresh->now_ms + hold_ms);
 }
 
 void tri_rate_judge(struct tri_refresh *refresh, uint64_t ask, const struct tri_verdict *verdict)
@@ -190,12 +267,15 @@ void tri_rate_judge(struct tri_refresh *refresh, uint64_t ask, const struct tri_
     bool is_trial = state->circuit == TR_CIRCUIT_TRIAL && state->trial == ask;
     if (verdict->judgement == TR_WEBAPI_THROTTLED_JUDGED) {
         throttle(refresh, verdict);
+    } else if (verdict->judgement == TR_WEBAPI_READ_JUDGED) {
+        state->throttles = 0;
     }
     switch (verdict->judgement) {
     case TR_WEBAPI_THROTTLED_JUDGED:
     case TR_WEBAPI_READ_JUDGED:
     case TR_WEBAPI_REFUSED_JUDGED:
         if (state->circuit == TR_CIRCUIT_CLOSED || is_trial) {
+            state->mended_ms = state->failures > 0 ? refresh->now_ms : state->mended_ms;
             close_circuit(state);
         }
         return;

@@ -68,9 +68,10 @@ int tri_job_go(struct tri_refresh *refresh, struct tri_job_row *job, uint8_t sta
 {
     struct tr_refresh_news news = {.reason = reason,
                                    .is_unknown = (job->marks & TRI_JOB_REPEATED) != 0};
+    int error = tri_doubt_count(refresh, job, stage);
     job->stage = stage;
     job->told = hash_of(reason, (struct tr_text){0}, (struct tr_text){0});
-    return tell_new(refresh, job, &news);
+    return error != 0 ? error : tell_new(refresh, job, &news);
 }
 
 int tri_job_waits(struct tri_refresh *refresh, struct tri_job_row *job, struct tr_text why,
@@ -121,7 +122,8 @@ int tri_job_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row
     if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
         return 0;
     }
-    int error = tri_group_edit(refresh, job->group, &group);
+    int error = tri_doubt_count(refresh, job, TR_WEBAPI_STAGE_TERMINAL);
+    error = error != 0 ? error : tri_group_edit(refresh, job->group, &group);
     if (error != 0) {
         return error;
     }
@@ -181,12 +183,18 @@ static bool is_failure(uint8_t phase)
 
 int tri_job_made(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
+    struct tri_group_row *group;
     job->marks |= TRI_JOB_MADE;
     job->since_ms = refresh->now_ms;
     job->level = 0;
     job->batch_max = 0;
     int error = tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
     error = error != 0 ? error : tri_stream_want(refresh, job->group);
+    error = error != 0 ? error : tri_group_edit(refresh, job->group, &group);
+    if (error == 0) {
+        group->made_ms = refresh->now_ms;
+        error = tri_silence_begin(refresh, group);
+    }
     error = error != 0 ? error
                        : tri_job_go(refresh, job, TR_WEBAPI_STAGE_SUBMITTED, (struct tr_text){0});
     return error != 0 || job->list != 0 ? error : tri_job_settle(refresh, number, job);
@@ -219,7 +227,6 @@ static int take_phase(struct tri_refresh *refresh, uint8_t verb, uint32_t number
         return 0;
     }
     job->order = report->order != 0 ? report->order : job->order;
-    job->since_ms = job->stage == TR_WEBAPI_STAGE_SUBMITTED ? refresh->now_ms : job->since_ms;
     if (is_explaining != (verb == TR_WEBAPI_VERB_FAILURES) ||
         report->phase == TR_TASK_PHASE_UNDEFINED) {
         return 0;
@@ -363,7 +370,7 @@ int tri_report_take(struct tri_refresh *refresh, uint8_t verb,
     switch (error == 0 ? report->news : UINT8_MAX) {
     case TR_WEBAPI_IS:
         error = take_is(refresh, verb, number, job, report);
-        job->marks |= TRI_JOB_REPORTED;
+        job->marks = (uint16_t)((job->marks | TRI_JOB_REPORTED) & ~TRI_JOB_UNSEEN);
         break;
     case TR_WEBAPI_REFUSED:
         error = take_refused(refresh, verb, number, job, report);

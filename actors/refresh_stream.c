@@ -4,8 +4,8 @@
  *
  * Where a stream goes on from is kept with what its lines have changed, so none is missed and those
  * that come twice are old news. A stream may end at any time; it is asked for again. One whose
- * place the back end does not know any more begins anew, and a sweep asks about all its jobs, for
- * what may have been left out.
+ * place the back end does not know any more, or refuses, begins anew, and a sweep asks about all
+ * its jobs, for what may have been left out.
  */
 #include "actors/refresh.h"
 #include "schemas/http.h"
@@ -74,7 +74,7 @@ static int send(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
         *ask = 0; /* the plugin is broken: as if there were no stream, for now */
         return 0;
     }
-    return tri_call_send(refresh, &request, true, ask);
+    return tri_call_send(refresh, &request, TRI_CALL_STREAM, ask);
 }
 
 static void wait_longer(struct tri_refresh *refresh, struct tri_group_row *group)
@@ -115,7 +115,7 @@ static int open(struct tri_refresh *refresh, uint32_t number)
         refresh->state->streams++;
         refresh->state->stream_calls++;
     }
-    return error;
+    return error != 0 ? error : tri_silence_begin(refresh, group);
 }
 
 /* The next groups of a ring that one handling looks at, from its head on, which moves. */
@@ -151,20 +151,27 @@ static int look_next(struct tri_refresh *refresh, struct look *look, uint8_t rin
     return error;
 }
 
-/* The widest of those whose time has come; 0: none, and `*next_ms` is when one's comes. */
-static int choose(struct tri_refresh *refresh, uint32_t *chosen, uint32_t *jobs, uint64_t *next_ms)
+/* How much a group needs a stream: as much as it has jobs, or more where only that ends doubts. */
+static uint32_t need_of(const struct tri_refresh *refresh, const struct tri_group_row *group)
+{
+    bool is_dire = group->doubts > 0 && refresh->webapi->find.items_max == 0;
+    return group->jobs + (is_dire ? TR_REFRESH_STREAM_SHARE * TR_REFRESH_JOBS_MAX : 0);
+}
+
+/* The neediest of those whose time has come; 0: none, and `*next_ms` is when one's comes. */
+static int choose(struct tri_refresh *refresh, uint32_t *chosen, uint32_t *need, uint64_t *next_ms)
 {
     struct look look = look_at(&refresh->state->wanting);
     const struct tri_group_row *group;
     uint32_t number;
     *chosen = 0;
-    *jobs = 0;
+    *need = 0;
     int error = look_next(refresh, &look, TRI_GROUPS_WANTING, &number, &group);
     while (error == 0 && number != 0) {
         bool is_due = group->stream_ms <= refresh->now_ms;
-        if (is_due && (*chosen == 0 || group->jobs > *jobs)) {
+        if (is_due && (*chosen == 0 || need_of(refresh, group) > *need)) {
             *chosen = number;
-            *jobs = group->jobs;
+            *need = need_of(refresh, group);
         }
         *next_ms = !is_due && group->stream_ms < *next_ms ? group->stream_ms : *next_ms;
         error = look_next(refresh, &look, TRI_GROUPS_WANTING, &number, &group);
@@ -175,8 +182,8 @@ static int choose(struct tri_refresh *refresh, uint32_t *chosen, uint32_t *jobs,
     return error;
 }
 
-/* The narrowest of those that have had a stream for a while; 0: none. */
-static int choose_narrow(struct tri_refresh *refresh, uint32_t *chosen, uint32_t *jobs)
+/* The least needy of those that have had a stream for a while; 0: none. */
+static int choose_least(struct tri_refresh *refresh, uint32_t *chosen, uint32_t *need)
 {
     struct look look = look_at(&refresh->state->streaming);
     const struct tri_group_row *group;
@@ -186,26 +193,26 @@ static int choose_narrow(struct tri_refresh *refresh, uint32_t *chosen, uint32_t
     while (error == 0 && number != 0) {
         bool is_old =
             group->rows == 0 || group->stream_ms + TR_REFRESH_STREAM_HELD_MS <= refresh->now_ms;
-        if (is_old && (*chosen == 0 || group->jobs < *jobs)) {
+        if (is_old && (*chosen == 0 || need_of(refresh, group) < *need)) {
             *chosen = number;
-            *jobs = group->jobs;
+            *need = need_of(refresh, group);
         }
         error = look_next(refresh, &look, TRI_GROUPS_STREAMING, &number, &group);
     }
     return error;
 }
 
-/* Whether there is room for a stream of `jobs`; where all are taken, by whose, that is to end. */
-static int find_room(struct tri_refresh *refresh, uint32_t jobs, bool *has_room, uint32_t *gives)
+/* Whether there is room for one that is so needy; where all are taken, by whose, that is to end. */
+static int find_room(struct tri_refresh *refresh, uint32_t need, bool *has_room, uint32_t *gives)
 {
-    uint32_t narrow = 0;
+    uint32_t least = 0;
     *gives = 0;
     *has_room = refresh->state->streams < tri_rate_streams_max(refresh);
-    if (*has_room || jobs == 0) {
+    if (*has_room || need == 0) {
         return 0;
     }
-    int error = choose_narrow(refresh, gives, &narrow);
-    *has_room = error == 0 && *gives != 0 && jobs / TR_REFRESH_STREAM_SHARE >= narrow;
+    int error = choose_least(refresh, gives, &least);
+    *has_room = error == 0 && *gives != 0 && need / TR_REFRESH_STREAM_SHARE >= least;
     return error;
 }
 
@@ -235,16 +242,16 @@ int tri_stream_go(struct tri_refresh *refresh, bool *more)
     uint64_t next_ms = UINT64_MAX;
     uint32_t number;
     uint32_t gives;
-    uint32_t jobs;
+    uint32_t need;
     bool has_room;
     if (state->wanting == 0 || refresh->place == NULL || state->wanting_ms > refresh->now_ms) {
         return 0;
     }
-    int error = choose(refresh, &number, &jobs, &next_ms);
+    int error = choose(refresh, &number, &need, &next_ms);
     if (error != 0 || number == 0) {
         return error != 0 ? error : look_again(refresh, next_ms);
     }
-    error = find_room(refresh, jobs, &has_room, &gives);
+    error = find_room(refresh, need, &has_room, &gives);
     next_ms = refresh->now_ms + TR_REFRESH_STREAM_MS;
     if (error != 0 || !has_room || !tri_rate_allows_stream(refresh, &next_ms)) {
         return error != 0 ? error : look_again(refresh, next_ms);
@@ -306,6 +313,8 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
     error = error != 0 ? error : take_lines(refresh, &batch, part.bytes);
     if (error == 0) {
         batch.stream->wait_ms = 0;
+        batch.stream->silent_ms = 0;
+        batch.stream->heard_ms = refresh->now_ms;
     }
     tri_refresh_batch_fini(&batch);
     error = error != 0 ? error : tri_group_let_go(refresh, group);
@@ -315,6 +324,13 @@ int tri_stream_on_part(struct tri_refresh *refresh, const struct tr_message *mes
 }
 
 /* --------------------------------------------------------------------- ends */
+
+/* By the status that the plugin names, or any other that refuses what has only a place in it. */
+static bool is_place_refused(const struct tri_refresh *refresh, const struct tri_verdict *verdict)
+{
+    uint32_t gone = refresh->webapi->stream.gone;
+    return (gone != 0 && verdict->status == gone) || verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
+}
 
 /* Its place is not known any more: from the start, and all jobs are asked about. */
 static int begin_anew(struct tri_refresh *refresh, struct tri_group_row *group)
@@ -334,7 +350,6 @@ int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number, struct tri_l
 {
     struct tri_group_row *group;
     uint32_t group_number = call->group;
-    uint32_t gone = refresh->webapi->stream.gone;
     int error = tri_group_edit(refresh, group_number, &group);
     if (error != 0) {
         return error;
@@ -344,7 +359,7 @@ int tri_stream_on_end(struct tri_refresh *refresh, uint32_t number, struct tri_l
     group->stream = 0;
     group->wait_ms = verdict->judgement == TR_WEBAPI_READ_JUDGED ? 0 : group->wait_ms;
     wait_longer(refresh, group);
-    if (gone != 0 && verdict->status == gone) {
+    if (is_place_refused(refresh, verdict)) {
         error = begin_anew(refresh, group);
     }
     error = error != 0 ? error : tr_rows_remove(&refresh->rows, number);
@@ -379,6 +394,18 @@ int tri_stream_close(struct tri_refresh *refresh, uint32_t number)
     return error;
 }
 
+/* Others that want one do not get between, unless none may leave now. */
+int tri_stream_open_anew(struct tri_refresh *refresh, uint32_t number)
+{
+    uint64_t when_ms;
+    int error = tri_stream_close(refresh, number);
+    if (error != 0) {
+        return error;
+    }
+    return tri_rate_allows_stream(refresh, &when_ms) ? open(refresh, number)
+                                                     : tri_stream_want(refresh, number);
+}
+
 /* -------------------------------------------------------------------- sweeps */
 
 /*
@@ -401,9 +428,6 @@ static int sweep_job(struct tri_refresh *refresh, uint32_t number)
     }
     bool is_wanted = refresh->webapi->stream.write == NULL ||
                      ((const struct tri_group_row *)row)->gap == refresh->state->sweeps;
-    if (job->stage == TR_WEBAPI_STAGE_SUBMITTED) {
-        job->since_ms = refresh->now_ms; /* what nobody asked for is not lost by that */
-    }
     error = tr_rows_get(&refresh->rows, job->list, &row);
     is_called = error == 0 && ((const struct tri_list_row *)row)->kind != TRI_REFRESH_CLOCK;
     if (error != 0 || is_called || !is_wanted) {

@@ -198,16 +198,27 @@ static int api_log(struct tr_task_context *side, struct tr_text name, struct tr_
     return noted(task, task->arena.error);
 }
 
-static int api_folder(struct tr_task_context *side, struct tr_text path)
+static int api_shared_folder(struct tr_task_context *side, struct tr_text path,
+                             size_t trusted_bytes)
 {
     struct tri_task *task = behind(side);
+    if (trusted_bytes > path.size) {
+        return TR_INVALID;
+    }
     int error = tri_task_note(task, true);
     if (error != 0 || path.size > TR_TASK_FOLDER_BYTES_MAX) {
         return error != 0 ? error : TR_LIMIT;
     }
     task->note.folder =
         tr_arena_text(&task->arena, tri_clean_text(task, path, TR_TASK_FOLDER_BYTES_MAX));
+    task->state->trusted_bytes = (uint16_t)trusted_bytes;
     return noted(task, task->arena.error);
+}
+
+/* All of it is trusted. */
+static int api_folder(struct tr_task_context *side, struct tr_text path)
+{
+    return api_shared_folder(side, path, 0);
 }
 
 static struct tr_task_variable variable_of(const struct tr_variables *variables, uint32_t index)
@@ -339,6 +350,7 @@ const struct tr_task_api tri_task_api = {
     .timer_stop = api_timer_stop,
     .log = api_log,
     .folder = api_folder,
+    .shared_folder = api_shared_folder,
     .input = api_input,
     .output = api_output,
     .failure_json = api_failure_json,

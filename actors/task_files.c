@@ -42,17 +42,21 @@ static int fail_success(struct tri_task *task, const struct tri_task_failure *fa
     return error != 0 ? error : tri_task_fail(task, failure);
 }
 
-/* A service's words on a path, as a failure: of the task where it is not there, else of ours. */
-static struct tri_task_failure file_failure(struct tri_task *task, const char *code,
-                                            const char *what, struct tr_text uri,
+/*
+ * A service's words on a path, as a failure: of the task where it is not there or may not be had,
+ * else of ours.
+ */
+static struct tri_task_failure file_failure(const char *code, struct tr_text words,
                                             const struct tri_reply *reply)
 {
-    bool is_users = reply->error == TR_NOT_FOUND || reply->error == TR_INVALID;
+    bool is_outside = reply->error == TR_OUTSIDE;
+    bool is_users = is_outside || reply->error == TR_NOT_FOUND || reply->error == TR_INVALID;
     return (struct tri_task_failure){
         .kind = is_users ? TR_FAILURE_USER : TR_FAILURE_SYSTEM,
-        .code = tr_text_of(is_users ? code : "StorageError"),
-        .message = tr_arena_print(&task->arena, "%s '%.*s': %.*s", what, TRI_TEXT(uri),
-                                  TRI_TEXT(reply->message)),
+        .code = tr_text_of(is_outside ? "OutputNotAllowed"
+                           : is_users ? code
+                                      : "StorageError"),
+        .message = words,
     };
 }
 
@@ -152,12 +156,17 @@ static int fetch_answered(struct tri_task *task, const struct tri_reply *reply)
 {
     if (reply->error != 0 || reply->event->type != tr_blob_stored_schema.id) {
         struct tri_resolver resolver = fetch_resolver(task);
+        struct tr_text name;
         struct tr_text uri;
-        int error = tri_resolve_current(task, &resolver, &uri);
+        int error = tri_resolve_current(task, &resolver, &name, &uri);
         error = error != 0 ? error : tri_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
-        struct tri_task_failure failure =
-            file_failure(task, "InputsNotFoundError", "the input", uri, reply);
-        return error != 0 ? error : tri_task_fail(task, &failure);
+        if (error != 0) {
+            return error;
+        }
+        struct tr_text words = tr_arena_print(&task->arena, "the input '%.*s': %.*s", TRI_TEXT(uri),
+                                              TRI_TEXT(reply->message));
+        struct tri_task_failure failure = file_failure("InputsNotFoundError", words, reply);
+        return tri_task_fail(task, &failure);
     }
     int error = note_stored(task, reply);
     return error != 0 ? error : fetch_next(task);
@@ -207,9 +216,34 @@ static bool was_input(struct tri_task *task, struct tr_text uri)
     return search.is_found;
 }
 
+/* Whether it is a blob as a whole, whatever links and dots there may be. */
+static bool is_whole_blob(const struct tri_task *task, struct tr_text uri)
+{
+    size_t before = strlen(task->engine->store_folder) + sizeof "/blobs/" - 1;
+    return is_blob(task, uri) && uri.data[before] != '.' &&
+           memchr(uri.data + before, '/', uri.size - before) == NULL;
+}
+
+/*
+ * What was made on this machine may lie anywhere on it. Who works elsewhere, and may be anybody,
+ * has the engine copy no file but those of his own folder: the files service sees to that.
+ */
 static bool is_kept_here(struct tri_task *task, struct tr_text uri)
 {
-    return tri_is_local(uri) && !is_blob(task, uri) && !was_input(task, uri);
+    bool is_kept = task->plugin->is_local ? is_blob(task, uri) : is_whole_blob(task, uri);
+    return tri_is_local(uri) && !is_kept && !was_input(task, uri);
+}
+
+/* Where the work was done; TR_OUTSIDE: at no place that the engine sees. */
+static int find_fence(struct tri_task *task, struct tr_blob_put *put)
+{
+    int error = task->plugin->is_local ? 0 : tri_task_note(task, false);
+    if (error != 0 || task->plugin->is_local) {
+        return error;
+    }
+    put->folder = task->note.folder;
+    put->trusted_bytes = task->state->trusted_bytes;
+    return put->folder.size == 0 ? TR_OUTSIDE : 0;
 }
 
 static int ask_put(struct tri_task *task, struct tr_text uri)
@@ -221,9 +255,10 @@ static int ask_put(struct tri_task *task, struct tr_text uri)
     }
     const char *slash = memrchr(uri.data, '/', uri.size);
     size_t before = slash == NULL ? 0 : (size_t)(slash - uri.data) + 1;
-    const struct tr_blob_put put = {
-        .path = uri, .name_hint = {.data = uri.data + before, .size = uri.size - before}};
-    return tri_task_call(task, TR_SERVICE_FILES, &tr_blob_put_schema, &put);
+    struct tr_blob_put put = {.path = uri,
+                              .name_hint = {.data = uri.data + before, .size = uri.size - before}};
+    int error = find_fence(task, &put);
+    return error != 0 ? error : tri_task_call(task, TR_SERVICE_FILES, &tr_blob_put_schema, &put);
 }
 
 static struct tri_resolver keep_resolver(const struct tri_task *task)
@@ -234,11 +269,36 @@ static struct tri_resolver keep_resolver(const struct tri_task *task)
                                  .ask = ask_put};
 }
 
+/* A path among the outputs cannot be kept. */
+static int fail_keep(struct tri_task *task, const struct tri_reply *reply)
+{
+    struct tri_resolver resolver = keep_resolver(task);
+    struct tr_text name;
+    struct tr_text uri;
+    int error = tri_resolve_current(task, &resolver, &name, &uri);
+    error = error != 0 ? error : tri_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
+    if (error != 0) {
+        return error;
+    }
+    struct tr_text words = tr_arena_print(&task->arena, "the output '%.*s' names '%.*s': %.*s",
+                                          TRI_TEXT(name), TRI_TEXT(uri), TRI_TEXT(reply->message));
+    struct tri_task_failure failure = file_failure("OutputsNotFound", words, reply);
+    return fail_success(task, &failure);
+}
+
 static int keep_next(struct tri_task *task)
 {
+    static const struct tri_reply nowhere = {
+        .error = TR_OUTSIDE,
+        .message =
+            TRI_LITERAL_TEXT("the engine sees no folder of where this was done; put the file "
+                             "where others find it, and give its URI")};
     struct tri_resolver resolver = keep_resolver(task);
     bool is_done;
     int error = tri_resolve_next(task, &resolver, &is_done);
+    if (error == TR_OUTSIDE) {
+        return fail_keep(task, &nowhere);
+    }
     if (error != 0 || !is_done) {
         return error;
     }
@@ -272,13 +332,7 @@ static int keep_answered(struct tri_task *task, const struct tri_reply *reply)
         return error;
     }
     if (reply->error != 0 || reply->event->type != tr_blob_stored_schema.id) {
-        struct tri_resolver resolver = keep_resolver(task);
-        struct tr_text uri;
-        error = tri_resolve_current(task, &resolver, &uri);
-        error = error != 0 ? error : tri_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
-        struct tri_task_failure failure =
-            file_failure(task, "OutputsNotFound", "the output", uri, reply);
-        return error != 0 ? error : fail_success(task, &failure);
+        return fail_keep(task, reply);
     }
     error = note_stored(task, reply);
     return error != 0 ? error : keep_next(task);

@@ -207,6 +207,15 @@ int tri_plugin_state_new(struct tri_task *task)
     return task->arena.error;
 }
 
+/* Whose state it is counts as much as its bytes: another plugin would begin anew what it finds
+ * nothing of. */
+static uint64_t sum_of(const struct tr_task_plugin *wrapper)
+{
+    const struct tr_bytes version = {.data = &wrapper->version, .size = sizeof wrapper->version};
+    uint64_t sum = tr_fnv_64(TR_FNV_64_BEGIN, tri_bytes_of_text(wrapper->plugin));
+    return tr_fnv_64(tr_fnv_64(sum, version), wrapper->state);
+}
+
 /* Reads the wrapper: what is wrong with it, or 0. */
 static int open_wrapper(struct tri_task *task, struct tr_task_plugin *wrapper)
 {
@@ -218,7 +227,7 @@ static int open_wrapper(struct tri_task *task, struct tr_task_plugin *wrapper)
     if (error != 0) {
         return TR_MALFORMED;
     }
-    return tr_fnv_64(TR_FNV_64_BEGIN, wrapper->state) == wrapper->sum ? 0 : TR_MALFORMED;
+    return sum_of(wrapper) == wrapper->sum ? 0 : TR_MALFORMED;
 }
 
 /* Whoever wrote the state goes on with it, also where another one serves the task's type now. */
@@ -281,12 +290,12 @@ int tri_plugin_state_pack(struct tri_task *task)
 static int keep_plugin_state(struct tri_task *task)
 {
     const struct tr_schema *schema = task->plugin->state;
-    const struct tr_task_plugin wrapper = {
+    struct tr_task_plugin wrapper = {
         .plugin = tr_text_of(task->plugin->id),
         .version = schema == NULL ? 0 : schema->version,
-        .sum = tr_fnv_64(TR_FNV_64_BEGIN, task->packed_state),
         .state = task->packed_state,
     };
+    wrapper.sum = sum_of(&wrapper);
     return put_page(task, PLUGIN_PAGE, &tr_task_plugin_schema, &wrapper);
 }
 

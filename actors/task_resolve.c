@@ -44,6 +44,7 @@ struct walk {
     struct tri_task *task;
     const struct tri_resolver *resolver;
     int (*visit)(struct walk *walk, struct tr_blob blob, struct tr_buffer *buffer);
+    uint32_t variable;       /* whose paths are walked over */
     uint32_t number;         /* of the path in hand */
     struct tr_buffer *notes; /* to be added to those that are kept */
     struct tr_cursor said;   /* what was said, in order */
@@ -88,6 +89,7 @@ static int walk_slots(struct walk *walk, struct tr_buffer *buffer)
         if (cursor.error != 0) {
             return TR_MALFORMED;
         }
+        walk->variable = i;
         if (is_left_out(resolver, i)) {
             continue;
         }
@@ -161,15 +163,19 @@ static int visit_current(struct walk *walk, struct tr_blob blob, struct tr_buffe
 }
 
 int tri_resolve_current(struct tri_task *task, const struct tri_resolver *resolver,
-                        struct tr_text *uri)
+                        struct tr_text *variable, struct tr_text *uri)
 {
     struct tr_buffer rest;
     tr_buffer_init(&rest, 0);
     struct walk walk = {.task = task, .resolver = resolver, .visit = visit_current};
     int error = walk_slots(&walk, &rest);
     tr_buffer_fini(&rest);
+    if (error != FOUND) {
+        return error != 0 ? error : TR_NOT_FOUND;
+    }
+    *variable = resolver->variables->items[walk.variable].name;
     *uri = walk.found;
-    return error == FOUND ? 0 : error != 0 ? error : TR_NOT_FOUND;
+    return 0;
 }
 
 /* ------------------------------------------------------------------ apply */

@@ -32,9 +32,9 @@ TR_MUST_USE int tri_resolve_next(struct tri_task *task, const struct tri_resolve
 /* Notes what was said of the path that was asked about. */
 TR_MUST_USE int tri_resolve_note(struct tri_task *task, struct tr_bytes said);
 
-/* The path that was asked about last. */
+/* The path that was asked about last, and the name of the input or output that it stands in. */
 TR_MUST_USE int tri_resolve_current(struct tri_task *task, const struct tri_resolver *resolver,
-                                    struct tr_text *uri);
+                                    struct tr_text *variable, struct tr_text *uri);
 
 /* Appends the slots with what was said in the place of each path; one that was not stays. */
 TR_MUST_USE int tri_resolve_apply(struct tri_task *task, const struct tri_resolver *resolver,

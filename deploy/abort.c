@@ -5,6 +5,7 @@
 
 #include "deploy/commands.h"
 #include "deploy/reach.h"
+#include "deploy/root.h"
 #include "deploy/several.h"
 #include "deploy/store.h"
 #include "schemas/request.h"
@@ -33,7 +34,7 @@ static enum tr_exit_status abort_one(const struct tr_invocation *invocation,
     if (error != 0 || answered.error != 0) {
         return tr_command_failed(invocation->command, "%.*s cannot be aborted: %s",
                                  (int)row->name.size, row->name.data,
-                                 tr_error_text(error != 0 ? error : (int)answered.error));
+                                 tr_root_error_text(error != 0 ? error : (int)answered.error));
     }
     tr_command_note(invocation, "%.*s is being aborted", (int)row->name.size, row->name.data);
     return TR_EXIT_DONE;

@@ -12,13 +12,6 @@
 #include "runtime/memory.h"
 #include "schemas/error.h"
 
-static int compare_texts(struct tr_text a, struct tr_text b)
-{
-    size_t least = a.size < b.size ? a.size : b.size;
-    int order = least == 0 ? 0 : memcmp(a.data, b.data, least);
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 /* ------------------------------------------------------------------------- taking in */
 
 /* One more node at the end; NULL without memory. */
@@ -66,7 +59,7 @@ static uint32_t find(const struct tr_account *account, uint32_t count, struct tr
     uint32_t high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order = compare_texts(path, account->nodes[middle].row.path);
+        int order = tr_text_order(path, account->nodes[middle].row.path);
         if (order == 0) {
             return middle;
         }
@@ -183,7 +176,7 @@ static int by_path(const void *a, const void *b)
 {
     const struct tr_account_node *one = a;
     const struct tr_account_node *other = b;
-    return compare_texts(one->row.path, other->row.path);
+    return tr_text_order(one->row.path, other->row.path);
 }
 
 /* Takes `[N]` off the end of a path; TR_ELEMENT_NONE if it does not end so. */
@@ -252,7 +245,7 @@ static int by_family(const void *a, const void *b, void *self)
     order = order != 0 ? order : compare_numbers(one->element, other->element);
     order = order != 0 ? order : compare_numbers(one->stop.rank, other->stop.rank);
     order = order != 0 ? order : compare_numbers(one->row.created_ms, other->row.created_ms);
-    return order != 0 ? order : compare_texts(one->row.path, other->row.path);
+    return order != 0 ? order : tr_text_order(one->row.path, other->row.path);
 }
 
 /* What walking the tree needs: nodes by their families, and where each family begins. */

@@ -13,6 +13,7 @@
 #include "deploy/follow.h"
 #include "deploy/launch.h"
 #include "deploy/result.h"
+#include "deploy/root.h"
 #include "deploy/serve.h"
 #include "deploy/signals.h"
 
@@ -97,7 +98,9 @@ static void interrupt(struct attending *attending)
     }
     int error = tr_live_abort_kept(attending->live, attending->execution,
                                    tr_text_of("interrupted by Ctrl-C"), is_hard);
-    if (error != 0 && error != TR_TIMEOUT) {
+    if (error == TR_QUARANTINED) {
+        note(attending, tr_root_error_text(error));
+    } else if (error != 0 && error != TR_TIMEOUT) {
         attending->leave_ms = tr_clock_ms();
     }
 }

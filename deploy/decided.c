@@ -31,18 +31,11 @@ static int take_node(void *self, const void *value)
     return decided->arena.error;
 }
 
-static int compare(struct tr_text a, struct tr_text b)
-{
-    size_t least = a.size < b.size ? a.size : b.size;
-    int order = least == 0 ? 0 : memcmp(a.data, b.data, least);
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int by_path(const void *a, const void *b)
 {
     const struct node *one = a;
     const struct node *other = b;
-    return compare(one->path, other->path);
+    return tr_text_order(one->path, other->path);
 }
 
 bool tr_graph_decides(const struct tr_graph *graph)

@@ -141,37 +141,54 @@ static int map_copy(int file, const char *folder, struct tr_bytes *bytes, char *
     return error;
 }
 
-static int open_outputs(struct tr_text path, const char *folder, struct tr_bytes *bytes,
-                        char *explain)
+/* Opens a document, within its fence. */
+static int open_document(const char *path, const struct tr_fence *fence, int *file, char *explain)
 {
+    char words[TRI_FENCE_WORDS_BYTES];
+    if (fence == NULL) {
+        *file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        return *file < 0 ? explain_system(explain, "the outputs cannot be opened") : 0;
+    }
+    int error = tri_fence_open(fence, path, file, words);
+    if (error == TR_OUTSIDE || error == TR_INVALID) {
+        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%.300s: %s", path, words);
+        return error;
+    }
+    return error == 0 ? 0 : explain_system(explain, "the outputs cannot be opened");
+}
+
+static int open_outputs(struct tr_text path, const struct tr_fence *fence, const char *folder,
+                        struct tr_bytes *bytes, char *explain)
+{
+    int file;
     char *name = tr_text_copy(path);
     if (name == NULL) {
         return TR_MEMORY;
     }
-    int file = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int error = open_document(name, fence, &file, explain);
     tr_free(name);
-    if (file < 0) {
-        return explain_system(explain, "the outputs cannot be opened");
+    if (error == 0) {
+        error = map_copy(file, folder, bytes, explain);
+        close(file);
     }
-    int error = map_copy(file, folder, bytes, explain);
-    close(file);
     return error;
 }
 
 /* Files of the task on their way into the blobs. */
 struct keeping {
     const char *folder;
+    const struct tr_fence *fence;
     struct tri_blobs *blobs; /* NULL until the first path */
     struct tr_exchange_problem *problem;
     char *explain;
 };
 
-/* A file that is not there, or is none, is the task's fault; a disk that fails is not. */
+/* A file that is not there, or may not be had, is the task's fault; a disk that fails is not. */
 static int fail_path(struct keeping *keeping, struct tr_text uri, int error, const char *words)
 {
-    if (error == TR_NOT_FOUND || error == TR_INVALID || error == TR_LIMIT) {
-        keeping->problem->code = "OutputsNotFound";
-        snprintf(keeping->problem->words, sizeof keeping->problem->words, "the output '%.*s': %s",
+    if (error == TR_NOT_FOUND || error == TR_INVALID || error == TR_LIMIT || error == TR_OUTSIDE) {
+        keeping->problem->code = error == TR_OUTSIDE ? "OutputNotAllowed" : "OutputsNotFound";
+        snprintf(keeping->problem->words, sizeof keeping->problem->words, "names '%.*s': %s",
                  (int)uri.size, uri.data, words);
         return TR_INVALID;
     }
@@ -204,7 +221,8 @@ static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob
     if (error != 0) {
         return fail_path(keeping, blob.uri, error, tr_error_text(error));
     }
-    error = tri_blob_put(keeping->blobs, local_path(blob.uri), tr_text_of(""), &kept);
+    error =
+        tri_blob_put(keeping->blobs, keeping->fence, local_path(blob.uri), tr_text_of(""), &kept);
     if (error != 0) {
         return fail_path(keeping, blob.uri, error, tri_blobs_words(keeping->blobs));
     }
@@ -219,9 +237,12 @@ static int open_literal(void *self, struct tr_text uri, struct tr_bytes *literal
     if (!tri_is_local(uri)) {
         return fail_path(keeping, uri, TR_INVALID, "it lies elsewhere; keep it on this machine");
     }
-    int error = open_outputs(local_path(uri), keeping->folder, literal, keeping->explain);
+    int error =
+        open_outputs(local_path(uri), keeping->fence, keeping->folder, literal, keeping->explain);
     bool is_users = error == TR_SYSTEM || error == TR_INVALID || error == TR_LIMIT;
-    return is_users ? fail_path(keeping, uri, TR_INVALID, keeping->explain) : error;
+    return is_users || error == TR_OUTSIDE
+               ? fail_path(keeping, uri, is_users ? TR_INVALID : error, keeping->explain)
+               : error;
 }
 
 static void close_literal(void *self, struct tr_bytes literal)
@@ -231,14 +252,17 @@ static void close_literal(void *self, struct tr_bytes literal)
 }
 
 /* Reads the document, and keeps the files of large lists of them. */
-static int read_document(struct tr_bytes plan, const char *folder, struct tr_bytes document,
+static int read_document(const struct tr_exchange_reading *reading, struct tr_bytes document,
                          struct tr_buffer *slots, bool *is_decision,
                          struct tr_exchange_problem *problem, char *explain)
 {
-    struct keeping keeping = {.folder = folder, .problem = problem, .explain = explain};
+    struct keeping keeping = {.folder = reading->store_folder,
+                              .fence = reading->fence,
+                              .problem = problem,
+                              .explain = explain};
     const struct tr_exchange_keeper keeper = {
         .keep = keep_path, .open = open_literal, .close = close_literal, .self = &keeping};
-    int error = tr_exchange_read(plan, document, &keeper, slots, is_decision, problem);
+    int error = tr_exchange_read(reading->plan, document, &keeper, slots, is_decision, problem);
     tri_blobs_close(keeping.blobs);
     return error;
 }
@@ -256,12 +280,13 @@ static int offload_decision(const char *folder, struct tr_bytes document, struct
 }
 
 /* Reads the document and puts what is large into the blob store: one that decides a graph whole. */
-static int take_outputs(struct tr_bytes plan, const char *folder, struct tr_bytes document,
+static int take_outputs(const struct tr_exchange_reading *reading, struct tr_bytes document,
                         struct tr_buffer *slots, char *code, char *explain)
 {
     struct tr_exchange_problem problem;
+    const char *folder = reading->store_folder;
     bool is_decision = false;
-    int error = read_document(plan, folder, document, slots, &is_decision, &problem, explain);
+    int error = read_document(reading, document, slots, &is_decision, &problem, explain);
     if (error == TR_INVALID) {
         snprintf(code, TR_EXCHANGE_CODE_BYTES, "%s", problem.code);
         snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s", problem.words);
@@ -280,17 +305,17 @@ static int take_outputs(struct tr_bytes plan, const char *folder, struct tr_byte
     return error;
 }
 
-static int read_outputs(struct tr_bytes plan, const char *store_folder, struct tr_text path,
-                        struct tr_bytes *out, char *code, char *explain)
+static int read_outputs(const struct tr_exchange_reading *reading, struct tr_bytes *out, char *code,
+                        char *explain)
 {
     struct tr_bytes bytes = {.size = 0};
     struct tr_buffer slots;
-    int error = open_outputs(path, store_folder, &bytes, explain);
+    int error = open_outputs(reading->path, reading->fence, reading->store_folder, &bytes, explain);
     if (error != 0) {
         return error;
     }
     tr_buffer_init(&slots, TR_VALUES_BYTES_MAX);
-    error = take_outputs(plan, store_folder, bytes, &slots, code, explain);
+    error = take_outputs(reading, bytes, &slots, code, explain);
     tr_file_unmap(bytes);
     if (error != 0) {
         tr_buffer_fini(&slots);

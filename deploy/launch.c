@@ -11,15 +11,13 @@
 #include "actors/value.h"
 #include "deploy/executions.h"
 #include "deploy/graphs.h"
+#include "deploy/root.h"
 #include "runtime/host/host.h"
 
 /* How often a name that was made is made again because it exists. */
 #define TRIES_MAX 8
 
 #define RANDOM_LETTERS 5
-
-/* How long an abort waits to be kept. With a full disk that is all of it, and the door is shut. */
-#define ABORT_MS_MAX 2000
 
 /* An order whose graph is on the shelf. */
 struct begun {
@@ -254,7 +252,6 @@ int tr_live_abort_kept(struct tr_live *live, uint64_t execution, struct tr_text 
 {
     struct tr_node_abort abort = {
         .phase = TR_NODE_PHASE_ABORTED, .cause = cause, .is_hard = is_hard};
-    int error = tr_host_ask(live->host, tr_group_root(execution), &tr_node_abort_schema, &abort,
-                            ABORT_MS_MAX, NULL, NULL);
+    int error = tr_root_ask(live, execution, &tr_node_abort_schema, &abort, NULL, NULL);
     return error == TR_NO_ACTOR ? 0 : error; /* it has ended meanwhile */
 }

@@ -59,8 +59,8 @@ TR_MUST_USE int tr_live_abort(struct tr_live *live, uint64_t execution, struct t
                               bool is_hard);
 
 /*
- * The same, and returns when that is committed, or its execution has ended. TR_TIMEOUT: neither was
- * so in a reasonable time, and it may be aborted yet.
+ * The same, and returns when that is committed, or its execution has ended. TR_TIMEOUT and
+ * TR_QUARANTINED (tr_root_ask): neither was so in a reasonable time, and it may be aborted yet.
  */
 TR_MUST_USE int tr_live_abort_kept(struct tr_live *live, uint64_t execution, struct tr_text cause,
                                    bool is_hard);

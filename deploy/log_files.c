@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "deploy/shared_folder.h"
+#include "runtime/env/fence.h"
 #include "runtime/memory.h"
 #include "schemas/error.h"
 
@@ -37,9 +39,7 @@ void tr_log_files_fini(struct tr_log_files *files)
 
 static int compare(const struct tr_log_attempt *a, const struct tr_attempt *b)
 {
-    size_t least = a->path.size < b->path.size ? a->path.size : b->path.size;
-    int order = least == 0 ? 0 : memcmp(a->path.data, b->path.data, least);
-    order = order != 0 ? order : (a->path.size > b->path.size) - (a->path.size < b->path.size);
+    int order = tr_text_order(a->path, b->path);
     /* The numbers of rows are ordered as signed ones: TR_ELEMENT_NONE is the first. */
     int64_t one = (int64_t)a->element;
     int64_t other = (int64_t)b->element;
@@ -82,6 +82,12 @@ int tr_log_files_take(struct tr_log_files *files, const struct tr_attempt *row)
     if (!tr_text_equal(attempt->folder, row->folder)) {
         attempt->folder = tr_arena_text(&files->arena, row->folder);
     }
+    if (!tr_text_equal(attempt->plugin, row->plugin)) {
+        attempt->plugin = tr_arena_text(&files->arena, row->plugin);
+        attempt->is_elsewhere = tr_plugin_is_elsewhere(row->plugin);
+    }
+    struct tri_shared shared = {.trusted_bytes = 0};
+    attempt->trusted_bytes = tr_shared_folder_of(row, &shared) ? shared.trusted_bytes : 0;
     if (!tr_text_equal(attempt->uris, row->logs)) {
         attempt->uris = tr_arena_text(&files->arena, row->logs);
     }
@@ -188,14 +194,27 @@ static void print_rest(struct tr_log_files *files, struct tr_log_attempt *attemp
     }
 }
 
+/* Opens a log; where others write to its folder, it has to lie there. Negative: there is none. */
+static int open_log(const struct tr_log_attempt *attempt, enum tr_log_stream stream)
+{
+    char path[PATH_MAX];
+    char words[TRI_FENCE_WORDS_BYTES];
+    const struct tr_fence fence = {attempt->folder, attempt->trusted_bytes};
+    int file = -1;
+    if (!tr_log_path(attempt, stream, path, sizeof path)) {
+        return -1;
+    }
+    if (attempt->trusted_bytes > 0) {
+        return tri_fence_open(&fence, path, &file, words) == 0 ? file : -1;
+    }
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
 static void print_file(struct tr_log_files *files, struct tr_log_attempt *attempt,
                        enum tr_log_stream stream)
 {
-    char path[PATH_MAX];
     struct stat status;
-    int file = tr_log_path(attempt, stream, path, sizeof path)
-                   ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-                   : -1;
+    int file = open_log(attempt, stream);
     if (file < 0) {
         return;
     }

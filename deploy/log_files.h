@@ -20,6 +20,9 @@ struct tr_log_attempt {
     uint64_t element;
     uint32_t attempt;
     struct tr_text folder;
+    uint32_t trusted_bytes; /* of the folder, where others write to the rest (tr_fence); else 0 */
+    bool is_elsewhere;      /* its work is done there, where what it prints may be, too */
+    struct tr_text plugin;
     struct tr_text uris; /* of logs that lie elsewhere: a JSON list */
     bool is_over;
     bool is_done;                     /* over, and printed to the end */

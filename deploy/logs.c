@@ -197,22 +197,45 @@ static bool is_known(const struct logs *logs)
     return is_found;
 }
 
+/* Of attempts that have left no logs here: where else they may be, and how to have them here. */
+static void note_elsewhere(const struct tr_invocation *invocation,
+                           const struct tr_log_attempt *attempt, uint32_t count)
+{
+    int size = (int)attempt->plugin.size;
+    const char *plugin = attempt->plugin.data;
+    tr_command_note(
+        invocation,
+        "%u of the attempts ran at '%.*s' and have no logs here: they printed nothing, or "
+        "it is in the job's own log alone, where plugins.%.*s.logs says; with "
+        "plugins.%.*s.share, a shell and tee in its image a job leaves them here, too",
+        count, size, plugin, size, plugin, size, plugin);
+}
+
 /* What is not on stdout: logs that lie elsewhere, and that there are none. */
 static void note_rest(const struct logs *logs)
 {
     const struct tr_invocation *invocation = logs->browse->invocation;
+    const struct tr_log_attempt *elsewhere = NULL;
+    uint32_t count_elsewhere = 0;
     for (uint32_t i = 0; i < logs->files.count; i++) {
         const struct tr_log_attempt *attempt = &logs->files.items[i];
+        bool is_quiet = attempt->printed[TR_LOG_STDOUT] + attempt->printed[TR_LOG_STDERR] == 0;
         if (attempt->uris.size > 2) {
             tr_command_note(invocation, "%.*s@%u has logs at %.*s", (int)attempt->path.size,
                             attempt->path.data, attempt->attempt, (int)attempt->uris.size,
                             attempt->uris.data);
+        } else if (attempt->is_elsewhere && is_quiet) {
+            count_elsewhere++;
+            elsewhere = attempt;
         }
+    }
+    if (elsewhere != NULL) {
+        note_elsewhere(invocation, elsewhere, count_elsewhere);
     }
     if (logs->files.count == 0) {
         tr_command_note(invocation, "no attempt of it is known%s",
                         logs->is_over ? "" : " yet; -f waits for one");
-    } else if (logs->files.bytes == 0) {
+    } else if (logs->files.bytes == 0 && elsewhere == NULL) {
         tr_command_note(invocation, "nothing was written, or it is not kept any more");
     }
 }

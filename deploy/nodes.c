@@ -26,13 +26,6 @@ void tr_nodes_fini(struct tr_nodes *nodes)
     *nodes = (struct tr_nodes){.items = NULL};
 }
 
-static int compare(struct tr_text a, const char *b)
-{
-    size_t size = strlen(b);
-    int order = memcmp(a.data, b, a.size < size ? a.size : size);
-    return order != 0 ? order : a.size < size ? -1 : a.size > size ? 1 : 0;
-}
-
 /* The first place that is not before a path. */
 static size_t find(const struct tr_nodes *nodes, struct tr_text path)
 {
@@ -40,7 +33,7 @@ static size_t find(const struct tr_nodes *nodes, struct tr_text path)
     size_t high = nodes->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare(path, nodes->items[middle].path) > 0) {
+        if (tr_text_order(path, tr_text_of(nodes->items[middle].path)) > 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -75,10 +68,11 @@ static struct tr_node_seen *insert(struct tr_nodes *nodes, size_t place, struct 
 /* The node of a path, a new one if it is not known. NULL without memory. */
 static struct tr_node_seen *node_of(struct tr_nodes *nodes, struct tr_text path)
 {
-    if (nodes->at >= nodes->count || compare(path, nodes->items[nodes->at].path) != 0) {
+    if (nodes->at >= nodes->count ||
+        !tr_text_equal(path, tr_text_of(nodes->items[nodes->at].path))) {
         nodes->at = find(nodes, path);
     }
-    if (nodes->at < nodes->count && compare(path, nodes->items[nodes->at].path) == 0) {
+    if (nodes->at < nodes->count && tr_text_equal(path, tr_text_of(nodes->items[nodes->at].path))) {
         return &nodes->items[nodes->at++];
     }
     return insert(nodes, nodes->at++, path);
@@ -87,7 +81,7 @@ static struct tr_node_seen *node_of(struct tr_nodes *nodes, struct tr_text path)
 /* Replaces a text by another; false without memory. */
 static bool set_text(char **text, struct tr_text value)
 {
-    if (*text != NULL && compare(value, *text) == 0) {
+    if (*text != NULL && tr_text_equal(value, tr_text_of(*text))) {
         return true;
     }
     char *copy = tr_text_copy(value);

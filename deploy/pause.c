@@ -8,6 +8,7 @@
 #include "deploy/commands.h"
 #include "deploy/document.h"
 #include "deploy/reach.h"
+#include "deploy/root.h"
 #include "deploy/several.h"
 #include "deploy/store.h"
 #include "deploy/who.h"
@@ -69,7 +70,7 @@ static enum tr_exit_status pause_one(struct pausing *pausing, const struct tr_ex
                                          tr_arguments_value(&invocation->arguments, "message"));
     if (error != 0 && error != TR_NO_ACTOR) {
         return tr_command_failed(invocation->command, "%.*s cannot be paused: %s",
-                                 (int)row->name.size, row->name.data, tr_error_text(error));
+                                 (int)row->name.size, row->name.data, tr_root_error_text(error));
     }
     tell(pausing, row, has_ended || error == TR_NO_ACTOR);
     return TR_EXIT_DONE;

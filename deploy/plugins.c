@@ -114,6 +114,7 @@ static void write_endpoint(struct tr_document *document, const struct tr_webapi_
         {"failed", backend->failed},
         {"doubts", backend->doubts},
         {"duplicates", backend->duplicates},
+        {"silences", backend->silences},
     };
     tr_document_begin_map(document, NULL);
     tr_document_text(document, "name", endpoint->name);
@@ -186,7 +187,7 @@ static void add_endpoint(struct tr_table *table, const struct plugins *plugins,
     tr_table_print(table, "%.*s", TRI_TEXT(endpoint->name));
     tr_table_print(table, "%.*s", TRI_TEXT(endpoint->url));
     tr_table_print(table, "%s%s%.*s", tr_circuit_word(backend.circuit),
-                   backend.fault.size > 0 ? ": " : "", TRI_SHOWN(backend.fault));
+                   backend.fault.size > 0 ? ": " : "", TRI_TEXT(backend.fault));
     tr_table_print(table, "%llu", (unsigned long long)backend.jobs);
     tr_table_print(table, "%llu", (unsigned long long)calls_of(&backend));
 }

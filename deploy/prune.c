@@ -195,6 +195,11 @@ static void write_document(const struct wanted *wanted, const struct tr_pruned *
 static enum tr_exit_status show(const struct wanted *wanted, const struct tr_pruned *pruned,
                                 int error, const char *explain)
 {
+    if (pruned->stayed > 0) {
+        tr_command_note(wanted->invocation,
+                        "%llu folders on a share stay, since they cannot be removed; the first: %s",
+                        (unsigned long long)pruned->stayed, pruned->why);
+    }
     if (error != 0) {
         write_text(pruned, wanted->request.is_dry, stderr);
         return error == TR_BUSY ? tr_command_refused(wanted->invocation->command, "%s", explain)

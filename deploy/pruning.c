@@ -13,6 +13,7 @@
 #include "deploy/leftovers.h"
 #include "deploy/named.h"
 #include "deploy/pruning_files.h"
+#include "deploy/pruning_share.h"
 #include "deploy/reach.h"
 #include "runtime/memory.h"
 #include "schemas/retention.h"
@@ -172,6 +173,16 @@ static int forget_rows(const struct pruning *pruning, uint64_t number)
                       : fail(pruning->explain, error, "the engine does not forget an execution");
 }
 
+/* The folders of its attempts, in the store and on shares. */
+static int prune_folders(const struct pruning *pruning, const struct tr_execution *row)
+{
+    struct tr_pruned *pruned = pruning->pruned;
+    int error = tr_prune_execution_folders(pruning->request, row, pruning->explain,
+                                           &pruned->parts[TR_PRUNED_ATTEMPTS]);
+    return error != 0 ? error
+                      : tr_prune_execution_shared(pruning->request, pruning->reader, row, pruned);
+}
+
 static int prune_execution(const struct pruning *pruning, uint64_t number)
 {
     struct tr_execution_copy copy;
@@ -181,9 +192,8 @@ static int prune_execution(const struct pruning *pruning, uint64_t number)
         return error == TR_NOT_FOUND ? 0
                                      : fail(pruning->explain, error, "the history cannot be read");
     }
+    error = prune_folders(pruning, &copy.row);
     tr_reader_let_go(pruning->reader); /* the store's log grows while somebody holds a moment */
-    error = tr_prune_execution_folders(pruning->request, &copy.row, pruning->explain,
-                                       &parts[TR_PRUNED_ATTEMPTS]);
     if (error == 0 && !pruning->request->is_dry) {
         error = forget_rows(pruning, number);
     }
@@ -217,8 +227,7 @@ static int prune_kept(void *self, const void *value)
     if (!is_old || is_chosen(keeping->choice, row->execution)) {
         return 0;
     }
-    return tr_prune_execution_folders(pruning->request, row, pruning->explain,
-                                      &pruning->pruned->parts[TR_PRUNED_ATTEMPTS]);
+    return prune_folders(pruning, row);
 }
 
 /* Of an execution that goes on, the folder of an attempt that has ended. */
@@ -228,16 +237,17 @@ static int prune_attempt(void *self, const void *value)
     const struct tr_attempt *row = value;
     char name[PATH_MAX];
     size_t store = strlen(pruning->request->folder);
+    struct tr_pruned_part *part = &pruning->pruned->parts[TR_PRUNED_ATTEMPTS];
     bool is_ours = row->folder.size > store + 1 && row->folder.size < sizeof name &&
                    memcmp(row->folder.data, pruning->request->folder, store) == 0 &&
                    row->folder.data[store] == '/';
     if (!is_ours) {
+        tr_prune_shared(pruning->request, row, false, pruning->pruned);
         return 0;
     }
     snprintf(name, sizeof name, "%.*s", (int)(row->folder.size - store - 1),
              row->folder.data + store + 1);
-    return tr_prune_folder(pruning->request, name, pruning->explain,
-                           &pruning->pruned->parts[TR_PRUNED_ATTEMPTS]);
+    return tr_prune_folder(pruning->request, name, pruning->explain, part);
 }
 
 static int prune_attempts_of(struct pruning *pruning, uint64_t execution)

@@ -18,9 +18,7 @@
 
 int tr_recovery_compare(struct tr_text a, struct tr_text b)
 {
-    size_t least = a.size < b.size ? a.size : b.size;
-    int order = least == 0 ? 0 : memcmp(a.data, b.data, least);
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+    return tr_text_order(a, b);
 }
 
 /* The first path that is not before `path` with `letter` behind it (0: none). */

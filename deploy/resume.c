@@ -10,6 +10,7 @@
 #include "deploy/executions.h"
 #include "deploy/pause.h"
 #include "deploy/reach.h"
+#include "deploy/root.h"
 #include "deploy/serve_gates.h"
 #include "deploy/store.h"
 #include "runtime/memory.h"
@@ -75,6 +76,18 @@ static enum tr_exit_status find_all(struct resume *resume)
     return status;
 }
 
+/*
+ * Somebody who is named goes on even if it was paused. One that has ended needs nothing; one that
+ * is quarantined goes on when a person lets it, which is said, and hears of this then.
+ */
+static int lifted(const struct resume *resume, int error)
+{
+    if (error == TR_QUARANTINED) {
+        tr_command_note(resume->invocation, "%s", tr_root_error_text(error));
+    }
+    return error == TR_NO_ACTOR || error == TR_QUARANTINED ? 0 : error;
+}
+
 /* ---------------------------------------------------------------- in another's engine */
 
 static int ask_to_wake(struct tri_client *client, uint64_t execution)
@@ -88,11 +101,9 @@ static int ask_to_wake(struct tri_client *client, uint64_t execution)
     return error != 0 ? error : (int)answered.error;
 }
 
-/* Somebody who is named goes on even if it was paused; one that has ended needs nothing. */
-static int lift_there(struct tri_client *client, uint64_t execution)
+static int lift_there(const struct resume *resume, struct tri_client *client, uint64_t execution)
 {
-    int error = tr_pause_ask(client, execution, false, NULL);
-    return error == TR_NO_ACTOR ? 0 : error;
+    return lifted(resume, tr_pause_ask(client, execution, false, NULL));
 }
 
 static enum tr_exit_status wake_there(const struct resume *resume, struct tri_client *client)
@@ -101,7 +112,7 @@ static enum tr_exit_status wake_there(const struct resume *resume, struct tri_cl
     for (size_t i = 0; error == 0 && i < resume->count; i++) {
         error = ask_to_wake(client, resume->executions[i]);
         if (error == 0 && !resume->is_until_idle) {
-            error = lift_there(client, resume->executions[i]);
+            error = lift_there(resume, client, resume->executions[i]);
         }
     }
     if (error != 0) {
@@ -115,13 +126,12 @@ static enum tr_exit_status wake_there(const struct resume *resume, struct tri_cl
 
 /* ------------------------------------------------------------------------------ here */
 
-static int lift_here(struct tr_live *live, uint64_t execution)
+static int lift_here(const struct resume *resume, struct tr_live *live, uint64_t execution)
 {
     char cause[TR_PAUSE_CAUSE_BYTES];
     tr_pause_cause(false, NULL, cause);
     struct tr_pause_execution pause = {.execution = execution, .cause = tr_text_of(cause)};
-    int error = tr_serve_pause(live, &pause);
-    return error == TR_NO_ACTOR ? 0 : error;
+    return lifted(resume, tr_serve_pause(live, &pause));
 }
 
 static enum tr_exit_status wake_here(const struct resume *resume, struct tr_live *live)
@@ -130,7 +140,7 @@ static enum tr_exit_status wake_here(const struct resume *resume, struct tr_live
     int error = resume->count == 0 ? tr_live_wake(live, 0) : 0;
     for (size_t i = 0; error == 0 && i < resume->count; i++) {
         error = resume->is_until_idle ? tr_live_wake(live, resume->executions[i])
-                                      : lift_here(live, resume->executions[i]);
+                                      : lift_here(resume, live, resume->executions[i]);
     }
     if (error != 0) {
         return tr_command_failed(resume->invocation->command, "%s", tr_error_text(error));
@@ -147,8 +157,8 @@ static enum tr_exit_status resume_reached(const struct resume *resume, struct tr
     bool follows = resume->count == 1 && !resume->is_until_idle;
     int error = 0;
     if (follows) {
-        error = reached->live != NULL ? lift_here(reached->live, resume->executions[0])
-                                      : lift_there(reached->client, resume->executions[0]);
+        error = reached->live != NULL ? lift_here(resume, reached->live, resume->executions[0])
+                                      : lift_there(resume, reached->client, resume->executions[0]);
     }
     if (error != 0) {
         return tr_command_failed(invocation->command, "the engine refuses this: %s",

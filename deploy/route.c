@@ -40,18 +40,11 @@ void tr_route_fini(struct tr_route *route)
     *route = (struct tr_route){.graph = NULL};
 }
 
-static int compare(struct tr_text a, struct tr_text b)
-{
-    size_t least = a.size < b.size ? a.size : b.size;
-    int order = least == 0 ? 0 : memcmp(a.data, b.data, least);
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int by_name(const void *a, const void *b, void *self)
 {
     const struct tr_workflow *workflow = self;
-    return compare(workflow->nodes[*(const uint32_t *)a].id,
-                   workflow->nodes[*(const uint32_t *)b].id);
+    return tr_text_order(workflow->nodes[*(const uint32_t *)a].id,
+                         workflow->nodes[*(const uint32_t *)b].id);
 }
 
 /* What is known of a graph; NULL without memory. */
@@ -115,7 +108,7 @@ static int find_node(struct tr_route *route, struct tr_inside inside, struct tr_
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         uint32_t node = names->by_name[middle];
-        int order = compare(name, workflow->nodes[node].id);
+        int order = tr_text_order(name, workflow->nodes[node].id);
         if (order == 0) {
             *stop = (struct tr_stop){.graph = inside.graph,
                                      .workflow = workflow,

@@ -9,9 +9,7 @@
 #include "deploy/executions.h"
 #include "deploy/gates.h"
 #include "deploy/graphs.h"
-
-/* How long the root may take. With a full disk that is all of it, and the door is shut. */
-#define ASK_MS_MAX 2000
+#include "deploy/root.h"
 
 /* The graph of an execution, which becomes the caller's, and the name of its workflow in it. */
 static int read_graph(struct tr_live *live, uint64_t execution, struct tr_execution_copy *copy,
@@ -87,8 +85,7 @@ static int hand_on(struct tr_live *live, const struct tr_send_answer *answer, st
         return error;
     }
     taking->sent->error = TR_MALFORMED; /* until an answer is read */
-    return tr_host_ask(live->host, tr_group_root(answer->execution), &tr_send_signal_schema, &send,
-                       ASK_MS_MAX, take, taking);
+    return tr_root_ask(live, answer->execution, &tr_send_signal_schema, &send, take, taking);
 }
 
 void tr_serve_answer(struct tr_live *live, const struct tr_send_answer *answer, char *words,
@@ -109,7 +106,7 @@ void tr_serve_answer(struct tr_live *live, const struct tr_send_answer *answer, 
     sent->error = error != 0 ? error : sent->error;
     if (sent->error != 0 && words[0] == '\0') {
         snprintf(words, TR_SERVE_WORDS_BYTES, "the execution did not answer: %s",
-                 tr_error_text((int)sent->error));
+                 tr_root_error_text((int)sent->error));
     }
     sent->message = tr_text_of(words);
 }
@@ -118,7 +115,7 @@ int tr_serve_pause(struct tr_live *live, const struct tr_pause_execution *pause)
 {
     struct tr_node_pause word = {.is_paused = pause->is_paused, .cause = pause->cause};
     int error = tr_live_wake(live, pause->execution);
-    return error != 0 ? error
-                      : tr_host_ask(live->host, tr_group_root(pause->execution),
-                                    &tr_node_pause_schema, &word, ASK_MS_MAX, NULL, NULL);
+    return error != 0
+               ? error
+               : tr_root_ask(live, pause->execution, &tr_node_pause_schema, &word, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 void tr_serve_answer(struct tr_live *live, const struct tr_send_answer *answer, char *words,
                      struct tr_answer_sent *sent);
 
-/* Pauses an execution, or lets it go on. TR_NO_ACTOR: it has ended; TR_TIMEOUT. */
+/* Pauses an execution, or lets it go on. TR_NO_ACTOR: it has ended; else as tr_root_ask. */
 TR_MUST_USE int tr_serve_pause(struct tr_live *live, const struct tr_pause_execution *pause);
 
 #endif

@@ -30,6 +30,12 @@
 /* The longest time that one call may take. */
 #define TR_SETTINGS_TIMEOUT_MS_MAX 3600000
 
+/* How long a back end may take to show what it has made; and how long it may show nothing. */
+#define TR_SETTINGS_LAG_MS_MIN 1000
+#define TR_SETTINGS_LAG_MS_MAX 3600000
+#define TR_SETTINGS_LOST_MS_MIN 120000
+#define TR_SETTINGS_LOST_MS_MAX 86400000
+
 /* A plugin of a shared object. */
 struct tr_settings_plugin {
     const struct tr_plugin *plugin;

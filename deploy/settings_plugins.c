@@ -148,36 +148,38 @@ static void read_streams(struct tri_definition *definition, const struct tr_tree
     }
 }
 
-/* A duration from one millisecond on. */
+/* A duration within bounds; the shorter one is a millisecond, or of whole seconds. */
 static void read_span(struct tri_definition *definition, const struct tr_tree *value,
-                      uint32_t most_ms, uint32_t *span_ms)
+                      uint32_t least_ms, uint32_t most_ms, uint32_t *span_ms)
 {
     int64_t nanoseconds;
     if (!tri_read_duration(definition, value, &nanoseconds)) {
         return;
     }
-    if (nanoseconds < NS_PER_MS || nanoseconds / NS_PER_MS > most_ms) {
+    if (nanoseconds / NS_PER_MS < least_ms || nanoseconds / NS_PER_MS > most_ms) {
+        bool is_short = least_ms < 1000;
         tri_report_add(definition->report, value->place, "InvalidValue",
-                       "'%.*s' is no value for '%.*s'\nwrite a duration from 1ms to %us",
-                       TRI_SHOWN(value->text), TRI_SHOWN(definition->key), most_ms / 1000);
+                       "'%.*s' is no value for '%.*s'\nwrite a duration from %u%s to %us",
+                       TRI_SHOWN(value->text), TRI_SHOWN(definition->key),
+                       is_short ? least_ms : least_ms / 1000, is_short ? "ms" : "s",
+                       most_ms / 1000);
         return;
     }
     *span_ms = (uint32_t)(nanoseconds / NS_PER_MS);
 }
 
-static void read_interval(struct tri_definition *definition, const struct tr_tree *value,
-                          void *target)
-{
-    struct endpoint_reader *reader = target;
-    read_span(definition, value, TR_WEBAPI_INTERVAL_MS_MAX, &reader->endpoint.interval_ms);
-}
-
-static void read_timeout(struct tri_definition *definition, const struct tr_tree *value,
-                         void *target)
-{
-    struct endpoint_reader *reader = target;
-    read_span(definition, value, TR_SETTINGS_TIMEOUT_MS_MAX, &reader->endpoint.timeout_ms);
-}
+#define READ_SPAN(field, least_ms, most_ms)                                                  \
+    static void read_##field(struct tri_definition *definition, const struct tr_tree *value, \
+                             void *target)                                                   \
+    {                                                                                        \
+        struct endpoint_reader *reader = target;                                             \
+        read_span(definition, value, (least_ms), (most_ms), &reader->endpoint.field);        \
+    }
+READ_SPAN(interval_ms, 1, TR_WEBAPI_INTERVAL_MS_MAX)
+READ_SPAN(timeout_ms, 1, TR_SETTINGS_TIMEOUT_MS_MAX)
+READ_SPAN(lag_ms, TR_SETTINGS_LAG_MS_MIN, TR_SETTINGS_LAG_MS_MAX)
+READ_SPAN(lost_ms, TR_SETTINGS_LOST_MS_MIN, TR_SETTINGS_LOST_MS_MAX)
+#undef READ_SPAN
 
 static void read_insecure(struct tri_definition *definition, const struct tr_tree *value,
                           void *target)
@@ -308,8 +310,10 @@ static const struct tri_key keys[] = {
     {"calls_per_second", read_calls_per_second, 0},
     {"calls_at_once", read_calls_at_once, 0},
     {"streams", read_streams, 0},
-    {"interval", read_interval, 0},
-    {"timeout", read_timeout, 0},
+    {"interval", read_interval_ms, 0},
+    {"timeout", read_timeout_ms, 0},
+    {"lag", read_lag_ms, 0},
+    {"lost_after", read_lost_ms, 0},
     {"authorization", read_authorization, 0},
     {"ca_file", read_ca_file, 0},
     {"client_certificate", read_client_certificate, 0},
@@ -383,18 +387,39 @@ static struct tr_text key_at(const void *self, uint32_t position)
     return tr_text_of(keys[position].name);
 }
 
+/* Where words speak of a key: PLACE.KEY of one that has a wrong value, 'KEY' of one that nobody
+ * knows; NULL: nowhere. */
+static const char *named_in(const char *words, struct tr_text name)
+{
+    const char *from = words;
+    while (name.size > 0 && (from = memmem(from, strlen(from), name.data, name.size)) != NULL) {
+        char before = from > words ? from[-1] : ' ';
+        char behind = from[name.size];
+        if ((before == '.' && (behind == ' ' || behind == '.')) ||
+            (before == '\'' && behind == '\'')) {
+            return from;
+        }
+        from++;
+    }
+    return NULL;
+}
+
 /* Says what a plugin has against its own keys, at the first of them that its words name. */
 static void refuse_own(struct tri_definition *definition, const struct tr_tree *own,
                        const char *problem)
 {
     struct tri_place place = own->place;
     struct tr_text nearest = tr_text_of("");
+    const char *first = NULL;
     for (uint32_t i = 0; i < own->count; i++) {
         struct tr_text name = own->pairs[i].key->text;
-        if (name.size > 0 && memmem(problem, strlen(problem), name.data, name.size) != NULL) {
+        const char *named = named_in(problem, name);
+        if (named != NULL && (first == NULL || named < first)) {
+            first = named;
             place = own->pairs[i].key->place;
-            nearest = tri_nearest(definition, name, key_at, NULL, TR_COUNT_OF(keys));
-            break;
+            nearest = named[-1] == '.'
+                          ? tr_text_of("")
+                          : tri_nearest(definition, name, key_at, NULL, TR_COUNT_OF(keys));
         }
     }
     struct tr_text remedy = tri_did_you_mean(definition, nearest, "");

@@ -58,22 +58,15 @@ int tr_sleepers_add(struct tr_sleepers *sleepers, const struct tr_execution *row
 
 /* ------------------------------------------------------------------- who launched whom */
 
-static int compare_texts(struct tr_text one, struct tr_text other)
-{
-    size_t least = one.size < other.size ? one.size : other.size;
-    int order = least == 0 ? 0 : memcmp(one.data, other.data, least);
-    return order != 0 ? order : (one.size > other.size) - (one.size < other.size);
-}
-
 static int by_address(const void *a, const void *b)
 {
-    return compare_texts(((const struct tr_sleeper *)a)->address,
+    return tr_text_order(((const struct tr_sleeper *)a)->address,
                          ((const struct tr_sleeper *)b)->address);
 }
 
 static int address_to_sleeper(const void *address, const void *sleeper)
 {
-    return compare_texts(*(const struct tr_text *)address,
+    return tr_text_order(*(const struct tr_text *)address,
                          ((const struct tr_sleeper *)sleeper)->address);
 }
 

@@ -140,7 +140,7 @@ static int settle_blob(struct files *files, const char *path)
     if (hint[0] == '\0' && S_ISREG(status.st_mode)) {
         error = put_value(files, path, &blob);
     } else {
-        error = tri_blob_put(files->blobs, tr_text_of(path), tr_text_of(hint), &blob);
+        error = tri_blob_put(files->blobs, NULL, tr_text_of(path), tr_text_of(hint), &blob);
     }
     if (error != 0) {
         return fail(files, error, tri_blobs_words(files->blobs));

@@ -176,11 +176,7 @@ static int by_address(const void *a, const void *b)
 {
     const struct tr_waiter *one = a;
     const struct tr_waiter *other = b;
-    size_t least = one->path.size < other->path.size ? one->path.size : other->path.size;
-    int order = least == 0 ? 0 : memcmp(one->path.data, other->path.data, least);
-    if (order == 0) {
-        order = (one->path.size > other->path.size) - (one->path.size < other->path.size);
-    }
+    int order = tr_text_order(one->path, other->path);
     /* An array stands before its elements. */
     uint64_t first = one->element + 1;
     uint64_t second = other->element + 1;

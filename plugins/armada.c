@@ -12,6 +12,7 @@
 #include "plugins/registry.h"
 #include "runtime/troupe.h"
 #include "schemas/files.h"
+#include "schemas/process.h"
 #include "schemas/state_plugin.h"
 
 /* ---------------------------------------------------------------------------------- inputs */
@@ -69,12 +70,23 @@ static int read_made(struct tr_task_context *task, const struct tr_task_event *e
 
 /* --------------------------------------------------------------------------------- prepare */
 
-static int make_job(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+/* From now on its group is that of this store and of the settings as they are. */
+static int keep_group(struct tr_task_context *task, struct tr_armada_attempt *own,
+                      const struct tr_webapi_endpoint *endpoint)
+{
+    struct tr_text group;
+    int error = tri_armada_group(task, own, endpoint, &group);
+    return error == 0 && own->group.size == 0 ? tr_array_set(&own->group, group) : error;
+}
+
+static int make_job(struct tr_task_context *task, struct tr_armada_attempt *own,
+                    const struct tr_webapi_endpoint *endpoint,
                     const struct tri_armada_inputs *inputs, struct tr_webapi_job *job,
                     struct tr_transition *transition)
 {
     struct tr_text problem = tr_text_of("a word of `run` or the environment is no UTF-8");
-    int error = tri_armada_job(task, endpoint, inputs, &job->body, &problem);
+    int error = tri_armada_job(task, own, endpoint, inputs, &job->body, &problem);
+    error = error != 0 ? error : keep_group(task, own, endpoint);
     if (error == TR_INVALID) {
         return tr_task_refuse(transition, tr_text_of("BadTaskSpecification"), problem);
     }
@@ -83,10 +95,11 @@ static int make_job(struct tr_task_context *task, const struct tr_webapi_endpoin
                               tr_text_of("its pod is larger, or nested deeper, than a job may be"));
     }
     job->is_ready = error == 0;
-    error = error != 0 || tri_armada_share(endpoint).size == 0
+    size_t share_bytes = tri_armada_share(endpoint).size;
+    error = error != 0 || share_bytes == 0
                 ? error
-                : tr_task_folder(task, tri_armada_folder(task, endpoint));
-    return error == TR_LIMIT ? 0 : error; /* too long to be shown */
+                : tr_task_shared_folder(task, tri_armada_folder(task, own, endpoint), share_bytes);
+    return error == TR_LIMIT ? 0 : error; /* too long to be shown, and to name files in */
 }
 
 static int prepare(struct tr_task_context *task, void *state,
@@ -98,7 +111,7 @@ static int prepare(struct tr_task_context *task, void *state,
     bool is_asked = own->call != 0 && event->call == own->call;
     if (is_asked && event->kind == TR_TASK_ANSWER && tr_task_event_is(event, blob_stored)) {
         int error = read_made(task, event, &inputs);
-        return error != 0 ? error : make_job(task, endpoint, &inputs, job, transition);
+        return error != 0 ? error : make_job(task, own, endpoint, &inputs, job, transition);
     }
     bool is_lost = event->error == TR_NO_CONNECTION || event->error == TR_CLOSED;
     if (is_asked && !is_lost) {
@@ -108,7 +121,34 @@ static int prepare(struct tr_task_context *task, void *state,
     if (error == TR_LIMIT || (error == 0 && inputs.json.size > TR_ARMADA_INPUTS_BYTES_MAX)) {
         return make_inputs(task, own, transition);
     }
-    return error != 0 ? error : make_job(task, endpoint, &inputs, job, transition);
+    return error != 0 ? error : make_job(task, own, endpoint, &inputs, job, transition);
+}
+
+/* ---------------------------------------------------------------------------- cleaning up */
+
+/* As of a process of this machine: logs are kept, and after a failure all of it. */
+static int clean(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                 const struct tr_webapi_endpoint *endpoint)
+{
+    struct tr_text folder = tri_armada_folder(task, own, endpoint);
+    const struct tr_shared_clean request = {.folder = folder,
+                                            .checkpoint = tri_armada_checkpoint(task, folder),
+                                            .trusted_bytes =
+                                                (uint32_t)tri_armada_share(endpoint).size};
+    return request.checkpoint.size == 0
+               ? TR_MEMORY
+               : tr_task_tell(task, TR_SERVICE_PROCESSES, &tr_shared_clean_schema, &request);
+}
+
+static int finalize(struct tr_task_context *task, void *state, uint8_t phase)
+{
+    const struct tr_armada_attempt *own = state;
+    const struct tr_webapi_endpoint *endpoint =
+        tr_task_endpoint(task, tr_array_get(&own->endpoint));
+    int error = tr_webapi_finalize(task, state, phase);
+    bool is_cleaned = error == 0 && phase == TR_TASK_PHASE_SUCCESS && endpoint != NULL &&
+                      tri_armada_share(endpoint).size > 0;
+    return is_cleaned ? clean(task, own, endpoint) : error;
 }
 
 /* ------------------------------------------------------------------------------- the shape */
@@ -137,7 +177,10 @@ static const struct tr_webapi shape = {
     .ends_groups = true,
     .find = {1, tri_armada_write_find, tri_armada_read_find},
     .failures = {TR_ARMADA_QUERY_ITEMS_MAX, tri_armada_write_failures, tri_armada_read_failures},
-    .stream = {.write = tri_armada_write_stream, .line = tri_armada_line, .gone = 404},
+    .stream = {.write = tri_armada_write_stream,
+               .line = tri_armada_line,
+               .gone = 404,
+               .write_so_far = tri_armada_write_so_far},
 };
 
 static const char *const task_types[] = {"armada", NULL};
@@ -149,6 +192,8 @@ const struct tr_plugin tr_armada_plugin = {
     .shares_files = true, /* the share is mounted here, too */
     .state = &tr_armada_attempt_schema,
     .check = tri_armada_check,
-    TR_WEBAPI_PLUGIN_FUNCTIONS,
+    .handle = tr_webapi_handle,
+    .abort = tr_webapi_abort,
+    .finalize = finalize,
     .webapi = &shape,
 };

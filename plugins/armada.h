@@ -6,19 +6,21 @@
  * A job set is a node of an execution: "PREFIX-EXECUTION-NODE-MARK". The mark is a hash of what no
  * other node of any store has in common with it, so that a job set holds jobs of ours alone, and
  * stands behind the identity in each job's client id, whose meaning is a queue's, not a job set's.
- * A group is "QUEUE/JOBSET".
+ * A group is "QUEUE/JOBSET". An attempt keeps that of its job, whichever store it goes on in.
  */
 #ifndef TR_PLUGINS_ARMADA_H
 #define TR_PLUGINS_ARMADA_H
 
 #include "plugins/json.h"
 #include "plugins/webapi.h"
+#include "schemas/state_plugin.h"
 
 /* Bounds of Armada's own servers, as they are by default. */
 #define TR_ARMADA_SUBMIT_ITEMS_MAX 200
 #define TR_ARMADA_QUERY_ITEMS_MAX 500
 #define TR_ARMADA_MEMORY_BYTES_MIN (1U << 20)
 #define TR_ARMADA_GRACE_SECONDS_MAX 300
+#define TR_ARMADA_DEADLINE_SECONDS_MAX INT32_MAX
 
 /* After a submission it may take so long until a job shows in the stream or in queries. */
 #define TR_ARMADA_LAG_MS 30000
@@ -58,20 +60,26 @@ struct tr_text tri_armada_identity(struct tr_text client_id, struct tr_text mark
 struct tr_bytes tri_armada_setting(struct tr_task_context *task,
                                    const struct tr_webapi_endpoint *endpoint, const char *key);
 
-/* As tr_webapi's `group`. TR_INVALID: no queue is known. */
-TR_MUST_USE int tri_armada_group(struct tr_task_context *task,
+/*
+ * As tr_webapi's `group`: that in which the attempt's job was made, or is to be made. TR_INVALID:
+ * no queue is known.
+ */
+TR_MUST_USE int tri_armada_group(struct tr_task_context *task, const void *state,
                                  const struct tr_webapi_endpoint *endpoint, struct tr_text *group);
 
 /* Where the pods of an endpoint and the engine both find files; empty: nowhere. */
 struct tr_text tri_armada_share(const struct tr_webapi_endpoint *endpoint);
 
 /* The folder of an attempt's documents, as its pod and, with a share, the engine see it. */
-struct tr_text tri_armada_folder(struct tr_task_context *task,
+struct tr_text tri_armada_folder(struct tr_task_context *task, const struct tr_armada_attempt *own,
                                  const struct tr_webapi_endpoint *endpoint);
 
 /* What lies at `base`, a folder or a URL, for this attempt: BASE/JOBSET/ATTEMPT. Empty: nothing. */
-struct tr_text tri_armada_place(struct tr_task_context *task,
+struct tr_text tri_armada_place(struct tr_task_context *task, const struct tr_armada_attempt *own,
                                 const struct tr_webapi_endpoint *endpoint, struct tr_text base);
+
+/* Beside an attempt's folder, one that all attempts of the task or element share. */
+struct tr_text tri_armada_checkpoint(struct tr_task_context *task, struct tr_text folder);
 
 /* What a pod finds its inputs by: the document itself, or the path of a file that holds it. */
 struct tri_armada_inputs {
@@ -84,12 +92,12 @@ struct tr_text tri_armada_shell(struct tr_task_context *task,
                                 const struct tr_webapi_endpoint *endpoint);
 
 /* The pod spec of a task: its own words, with what settings and task lay over it. */
-TR_MUST_USE int tri_armada_pod(struct tr_task_context *task,
+TR_MUST_USE int tri_armada_pod(struct tr_task_context *task, const struct tr_armada_attempt *own,
                                const struct tr_webapi_endpoint *endpoint,
                                const struct tri_armada_inputs *inputs, struct tr_bytes *pod);
 
 /* The item of a submission: TR_INVALID with words that say what is missing; TR_MEMORY, TR_LIMIT. */
-TR_MUST_USE int tri_armada_job(struct tr_task_context *task,
+TR_MUST_USE int tri_armada_job(struct tr_task_context *task, const struct tr_armada_attempt *own,
                                const struct tr_webapi_endpoint *endpoint,
                                const struct tri_armada_inputs *inputs, struct tr_bytes *job,
                                struct tr_text *problem);
@@ -107,7 +115,7 @@ struct tri_armada_objects tri_armada_objects(struct tr_task_context *task,
                                              const struct tr_webapi_endpoint *endpoint);
 
 /* The URL of a document of this attempt; empty: there is no store, or no memory. */
-struct tr_text tri_armada_object(struct tr_task_context *task,
+struct tr_text tri_armada_object(struct tr_task_context *task, const struct tr_armada_attempt *own,
                                  const struct tr_webapi_endpoint *endpoint, const char *name);
 
 /* The first / in a text that is behind something, as a secret's reference has it; NULL: none. */
@@ -142,11 +150,12 @@ struct tri_armada_answer {
 
 /* Where documents are found. `ask` calls a service, `read` reads its answer or failure. */
 struct tri_armada_source {
-    int (*ask)(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-               enum tri_armada_document document, uint64_t *call);
-    int (*read)(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                enum tri_armada_document document, const struct tr_task_event *event,
-                struct tri_armada_answer *answer);
+    int (*ask)(struct tr_task_context *task, const struct tr_armada_attempt *own,
+               const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
+               uint64_t *call);
+    int (*read)(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
+                const struct tr_task_event *event, struct tri_armada_answer *answer);
 };
 extern const struct tri_armada_source tri_armada_share_source;   /* armada_share.c */
 extern const struct tri_armada_source tri_armada_objects_source; /* armada_objects.c */
@@ -196,6 +205,8 @@ int tri_armada_write_failures(struct tr_webapi_batch *batch, struct tr_webapi_re
 int tri_armada_read_failures(struct tr_webapi_batch *batch,
                              const struct tr_webapi_response *response);
 int tri_armada_write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
+                            struct tr_webapi_request *request);
+int tri_armada_write_so_far(struct tr_webapi_batch *batch, struct tr_text cursor,
                             struct tr_webapi_request *request);
 int tri_armada_line(struct tr_webapi_batch *batch, struct tr_bytes line);
 

@@ -19,8 +19,13 @@ struct tr_bytes tri_armada_setting(struct tr_task_context *task,
 struct tr_text tri_armada_share(const struct tr_webapi_endpoint *endpoint)
 {
     struct tr_bytes share = tr_json_get(endpoint->config, "share");
-    return tr_json_type(share) == TR_CODEC_MAP ? tr_json_text(tr_json_get(share, "path"))
-                                               : tr_json_text(share);
+    struct tr_text path = tr_json_type(share) == TR_CODEC_MAP
+                              ? tr_json_text(tr_json_get(share, "path"))
+                              : tr_json_text(share);
+    while (path.size > 1 && path.data[path.size - 1] == '/') {
+        path.size--; /* as programs call it that ask where they are */
+    }
+    return path;
 }
 
 /* ------------------------------------------------------------------------------- the group */
@@ -75,7 +80,8 @@ static void write_front(struct tr_task_context *task, char front[TR_ARMADA_FRONT
     front[size] = '\0';
 }
 
-int tri_armada_group(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+/* The group of a job that this store makes. */
+static int new_group(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
                      struct tr_text *group)
 {
     char mark[TR_ARMADA_MARK_BYTES + 1];
@@ -96,26 +102,39 @@ int tri_armada_group(struct tr_task_context *task, const struct tr_webapi_endpoi
     return 0;
 }
 
-struct tr_text tri_armada_place(struct tr_task_context *task,
+int tri_armada_group(struct tr_task_context *task, const void *state,
+                     const struct tr_webapi_endpoint *endpoint, struct tr_text *group)
+{
+    const struct tr_armada_attempt *own = state;
+    struct tr_text kept = tr_array_get(&own->group);
+    if (kept.size == 0) {
+        return new_group(task, endpoint, group);
+    }
+    *group = kept;
+    return 0;
+}
+
+struct tr_text tri_armada_place(struct tr_task_context *task, const struct tr_armada_attempt *own,
                                 const struct tr_webapi_endpoint *endpoint, struct tr_text base)
 {
     struct tri_armada_group parts;
     struct tr_text group = {0};
     struct tr_text name = tr_task_generated_name(task);
-    if (tri_armada_group(task, endpoint, &group) != 0 || !tri_armada_group_read(group, &parts)) {
+    if (tri_armada_group(task, own, endpoint, &group) != 0 ||
+        !tri_armada_group_read(group, &parts)) {
         return (struct tr_text){0};
     }
     return tr_task_words(task, "%.*s/%.*s/%.*s", (int)base.size, base.data, (int)parts.job_set.size,
                          parts.job_set.data, (int)name.size, name.data);
 }
 
-struct tr_text tri_armada_folder(struct tr_task_context *task,
+struct tr_text tri_armada_folder(struct tr_task_context *task, const struct tr_armada_attempt *own,
                                  const struct tr_webapi_endpoint *endpoint)
 {
     struct tr_text share = tri_armada_share(endpoint);
     struct tr_text name = tr_task_generated_name(task);
     return share.size == 0 ? tr_task_words(task, "/tmp/troupe/%.*s", (int)name.size, name.data)
-                           : tri_armada_place(task, endpoint, share);
+                           : tri_armada_place(task, own, endpoint, share);
 }
 
 /* --------------------------------------------------------------------------------- the item */
@@ -135,9 +154,22 @@ static void build_maps(struct tr_build *build, struct tr_task_context *task,
     }
 }
 
+/* The elements of a map are a gang after the other; what is run again is one of its own. */
+static struct tr_text gang_id(struct tr_task_context *task, const struct tri_armada_group *group,
+                              long long cardinality)
+{
+    const struct tr_task_identity *identity = tr_task_identity(task);
+    unsigned long long element = identity->element == TR_ELEMENT_NONE ? 0 : identity->element;
+    return identity->attempt == 0
+               ? tr_task_words(task, "%.*s-%llu", (int)group->mark.size, group->mark.data,
+                               element / (unsigned long long)cardinality)
+               : tr_task_words(task, "%.*s-%llu-%u", (int)group->mark.size, group->mark.data,
+                               element, identity->attempt);
+}
+
 /*
- * Members of a gang are started together. Each attempt is a gang of its own: a member that is run
- * again must not wait for those that it has lost.
+ * Members of a gang are started together: Armada lets each wait until all are there. So a member
+ * that is run again is a gang of one: those that it was started with never come a second time.
  */
 static void build_gang(struct tr_build *build, struct tr_task_context *task,
                        const struct tri_armada_group *group)
@@ -147,9 +179,9 @@ static void build_gang(struct tr_build *build, struct tr_task_context *task,
         return;
     }
     long long cardinality = tr_json_i64(tr_json_get(gang, "cardinality"), 1);
-    tr_build_member_text(build, "armadaproject.io/gangId",
-                         tr_task_words(task, "%.*s-%u", (int)group->mark.size, group->mark.data,
-                                       tr_task_identity(task)->attempt));
+    cardinality = cardinality < 1 ? 1 : cardinality;
+    tr_build_member_text(build, "armadaproject.io/gangId", gang_id(task, group, cardinality));
+    cardinality = tr_task_identity(task)->attempt == 0 ? cardinality : 1;
     tr_build_member_text(build, "armadaproject.io/gangCardinality",
                          tr_task_words(task, "%lld", cardinality));
     tr_build_member_text(build, "armadaproject.io/gangNodeUniformityLabel",
@@ -273,7 +305,8 @@ static struct tr_text missing(struct tr_task_context *task,
     return (struct tr_text){0};
 }
 
-int tri_armada_job(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+int tri_armada_job(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                   const struct tr_webapi_endpoint *endpoint,
                    const struct tri_armada_inputs *inputs, struct tr_bytes *job,
                    struct tr_text *problem)
 {
@@ -285,11 +318,11 @@ int tri_armada_job(struct tr_task_context *task, const struct tr_webapi_endpoint
         *problem = words;
         return TR_INVALID;
     }
-    int error = tri_armada_group(task, endpoint, &group);
+    int error = tri_armada_group(task, own, endpoint, &group);
     if (error == 0 && !tri_armada_group_read(group, &parts)) {
         *problem = tr_text_of("config.queue holds a /, which no queue of Armada's has");
         return TR_INVALID;
     }
-    error = error != 0 ? error : tri_armada_pod(task, endpoint, inputs, &pod);
+    error = error != 0 ? error : tri_armada_pod(task, own, endpoint, inputs, &pod);
     return error != 0 ? error : build_item(task, endpoint, &parts, pod, job);
 }

@@ -74,11 +74,11 @@ struct tri_armada_objects tri_armada_objects(struct tr_task_context *task,
     return objects;
 }
 
-struct tr_text tri_armada_object(struct tr_task_context *task,
+struct tr_text tri_armada_object(struct tr_task_context *task, const struct tr_armada_attempt *own,
                                  const struct tr_webapi_endpoint *endpoint, const char *name)
 {
     struct tr_text url = tri_armada_objects(task, endpoint).url;
-    struct tr_text place = tri_armada_place(task, endpoint, url);
+    struct tr_text place = tri_armada_place(task, own, endpoint, url);
     return url.size == 0 || place.size == 0
                ? (struct tr_text){0}
                : tr_task_words(task, "%.*s/%s", (int)place.size, place.data, name);
@@ -112,13 +112,14 @@ static int pack_secret(struct tr_task_context *task, const struct tri_armada_obj
     return error;
 }
 
-static int ask(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-               enum tri_armada_document document, uint64_t *call)
+static int ask(struct tr_task_context *task, const struct tr_armada_attempt *own,
+               const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
+               uint64_t *call)
 {
     struct tri_armada_objects objects = tri_armada_objects(task, endpoint);
     struct tr_http_request request = {
         .method = tr_text_of("GET"),
-        .url = tri_armada_object(task, endpoint, name_of(document)),
+        .url = tri_armada_object(task, own, endpoint, name_of(document)),
         .timeout_ms = endpoint->timeout_ms > 0 ? endpoint->timeout_ms : TR_WEBAPI_TIMEOUT_MS,
         .response_bytes_max = bytes_max(document),
         .aws_region = objects.region,
@@ -221,12 +222,12 @@ static void judge_fault(struct tr_task_context *task, enum tri_armada_document d
                             response->words.data);
 }
 
-static int read(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                enum tri_armada_document document, const struct tr_task_event *event,
-                struct tri_armada_answer *answer)
+static int read(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
+                const struct tr_task_event *event, struct tri_armada_answer *answer)
 {
     struct tr_http_response response;
-    struct tr_text url = tri_armada_object(task, endpoint, name_of(document));
+    struct tr_text url = tri_armada_object(task, own, endpoint, name_of(document));
     if (event->kind == TR_TASK_FAILED) {
         answer->found = TRI_ARMADA_BUSY;
         answer->words =

@@ -31,7 +31,7 @@ static enum tri_armada_document document_of(const struct tr_armada_attempt *own)
 static int ask(struct tr_task_context *task, struct tr_armada_attempt *own,
                const struct tr_webapi_endpoint *endpoint, struct tr_transition *transition)
 {
-    int error = source_of(task, endpoint)->ask(task, endpoint, document_of(own), &own->call);
+    int error = source_of(task, endpoint)->ask(task, own, endpoint, document_of(own), &own->call);
     return error != 0 ? error
                       : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
                                    tr_text_of(own->reads_outputs
@@ -85,11 +85,12 @@ static int again(struct tr_task_context *task, struct tr_armada_attempt *own, st
                                                  (int)words.size, words.data));
 }
 
-static int give_outputs(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+static int give_outputs(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                        const struct tr_webapi_endpoint *endpoint,
                         const struct tri_armada_answer *answer, struct tr_transition *transition)
 {
     struct tr_text problem;
-    struct tr_text folder = tri_armada_folder(task, endpoint);
+    struct tr_text folder = tri_armada_folder(task, own, endpoint);
     struct tr_text work = tr_task_words(task, "%.*s/work", (int)folder.size, folder.data);
     int error = answer->slots.size > 0 ? tr_task_outputs(task, answer->slots)
                                        : tr_task_outputs_json(task, answer->json, work, &problem);
@@ -114,7 +115,7 @@ static int judge_document(struct tr_task_context *task, struct tr_armada_attempt
 {
     bool is_there = answer->found == TRI_ARMADA_FOUND;
     if (own->reads_outputs) {
-        return is_there ? give_outputs(task, endpoint, answer, transition)
+        return is_there ? give_outputs(task, own, endpoint, answer, transition)
                         : outputs_missing(task, answer->words, transition);
     }
     if (is_there) {
@@ -152,6 +153,18 @@ static int judge(struct tr_task_context *task, struct tr_armada_attempt *own,
 
 /* ------------------------------------------------------------------------------ its events */
 
+/* Where the task has a timeout, that is the pod's deadline: then it is the task that took long. */
+static void judge_deadline(struct tr_task_context *task, struct tr_transition *transition)
+{
+    if (tr_task_template(task)->timeout_ns > 0 &&
+        tr_text_equal(transition->code, tr_text_of("DeadlineExceeded"))) {
+        transition->failure = TR_FAILURE_USER;
+        transition->code = tr_text_of("TimeoutExpired");
+        transition->message =
+            tr_text_of("the task's timeout has passed; the cluster ended its pod");
+    }
+}
+
 /* Whether what was left may say more: not of what befell a job from outside. */
 static bool is_of_the_task(const struct tr_transition *transition)
 {
@@ -181,6 +194,9 @@ int tri_armada_outcome(struct tr_task_context *task, void *state,
     struct tr_armada_attempt *own = state;
     struct tri_armada_answer answer = {.found = TRI_ARMADA_FOUND};
     const struct tri_armada_source *source = source_of(task, endpoint);
+    if (event->kind == TR_TASK_NEWS) {
+        judge_deadline(task, transition);
+    }
     if (source == NULL) {
         return 0;
     }
@@ -196,6 +212,6 @@ int tri_armada_outcome(struct tr_task_context *task, void *state,
     if (event->kind == TR_TASK_TIMER) {
         return tr_task_is(transition, TR_TASK_PHASE_RUNNING, (struct tr_text){0});
     }
-    int error = source->read(task, endpoint, document_of(own), event, &answer);
+    int error = source->read(task, own, endpoint, document_of(own), event, &answer);
     return error != 0 ? error : judge(task, own, endpoint, &answer, transition);
 }

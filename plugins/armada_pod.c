@@ -64,8 +64,7 @@ static void add_own(struct tr_build *build, struct tr_task_context *task, const 
     }
 }
 
-/* A folder that all attempts of the task or element share. */
-static struct tr_text checkpoints(struct tr_task_context *task, struct tr_text folder)
+struct tr_text tri_armada_checkpoint(struct tr_task_context *task, struct tr_text folder)
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     const char *slash = memrchr(folder.data, '/', folder.size);
@@ -120,11 +119,13 @@ static void add_secret_variable(struct tr_build *build, struct tr_text name, str
 
 /* Where its documents belong in the end, where that is an object store. */
 static void add_objects(struct tr_build *build, struct tr_task_context *task,
+                        const struct tr_armada_attempt *own,
                         const struct tr_webapi_endpoint *endpoint)
 {
     struct tri_armada_objects objects = tri_armada_objects(task, endpoint);
-    add_own(build, task, "TROUPE_OUTPUTS_URI", tri_armada_object(task, endpoint, "outputs.json"));
-    add_own(build, task, "TROUPE_ERROR_URI", tri_armada_object(task, endpoint, "error.json"));
+    add_own(build, task, "TROUPE_OUTPUTS_URI",
+            tri_armada_object(task, own, endpoint, "outputs.json"));
+    add_own(build, task, "TROUPE_ERROR_URI", tri_armada_object(task, own, endpoint, "error.json"));
     if (objects.url.size > 0 && objects.key.size > 0) {
         add_secret_variable(build, tr_text_of("TROUPE_STORE_KEY"), objects.group, objects.key);
     }
@@ -143,7 +144,7 @@ static void add_identity(struct tr_build *build, struct tr_task_context *task,
         add_own(build, task, "TROUPE_ELEMENT",
                 tr_task_words(task, "%llu", (unsigned long long)identity->element));
     }
-    add_own(build, task, "TROUPE_CHECKPOINT", checkpoints(task, folder));
+    add_own(build, task, "TROUPE_CHECKPOINT", tri_armada_checkpoint(task, folder));
     add_own(build, task, "TROUPE_INPUTS", inputs->path);
     add_own(build, task, "TROUPE_JSON", inputs->json);
     if (tr_task_template(task)->word_count == 0) {
@@ -164,13 +165,14 @@ static void add_secret(struct tr_build *build, struct tr_task_context *task,
 }
 
 static void add_environment(struct tr_build *build, struct tr_task_context *task,
+                            const struct tr_armada_attempt *own,
                             const struct tr_webapi_endpoint *endpoint, struct tr_text folder,
                             const struct tri_armada_inputs *inputs)
 {
     const struct tr_task_template *template = tr_task_template(task);
     tr_build_member_list(build, "env");
     add_identity(build, task, folder, inputs);
-    add_objects(build, task, endpoint);
+    add_objects(build, task, own, endpoint);
     for (uint32_t i = 0; i < template->environment_count; i++) {
         add_variable(build, task, template->environment[i].name, template->environment[i].value);
     }
@@ -334,15 +336,16 @@ static void add_volumes(struct tr_build *build, struct tr_task_context *task,
 /* ------------------------------------------------------------------------------ all of it */
 
 static void add_container(struct tr_build *build, struct tr_task_context *task,
+                          const struct tr_armada_attempt *own,
                           const struct tr_webapi_endpoint *endpoint,
                           const struct tri_armada_inputs *inputs)
 {
-    struct tr_text folder = tri_armada_folder(task, endpoint);
+    struct tr_text folder = tri_armada_folder(task, own, endpoint);
     tr_build_map(build);
     tr_build_member_text(build, "name", tr_text_of(CONTAINER));
     tr_build_member_text(build, "image", tr_json_text(tri_armada_setting(task, endpoint, "image")));
     add_words(build, task, endpoint, folder);
-    add_environment(build, task, endpoint, folder, inputs);
+    add_environment(build, task, own, endpoint, folder, inputs);
     add_resources(build, task);
     add_mounts(build, task, tri_armada_share(endpoint));
     tr_build_end(build);
@@ -357,17 +360,33 @@ static int64_t grace_seconds(const struct tr_task_template *template)
                                                    : seconds;
 }
 
-static int build_own(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+/*
+ * The task's timeout, so that no job runs for ever behind an engine that is gone. One that lives
+ * has ended the job by then: a pod begins later than its attempt. 0: there is none.
+ */
+static int64_t deadline_seconds(const struct tr_task_template *template)
+{
+    int64_t seconds = template->timeout_ns / 1000000000;
+    seconds += template->timeout_ns % 1000000000 > 0 ? 1 : 0;
+    return seconds < TR_ARMADA_DEADLINE_SECONDS_MAX ? seconds : TR_ARMADA_DEADLINE_SECONDS_MAX;
+}
+
+static int build_own(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                     const struct tr_webapi_endpoint *endpoint,
                      const struct tri_armada_inputs *inputs, struct tr_bytes *pod)
 {
     struct tr_build build = tr_build_of_task(task);
     tr_build_map(&build);
     tr_build_member_list(&build, "containers");
-    add_container(&build, task, endpoint, inputs);
+    add_container(&build, task, own, endpoint, inputs);
     tr_build_end(&build);
     tr_build_member_text(&build, "restartPolicy", tr_text_of("Never"));
     tr_build_member_i64(&build, "terminationGracePeriodSeconds",
                         grace_seconds(tr_task_template(task)));
+    int64_t deadline_s = deadline_seconds(tr_task_template(task));
+    if (deadline_s > 0) {
+        tr_build_member_i64(&build, "activeDeadlineSeconds", deadline_s);
+    }
     tr_build_member_text(&build, "priorityClassName",
                          tr_json_text(tri_armada_setting(task, endpoint, "priority_class")));
     add_volumes(&build, task, endpoint, tri_armada_share(endpoint));
@@ -375,14 +394,15 @@ static int build_own(struct tr_task_context *task, const struct tr_webapi_endpoi
     return tr_build_take(&build, pod);
 }
 
-int tri_armada_pod(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+int tri_armada_pod(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                   const struct tr_webapi_endpoint *endpoint,
                    const struct tri_armada_inputs *inputs, struct tr_bytes *pod)
 {
     static const char *const paired[] = {"containers", NULL};
     const struct tr_bytes layers[] = {tr_json_get(endpoint->config, "pod"),
                                       tr_json_get(tr_task_template(task)->config, "pod")};
     struct tr_bytes whole = {0};
-    int error = build_own(task, endpoint, inputs, &whole);
+    int error = build_own(task, own, endpoint, inputs, &whole);
     for (size_t i = 0; error == 0 && i < TR_COUNT_OF(layers); i++) {
         if (layers[i].size > 0) {
             struct tr_build build = tr_build_of_task(task);

@@ -1,28 +1,34 @@
 /*
  * What a job has left on the share: its documents are read by the files service, where they lie.
+ * Others write there, too, so nothing is read that does not lie in the attempt's own folder.
  */
 #include "plugins/armada.h"
 #include "runtime/troupe.h"
 #include "schemas/files.h"
 
-static struct tr_text path_of(struct tr_task_context *task,
+static struct tr_text path_of(struct tr_task_context *task, const struct tr_armada_attempt *own,
                               const struct tr_webapi_endpoint *endpoint, const char *name)
 {
-    struct tr_text folder = tri_armada_folder(task, endpoint);
+    struct tr_text folder = tri_armada_folder(task, own, endpoint);
     return tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, name);
 }
 
-static int ask(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-               enum tri_armada_document document, uint64_t *call)
+static int ask(struct tr_task_context *task, const struct tr_armada_attempt *own,
+               const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
+               uint64_t *call)
 {
     if (document == TRI_ARMADA_ERROR_DOCUMENT) {
-        struct tr_blob_read read = {.uri = path_of(task, endpoint, "error.json"),
-                                    .size = TR_ARMADA_ERROR_BYTES_MAX};
+        struct tr_blob_read read = {.uri = path_of(task, own, endpoint, "error.json"),
+                                    .size = TR_ARMADA_ERROR_BYTES_MAX,
+                                    .folder = tri_armada_folder(task, own, endpoint),
+                                    .trusted_bytes = (uint32_t)tri_armada_share(endpoint).size};
         return tr_task_call(task, TR_SERVICE_FILES, &tr_blob_read_schema, &read, 0, call);
     }
-    struct tr_values_read read = {.path = path_of(task, endpoint, "outputs.json")};
-    int error =
-        tr_task_outputs_plan(task, TR_DOCUMENT_JSON, path_of(task, endpoint, "work"), &read.plan);
+    struct tr_values_read read = {.path = path_of(task, own, endpoint, "outputs.json"),
+                                  .folder = tri_armada_folder(task, own, endpoint),
+                                  .trusted_bytes = (uint32_t)tri_armada_share(endpoint).size};
+    int error = tr_task_outputs_plan(task, TR_DOCUMENT_JSON, path_of(task, own, endpoint, "work"),
+                                     &read.plan);
     return error != 0
                ? error
                : tr_task_call(task, TR_SERVICE_FILES, &tr_values_read_schema, &read, 0, call);
@@ -59,29 +65,46 @@ static int read_outputs(const struct tr_task_event *event, struct tri_armada_ans
     return error;
 }
 
+/* What the service says of a document: the task's own fault, or the share's. */
+static void judge_failure(enum tri_armada_document document, const struct tr_blob_failed *failed,
+                          struct tri_armada_answer *answer)
+{
+    bool is_about_outputs = document == TRI_ARMADA_OUTPUTS_DOCUMENT;
+    answer->words = failed->message;
+    if (failed->error == TR_OUTSIDE || failed->error == TR_INVALID) {
+        answer->found = TRI_ARMADA_WRONG;
+        answer->code = tr_text_of(failed->error == TR_OUTSIDE ? "OutputNotAllowed"
+                                  : is_about_outputs          ? "OutputsNotFound"
+                                                              : "ErrorDocumentMalformed");
+        return;
+    }
+    answer->found = failed->error == TR_NOT_FOUND                   ? TRI_ARMADA_MISSING
+                    : is_about_outputs && failed->error == TR_LIMIT ? TRI_ARMADA_TOO_LARGE
+                                                                    : TRI_ARMADA_UNREADABLE;
+}
+
 static int read_failure(enum tri_armada_document document, const struct tr_task_event *event,
                         struct tri_armada_answer *answer)
 {
     struct tr_blob_failed failed = {.error = event->error,
                                     .message = tr_text_of(tr_error_text(event->error))};
-    int error = event->kind == TR_TASK_FAILED ? 0 : tr_task_event_read(event, blob_failed, &failed);
-    bool is_about_outputs =
-        document == TRI_ARMADA_OUTPUTS_DOCUMENT && event->kind == TR_TASK_ANSWER;
-    if (error == 0) {
-        answer->found =
-            failed.error == TR_NOT_FOUND ? TRI_ARMADA_MISSING
-            : is_about_outputs && (failed.error == TR_LIMIT || failed.error == TR_INVALID)
-                ? TRI_ARMADA_TOO_LARGE
-                : TRI_ARMADA_UNREADABLE;
+    if (event->kind == TR_TASK_FAILED) {
+        answer->found = TRI_ARMADA_UNREADABLE;
         answer->words = failed.message;
+        return 0;
+    }
+    int error = tr_task_event_read(event, blob_failed, &failed);
+    if (error == 0) {
+        judge_failure(document, &failed, answer);
     }
     return error;
 }
 
-static int read(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                enum tri_armada_document document, const struct tr_task_event *event,
-                struct tri_armada_answer *answer)
+static int read(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
+                const struct tr_task_event *event, struct tri_armada_answer *answer)
 {
+    (void)own;
     (void)endpoint;
     if (event->kind == TR_TASK_ANSWER && tr_task_event_is(event, blob_bytes)) {
         return read_error_document(task, event, answer);

@@ -137,7 +137,7 @@ static const struct {
     {"submitted", TR_TASK_PHASE_QUEUED, on_submitted, "queued by Armada"},
     {"leased", TR_TASK_PHASE_QUEUED, on_leased, ""},
     {"leaseReturned", TR_TASK_PHASE_QUEUED, on_returned, ""},
-    {"leaseExpired", TR_TASK_PHASE_QUEUED, NULL, "its lease has expired; it is queued again"},
+    {"leaseExpired", TR_TASK_PHASE_QUEUED, NULL, "its lease has expired: its cluster is lost"},
     {"pending", TR_TASK_PHASE_INITIALIZING, NULL, "its pod is being started"},
     {"running", TR_TASK_PHASE_RUNNING, on_running, ""},
     {"succeeded", TR_TASK_PHASE_SUCCESS, NULL, ""},
@@ -278,8 +278,8 @@ static struct tr_text escaped(struct tr_webapi_batch *batch, struct tr_text name
     return (struct tr_text){.data = text, .size = size};
 }
 
-int tri_armada_write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
-                            struct tr_webapi_request *request)
+static int write_request(struct tr_webapi_batch *batch, struct tr_text cursor, bool watches,
+                         struct tr_webapi_request *request)
 {
     struct tri_armada_group group;
     struct tr_build build = tr_build_of_batch(batch);
@@ -289,10 +289,22 @@ int tri_armada_write_stream(struct tr_webapi_batch *batch, struct tr_text cursor
     struct tr_text queue = escaped(batch, group.queue);
     struct tr_text set = escaped(batch, group.job_set);
     tr_build_map(&build);
-    tr_build_member_bool(&build, "watch", true);
+    tr_build_member_bool(&build, "watch", watches);
     tr_build_member_text(&build, "fromMessageId", cursor);
     tr_build_end(&build);
     request->path = tri_armada_words(batch, "/v1/job-set/%.*s/%.*s", (int)queue.size, queue.data,
                                      (int)set.size, set.data);
     return request->path.size == 0 ? TR_MEMORY : tr_build_json(&build, batch, &request->body);
+}
+
+int tri_armada_write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
+                            struct tr_webapi_request *request)
+{
+    return write_request(batch, cursor, true, request);
+}
+
+int tri_armada_write_so_far(struct tr_webapi_batch *batch, struct tr_text cursor,
+                            struct tr_webapi_request *request)
+{
+    return write_request(batch, cursor, false, request);
 }

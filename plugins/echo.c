@@ -145,17 +145,6 @@ static int handle(struct tr_task_context *task, void *state, const struct tr_tas
                       : tr_task_is(transition, TR_TASK_PHASE_RUNNING, tr_text_of("echo waits"));
 }
 
-/* Nothing of it is outside. */
-static int end(struct tr_task_context *task, void *state, bool is_hard,
-               const struct tr_task_event *event, struct tr_transition *transition)
-{
-    (void)task;
-    (void)state;
-    (void)is_hard;
-    (void)event;
-    return tr_task_aborted(transition);
-}
-
 static const char *const task_types[] = {"echo", NULL};
 
 const struct tr_plugin tr_echo_plugin = {
@@ -165,5 +154,5 @@ const struct tr_plugin tr_echo_plugin = {
     .state = &tr_echo_state_schema,
     .check = check,
     .handle = handle,
-    .abort = end,
+    .abort = tr_task_nothing_to_end,
 };

@@ -184,6 +184,12 @@ TR_MUST_USE static inline int tr_task_folder(struct tr_task_context *task, struc
     return task->api->folder(task, path);
 }
 
+TR_MUST_USE static inline int tr_task_shared_folder(struct tr_task_context *task,
+                                                    struct tr_text path, size_t trusted_bytes)
+{
+    return task->api->shared_folder(task, path, trusted_bytes);
+}
+
 static inline const struct tr_plugin *tr_task_plugin(struct tr_task_context *task)
 {
     return task->api->plugin(task);
@@ -235,6 +241,18 @@ static inline int tr_task_aborted(struct tr_transition *transition)
 {
     transition->phase = TR_TASK_PHASE_ABORTED;
     return 0;
+}
+
+/* The `abort` of a plugin that has nothing outside. */
+static inline int tr_task_nothing_to_end(struct tr_task_context *task, void *state, bool is_hard,
+                                         const struct tr_task_event *event,
+                                         struct tr_transition *transition)
+{
+    (void)task;
+    (void)state;
+    (void)is_hard;
+    (void)event;
+    return tr_task_aborted(transition);
 }
 
 /* May be tried again, if `kind`'s budget allows. */

@@ -56,16 +56,6 @@ static int handle(struct tr_task_context *task, void *state, const struct tr_tas
     return wait(task, sleep, transition);
 }
 
-static int end(struct tr_task_context *task, void *state, bool is_hard,
-               const struct tr_task_event *event, struct tr_transition *transition)
-{
-    (void)task;
-    (void)state;
-    (void)is_hard;
-    (void)event;
-    return tr_task_aborted(transition);
-}
-
 static const char *const task_types[] = {"core-sleep", NULL};
 
 const struct tr_plugin tr_sleep_plugin = {
@@ -74,5 +64,5 @@ const struct tr_plugin tr_sleep_plugin = {
     .task_types = task_types,
     .state = &tr_sleep_state_schema,
     .handle = handle,
-    .abort = end,
+    .abort = tr_task_nothing_to_end,
 };

@@ -98,7 +98,9 @@ static uint8_t policy_of(struct tr_task_context *task)
 static int group_of(const struct visit *visit, const struct tr_webapi_endpoint *endpoint,
                     struct tr_text *group)
 {
-    int error = visit->shape->group == NULL ? 0 : visit->shape->group(visit->task, endpoint, group);
+    int error = visit->shape->group == NULL
+                    ? 0
+                    : visit->shape->group(visit->task, visit->state, endpoint, group);
     return error == 0 && group->size > TR_WEBAPI_GROUP_BYTES_MAX ? TR_LIMIT : error;
 }
 

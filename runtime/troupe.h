@@ -305,15 +305,25 @@ TR_MUST_USE static inline int tr_inquiry_answer(const struct tr_inquiry *inquiry
  * message carries. Called by the files service's thread, which may wait for disks; they own nothing
  * and keep nothing. `plan` comes from the program's own actors.
  */
+struct tr_fence;
+
+/* A document that is to be read. */
+struct tr_exchange_reading {
+    struct tr_bytes plan;
+    const char *store_folder;
+    struct tr_text path;
+    const struct tr_fence *fence; /* of it and of all that it names; NULL: none (schemas/files.h) */
+};
+
 struct tr_exchange {
     /* Writes a document to an open file. Errors with words. */
     int (*write)(struct tr_bytes plan, const char *store_folder, int descriptor, char *explain);
     /*
-     * Reads the document at a path into packed slots of tr_alloc that fit into half a message. What
-     * is wrong with the document itself is a code and words, and 0; errors are the machine's.
+     * Reads a document into packed slots of tr_alloc that fit into half a message. What is wrong
+     * with the document itself is a code and words, and 0; errors are the machine's.
      */
-    int (*read)(struct tr_bytes plan, const char *store_folder, struct tr_text path,
-                struct tr_bytes *slots, char *code, char *explain);
+    int (*read)(const struct tr_exchange_reading *reading, struct tr_bytes *slots, char *code,
+                char *explain);
     /*
      * Answers a call of an actor to the files service that is none of its own, such as a look into
      * the history: with one `tr_inquiry_answer`, or an error with words. NULL: there is none.

@@ -48,3 +48,20 @@ bool tr_text_equal(struct tr_text a, struct tr_text b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
+
+int tr_text_order(struct tr_text a, struct tr_text b)
+{
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = size == 0 ? 0 : memcmp(a.data, b.data, size);
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+int tr_text_order_at(const void *a, const void *b)
+{
+    return tr_text_order(*(const struct tr_text *)a, *(const struct tr_text *)b);
+}
+
+const void *tr_text_search(struct tr_text text, const void *items, size_t count, size_t size)
+{
+    return count == 0 ? NULL : bsearch(&text, items, count, size, tr_text_order_at);
+}

@@ -61,6 +61,15 @@ struct tr_text tr_text_of(const char *string);
 /* Whether two views hold the same bytes. */
 bool tr_text_equal(struct tr_text a, struct tr_text b);
 
+/* Less than, equal to or greater than 0, by bytes; of a text and its beginning that comes first. */
+int tr_text_order(struct tr_text a, struct tr_text b);
+
+/* The same of two things that begin with a struct tr_text, or are one: for qsort. */
+int tr_text_order_at(const void *a, const void *b);
+
+/* The one of `count` such things, sorted like that and `size` bytes large; NULL: there is none. */
+const void *tr_text_search(struct tr_text text, const void *items, size_t count, size_t size);
+
 /*
  * The name of an actor that is never given twice: the group it was born in and the serial of its
  * birth there. Serial 0 means nobody.

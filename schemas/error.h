@@ -39,7 +39,8 @@
     E(CLOSED, 29, "closed")                                                       \
     E(HOPS, 30, "forwarded too often")                                            \
     E(SYSTEM, 31, "the operating system refused")                                 \
-    E(ESCALATED, 32, "a child failed for good")
+    E(ESCALATED, 32, "a child failed for good")                                   \
+    E(OUTSIDE, 33, "it lies outside of where it may lie")
 
 enum tr_error {
 #define TRI_ERROR_ENUM(name, number, text) TR_##name = -(number),

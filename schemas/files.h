@@ -9,11 +9,26 @@
 
 #include "schemas/field.h"
 
-/* Asks for at most `size` bytes of a blob from `offset` on. Answered by blob_bytes. */
+/*
+ * Where a path may lie that somebody else has named or written: below `folder`, whose first
+ * `trusted_bytes` are the operator's own word. Links are followed on the way through those, none
+ * from there to the end of `folder`, and below it those that stay below it. What lies elsewhere is
+ * TR_OUTSIDE. Without a folder there is no fence.
+ */
+struct tr_fence {
+    struct tr_text folder;
+    uint32_t trusted_bytes;
+};
+
+/*
+ * Asks for at most `size` bytes of a blob from `offset` on, within a fence. Answered by blob_bytes.
+ */
 #define TR_BLOB_READ_FIELDS(FIELD, ARRAY) \
     FIELD(text, uri, 1, 0)                \
     FIELD(u64, offset, 1, 0)              \
-    FIELD(u64, size, 1, 0)
+    FIELD(u64, size, 1, 0)                \
+    FIELD(text, folder, 2, 0)             \
+    FIELD(u32, trusted_bytes, 2, 0)
 
 /* `total` is the size of the blob. */
 #define TR_BLOB_BYTES_FIELDS(FIELD, ARRAY) \
@@ -39,10 +54,15 @@
     FIELD(i64, error, 1, 0)                 \
     FIELD(text, message, 1, 0)
 
-/* Copies a local file or folder into the blob store. Answered by blob_stored. */
+/*
+ * Copies a local file or folder into the blob store, from within a fence or out of a blob that is
+ * there. Answered by blob_stored.
+ */
 #define TR_BLOB_PUT_FIELDS(FIELD, ARRAY) \
     FIELD(text, path, 1, 0)              \
-    FIELD(text, name_hint, 1, 0)
+    FIELD(text, name_hint, 1, 0)         \
+    FIELD(text, folder, 2, 0)            \
+    FIELD(u32, trusted_bytes, 2, 0)
 
 /* The digest of a local file's or folder's content. Answered by blob_stored. */
 #define TR_BLOB_DIGEST_FIELDS(FIELD, ARRAY) FIELD(text, uri, 1, 0)
@@ -62,12 +82,15 @@
     FIELD(text, name_hint, 1, 0)
 
 /*
- * Reads the document at an absolute path as `plan` says. Answered by values_given: packed slots,
- * large ones in the blob store; or a code and words where the document is not what it should be.
+ * Reads the document at an absolute path as `plan` says; a fence holds for it and for all that it
+ * names. Answered by values_given: packed slots, large ones in the blob store; or a code and words
+ * where the document is not what it should be.
  */
 #define TR_VALUES_READ_FIELDS(FIELD, ARRAY) \
     FIELD(text, path, 1, 0)                 \
-    FIELD(bytes, plan, 1, 0)
+    FIELD(bytes, plan, 1, 0)                \
+    FIELD(text, folder, 2, 0)               \
+    FIELD(u32, trusted_bytes, 2, 0)
 
 #define TR_VALUES_GIVEN_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, slots, 1, TR_REDACTED)      \
@@ -90,19 +113,19 @@
     FIELD(bytes, bytes, 1, TR_REDACTED)
 
 #define TR_FILES_SCHEMAS(S)                                                 \
-    S(blob_read, 350, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_READ_FIELDS)       \
+    S(blob_read, 350, TR_MESSAGE, 2, TR_DURABLE, TR_BLOB_READ_FIELDS)       \
     S(blob_bytes, 351, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_BYTES_FIELDS)    \
     S(blob_write, 352, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_WRITE_FIELDS)     \
     S(blob_stored, 353, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_STORED_FIELDS)  \
     S(blob_failed, 354, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_FAILED_FIELDS)  \
-    S(blob_put, 355, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_PUT_FIELDS)         \
+    S(blob_put, 355, TR_MESSAGE, 2, TR_DURABLE, TR_BLOB_PUT_FIELDS)         \
     S(blob_digest, 356, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_DIGEST_FIELDS)   \
     S(blob_fetch, 357, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_FETCH_FIELDS)     \
     S(document_get, 358, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_GET_FIELDS) \
     S(document_put, 359, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_PUT_FIELDS) \
     S(document, 360, TR_MESSAGE, 1, TR_PRIORITY, TR_DOCUMENT_FIELDS)        \
     S(blob_make, 361, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_MAKE_FIELDS)       \
-    S(values_read, 362, TR_MESSAGE, 1, TR_DURABLE, TR_VALUES_READ_FIELDS)   \
+    S(values_read, 362, TR_MESSAGE, 2, TR_DURABLE, TR_VALUES_READ_FIELDS)   \
     S(values_given, 363, TR_MESSAGE, 1, TR_PRIORITY, TR_VALUES_GIVEN_FIELDS)
 
 TR_FILES_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

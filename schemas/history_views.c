@@ -140,7 +140,8 @@ static const struct tr_words cache_statuses = {tr_cache_status_word,
     C(failed, "calls that failed", FIELD, "failed", NULL)                                     \
     C(doubts, "jobs of which nobody knew whether they were made", FIELD, "doubts", NULL)      \
     C(duplicates, "jobs that the back end made twice, of which one was ended", FIELD,         \
-      "duplicates", NULL)
+      "duplicates", NULL)                                                                     \
+    C(silences, "streams that were opened anew since they said nothing", FIELD, "silences", NULL)
 
 #define COLUMN(name, text, way, field, words) {#name, text},
 #define CELL(name, text, way, field, words) {TR_CELL_##way, field, words},

@@ -24,7 +24,7 @@
 #include "schemas/phase.h"
 
 /* Raised by every change of what stands in this file. */
-#define TR_PLUGIN_ABI 5
+#define TR_PLUGIN_ABI 6
 
 /* What a task's environment says. */
 struct tr_environment {
@@ -229,6 +229,12 @@ struct tr_task_api {
                             struct tr_text *problem);
     int (*failure_document)(struct tr_task_context *task, enum tr_document_form form,
                             struct tr_bytes document, struct tr_transition *transition);
+    /*
+     * As `folder`, of work that is done elsewhere and shares this folder: its outputs may name
+     * files below it and no others. The first `trusted_bytes` of the path are the operator's own
+     * word, to the rest others write, too (struct tr_fence of schemas/files.h).
+     */
+    int (*shared_folder)(struct tr_task_context *task, struct tr_text path, size_t trusted_bytes);
 };
 
 /* The head of what a plugin's functions are handed; the rest is the engine's. */
@@ -246,7 +252,11 @@ struct tr_plugin {
     const char *resource;
     /* Its work is done on this machine: it books amounts of it, and ends where the store leaves. */
     bool is_local;
-    /* Its work sees this machine's files: those of inputs are fetched, those of outputs kept. */
+    /*
+     * Its work sees this machine's files: those of inputs are fetched, those of outputs kept. Of
+     * work that is not done on this machine only those of its own folder (`folder`,
+     * `shared_folder`).
+     */
     bool shares_files;
     /* Role TR_STATE, at most TR_PLUGIN_STATE_BYTES_MAX packed; NULL: none, `state` is NULL then. */
     const struct tr_schema *state;

@@ -245,6 +245,17 @@ const char *tr_process_phase_name(uint8_t phase);
  */
 #define TR_FOLDER_REMOVE_FIELDS(FIELD, ARRAY) FIELD(text, path, 1, 0)
 
+/*
+ * To the service, told: what an attempt has left on a share is not needed any more. What it worked
+ * in is removed, all of `folder` unless it has written logs, and `checkpoint`, which may be empty.
+ * Others write there, too: behind the first `trusted_bytes` of both no link is followed (struct
+ * tr_fence of schemas/files.h). What cannot be removed stays.
+ */
+#define TR_SHARED_CLEAN_FIELDS(FIELD, ARRAY) \
+    FIELD(text, folder, 1, 0)                \
+    FIELD(text, checkpoint, 1, 0)            \
+    FIELD(u32, trusted_bytes, 1, 0)
+
 #define TR_FOLDER_REMOVED_FIELDS(FIELD, ARRAY) \
     FIELD(text, path, 1, 0)                    \
     FIELD(i64, error, 1, 0)                    \
@@ -295,7 +306,8 @@ const char *tr_process_phase_name(uint8_t phase);
     S(folder_removed, 313, TR_MESSAGE, 1, TR_PRIORITY, TR_FOLDER_REMOVED_FIELDS)   \
     S(log_opened, 320, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_OPENED_FIELDS)            \
     S(log_starting, 321, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_STARTING_FIELDS)        \
-    S(log_launching, 322, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_LAUNCHING_FIELDS)
+    S(log_launching, 322, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_LAUNCHING_FIELDS)      \
+    S(shared_clean, 487, TR_MESSAGE, 1, TR_DURABLE, TR_SHARED_CLEAN_FIELDS)
 
 TR_PROCESS_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

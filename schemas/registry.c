@@ -24,13 +24,7 @@ static int compare_id(const struct tr_schema *schema, const struct wanted *wante
 
 static int compare_name(const struct tr_schema *schema, const struct wanted *wanted)
 {
-    struct tr_text name = tr_text_of(schema->name);
-    size_t size = name.size < wanted->name.size ? name.size : wanted->name.size;
-    int order = size == 0 ? 0 : memcmp(name.data, wanted->name.data, size);
-    if (order != 0) {
-        return order;
-    }
-    return name.size == wanted->name.size ? 0 : name.size < wanted->name.size ? -1 : 1;
+    return tr_text_order(tr_text_of(schema->name), wanted->name);
 }
 
 /* The place of the first schema that does not come before what is wanted. */

@@ -33,13 +33,15 @@
     FIELD(u8, form, 2, 0)
 
 /*
- * armada: whether the call under way reads outputs, else it looks for an error document; and how
- * often the store of that document was asked without an answer.
+ * armada: whether the call under way reads outputs, else it looks for an error document; how often
+ * the store of that document was asked without an answer; and the group in which its job was made,
+ * which bears the mark of the store that made it. Empty: it follows from this store.
  */
 #define TR_ARMADA_ATTEMPT_FIELDS(FIELD, ARRAY) \
     TR_WEBAPI_ATTEMPT_FIELDS(FIELD, ARRAY)     \
     FIELD(bool, reads_outputs, 1, 0)           \
-    FIELD(u32, reads, 2, 0)
+    FIELD(u32, reads, 2, 0)                    \
+    ARRAY(text, group, TR_WEBAPI_GROUP_BYTES_MAX, 3, 0)
 
 /*
  * http: the request under way, how many were made, whether one of them may have been done, and how
@@ -55,7 +57,7 @@
     S(echo_state, 200, TR_STATE, 1, 0, TR_ECHO_STATE_FIELDS)           \
     S(sleep_state, 201, TR_STATE, 1, 0, TR_SLEEP_STATE_FIELDS)         \
     S(process_attempt, 202, TR_STATE, 2, 0, TR_PROCESS_ATTEMPT_FIELDS) \
-    S(armada_attempt, 203, TR_STATE, 2, 0, TR_ARMADA_ATTEMPT_FIELDS)   \
+    S(armada_attempt, 203, TR_STATE, 3, 0, TR_ARMADA_ATTEMPT_FIELDS)   \
     S(http_attempt, 214, TR_STATE, 1, 0, TR_HTTP_ATTEMPT_FIELDS)
 
 TR_STATE_PLUGIN_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

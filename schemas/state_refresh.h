@@ -22,7 +22,7 @@ enum tr_circuit {
 #undef TRI_CIRCUIT
 };
 
-/* What is wrong with an endpoint, in words. */
+/* What is wrong with an endpoint, in words: more than its name and its plugin's take. */
 #define TR_REFRESH_FAULT_BYTES_MAX 240
 
 /* Calls by verb, and what came of them, since the actor was born. */
@@ -49,7 +49,11 @@ enum tr_circuit {
  * be asked about, or 0, and `sweeps` counts them. `partial_ms` is when fewer jobs than fit may
  * be asked about. `rate` is in calls a second, which `next_us` keeps; `hold_ms` is until when
  * the back end wants to hear nothing. `finding` is the first of the ring of queues that look
- * for jobs in doubt, and `turns` counts the calls since the last of them.
+ * for jobs in doubt, and `turns` counts the calls since the last of them. At `throttled_ms` it
+ * said last that there was too much, `throttles` times without taking anything between, and
+ * `items_max` is how many items a call had then at most; 0: as many as fit. Since `mended_ms` it
+ * answers again after it did not; at `silent_ms` streams are looked at, of which `silences` were
+ * opened anew since they had said nothing.
  */
 #define TR_REFRESH_STATE_FIELDS(FIELD, ARRAY)                 \
     TRI_ROWS_FIELDS(FIELD)                                    \
@@ -96,7 +100,13 @@ enum tr_circuit {
     FIELD(u32, blobs_kept, 2, 0)                              \
     FIELD(u32, finding, 2, 0)                                 \
     FIELD(u8, turns, 2, 0)                                    \
-    FIELD(u64, life_ms, 3, 0)
+    FIELD(u64, life_ms, 3, 0)                                 \
+    FIELD(u64, throttled_ms, 4, 0)                            \
+    FIELD(u32, throttles, 4, 0)                               \
+    FIELD(u32, items_max, 4, 0)                               \
+    FIELD(u64, mended_ms, 4, 0)                               \
+    FIELD(u64, silent_ms, 4, 0)                               \
+    FIELD(u64, silences, 4, 0)
 
 /* One row for each plugin and endpoint: how it stands with its back end. */
 #define TR_BACKEND_FIELDS(FIELD, ARRAY)  \
@@ -109,11 +119,12 @@ enum tr_circuit {
     FIELD(u8, circuit, 1, 0)             \
     FIELD(f64, rate, 1, 0)               \
     FIELD(text, fault, 1, 0)             \
-    TRI_REFRESH_COUNTS(FIELD)
+    TRI_REFRESH_COUNTS(FIELD)            \
+    FIELD(u64, silences, 2, 0)
 
 #define TR_STATE_REFRESH_SCHEMAS(S)                                \
-    S(refresh_state, 110, TR_STATE, 3, 0, TR_REFRESH_STATE_FIELDS) \
-    S(backend, 21, TR_RECORD, 1, 0, TR_BACKEND_FIELDS)
+    S(refresh_state, 110, TR_STATE, 4, 0, TR_REFRESH_STATE_FIELDS) \
+    S(backend, 21, TR_RECORD, 2, 0, TR_BACKEND_FIELDS)
 
 TR_STATE_REFRESH_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

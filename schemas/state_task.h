@@ -64,7 +64,7 @@ enum tr_task_intent {
  * begins; one that would have begun `is_held` before its token, a decided graph before it is begun.
  * `graph` is the one that the task has decided, held on the shelf until its end, and `inner` the
  * workflow that runs it; it `recovers` where the execution that this one recovers has decided the
- * same.
+ * same. `trusted_bytes` are those of the note's folder, where others write to the rest (tr_fence).
  */
 #define TR_TASK_STATE_FIELDS(FIELD, ARRAY) \
     FIELD(u8, step, 1, 0)                  \
@@ -104,9 +104,10 @@ enum tr_task_intent {
     FIELD(bool, is_held, 2, 0)             \
     FIELD(u64, graph, 3, 0)                \
     FIELD(ref, inner, 3, 0)                \
-    FIELD(bool, recovers, 4, 0)
+    FIELD(bool, recovers, 4, 0)            \
+    FIELD(u16, trusted_bytes, 5, 0)
 
-/* The plugin's state: whose it is, in which version, and a sum over its bytes (FNV-1a, 64 bits). */
+/* The plugin's state: whose it is, in which version, and a sum over all three (FNV-1a, 64 bits). */
 #define TR_TASK_PLUGIN_FIELDS(FIELD, ARRAY) \
     FIELD(text, plugin, 1, 0)               \
     FIELD(u8, version, 1, 0)                \
@@ -134,7 +135,7 @@ enum tr_task_intent {
 
 /* Pages hold no bare structs; these two travel nowhere else. */
 #define TR_STATE_TASK_SCHEMAS(S)                                       \
-    S(task_state, 102, TR_STATE, 4, 0, TR_TASK_STATE_FIELDS)           \
+    S(task_state, 102, TR_STATE, 5, 0, TR_TASK_STATE_FIELDS)           \
     S(task_plugin, 420, TR_MESSAGE, 1, TR_HINT, TR_TASK_PLUGIN_FIELDS) \
     S(task_note, 421, TR_MESSAGE, 1, TR_HINT, TR_TASK_NOTE_FIELDS)
 

@@ -81,6 +81,9 @@ struct tr_webapi_endpoint {
     struct tr_text client_certificate;
     struct tr_text client_key;
     bool is_insecure;
+    uint32_t lag_ms; /* what the back end has made may stay unseen for so long; 0: the plugin's */
+    uint32_t
+        lost_ms; /* a job that it does not show for so long may be lost; 0: TR_WEBAPI_LOST_MS */
 };
 
 /* Bounds where an endpoint's settings say nothing, and of what a plugin may hand over. */
@@ -91,6 +94,7 @@ struct tr_webapi_endpoint {
 #define TR_WEBAPI_INTERVAL_MS 5000
 #define TR_WEBAPI_INTERVAL_MS_MAX 60000
 #define TR_WEBAPI_TIMEOUT_MS 30000
+#define TR_WEBAPI_LOST_MS 600000
 #define TR_WEBAPI_HANDLE_BYTES_MAX 255
 #define TR_WEBAPI_GROUP_BYTES_MAX 128
 #define TR_WEBAPI_CURSOR_BYTES_MAX 1024
@@ -181,7 +185,7 @@ struct tr_webapi_api {
     int (*write_json)(struct tr_webapi_batch *batch, struct tr_bytes value, struct tr_bytes *json);
     /* Says what is known of a job. One that nobody asked about is passed over. TR_LIMIT. */
     int (*report)(struct tr_webapi_batch *batch, const struct tr_webapi_report *report);
-    /* Of a stream: where it has to go on from after this line; and whether it is over. */
+    /* Of a stream: where it has to go on from after this line. */
     int (*resume)(struct tr_webapi_batch *batch, struct tr_text cursor);
 };
 
@@ -238,12 +242,17 @@ struct tr_webapi_verb {
  * News of a group: `write` asks for them from where `cursor` says (empty: from the start), `line`
  * reads one line. A batch without items; reports name jobs by identity or handle. `gone` is the
  * status with which a back end says that there is nothing (yet): asked again, not an error.
+ * `write_so_far` asks for the same up to now: the answer ends, and `line` reads it. NULL: the back
+ * end has no such thing. It takes the place of `find` for many jobs of one group, so a back end that
+ * has it shows for a day at least what has happened, and says so where it does not know a cursor.
  */
 struct tr_webapi_stream {
     int (*write)(struct tr_webapi_batch *batch, struct tr_text cursor,
                  struct tr_webapi_request *request);
     int (*line)(struct tr_webapi_batch *batch, struct tr_bytes line);
     uint32_t gone;
+    int (*write_so_far)(struct tr_webapi_batch *batch, struct tr_text cursor,
+                        struct tr_webapi_request *request);
 };
 
 /*
@@ -293,18 +302,20 @@ struct tr_webapi_job {
 /* The Web API shape of a plugin: constant. */
 struct tr_webapi {
     uint8_t grade;   /* enum tr_webapi_grade */
-    uint32_t lag_ms; /* after a call that makes a job it may stay unseen for so long */
+    uint32_t lag_ms; /* after a call that makes a job it may stay unseen for so long, unless the
+                        endpoint's settings know better */
     const struct tr_webapi_rule *rules;
     size_t rule_count;
     /* Checks the plugin's own keys of an endpoint: 0, or TR_INVALID with words; NULL: none. */
     int (*check_endpoint)(struct tr_bytes config, char *problem, size_t problem_size);
     /*
      * Which jobs are made, streamed and ended together with this task's: at most
-     * TR_WEBAPI_GROUP_BYTES_MAX. It follows from the task and the endpoint alone, at any time.
-     * NULL: each job goes by itself.
+     * TR_WEBAPI_GROUP_BYTES_MAX. It is the same for an attempt at any time, in a store to which it
+     * has moved, too, and with other settings: where it does not follow from the task alone,
+     * `state` keeps it from `prepare` on. NULL: each job goes by itself.
      */
-    int (*group)(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                 struct tr_text *group);
+    int (*group)(struct tr_task_context *task, const void *state,
+                 const struct tr_webapi_endpoint *endpoint, struct tr_text *group);
     /*
      * Says what to make; may call services first, whose answers it is called again with. A
      * transition that is a failure ends the attempt. `state` is the attempt's, of which only `call`

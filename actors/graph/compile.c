@@ -13,16 +13,6 @@
 #include "actors/graph/pack.h"
 #include "runtime/memory.h"
 
-static int compare_pools(const void *left, const void *right)
-{
-    const struct tri_pool *a = left;
-    const struct tri_pool *b = right;
-    struct tr_text x = a->name.text;
-    struct tr_text y = b->name.text;
-    int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
-    return order != 0 ? order : (x.size > y.size) - (x.size < y.size);
-}
-
 static void compile_pools(struct tri_compiler *compiler)
 {
     struct tri_vector *pools = &compiler->definition.pools;
@@ -33,7 +23,7 @@ static void compile_pools(struct tri_compiler *compiler)
         return;
     }
     if (pools->count > 1) {
-        qsort(items, pools->count, sizeof *items, compare_pools);
+        qsort(items, pools->count, sizeof *items, tr_text_order_at);
     }
     for (uint32_t i = 0; i < pools->count; i++) {
         if (i > 0 && tr_text_equal(items[i - 1].name.text, items[i].name.text)) {
@@ -49,20 +39,9 @@ static void compile_pools(struct tri_compiler *compiler)
 /* The position of a pool; they are sorted by name. */
 static uint32_t find_pool(const struct tr_graph *graph, struct tr_text name)
 {
-    uint32_t low = 0;
-    uint32_t high = graph->pool_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        struct tr_text other = graph->pools[middle].name;
-        int order = memcmp(other.data, name.data, other.size < name.size ? other.size : name.size);
-        order = order != 0 ? order : (other.size > name.size) - (other.size < name.size);
-        if (order == 0) {
-            return middle;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return TR_GRAPH_NONE;
+    const struct tr_pool *found =
+        tr_text_search(name, graph->pools, graph->pool_count, sizeof *graph->pools);
+    return found != NULL ? (uint32_t)(found - graph->pools) : TR_GRAPH_NONE;
 }
 
 static struct tr_text pool_name_at(const void *self, uint32_t position)

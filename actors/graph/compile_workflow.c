@@ -154,11 +154,9 @@ static int compare_scopes(const void *left, const void *right)
 {
     const struct tri_scope *a = left;
     const struct tri_scope *b = right;
-    struct tr_text x = a->name.text;
-    struct tr_text y = b->name.text;
-    int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
-    if (order != 0 || x.size != y.size) {
-        return order != 0 ? order : x.size < y.size ? -1 : 1;
+    int order = tr_text_order(a->name.text, b->name.text);
+    if (order != 0) {
+        return order;
     }
     if (a->kind != b->kind) {
         return a->kind < b->kind ? -1 : 1;
@@ -218,21 +216,7 @@ static bool collect_scope(struct tri_builder *builder)
 
 const struct tri_scope *tri_scope_find(const struct tri_builder *builder, struct tr_text name)
 {
-    uint32_t low = 0;
-    uint32_t high = builder->scope_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        const struct tri_scope *scope = &builder->scope[middle];
-        struct tr_text other = scope->name.text;
-        int order = memcmp(other.data, name.data, other.size < name.size ? other.size : name.size);
-        order = order != 0 ? order : (other.size > name.size) - (other.size < name.size);
-        if (order == 0) {
-            return scope;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return NULL;
+    return tr_text_search(name, builder->scope, builder->scope_count, sizeof *builder->scope);
 }
 
 static struct tr_text scope_name_at(const void *self, uint32_t position)

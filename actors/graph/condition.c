@@ -156,13 +156,6 @@ static bool is_number(const struct comparable *value)
     return value->kind == COMPARABLE_INT || value->kind == COMPARABLE_FLOAT;
 }
 
-static int compare_texts(struct tr_text a, struct tr_text b)
-{
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size == 0 ? 0 : memcmp(a.data, b.data, size);
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 /* <0, 0 or >0; `is_ordered` is false where neither is smaller and they differ. */
 static int compare(struct evaluation *evaluation, const struct comparable *a,
                    const struct comparable *b, bool *is_ordered)
@@ -184,7 +177,7 @@ static int compare(struct evaluation *evaluation, const struct comparable *a,
         return (int)(a->integer - b->integer);
     case COMPARABLE_TEXT:
     case COMPARABLE_BYTES:
-        return compare_texts(a->text, b->text);
+        return tr_text_order(a->text, b->text);
     case COMPARABLE_MOMENT:
         return tr_moment_compare(a->moment, b->moment);
     case COMPARABLE_NONE:

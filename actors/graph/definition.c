@@ -259,11 +259,9 @@ static int compare_entities(const void *left, const void *right)
 {
     const struct tri_entity *a = left;
     const struct tri_entity *b = right;
-    struct tr_text x = a->name.text;
-    struct tr_text y = b->name.text;
-    int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
-    if (order != 0 || x.size != y.size) {
-        return order != 0 ? order : x.size < y.size ? -1 : 1;
+    int order = tr_text_order(a->name.text, b->name.text);
+    if (order != 0) {
+        return order;
     }
     if (a->name.place.source != b->name.place.source) {
         return a->name.place.source < b->name.place.source ? -1 : 1;
@@ -332,21 +330,8 @@ void tri_definition_collect(struct tri_definition *definition)
 const struct tri_entity *tri_definition_find(const struct tri_definition *definition,
                                              struct tr_text name)
 {
-    uint32_t low = 0;
-    uint32_t high = definition->entity_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        const struct tri_entity *entity = &definition->entities[middle];
-        struct tr_text other = entity->name.text;
-        int order = memcmp(other.data, name.data, other.size < name.size ? other.size : name.size);
-        order = order != 0 ? order : (other.size > name.size) - (other.size < name.size);
-        if (order == 0) {
-            return entity;
-        }
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return NULL;
+    return tr_text_search(name, definition->entities, definition->entity_count,
+                          sizeof *definition->entities);
 }
 
 void tri_definition_read(struct tri_definition *definition,

@@ -188,8 +188,7 @@ static void read_description(struct tri_definition *definition, const struct tr_
     (void)tri_read_text(definition, value, &plan->description);
 }
 
-static void read_plan(struct tri_definition *definition, const struct tr_tree *tree,
-                      struct tri_plan *plan)
+static void read_plan(struct tri_definition *definition, const struct tr_tree *tree, void *target)
 {
     static const struct tri_key keys[] = {
         {"workflow", read_workflow, 0},
@@ -198,6 +197,8 @@ static void read_plan(struct tri_definition *definition, const struct tr_tree *t
         {"schedule", read_schedule, 0},
         {"description", read_description, 0},
     };
+    struct tri_plan *plan = target;
+    plan->source = definition->source;
     plan->description = plan->schedule.cron_text = tr_text_of("");
     plan->schedule.timezone = tr_text_of("UTC");
     plan->schedule.kickoff_input = TR_GRAPH_NONE;
@@ -210,22 +211,6 @@ static void read_plan(struct tri_definition *definition, const struct tr_tree *t
 
 void tri_read_plans(struct tri_definition *definition, const struct tr_tree *tree)
 {
-    if (!tri_expect_map(definition, tree, "launch_plans")) {
-        return;
-    }
-    for (uint32_t i = 0; i < tree->count; i++) {
-        struct tri_name name;
-        struct tr_text before = tri_report_subject(definition->report, tree->pairs[i].key->text);
-        definition->key = tr_text_of("");
-        if (tri_read_name(definition, tree->pairs[i].key, &name)) {
-            struct tri_plan *plan =
-                tri_vector_add(definition->scratch, &definition->plans, sizeof *plan);
-            if (plan != NULL) {
-                plan->name = name;
-                plan->source = definition->source;
-                read_plan(definition, tree->pairs[i].value, plan);
-            }
-        }
-        (void)tri_report_subject(definition->report, before);
-    }
+    tri_read_named(definition, tree, "launch_plans", &definition->plans, sizeof(struct tri_plan),
+                   read_plan);
 }

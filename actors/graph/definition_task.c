@@ -126,9 +126,7 @@ static int compare_named(const void *left, const void *right)
 {
     const struct named *a = left;
     const struct named *b = right;
-    size_t size = a->name.size < b->name.size ? a->name.size : b->name.size;
-    int order = size == 0 ? 0 : memcmp(a->name.data, b->name.data, size);
-    return order != 0 ? order : (a->name.size > b->name.size) - (a->name.size < b->name.size);
+    return tr_text_order(a->name, b->name);
 }
 
 const uint32_t *tri_sort_variables(struct tr_arena *arena, const struct tr_variable *items,
@@ -300,8 +298,7 @@ static void check_templates(struct tri_definition *definition, const struct tr_t
     }
 }
 
-static void read_task(struct tri_definition *definition, const struct tr_tree *tree,
-                      struct tri_task *task)
+static void read_task(struct tri_definition *definition, const struct tr_tree *tree, void *target)
 {
     static const struct tri_key keys[] = {
         {"inputs", read_inputs, 0},
@@ -313,7 +310,9 @@ static void read_task(struct tri_definition *definition, const struct tr_tree *t
         {"description", read_task_description, 0},
         TRI_SETTING_ROWS(0),
     };
+    struct tri_task *task = target;
     struct tri_name first;
+    task->source = definition->source;
     task->task.name = tr_arena_text(definition->arena, task->name.text);
     task->task.folder = definition->folder;
     task->task.type = task->task.description = tr_text_of("");
@@ -330,24 +329,8 @@ static void read_task(struct tri_definition *definition, const struct tr_tree *t
 
 void tri_read_tasks(struct tri_definition *definition, const struct tr_tree *tree)
 {
-    if (!tri_expect_map(definition, tree, "tasks")) {
-        return;
-    }
-    for (uint32_t i = 0; i < tree->count; i++) {
-        struct tri_name name;
-        struct tr_text before = tri_report_subject(definition->report, tree->pairs[i].key->text);
-        definition->key = tr_text_of("");
-        if (tri_read_name(definition, tree->pairs[i].key, &name)) {
-            struct tri_task *task =
-                tri_vector_add(definition->scratch, &definition->tasks, sizeof *task);
-            if (task != NULL) {
-                task->name = name;
-                task->source = definition->source;
-                read_task(definition, tree->pairs[i].value, task);
-            }
-        }
-        (void)tri_report_subject(definition->report, before);
-    }
+    tri_read_named(definition, tree, "tasks", &definition->tasks, sizeof(struct tri_task),
+                   read_task);
 }
 
 static void read_at_once(struct tri_definition *definition, const struct tr_tree *value,
@@ -364,34 +347,21 @@ static void read_per_second(struct tri_definition *definition, const struct tr_t
     (void)tri_read_positive(definition, value, &pool->pool.per_second);
 }
 
-static void read_pool(struct tri_definition *definition, const struct tr_pair *pair)
+static void read_pool(struct tri_definition *definition, const struct tr_tree *tree, void *target)
 {
     static const struct tri_key keys[] = {{"at_once", read_at_once, 0},
                                           {"per_second", read_per_second, 0}};
-    struct tri_name name;
-    if (!tri_read_name(definition, pair->key, &name)) {
-        return;
-    }
-    struct tri_pool *pool = tri_vector_add(definition->scratch, &definition->pools, sizeof *pool);
-    if (pool == NULL) {
-        return;
-    }
-    pool->name = name;
-    pool->pool.name = tr_arena_text(definition->arena, name.text);
-    tri_read_keys(definition, pair->value, "a pool", keys, TR_COUNT_OF(keys), pool);
-    if (pair->value->kind == TR_TREE_MAP && pair->value->count == 0) {
-        tri_report_add(definition->report, name.place, "ValueRequired",
-                       "the pool '%.*s' bounds nothing\nadd at_once: N or per_second: N",
-                       TRI_SHOWN(name.text));
+    struct tri_pool *pool = target;
+    pool->pool.name = tr_arena_text(definition->arena, pool->name.text);
+    tri_read_keys(definition, tree, "a pool", keys, TR_COUNT_OF(keys), pool);
+    if (tree->kind == TR_TREE_MAP && tree->count == 0) {
+        tri_report_add(definition->report, pool->name.place, "ValueRequired",
+                       "the pool bounds nothing\nadd at_once: N or per_second: N");
     }
 }
 
 void tri_read_pools(struct tri_definition *definition, const struct tr_tree *tree)
 {
-    if (!tri_expect_map(definition, tree, "pools")) {
-        return;
-    }
-    for (uint32_t i = 0; i < tree->count; i++) {
-        read_pool(definition, &tree->pairs[i]);
-    }
+    tri_read_named(definition, tree, "pools", &definition->pools, sizeof(struct tri_pool),
+                   read_pool);
 }

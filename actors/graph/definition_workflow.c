@@ -145,7 +145,7 @@ static void check_inputs(struct tri_definition *definition, const struct tri_wor
 }
 
 static void read_workflow(struct tri_definition *definition, const struct tr_tree *tree,
-                          struct tri_workflow *workflow)
+                          void *target)
 {
     static const struct tri_key keys[] = {
         {"inputs", read_inputs, 0},
@@ -158,6 +158,10 @@ static void read_workflow(struct tri_definition *definition, const struct tr_tre
         {"timeout", read_timeout, 0},
         {"description", read_description, 0},
     };
+    struct tri_workflow *workflow = target;
+    workflow->source = definition->source;
+    workflow->folder = definition->folder;
+    workflow->description = tr_text_of("");
     tri_read_keys(definition, tree, "a workflow", keys, TR_COUNT_OF(keys), workflow);
     check_inputs(definition, workflow);
     const struct tr_tree *nodes = tr_tree_find(tree, "nodes");
@@ -204,24 +208,6 @@ void tri_read_decision(struct tri_definition *definition, const struct tr_tree *
 
 void tri_read_workflows(struct tri_definition *definition, const struct tr_tree *tree)
 {
-    if (!tri_expect_map(definition, tree, "workflows")) {
-        return;
-    }
-    for (uint32_t i = 0; i < tree->count; i++) {
-        struct tri_name name;
-        struct tr_text before = tri_report_subject(definition->report, tree->pairs[i].key->text);
-        definition->key = tr_text_of("");
-        if (tri_read_name(definition, tree->pairs[i].key, &name)) {
-            struct tri_workflow *workflow =
-                tri_vector_add(definition->scratch, &definition->workflows, sizeof *workflow);
-            if (workflow != NULL) {
-                workflow->name = name;
-                workflow->source = definition->source;
-                workflow->folder = definition->folder;
-                workflow->description = tr_text_of("");
-                read_workflow(definition, tree->pairs[i].value, workflow);
-            }
-        }
-        (void)tri_report_subject(definition->report, before);
-    }
+    tri_read_named(definition, tree, "workflows", &definition->workflows,
+                   sizeof(struct tri_workflow), read_workflow);
 }

@@ -14,13 +14,6 @@ void tr_graph_free(struct tr_graph *graph)
     }
 }
 
-static int compare(struct tr_text a, struct tr_text b)
-{
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size == 0 ? 0 : memcmp(a.data, b.data, size);
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 uint32_t tr_variables_find(const struct tr_variables *variables, struct tr_text name)
 {
     uint32_t low = 0;
@@ -28,7 +21,7 @@ uint32_t tr_variables_find(const struct tr_variables *variables, struct tr_text 
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         uint32_t position = variables->by_name[middle];
-        int order = compare(variables->items[position].name, name);
+        int order = tr_text_order(variables->items[position].name, name);
         if (order == 0) {
             return position;
         }

@@ -127,6 +127,27 @@ void tri_read_keys(struct tri_definition *definition, const struct tr_tree *tree
     }
 }
 
+void tri_read_named(struct tri_definition *definition, const struct tr_tree *tree, const char *what,
+                    struct tri_vector *items, size_t size, tri_key_reader *read)
+{
+    if (!tri_expect_map(definition, tree, what)) {
+        return;
+    }
+    for (uint32_t i = 0; i < tree->count; i++) {
+        struct tri_name name;
+        struct tr_text before = tri_report_subject(definition->report, tree->pairs[i].key->text);
+        definition->key = tr_text_of("");
+        if (tri_read_name(definition, tree->pairs[i].key, &name)) {
+            struct tri_name *item = tri_vector_add(definition->scratch, items, size);
+            if (item != NULL) {
+                *item = name;
+                read(definition, tree->pairs[i].value, item);
+            }
+        }
+        (void)tri_report_subject(definition->report, before);
+    }
+}
+
 /* Says that a scalar is no value for the key in hand; false. */
 static bool refuse(struct tri_definition *definition, const struct tr_tree *tree,
                    const char *remedy)

@@ -26,6 +26,13 @@ struct tri_key {
 void tri_read_keys(struct tri_definition *definition, const struct tr_tree *tree, const char *what,
                    const struct tri_key *keys, size_t count, void *target);
 
+/*
+ * Reads a mapping of names to things, `what` of the document: each thing begins with its struct
+ * tri_name, is added to `items`, `size` bytes of zeros, and gets its value by `read`.
+ */
+void tri_read_named(struct tri_definition *definition, const struct tr_tree *tree, const char *what,
+                    struct tri_vector *items, size_t size, tri_key_reader *read);
+
 /* Reports an unknown key and names the nearest one. */
 void tri_unknown_key(struct tri_definition *definition, const struct tr_tree *key, const char *what,
                      const struct tri_key *keys, size_t count);

@@ -130,13 +130,6 @@ const struct tr_type *tr_read_variant(struct tr_cursor *cursor, const struct tr_
     return type->parts[index];
 }
 
-static int compare_texts(struct tr_text a, struct tr_text b)
-{
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size == 0 ? 0 : memcmp(a.data, b.data, size);
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static void check_value(struct tr_cursor *cursor, const struct tr_type *type, uint32_t depth);
 
 /* Elements of an array, or pairs whose keys are sorted and different. */
@@ -148,7 +141,7 @@ static void check_elements(struct tr_cursor *cursor, const struct tr_type *eleme
     for (uint32_t i = 0; i < count && cursor->error == 0; i++) {
         if (is_map) {
             struct tr_text key = tr_read_text(cursor);
-            if (i > 0 && compare_texts(last, key) >= 0) {
+            if (i > 0 && tr_text_order(last, key) >= 0) {
                 tr_cursor_fail(cursor, TR_MALFORMED);
             }
             last = key;

@@ -293,10 +293,7 @@ static int compare_pairs(const void *left, const void *right)
 {
     const struct tr_pair *const *a = left;
     const struct tr_pair *const *b = right;
-    struct tr_text x = (*a)->key->text;
-    struct tr_text y = (*b)->key->text;
-    int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
-    return order != 0 ? order : (x.size > y.size) - (x.size < y.size);
+    return tr_text_order((*a)->key->text, (*b)->key->text);
 }
 
 /* The pairs by their keys, as every packed mapping has them. */

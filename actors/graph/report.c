@@ -129,9 +129,7 @@ static int compare_problems(const void *left, const void *right)
     if (a->column != b->column) {
         return a->column < b->column ? -1 : 1;
     }
-    size_t size = a->rule.size < b->rule.size ? a->rule.size : b->rule.size;
-    int order = memcmp(a->rule.data, b->rule.data, size);
-    return order != 0 ? order : (a->rule.size > b->rule.size) - (a->rule.size < b->rule.size);
+    return tr_text_order(a->rule, b->rule);
 }
 
 void tr_report_finish(struct tr_report *report)

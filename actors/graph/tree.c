@@ -249,11 +249,9 @@ static int compare_keys(const void *left, const void *right)
 {
     const struct entry *a = left;
     const struct entry *b = right;
-    struct tr_text x = a->pair.key->text;
-    struct tr_text y = b->pair.key->text;
-    int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
-    if (order != 0 || x.size != y.size) {
-        return order != 0 ? order : x.size < y.size ? -1 : 1;
+    int order = tr_text_order(a->pair.key->text, b->pair.key->text);
+    if (order != 0) {
+        return order;
     }
     return a->order < b->order ? -1 : 1;
 }

@@ -115,16 +115,13 @@ static uint32_t anchor_position(const struct reader *reader, struct tr_text name
     *is_there = false;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        struct tr_text other = reader->anchors[middle].name;
-        size_t size = other.size < name.size ? other.size : name.size;
-        int order = memcmp(other.data, name.data, size);
-        if (order == 0 && other.size == name.size) {
+        int order = tr_text_order(reader->anchors[middle].name, name);
+        if (order == 0) {
             *is_there = true;
             return middle;
         }
-        bool is_before = order < 0 || (order == 0 && other.size < name.size);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
     }
     return low;
 }

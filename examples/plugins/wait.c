@@ -94,16 +94,6 @@ static int handle(struct tr_task_context *task, void *state, const struct tr_tas
                                          : ask(task, attempt, transition);
 }
 
-static int end(struct tr_task_context *task, void *state, bool is_hard,
-               const struct tr_task_event *event, struct tr_transition *transition)
-{
-    (void)task;
-    (void)state;
-    (void)is_hard;
-    (void)event;
-    return tr_task_aborted(transition);
-}
-
 static const char *const task_types[] = {"wait-for", NULL};
 
 const struct tr_plugin tr_plugin_table = {
@@ -113,5 +103,5 @@ const struct tr_plugin tr_plugin_table = {
     .state = &tr_wait_attempt_schema,
     .check = check,
     .handle = handle,
-    .abort = end,
+    .abort = tr_task_nothing_to_end,
 };

@@ -31,7 +31,7 @@ struct tri_in_hand {
     uint64_t sequence;
     uint64_t digest; /* of what a worker's own voice says; 0 for all else */
     /* By what this handler has ended the process: a signal, TRI_ENDED_STUCK; 0: it has not. */
-    uint32_t ended_by;
+    atomic_uint ended_by;
     char part[TR_BLAME_PART_BYTES_MAX]; /* whose function it has called (tr_blame); "": none */
     char function[TR_BLAME_FUNCTION_BYTES_MAX];
 };
@@ -75,6 +75,13 @@ static inline void tri_in_hand_clear(struct tri_in_hand *in_hand)
 {
     uint64_t turn = atomic_load_explicit(&in_hand->turn, memory_order_relaxed);
     atomic_store_explicit(&in_hand->turn, turn + 1, memory_order_release);
+}
+
+/* The handler ends the process by this. The first word counts; safe in a signal, any thread. */
+static inline void tri_in_hand_end(struct tri_in_hand *in_hand, uint32_t ended_by)
+{
+    uint32_t none = 0;
+    (void)atomic_compare_exchange_strong(&in_hand->ended_by, &none, ended_by);
 }
 
 /* The handler calls a function of a part of the program; NULL: it has returned. */

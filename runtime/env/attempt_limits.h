@@ -26,4 +26,11 @@
 /* All documents of one process_over: a message with the rest of its fields beside them. */
 #define TR_ATTEMPT_DOCUMENTS_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 16384)
 
+/*
+ * Folders on shares that wait to be removed, which may be slower than jobs end; those beyond stay
+ * until they are pruned. At its end an engine goes on for so long.
+ */
+#define TR_SHARED_WAITING_MAX 65536
+#define TR_SHARED_LAST_MS 5000
+
 #endif

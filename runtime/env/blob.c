@@ -371,26 +371,94 @@ static struct tr_text last_part(const char *path)
     return (struct tr_text){.data = path + begin, .size = end - begin};
 }
 
-int tri_blob_put(struct tri_blobs *blobs, struct tr_text path, struct tr_text hint,
-                 struct tri_blob *out)
+int tri_blob_open(struct tri_blobs *blobs, const struct tr_fence *fence, const char *path, int *fd)
+{
+    char words[TRI_FENCE_WORDS_BYTES];
+    errno = 0;
+    if (fence == NULL) {
+        int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (opened < 0) {
+            return tri_blob_explain(blobs, tri_below_error(), path);
+        }
+        *fd = opened;
+        return 0;
+    }
+    int error = tri_fence_open(fence, path, fd, words);
+    return error == TR_OUTSIDE || error == TR_INVALID ? tri_blob_refuse(blobs, error, path, words)
+           : error != 0                               ? tri_blob_explain(blobs, error, path)
+                                                      : 0;
+}
+
+/* Copies what is open into the store. */
+static int put_source(struct tri_blobs *blobs, const struct tri_blob_source *source,
+                      struct tr_text hint, struct tri_blob *blob)
+{
+    char name[32];
+    tri_blob_new_name(blobs, name);
+    int error = tri_blob_walk(blobs, source, name, blob);
+    if (error == 0) {
+        hint = hint.size > 0 ? hint : last_part(source->path);
+        error = tri_blob_settle(blobs, blobs->fresh, name, hint, false, blob);
+    }
+    if (error != 0) {
+        (void)!tri_below_remove(blobs->fresh, tr_text_of(name));
+    }
+    return error;
+}
+
+/* The folder of this store's blobs that a path leads into; empty: it leads into none. */
+static struct tr_text blob_around(const struct tri_blobs *blobs, const char *path)
+{
+    char whole[TR_KEEPER_PATH_BYTES_MAX];
+    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
+    size_t size = strlen(blobs->path) + 1;
+    size_t end = strlen(path) > size ? size + strcspn(path + size, "/") : 0;
+    snprintf(whole, sizeof whole, "%.*s", (int)end, path);
+    bool is_around = path[end] == '/' && is_blob(blobs, whole, digest);
+    return (struct tr_text){.data = path, .size = is_around ? end : 0};
+}
+
+/* What others have named. What lies in a blob is kept already. */
+static int put_fenced(struct tri_blobs *blobs, const struct tr_fence *fence, const char *path,
+                      struct tr_text hint, struct tri_blob *blob)
+{
+    struct tri_blob_source source = {.path = path, .is_fenced = true};
+    const struct tr_fence around = {.folder = blob_around(blobs, path)};
+    bool is_kept = around.folder.size > 0;
+    int error = tri_blob_open(blobs, is_kept ? &around : fence, path, &source.fd);
+    if (error == 0) {
+        error = is_kept ? look(blobs, path, blob) : put_source(blobs, &source, hint, blob);
+        close(source.fd);
+    }
+    return error;
+}
+
+static int put_local(struct tri_blobs *blobs, const char *path, struct tr_text hint,
+                     struct tri_blob *blob)
+{
+    struct tri_blob_source source = {.path = path};
+    int error = look(blobs, path, blob);
+    if (error != 0 || blob->has_digest) {
+        return error;
+    }
+    error = tri_blob_open(blobs, NULL, path, &source.fd);
+    if (error == 0) {
+        error = put_source(blobs, &source, hint, blob);
+        close(source.fd);
+    }
+    return error;
+}
+
+int tri_blob_put(struct tri_blobs *blobs, const struct tr_fence *fence, struct tr_text path,
+                 struct tr_text hint, struct tri_blob *out)
 {
     char source[TR_KEEPER_PATH_BYTES_MAX];
-    char name[32];
     struct tri_blob blob = {.size = 0};
     int error = tri_blob_path(blobs, path, source);
     if (error == 0) {
-        error = look(blobs, source, &blob);
-    }
-    if (error == 0 && !blob.has_digest) {
-        tri_blob_new_name(blobs, name);
-        error = tri_blob_walk(blobs, source, name, &blob);
-        if (error == 0) {
-            hint = hint.size > 0 ? hint : last_part(source);
-            error = tri_blob_settle(blobs, blobs->fresh, name, hint, false, &blob);
-        }
-        if (error != 0) {
-            (void)!tri_below_remove(blobs->fresh, tr_text_of(name));
-        }
+        bool is_free = fence == NULL || is_blob(blobs, source, blob.digest);
+        error = is_free ? put_local(blobs, source, hint, &blob)
+                        : put_fenced(blobs, fence, source, hint, &blob);
     }
     if (error == 0) {
         *out = blob;
@@ -407,7 +475,12 @@ int tri_blob_digest(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob
         error = look(blobs, path, &blob);
     }
     if (error == 0 && !blob.has_digest) {
-        error = tri_blob_walk(blobs, path, NULL, &blob);
+        struct tri_blob_source source = {.path = path};
+        error = tri_blob_open(blobs, NULL, path, &source.fd);
+        if (error == 0) {
+            error = tri_blob_walk(blobs, &source, NULL, &blob);
+            close(source.fd);
+        }
         blob.has_digest = true;
     }
     if (error == 0) {
@@ -452,18 +525,16 @@ static int read_at(struct tri_blobs *blobs, int fd, const char *path, uint64_t o
     return error != 0 ? tri_blob_explain(blobs, error, path) : 0;
 }
 
-int tri_blob_read(struct tri_blobs *blobs, struct tr_text uri, uint64_t offset, uint64_t size,
-                  struct tri_buffer *bytes, uint64_t *total)
+int tri_blob_read(struct tri_blobs *blobs, const struct tr_fence *fence, struct tr_text uri,
+                  uint64_t offset, uint64_t size, struct tri_buffer *bytes, uint64_t *total)
 {
     char path[TR_KEEPER_PATH_BYTES_MAX];
     struct stat status;
+    int fd = -1;
     int error = tri_blob_path(blobs, uri, path);
+    error = error != 0 ? error : tri_blob_open(blobs, fence, path, &fd);
     if (error != 0) {
         return error;
-    }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) {
-        return tri_blob_explain(blobs, tri_below_error(), path);
     }
     tri_buffer_clear(bytes);
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {

@@ -23,6 +23,7 @@
 
 #include "runtime/env/blob_limits.h"
 #include "runtime/env/buffer.h"
+#include "runtime/env/fence.h"
 #include "schemas/base.h"
 
 #define TRI_BLOB_DIGEST_BYTES 32
@@ -58,11 +59,12 @@ void tri_blobs_close(struct tri_blobs *blobs);
 const char *tri_blobs_words(const struct tri_blobs *blobs);
 
 /*
- * Copies a local file or folder into the store. A blob of this store is given as it is. `hint` may
- * be empty: then the path's own last part is part of the name.
+ * Copies a local file or folder into the store. A blob of this store is given as it is, and with a
+ * fence what lies in one, too. `hint` may be empty: then the path's own last part is part of the
+ * name. With a fence (NULL: none), also TR_OUTSIDE.
  */
-TR_MUST_USE int tri_blob_put(struct tri_blobs *blobs, struct tr_text path, struct tr_text hint,
-                             struct tri_blob *blob);
+TR_MUST_USE int tri_blob_put(struct tri_blobs *blobs, const struct tr_fence *fence,
+                             struct tr_text path, struct tr_text hint, struct tri_blob *blob);
 
 /*
  * Writes a piece of the value that has this name (a name below) until it is whole. Pieces come in
@@ -72,10 +74,14 @@ TR_MUST_USE int tri_blob_put(struct tri_blobs *blobs, struct tr_text path, struc
 TR_MUST_USE int tri_blob_write(struct tri_blobs *blobs, struct tr_text name, uint64_t offset,
                                struct tr_bytes bytes, bool is_last, struct tri_blob *blob);
 
-/* Reads at most `size` bytes of a local file, and no more than TR_BLOB_READ_BYTES_MAX; fewer at the
- * end. They replace what is in `bytes`; `total` is the file's size. */
-TR_MUST_USE int tri_blob_read(struct tri_blobs *blobs, struct tr_text uri, uint64_t offset,
-                              uint64_t size, struct tri_buffer *bytes, uint64_t *total);
+/*
+ * Reads at most `size` bytes of a local file, and no more than TR_BLOB_READ_BYTES_MAX; fewer at the
+ * end. They replace what is in `bytes`; `total` is the file's size. With a fence (NULL: none), also
+ * TR_OUTSIDE.
+ */
+TR_MUST_USE int tri_blob_read(struct tri_blobs *blobs, const struct tr_fence *fence,
+                              struct tr_text uri, uint64_t offset, uint64_t size,
+                              struct tri_buffer *bytes, uint64_t *total);
 
 /* The digest of a local file's or folder's content; a blob of this store has it in its name. */
 TR_MUST_USE int tri_blob_digest(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *blob);

@@ -62,11 +62,25 @@ TR_MUST_USE int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri,
                               char path[TR_KEEPER_PATH_BYTES_MAX]);
 
 /*
- * Digests what is at `path`, a file or a folder, and copies it to `name` in blobs/.new/ on the way,
- * read-only and synced; without a name (NULL) it is only digested.
+ * Opens a local path for reading, within a fence unless that is NULL. TR_OUTSIDE, TR_INVALID and
+ * what the system says, all with words.
  */
-TR_MUST_USE int tri_blob_walk(struct tri_blobs *blobs, const char *path, const char *name,
-                              struct tri_blob *blob);
+TR_MUST_USE int tri_blob_open(struct tri_blobs *blobs, const struct tr_fence *fence,
+                              const char *path, int *fd);
+
+/* A file or a folder to be walked. */
+struct tri_blob_source {
+    int fd;
+    const char *path; /* for words */
+    bool is_fenced;   /* links in it lead nowhere but down, whatever other links make of them */
+};
+
+/*
+ * Digests a file or a folder, and copies it to `name` in blobs/.new/ on the way, read-only and
+ * synced; without a name (NULL) it is only digested.
+ */
+TR_MUST_USE int tri_blob_walk(struct tri_blobs *blobs, const struct tri_blob_source *source,
+                              const char *name, struct tri_blob *blob);
 
 /* Digests an open file from its beginning. */
 TR_MUST_USE int tri_blob_digest_file(struct tri_blobs *blobs, int fd, int copy, const char *what,

@@ -23,6 +23,6 @@
 #define TR_DOCUMENT_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 16384)
 
 /* Why something could not be done, in words. */
-#define TR_BLOB_WORDS_BYTES_MAX 512
+#define TR_BLOB_WORDS_BYTES_MAX 768
 
 #endif

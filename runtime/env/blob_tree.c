@@ -27,6 +27,7 @@
 struct walk {
     struct tri_blobs *blobs;
     uint64_t size;
+    bool is_fenced;
     char path[TR_KEEPER_PATH_BYTES_MAX]; /* where it is, for words */
 };
 
@@ -102,19 +103,25 @@ static int walk_file(struct walk *walk, int fd, const struct stat *status, int f
 
 /* ---- Links. --------------------------------------------------------------------------------- */
 
-/* Whether a link in a folder so deep below the top leads to something below the top. */
-static bool stays_inside(const char *target, unsigned depth)
+/*
+ * Whether a link in a folder so deep below the top leads to something below the top. Within a fence
+ * it may go up only before it has gone down: a name on its way may be a link itself, and where the
+ * `..` behind that leads is another question.
+ */
+static bool stays_inside(const struct walk *walk, const char *target, unsigned depth)
 {
     long level = (long)depth;
+    bool may_climb = true;
     if (target[0] == '/' || target[0] == '\0') {
         return false;
     }
     for (const char *part = target; part != NULL && level >= 0;) {
         size_t size = strcspn(part, "/");
         if (size == 2 && memcmp(part, "..", 2) == 0) {
-            level--;
+            level = may_climb ? level - 1 : -1;
         } else if (size > 0 && !(size == 1 && part[0] == '.')) {
             level++;
+            may_climb = !walk->is_fenced;
         }
         part = part[size] == '/' ? part + size + 1 : NULL;
     }
@@ -130,7 +137,7 @@ static int walk_link(struct walk *walk, int parent, const char *name, unsigned d
         return explain(walk, tri_below_error());
     }
     target[size] = '\0';
-    if (!stays_inside(target, depth)) {
+    if (!stays_inside(walk, target, depth)) {
         return tri_blob_refuse(walk->blobs, TR_INVALID, walk->path,
                                "a link that leads out of the folder cannot be stored");
     }
@@ -315,27 +322,22 @@ static int walk_folder(struct walk *walk, int fd, unsigned depth, int folder, co
     return error;
 }
 
-int tri_blob_walk(struct tri_blobs *blobs, const char *path, const char *name,
+int tri_blob_walk(struct tri_blobs *blobs, const struct tri_blob_source *source, const char *name,
                   struct tri_blob *blob)
 {
-    struct walk walk = {.blobs = blobs};
-    struct stat status;
+    struct walk walk = {.blobs = blobs, .is_fenced = source->is_fenced};
+    struct stat status = {.st_mode = 0};
     int folder = name != NULL ? blobs->fresh : -1;
-    snprintf(walk.path, sizeof walk.path, "%s", path);
-    errno = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) {
-        return explain(&walk, tri_below_error());
-    }
-    int error = TR_INVALID;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-        error = walk_file(&walk, fd, &status, folder, name, blob->digest);
+    snprintf(walk.path, sizeof walk.path, "%s", source->path);
+    int error;
+    if (fstat(source->fd, &status) == 0 && S_ISREG(status.st_mode)) {
+        error = walk_file(&walk, source->fd, &status, folder, name, blob->digest);
     } else if (S_ISDIR(status.st_mode)) {
-        error = walk_folder(&walk, fd, 0, folder, name, blob->digest);
+        error = walk_folder(&walk, source->fd, 0, folder, name, blob->digest);
     } else {
-        error = tri_blob_refuse(blobs, TR_INVALID, path, "it is neither a file nor a folder");
+        error =
+            tri_blob_refuse(blobs, TR_INVALID, source->path, "it is neither a file nor a folder");
     }
-    close(fd);
     blob->size = walk.size;
     blob->is_directory = S_ISDIR(status.st_mode);
     return error;

@@ -120,11 +120,7 @@ static int compare_parameters(const void *a, const void *b)
     const struct tr_text *one = &((const struct field *)a)->name;
     const struct tr_text *other = &((const struct field *)b)->name;
     for (size_t part = 0; part < 2; part++) {
-        size_t size = one[part].size < other[part].size ? one[part].size : other[part].size;
-        int order = size > 0 ? memcmp(one[part].data, other[part].data, size) : 0;
-        order = order != 0
-                    ? order
-                    : (one[part].size > other[part].size) - (one[part].size < other[part].size);
+        int order = tr_text_order(one[part], other[part]);
         if (order != 0) {
             return order;
         }

@@ -323,6 +323,15 @@ static bool has_clients(const struct tri_keeper *keeper)
     return false;
 }
 
+/*
+ * How long it stays with nothing to do. Ends that wait to be told are in the log: to leave them
+ * there is as safe as to be killed, when nothing runs.
+ */
+static uint32_t patience_ms(const struct tri_keeper *keeper)
+{
+    return keeper->table.ended.count > 0 ? keeper->options.unheard_ms : keeper->options.idle_ms;
+}
+
 /* Whether it is time to go: asked to, and nothing runs; or nothing to do for long enough. */
 static bool is_over(struct tri_keeper *keeper)
 {
@@ -338,14 +347,14 @@ static bool is_over(struct tri_keeper *keeper)
     if (keeper->is_leaving) {
         return true;
     }
-    if (keeper->table.ended.count > 0 || has_clients(keeper)) {
+    if (has_clients(keeper)) {
         keeper->idle_since_ms = 0;
         return false;
     }
     if (keeper->idle_since_ms == 0) {
         keeper->idle_since_ms = now_ms;
     }
-    return now_ms - keeper->idle_since_ms >= keeper->options.idle_ms;
+    return now_ms - keeper->idle_since_ms >= patience_ms(keeper);
 }
 
 /* ---- The whole. ----------------------------------------------------------------------------- */
@@ -355,6 +364,9 @@ static void set_defaults(struct tri_keeper *keeper, const struct tri_keeper_opti
     keeper->options = *options;
     if (keeper->options.idle_ms == 0) {
         keeper->options.idle_ms = TR_KEEPER_IDLE_MS;
+    }
+    if (keeper->options.unheard_ms == 0) {
+        keeper->options.unheard_ms = TR_KEEPER_UNHEARD_MS;
     }
     if (keeper->options.forgotten_bytes_max == 0) {
         keeper->options.forgotten_bytes_max = TR_KEEPER_LOG_FORGOTTEN_BYTES_MAX;
@@ -409,6 +421,10 @@ static int keep(struct tri_keeper *keeper, const char *store_folder)
     report_ready(keeper);
     while (!is_over(keeper)) {
         go_round(keeper);
+    }
+    if (!keeper->is_leaving && keeper->table.ended.count > 0) {
+        tri_keeper_complain(keeper, "leaving: nobody has asked for %zu ends, which are in %s",
+                            keeper->table.ended.count, TRI_KEEPER_LOG_NAME);
     }
     tri_keeper_folder_unlink(keeper->folder);
     return 0;

@@ -8,7 +8,9 @@
  *
  * What it promises: a key is written down, synced, before its process exists; an end is written
  * down, synced, before it is told; a key that is known is not started again. A keeper that follows
- * a dead one kills what is left and tells each unfinished key's end with the outcome UNKNOWN.
+ * a dead one kills what is left and tells each unfinished key's end with the outcome UNKNOWN. One
+ * whose engine never came back leaves when all has ended and been written down: whoever comes
+ * later starts another, which has read those ends and tells them.
  */
 #ifndef TR_RUNTIME_ENV_KEEPER_H
 #define TR_RUNTIME_ENV_KEEPER_H
@@ -17,9 +19,10 @@
 
 /* All zero is what an engine wants, but for is_detached. */
 struct tri_keeper_options {
-    bool is_detached; /* leave the session, close what was inherited, go on in a new process */
-    bool is_unsynced; /* the log survives the end of processes, not the loss of power */
-    uint32_t idle_ms; /* leave after so long without anything to do; 0: TR_KEEPER_IDLE_MS */
+    bool is_detached;    /* leave the session, close what was inherited, go on in a new process */
+    bool is_unsynced;    /* the log survives the end of processes, not the loss of power */
+    uint32_t idle_ms;    /* leave after so long without anything to do; 0: TR_KEEPER_IDLE_MS */
+    uint32_t unheard_ms; /* the same where ends wait to be told; 0: TR_KEEPER_UNHEARD_MS */
     size_t forgotten_bytes_max; /* 0: TR_KEEPER_LOG_FORGOTTEN_BYTES_MAX */
 };
 

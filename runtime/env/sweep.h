@@ -12,6 +12,7 @@
 #define TR_RUNTIME_ENV_SWEEP_H
 
 #include "runtime/env/attempt_limits.h"
+#include "runtime/env/shared.h"
 #include "schemas/base.h"
 
 struct tri_sweep;
@@ -25,7 +26,20 @@ TR_MUST_USE int tri_sweep_start(const char *store_folder, struct tri_sweep **swe
  */
 TR_MUST_USE bool tri_sweep_take(struct tri_sweep *sweep, struct tr_text path);
 
-/* Waits until all that was taken is gone, and ends. NULL is fine. */
+/*
+ * Hands over a folder on a share; what tri_shared_remove would refuse is left alone. Nobody else
+ * removes these, since a share may hang, so what finds no place waits in memory, and goes on with
+ * tri_sweep_go_on. False: TR_SHARED_WAITING_MAX wait, or there is no memory; it stays.
+ */
+TR_MUST_USE bool tri_sweep_take_shared(struct tri_sweep *sweep, const struct tri_shared *shared);
+
+/* Hands on what waits, as far as there is room now. Never blocks; NULL is fine. */
+void tri_sweep_go_on(struct tri_sweep *sweep);
+
+/*
+ * Waits until all that was taken is gone, and ends; of folders on shares that wait, those for which
+ * there is room within TR_SHARED_LAST_MS. NULL is fine.
+ */
 void tri_sweep_stop(struct tri_sweep *sweep);
 
 #endif

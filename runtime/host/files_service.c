@@ -72,6 +72,12 @@ static void fail(struct tri_files_service *service, const struct call *call, int
 
 /* ---- Calls. Each gives an error that has words; what cannot be read fails as a call. --------- */
 
+/* A fence, where there is one. */
+static const struct tr_fence *fence_of(const struct tr_fence *fence)
+{
+    return fence->folder.size > 0 ? fence : NULL;
+}
+
 static int take_put(struct tri_files_service *service, const struct call *call)
 {
     struct tri_blob blob;
@@ -79,7 +85,8 @@ static int take_put(struct tri_files_service *service, const struct call *call)
     if (tr_blob_put_unpack(call->body, call->version, &put) != 0) {
         return TR_MALFORMED;
     }
-    int error = tri_blob_put(service->blobs, put.path, put.name_hint, &blob);
+    const struct tr_fence fence = {put.folder, put.trusted_bytes};
+    int error = tri_blob_put(service->blobs, fence_of(&fence), put.path, put.name_hint, &blob);
     if (error == 0) {
         reply_blob(service, call, &blob);
     }
@@ -108,8 +115,9 @@ static int take_read(struct tri_files_service *service, const struct call *call)
     if (tr_blob_read_unpack(call->body, call->version, &read) != 0) {
         return TR_MALFORMED;
     }
-    int error = tri_blob_read(service->blobs, read.uri, read.offset, read.size, &service->bytes,
-                              &answer.total);
+    const struct tr_fence fence = {read.folder, read.trusted_bytes};
+    int error = tri_blob_read(service->blobs, fence_of(&fence), read.uri, read.offset, read.size,
+                              &service->bytes, &answer.total);
     if (error == 0) {
         answer.bytes =
             (struct tr_bytes){tri_buffer_front(&service->bytes), tri_buffer_size(&service->bytes)};
@@ -193,8 +201,12 @@ static int take_values(struct tri_files_service *service, const struct call *cal
     if (tr_values_read_unpack(call->body, call->version, &read) != 0) {
         return TR_MALFORMED;
     }
-    int error =
-        service->exchange->read(read.plan, service->folder, read.path, &given.slots, code, explain);
+    const struct tr_fence fence = {read.folder, read.trusted_bytes};
+    const struct tr_exchange_reading reading = {.plan = read.plan,
+                                                .store_folder = service->folder,
+                                                .path = read.path,
+                                                .fence = fence_of(&fence)};
+    int error = service->exchange->read(&reading, &given.slots, code, explain);
     if (error != 0) {
         fail_with(service, call, error,
                   tr_text_of(explain[0] != '\0' ? explain : tr_error_text(error)));

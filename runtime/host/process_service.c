@@ -151,14 +151,34 @@ static int take_forget(struct tri_process_service *service, const struct call *c
     return error == 0 && call->is_answered ? ask(service, call, forget.key) : error;
 }
 
+/* Whether there is somebody to remove folders beside what is done here. */
+static bool has_sweep(struct tri_process_service *service)
+{
+    return service->sweep != NULL ||
+           tri_sweep_start(service->folders.names[0], &service->sweep) == 0;
+}
+
 /* Has a folder removed beside what is done here; false: it has to be done here. */
 static bool sweep(struct tri_process_service *service, struct tr_text path)
 {
-    if (service->sweep == NULL &&
-        tri_sweep_start(service->folders.names[0], &service->sweep) != 0) {
-        return false;
+    return has_sweep(service) && tri_sweep_take(service->sweep, path);
+}
+
+/* Never done here: a share may hang, and processes do not wait for one. */
+static int take_clean(struct tri_process_service *service, const struct call *call)
+{
+    struct tr_shared_clean clean;
+    int error = tr_shared_clean_unpack(call->body, call->version, &clean);
+    if (error != 0) {
+        return error;
     }
-    return tri_sweep_take(service->sweep, path);
+    const struct tri_shared folders[] = {
+        {.path = clean.folder, .trusted_bytes = clean.trusted_bytes, .keeps_logs = true},
+        {.path = clean.checkpoint, .trusted_bytes = clean.trusted_bytes}};
+    for (size_t i = 0; i < TR_COUNT_OF(folders) && has_sweep(service); i++) {
+        (void)!tri_sweep_take_shared(service->sweep, &folders[i]); /* else it stays */
+    }
+    return 0;
 }
 
 static int take_remove(struct tri_process_service *service, const struct call *call)
@@ -187,7 +207,7 @@ static const struct call_kind {
 } call_kinds[] = {
     {&tr_process_run_schema, take_run, true},       {&tr_process_query_schema, take_query, true},
     {&tr_process_stop_schema, take_stop, true},     {&tr_process_forget_schema, take_forget, true},
-    {&tr_folder_remove_schema, take_remove, false},
+    {&tr_folder_remove_schema, take_remove, false}, {&tr_shared_clean_schema, take_clean, false},
 };
 
 static const struct call_kind *kind_of(const uint8_t *envelope)
@@ -416,6 +436,7 @@ static void *service_main(void *argument)
         take_calls(service);
         tri_turns_take(service);
         tri_unclaimed_forget(service);
+        tri_sweep_go_on(service->sweep);
         tri_keeper_client_flush(service->client);
         tri_voice_flush(&base->voice);
         if (!can_go_on(service) && !tri_turns_are_due(service)) {

@@ -111,7 +111,7 @@ static _Noreturn void end_process(const struct tri_watchdog *watchdog, uint32_t 
         poll(NULL, 0, CRASH_MS);
         _exit(CRASH_STATUS);
     }
-    watchdog->host->workers[worker].in_hand->ended_by = TRI_ENDED_STUCK;
+    tri_in_hand_end(watchdog->host->workers[worker].in_hand, TRI_ENDED_STUCK);
     tell_stuck(watchdog, &watchdog->host->workers[worker]);
     pthread_kill(watchdog->host->threads[worker].thread, SIGABRT);
     poll(NULL, 0, END_MS);

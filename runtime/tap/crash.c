@@ -162,8 +162,8 @@ bool tri_crash_has_begun(void)
 static void note_end(int number)
 {
     struct tri_in_hand *hand = own_hand;
-    if (hand != NULL && tri_in_hand_is_busy(hand) && hand->ended_by == 0) {
-        hand->ended_by = (uint32_t)number;
+    if (hand != NULL && tri_in_hand_is_busy(hand)) {
+        tri_in_hand_end(hand, (uint32_t)number);
     }
 }
 

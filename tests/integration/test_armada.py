@@ -4,27 +4,32 @@
 The numbers AT1, AT8, AT10, AT11 and AT12 are those of the acceptance tests of the plugin.
 """
 
+import collections
 import json
 import math
 import signal
+import time
 import unittest
 
-from armada import LONG_S, QUEUE, SIZE, STATUS_MAX, SUBMIT_MAX, SUBMITS_MORE, ArmadaTest, until
+from armada import (LONG_S, QUEUE, SIZE, STATUS_MAX, SUBMIT_MAX, SUBMITS_MORE, ArmadaTest, slow,
+                    until)
 from armada_client import item
 
 
 class ArrayTest(ArmadaTest):
+    size = SIZE
+
     def test_each_element_is_one_job(self):
         """AT1."""
-        self.write_array()
+        self.write_array(self.size)
         self.assertEqual(self.run_all()["phase"], "succeeded")
         counters = self.double.counters()
-        self.assert_each_once(SIZE, counters)
-        self.assert_batched(SIZE, counters)
+        self.assert_each_once(self.size, counters)
+        self.assert_batched(self.size, counters)
         self.assertEqual(counters["submits_per_client_id_max"], 1)
         self.assertLessEqual(counters["streams_opened"], 2)
         elements = sorted(int(self.variable(job, "TROUPE_ELEMENT")) for job in self.double.jobs())
-        self.assertEqual(elements, list(range(SIZE)))
+        self.assertEqual(elements, list(range(self.size)))
 
     @staticmethod
     def variable(job, name):
@@ -74,9 +79,48 @@ class ArrayTest(ArmadaTest):
         self.assert_each_once(2000)
         self.assertEqual(self.double.counters()["calls"]["SubmitJobs"]["statuses"]["429"], 3)
 
+    def test_polls_are_few_and_full(self):
+        """AT10: where there are no streams, and how those that fail are asked about."""
+        bad, begin = 30, time.monotonic()
+        self.settle(streams=0)
+        self.double.control("hold", is_held=True)
+        self.write_array(self.size, where=f"min_successes: {self.size - bad}")
+        engine = self.begin()
+        self.double.wait(running=self.size, timeout_s=LONG_S)
+        per_round = math.ceil(self.size / STATUS_MAX)
+        until(lambda: self.double.calls("GetJobStatus") >= 3 * per_round, LONG_S)
+        self.double.control("jobs/end", how="failed", limit=bad)
+        until(lambda: len(self.attempts_failed()) == bad, LONG_S)
+        self.double.control("hold", is_held=False)
+        self.finish(engine)
+        rounds = 1 + math.ceil(time.monotonic() - begin)  # one a second, as the settings say
+        self.assert_each_once(self.size)
+        calls = self.double.counters()["calls"]
+        self.assertLessEqual(set(calls), {"SubmitJobs", "GetJobStatus", "GetJobErrors"})
+        self.assertLessEqual(calls["GetJobStatus"]["calls"], rounds * per_round, calls)
+        self.assertLessEqual(calls["GetJobStatus"]["ids_max"], STATUS_MAX)
+        self.assertEqual(calls["GetJobErrors"]["ids"], bad)
+        self.assertLessEqual(calls["GetJobErrors"]["calls"], 3)
+
+    @slow
+    def test_sweeps_are_few_and_full(self):
+        """AT10: beside a stream each job is asked about once a minute."""
+        self.double.control("hold", is_held=True)
+        self.write_array(self.size)
+        engine = self.begin()
+        begin = time.monotonic()
+        self.double.wait(running=self.size, timeout_s=LONG_S)
+        per_round = math.ceil(self.size / STATUS_MAX)
+        until(lambda: self.double.calls("GetJobStatus") >= 2 * per_round, LONG_S)
+        minutes = 1 + math.ceil((time.monotonic() - begin) / 60)
+        self.assertLessEqual(self.double.calls("GetJobStatus"), minutes * per_round)
+        self.double.control("hold", is_held=False)
+        self.finish(engine)
+        self.assert_each_once(self.size)
+
     def test_one_bad_element_costs_itself_alone(self):
         """AT8: Armada refuses the whole of its batch, and the others are made all the same."""
-        size = 1000
+        size = self.size
         self.write("flow.yaml", """
 troupe: 1
 tasks:
@@ -89,15 +133,16 @@ tasks:
 workflows:
   main:
     inputs: {classes: [string]}
-    nodes: {work: {map: work, with: {class: $classes}, min_successes: 999}}
-""")
+    nodes: {work: {map: work, with: {class: $classes}, min_successes: LEAST}}
+""".replace("LEAST", str(size - 1)))
         classes = ["armada-default"] * size
         classes[17] = "unheard-of"
         self.write("inputs.json", json.dumps({"classes": classes}))
         self.run_all()
         self.assert_each_once(size - 1)
         bisections = 2 * math.ceil(math.log2(200)) + 2
-        self.assertLessEqual(self.calls()["SubmitJobs"], 5 + bisections)
+        self.assertLessEqual(self.calls()["SubmitJobs"],
+                             math.ceil(size / SUBMIT_MAX) + SUBMITS_MORE + bisections)
         (element, attempt, _, code), = self.attempts_failed()
         self.assertEqual((element, attempt), (17, 0))
         document = self.document("get", "it/work[17]")
@@ -113,10 +158,20 @@ workflows:
         self.assertIn("no room for this one", error["message"])
 
     def test_a_state_that_nobody_knows_keeps_a_job_where_it_is(self):
+        """AT8: its own job; what the same answers say of the others counts."""
+        self.settle(streams=0)
+        self.double.control("hold", is_held=True)
         self.double.fault("strange_state", times=1, state=99)
-        self.write_array(200)
-        self.run_all()
-        self.assert_each_once(200)
+        self.write_array(self.size)
+        engine = self.begin()
+        self.double.wait(running=self.size, timeout_s=LONG_S)
+        self.double.control("hold", is_held=False)
+        self.double.wait(live=[0, 0], timeout_s=LONG_S)
+        until(lambda: self.succeeded() == self.size - 1, LONG_S)
+        self.assertEqual(self.attempts_failed(), [])
+        self.double.clear("strange_state")
+        self.finish(engine)
+        self.assert_each_once(self.size)
 
 
 class SquaresTest(ArmadaTest):
@@ -211,22 +266,27 @@ class EndingsTest(ArmadaTest):
         self.assertEqual((failed, jobs), ([], self.size))
 
     def test_each_attempt_is_a_gang_of_its_own(self):
-        self.double.control("rules", rules=[{"how": "failed"}])
+        """AT12: and one that is run again is a gang of one, which waits for nobody."""
+        self.double.control("rules", rules=[{"how": "failed", "times": 4}])
         self.write("flow.yaml", """
 troupe: 1
 tasks:
-  work: {type: armada, run: ["true"], retries: 1, config: {gang: {cardinality: 1}}}
-workflows: {main: {nodes: {work: {task: work}}}}
+  work: {type: armada, run: ["true"], retries: 1, inputs: {a: int},
+         config: {gang: {cardinality: 2}}}
+workflows: {main: {nodes: {work: {map: work, with: {a: [1, 2, 3, 4]}}}}}
 """)
-        self.finish(self.start("run", "flow.yaml", "-q", "-o", "json"), 1)
-        gangs = [job["annotations"]["armadaproject.io/gangId"] for job in self.double.jobs()]
-        self.assertEqual((len(gangs), len(set(gangs))), (2, 2))
+        self.finish(self.start("run", "flow.yaml", "-q", "-o", "json"))
+        gangs = collections.Counter(
+            (job["annotations"]["armadaproject.io/gangId"],
+             job["annotations"]["armadaproject.io/gangCardinality"]) for job in self.double.jobs())
+        self.assertEqual(sorted((size, cardinality) for (_, cardinality), size in gangs.items()),
+                         [(1, "1")] * 4 + [(2, "2")] * 2)
 
 
 class AbortTest(ArmadaTest):
     """AT11."""
 
-    size = 2000
+    size = SIZE
 
     def begin_and_hold(self, running=None):
         """Starts an array of which so many jobs get to run, and wait there."""

@@ -10,7 +10,7 @@ import unittest
 from armada import IS_LONG, LONG_S, QUEUE, SIZE, ArmadaTest, slow
 
 class StreamTest(ArmadaTest):
-    size = SIZE // 5
+    size = SIZE
 
     def run_through(self, **faults):
         for name, options in faults.items():

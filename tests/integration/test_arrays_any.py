@@ -296,17 +296,23 @@ class OneLineTest(ArraysTest):
     kind_class = ArmadaShare
 
     def test_the_fan_out_example_gives_the_same(self):
+        """Two files of settings that differ in one line, and the same of everything else."""
         size = 20
         path = self.store / "settings.yaml"
-        document = json.loads(path.read_text())
+        armada = json.dumps(json.loads(path.read_text())["plugins"]["armada"])
+        printed, lines = {}, {}
         for kind in ("process", "armada"):
-            document["task_types"] = {"process": kind}
-            path.write_text(json.dumps(document))
-            words = ("run", EXAMPLES / "fan_out.yaml", "-q", "-i", f"size={size}", "--name", kind)
-            self.assertEqual(self.troupe(*words)[0], f"sum: {sum(a * a for a in range(size))}\n")
+            path.write_text(f"task_types:\n  process: {kind}\nplugins:\n  armada: {armada}\n")
+            lines[kind] = path.read_text().splitlines()
+            printed[kind], _ = self.troupe("run", EXAMPLES / "fan_out.yaml", "-q", "-i",
+                                           f"size={size}", "--name", kind)
             plugins = {row[0] for row in self.query(
                 f"SELECT plugin FROM record_attempt WHERE generated_name LIKE '{kind}-%'")}
             self.assertEqual(plugins, {kind})
+        changed = [pair for pair in zip(*lines.values(), strict=True) if pair[0] != pair[1]]
+        self.assertEqual(changed, [("  process: process", "  process: armada")])
+        self.assertEqual(printed["process"], printed["armada"])
+        self.assertEqual(printed["armada"], f"sum: {sum(a * a for a in range(size))}\n")
         counters = self.kind.double.counters()
         self.assertEqual((counters["jobs_created"], counters["duplicates"]), (size + 2, 0))
 

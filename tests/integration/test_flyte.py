@@ -254,7 +254,8 @@ literal = literals_pb2.Literal(offloaded_metadata={"uri": "s3://bucket/a.pb"})
 (out / "outputs.pb").write_bytes(
     literals_pb2.LiteralMap(literals={"a": literal}).SerializeToString())
 """)["error"]
-        self.assertIn("the output 's3://bucket/a.pb': it lies elsewhere", error["message"])
+        self.assertIn("the output 'a' names 's3://bucket/a.pb': it lies elsewhere",
+                      error["message"])
 
     def test_the_example(self):
         for path in (ROOT / "examples/flyte").iterdir():

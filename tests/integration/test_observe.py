@@ -132,6 +132,29 @@ class LookingTest(ProgramTest):
         self.assertEqual(self.document("actors", "--resume"), [])
         self.assertEqual(resumed.end()[0], 0)
 
+    def test_a_root_that_is_quarantined_is_named_whoever_asks_it(self):
+        """Whatever is said to it meanwhile it hears when somebody lets it go on."""
+        running = self.begin()
+        self.blame("first")
+        running.signal(signal.SIGKILL)
+        running.end()
+        resumed = self.start("resume", "first")
+        still = ("it is quarantined, since one message has failed its actor twice; "
+                 "`troupe explain` says more, `troupe actors --resume ADDRESS` lets it go on, "
+                 "and then it hears this")
+        resumed.wait_for(still)
+        self.assertIn(still, self.troupe("resume", "first", "first")[1])
+        refused = self.troupe("pause", "first", status=4)[1]
+        self.assertIn(f"first cannot be paused: {still}", refused)
+        self.assertIn("`troupe actors --resume ADDRESS`",
+                      self.troupe("explain", "first")[0])
+        self.troupe("resume", "first", "first")
+        self.go()
+        self.assertIn("1 actors go on",
+                      self.troupe("actors", "--resume", "/default/development/first")[1])
+        status, out, stderr = resumed.end()
+        self.assertEqual((status, out), (0, "n: 7"), stderr)
+
     def test_when_it_is_over(self):
         self.go()
         self.write("flow.yaml", FLOW)

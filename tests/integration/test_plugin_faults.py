@@ -2,8 +2,7 @@
 """A back end at its worst beside work that needs none: a workflow of processes, echo and jobs of
 Armada's double. Whatever the double does wrong the rest completes, `explain` of what waits names
 the plugin, its endpoint, what is wrong and when it is tried again, and once the double is well all
-completes, with each job made once. What is in doubt costs half a minute, since Armada may show a
-job so late.
+completes, with each job made once.
 
 What plugins do wrong that are shared objects is test_plugins.py's.
 """
@@ -37,9 +36,9 @@ workflows:
       last: {task: process, with: {a: 9}, after: [echoes]}
 """
 
-# Everything that is asked of the double but its streams, whose silence is another matter: jobs are
-# asked about then, once a minute.
-CALLS = ["SubmitJobs", "GetJobStatus", "GetJobStatusUsingExternalJobUri", "GetJobErrors"]
+# Everything that is asked of the double, its streams too: one that hangs is opened anew.
+CALLS = ["SubmitJobs", "GetJobStatus", "GetJobStatusUsingExternalJobUri", "GetJobErrors",
+         "GetJobSetEvents"]
 
 
 class PluginFaultsTest(ProgramTest):
@@ -54,7 +53,8 @@ class PluginFaultsTest(ProgramTest):
 
     def settle(self, **keys):
         armada = {"endpoint": self.double.endpoint, "queue": QUEUE, "image": "debian:12",
-                  "share": str(self.folder), "interval": "1s", "timeout": "1s", **keys}
+                  "share": str(self.folder), "interval": "1s", "timeout": "1s", "lag": "2s",
+                  **keys}
         (self.store / "settings.yaml").write_text(json.dumps({"plugins": {"armada": armada}}))
 
     def begin(self):
@@ -115,7 +115,8 @@ class PluginFaultsTest(ProgramTest):
     def test_one_that_wants_fewer_calls(self):
         self.assert_hurts_only_its_own(
             "too_many", {"retry_after_s": 5},
-            ["its job waits to be made", "endpoint 'default'", "wants no calls before 20"])
+            ["its job waits to be made", "endpoint default", "wants fewer calls (429): the next "
+             "one at 20"])
 
     def test_one_that_answers_nonsense(self):
         """The submission has done its work: nobody knows, and nothing is done twice."""

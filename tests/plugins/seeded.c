@@ -120,16 +120,6 @@ static int handle(struct tr_task_context *task, void *state, const struct tr_tas
     }
 }
 
-static int end(struct tr_task_context *task, void *state, bool is_hard,
-               const struct tr_task_event *event, struct tr_transition *transition)
-{
-    (void)task;
-    (void)state;
-    (void)is_hard;
-    (void)event;
-    return tr_task_aborted(transition);
-}
-
 static const char *const task_types[] = {"seeded", NULL};
 
 const struct tr_plugin tr_plugin_table = {
@@ -139,5 +129,5 @@ const struct tr_plugin tr_plugin_table = {
     .state = &tr_seeded_state_schema,
     .check = check,
     .handle = handle,
-    .abort = end,
+    .abort = tr_task_nothing_to_end,
 };

@@ -13,6 +13,7 @@
  *     POST http://SHOP/VERB/GROUP      [[identity, handle, job], ...] in msgpack, `job` only where
  *                                      jobs are made
  *     GET http://SHOP/stream/GROUP/N   lines from the N-th on
+ *     GET http://SHOP/so-far/GROUP/N   the same up to now
  *
  * and answers are lines, one for each job of which something is said (struct sim_line).
  */
@@ -20,6 +21,7 @@
 #define TR_TESTS_SIM_GRADES_H
 
 #include "schemas/history.h"
+#include "schemas/refresh.h"
 #include "schemas/state_refresh.h"
 #include "tests/sim/engine.h"
 #include "tests/sim/plant.h"
@@ -96,6 +98,8 @@ struct sim_grades {
     bool is_doubled;                    /* a proxy hands requests on twice */
     bool is_wiped;                      /* what a task keeps is lost now and then */
     bool is_trimmed;                    /* streams lose their beginning */
+    bool is_torn;                       /* they leave lines out, mumble, or fall silent */
+    bool is_forgetful;                  /* they forget their places, or begin before them */
     struct sim_jobs *jobs;
 };
 
@@ -125,10 +129,17 @@ static inline struct sim_grades *sim_grades_of(const struct sim_world *world)
     S(cancelled_groups)    \
     S(cancelled_by_others) \
     S(found)               \
+    S(so_fars)             \
     S(streams)             \
     S(lines)               \
     S(lines_twice)         \
     S(lines_swapped)       \
+    S(lines_late)          \
+    S(lines_left_out)      \
+    S(lines_mumbled)       \
+    S(silent_streams)      \
+    S(forgotten_places)    \
+    S(earlier_places)      \
     S(trimmed)             \
     S(explained)           \
     S(later)               \
@@ -161,9 +172,12 @@ uint64_t sim_jobs_due_ns(const struct sim_jobs *jobs, const struct sim_host *hos
 void sim_jobs_forget(struct sim_jobs *jobs, const struct sim_host *host);
 bool sim_jobs_is_busy(const struct sim_jobs *jobs, const struct sim_host *host);
 
-/* An attempt is on record as unknown; an execution has ended: both are committed. */
-void sim_jobs_check_unknown(struct sim_jobs *jobs, const struct tr_attempt *row);
-void sim_jobs_check_ended(struct sim_jobs *jobs, uint64_t number);
+/* An attempt is on record, as unknown perhaps; an execution has ended: both are committed. */
+void sim_jobs_check_unknown(const struct sim_jobs *jobs, const struct tr_attempt *row);
+void sim_jobs_check_ended(const struct sim_jobs *jobs, uint64_t number);
+
+/* A task hears of its job: nothing that is older than what it has heard. */
+void sim_jobs_check_news(struct sim_jobs *jobs, const struct tr_refresh_news *news);
 
 /* A refresh actor says that it has found so many jobs too many. */
 void sim_jobs_check_duplicates(const struct sim_jobs *jobs, struct tr_text shop, uint64_t count);
@@ -183,8 +197,15 @@ extern const size_t sim_grades_plant_count;
 void sim_grades_spoil(struct tr_task_context *task, struct tr_sim_grade_attempt *state,
                       struct tr_task_event *event);
 
-/* Whether a planted fault has the plugins pass over a line. */
+/* What a planted fault makes of a line that the plugins have read; whether they pass over it. */
+void sim_grades_misread(struct sim_line *line);
 bool sim_grades_hides(const struct sim_line *line);
+
+/* Whether it has the plugins ask for no stream from this place. */
+bool sim_grades_stops_streams(struct tr_text cursor);
+
+/* Whether it leaves an answer unread, and what its reader returns then. */
+bool sim_grades_leaves(const struct tr_webapi_batch *batch, uint8_t verb, int *error);
 
 /* Whether a fault of this name is planted, which strikes in the plugins, and does so now. */
 bool sim_grades_strikes(const char *name, uint32_t once_in);

@@ -1,5 +1,5 @@
 /*
- * The jobs of the job server: how they are made, go on and end, and what has to be true of them.
+ * The jobs of the job server: how they are made, go on and end.
  *
  * A second job for one identity is a finding at the moment it is made, unless its back end is not
  * of its grade in this world (a proxy asks twice, a job stays unseen for too long), or the task's
@@ -182,8 +182,7 @@ static uint64_t draw_duration(const struct sim_jobs *jobs, const struct sim_exec
 
 /* -------------------------------------------------------------------------------- how it begins */
 
-/* Whether a shop is of its grade in this world, and that grade promises one job an identity. */
-static bool is_sound(const struct sim_jobs *jobs, uint32_t shop)
+bool sim_shop_is_sound(const struct sim_jobs *jobs, uint32_t shop)
 {
     uint8_t grade = sim_shops[shop].grade;
     return grade == TR_WEBAPI_GRADE_EXACT ||
@@ -213,7 +212,7 @@ static void check_begin(const struct sim_jobs *jobs, const struct sim_made *job)
 {
     uint32_t running = 0;
     for (const struct sim_made *other = jobs->made; other != NULL; other = other->next) {
-        bool is_running = !other->is_excused && is_sound(jobs, other->wanted->shop) &&
+        bool is_running = !other->is_excused && sim_shop_is_sound(jobs, other->wanted->shop) &&
                           sim_job_step(jobs, other) != SIM_STEP_ENDED;
         running += is_running ? 1 : 0;
         if (is_running && other->number == job->number && other->element == job->element &&
@@ -254,6 +253,7 @@ static struct sim_made *make(struct sim_jobs *jobs, struct sim_wanted *wanted, s
         .element = work->told.element,
         .attempt = work->told.attempt,
         .outcome = work->outcome,
+        .made_ns = now_ns,
         .seen_ns = draw_seen_ns(jobs, heard_ns),
         .run_ns = now_ns + sim_below(chance_of(jobs), 200 * MS),
         .is_excused = is_excused,
@@ -269,7 +269,8 @@ static struct sim_made *make(struct sim_jobs *jobs, struct sim_wanted *wanted, s
     sim_grades_seen.jobs++;
     sim_grades_seen.cancelled_by_others += work->outcome == SIM_JOB_CANCELLED ? 1 : 0;
     check_begin(jobs, job);
-    sim_say("jobs: %s makes %s as %s", sim_shops[wanted->shop].name, wanted->identity, job->handle);
+    sim_say("jobs: %s makes %s as %s, seen from %llu ms on", sim_shops[wanted->shop].name,
+            wanted->identity, job->handle, (unsigned long long)(job->seen_ns / MS));
     return job;
 }
 
@@ -337,99 +338,5 @@ void sim_jobs_drop(struct sim_jobs *jobs)
         struct sim_wanted *wanted = jobs->wanted;
         jobs->wanted = wanted->next;
         free(wanted);
-    }
-}
-
-/* --------------------------------------------------------------------------------------- checks */
-
-static void note_end(struct sim_jobs *jobs, uint64_t number)
-{
-    uint32_t place = 0;
-    while (jobs->ended[place].number != 0 && jobs->ended[place].number != number) {
-        place++;
-        TR_ASSERT(place < SIM_EXECUTIONS_MAX);
-    }
-    jobs->ended[place].number = number;
-    jobs->ended[place].at_ns = jobs->world->now_ns;
-}
-
-void sim_jobs_check_ended(struct sim_jobs *jobs, uint64_t number)
-{
-    note_end(jobs, number);
-    for (const struct sim_made *job = jobs->made; job != NULL; job = job->next) {
-        bool is_running = job->number == number && sim_job_step(jobs, job) != SIM_STEP_ENDED;
-        if (is_running && !job->is_excused && is_sound(jobs, job->wanted->shop)) {
-            sim_fail("jobs: execution %llu has ended, and %s runs as %s",
-                     (unsigned long long)number, job->wanted->identity, job->handle);
-        }
-    }
-}
-
-/* A host that fell may have had a call under way that nobody was to see. */
-static bool may_be_unknown(const struct sim_jobs *jobs, const struct sim_wanted *wanted)
-{
-    bool is_weak = wanted == NULL || sim_shops[wanted->shop].grade < TR_WEBAPI_GRADE_RECONCILABLE;
-    return (wanted != NULL && wanted->may_be_unknown) || (is_weak && jobs->has_crashed);
-}
-
-void sim_jobs_check_unknown(struct sim_jobs *jobs, const struct tr_attempt *row)
-{
-    bool has_code = tr_text_equal(row->code, tr_text_of("OutcomeUnknown"));
-    const struct sim_wanted *wanted = jobs->wanted;
-    if (has_code && !row->is_unknown) {
-        sim_fail("history: %.*s is OutcomeUnknown, and not marked so",
-                 (int)row->generated_name.size, row->generated_name.data);
-    }
-    if (!row->is_unknown) {
-        return;
-    }
-    sim_grades_seen.unknown++;
-    while (wanted != NULL && !is_same(wanted->identity, row->generated_name)) {
-        wanted = wanted->next;
-    }
-    bool may_be = may_be_unknown(jobs, wanted) &&
-                  !(wanted != NULL && has_code && is_sound(jobs, wanted->shop));
-    if (!may_be) {
-        sim_fail("history: %.*s is unknown, and could be known", (int)row->generated_name.size,
-                 row->generated_name.data);
-    }
-}
-
-void sim_jobs_check_duplicates(const struct sim_jobs *jobs, struct tr_text shop, uint64_t count)
-{
-    for (uint32_t i = 0; i < SIM_SHOP_COUNT; i++) {
-        if (is_same(sim_shops[i].name, shop) && count > jobs->extra[i]) {
-            sim_fail("jobs: %s has made %u jobs too many, and %llu were found", sim_shops[i].name,
-                     jobs->extra[i], (unsigned long long)count);
-        }
-    }
-}
-
-/* Whether a job could be found while its execution lived: who was in doubt has looked for it. */
-static bool was_there_in_time(const struct sim_jobs *jobs, const struct sim_made *job)
-{
-    for (uint32_t i = 0; i < SIM_EXECUTIONS_MAX; i++) {
-        if (jobs->ended[i].number == job->number && job->seen_ns < jobs->ended[i].at_ns) {
-            return sim_shops[job->wanted->shop].has_find;
-        }
-    }
-    return false;
-}
-
-/* Whether somebody has to know that a job runs: he was shown it, or has to have looked for it. */
-static bool has_to_be_known(const struct sim_jobs *jobs, const struct sim_made *job)
-{
-    bool is_promised = !job->is_excused && is_sound(jobs, job->wanted->shop);
-    bool is_doubtful = !job->is_proxied && was_there_in_time(jobs, job);
-    return job->was_shown || is_promised || is_doubtful;
-}
-
-void sim_jobs_check_end(const struct sim_jobs *jobs)
-{
-    for (const struct sim_made *job = jobs->made; job != NULL; job = job->next) {
-        if (sim_job_step(jobs, job) != SIM_STEP_ENDED && has_to_be_known(jobs, job)) {
-            sim_fail("jobs: everybody has ended, and %s of %s still runs as %s",
-                     job->wanted->identity, sim_shops[job->wanted->shop].name, job->handle);
-        }
     }
 }

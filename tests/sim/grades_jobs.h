@@ -20,7 +20,10 @@ struct sim_wanted {
     uint32_t shop;
     char identity[SIM_JOB_NAME_BYTES];
     bool is_called_for;               /* a call that makes it is under way */
-    bool may_be_unknown;              /* nobody could say once what became of such a call */
+    bool was_doubtful;                /* nobody could say once what became of such a call */
+    uint64_t told_in;                 /* the exchange that says what became of it */
+    bool is_told;                     /* that was heard, and whoever did lives on */
+    uint8_t heard_phase;              /* which its task has heard of, in this life */
     char first[SIM_JOB_HANDLE_BYTES]; /* sim_jobs_first_handle */
     uint32_t jobs;                    /* that were made for it */
 };
@@ -34,7 +37,8 @@ struct sim_made {
     uint64_t number; /* of its execution */
     uint64_t element;
     uint32_t attempt;
-    uint8_t outcome;  /* enum sim_job_status: what will have become of it */
+    uint8_t outcome; /* enum sim_job_status: what will have become of it */
+    uint64_t made_ns;
     uint64_t seen_ns; /* from when on anybody is told of it but who made it */
     uint64_t run_ns;
     uint64_t end_ns;
@@ -60,7 +64,9 @@ struct sim_log {
     char group[SIM_JOB_GROUP_BYTES];
     struct sim_event *events;
     uint32_t count;
-    uint32_t trimmed; /* of these are not there any more */
+    uint32_t trimmed;   /* of these are not there any more */
+    uint32_t forgotten; /* places before this one are refused */
+    bool says_gone;     /* that is said as it is of what was trimmed */
 };
 
 struct sim_stream {
@@ -68,6 +74,7 @@ struct sim_stream {
     uint64_t number; /* of its exchange */
     struct sim_log *log;
     uint32_t cursor;
+    bool is_silent; /* it is open, and tells nothing for good */
 };
 
 /* Something that is done later: a request is taken up, or its answer leaves. */
@@ -94,11 +101,8 @@ struct sim_jobs {
     struct sim_stream *streams;
     struct sim_later *later;
     uint64_t handles;
-    struct {
-        uint64_t number; /* of an execution */
-        uint64_t at_ns;
-    } ended[SIM_EXECUTIONS_MAX];
-    bool has_crashed;      /* whoever calls, once at least */
+    bool has_fallen;       /* whoever calls, once at least */
+    uint64_t fell_ns;      /* the last time */
     uint64_t away_from_ns; /* nobody is answered from then */
     uint64_t away_until_ns;
     uint32_t calls[SIM_SHOP_COUNT]; /* under way, without streams */
@@ -110,6 +114,9 @@ struct sim_jobs {
 
 /* What is known of an identity, made where it is missing. */
 struct sim_wanted *sim_wanted_of(struct sim_jobs *jobs, uint32_t shop, struct tr_text identity);
+
+/* Whether a shop is of its grade in this world, and that grade promises one job an identity. */
+bool sim_shop_is_sound(const struct sim_jobs *jobs, uint32_t shop);
 
 /* Makes a job, or finds the one that has its key; `said` is what the caller hears of it. */
 void sim_job_make(struct sim_jobs *jobs, uint32_t shop, struct tr_text group, struct tr_bytes told,
@@ -136,6 +143,10 @@ void sim_jobs_drop(struct sim_jobs *jobs);
 /* Somebody follows a group: from the start, or from a place in its log. */
 void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
                     const char *cursor);
+
+/* The lines up to now; false: some may not be there any more, since logs are trimmed here. */
+bool sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
+                    const char *cursor, struct tr_buffer *lines);
 
 /* Notes what has happened, and tells it; and when there is something next. */
 bool sim_log_elapse(struct sim_jobs *jobs);

@@ -1,6 +1,8 @@
 /*
  * What the job server's streams tell: a log for each group, whose lines lag, come twice and out of
- * order, and whose beginning is lost at times. A line has a place in the log for good.
+ * order. A line has a place in the log for good, from which a stream goes on, unless that is
+ * refused. Of shops that can be asked for a job, too, the log may lose its beginning, and streams
+ * leave lines out, mumble, or fall silent.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +17,23 @@
 #define TWICE_ONE_IN 8
 #define SWAPPED_ONE_IN 6
 #define ENDS_ONE_IN 24
+#define LATE_ONE_IN 8
+#define LEFT_OUT_ONE_IN 12
+#define MUMBLED_ONE_IN 16
 #define LAG_NS_MOST (200 * MS)
+#define LATE_NS_MOST (1500 * MS)
+
+/* Of so many streams one falls silent, has all places forgotten, or begins before its own. */
+#define SILENT_ONE_IN 8
+#define FORGETS_ONE_IN 6
+#define EARLIER_ONE_IN 2
+#define EARLIER_LINES_MOST 4
+
+/* Whether something goes wrong that does so once in so many times. */
+static bool happens(const struct sim_jobs *jobs, bool may, uint32_t once_in)
+{
+    return may && !jobs->world->is_calm && sim_below(&jobs->world->chance.outside, once_in) == 0;
+}
 
 static struct sim_log *log_of(struct sim_jobs *jobs, uint32_t shop, struct tr_text group)
 {
@@ -51,12 +69,21 @@ static void swap(struct sim_jobs *jobs, struct sim_event *first)
     }
 }
 
+/* How long after what it tells a line appears. That there is a job is told before long. */
+static uint64_t draw_lag_ns(const struct sim_jobs *jobs, uint8_t step)
+{
+    bool is_late = happens(jobs, step > SIM_STEP_QUEUED, LATE_ONE_IN);
+    sim_grades_seen.lines_late += is_late ? 1 : 0;
+    return jobs->world->is_calm
+               ? 0
+               : sim_below(&jobs->world->chance.outside, is_late ? LATE_NS_MOST : LAG_NS_MOST);
+}
+
 /* Lines appear one behind the other, and none later than its job may stay unseen. */
 static void add(struct sim_jobs *jobs, struct sim_log *log, struct sim_made *job, uint8_t step)
 {
-    struct sim_random *chance = &jobs->world->chance.outside;
     uint64_t now_ns = jobs->world->now_ns;
-    uint64_t lag_ns = jobs->world->is_calm ? 0 : sim_below(chance, LAG_NS_MOST);
+    uint64_t lag_ns = draw_lag_ns(jobs, step);
     uint64_t appear_ns = job->seen_ns > now_ns ? job->seen_ns : now_ns + lag_ns;
     uint32_t place = log->count++;
     log->events = sim_must(realloc(log->events, log->count * sizeof *log->events));
@@ -65,7 +92,7 @@ static void add(struct sim_jobs *jobs, struct sim_log *log, struct sim_made *job
         place--;
     }
     log->events[place] = (struct sim_event){job, step, appear_ns};
-    if (place > 0 && !jobs->world->is_calm && sim_below(chance, SWAPPED_ONE_IN) == 0) {
+    if (happens(jobs, place > 0, SWAPPED_ONE_IN)) {
         swap(jobs, &log->events[place - 1]);
     }
 }
@@ -81,7 +108,7 @@ static bool note(struct sim_jobs *jobs, struct sim_made *job)
     while (job->logged < step) {
         job->logged++;
         add(jobs, log, job, job->logged);
-        if (!jobs->world->is_calm && sim_below(&jobs->world->chance.outside, TWICE_ONE_IN) == 0) {
+        if (happens(jobs, true, TWICE_ONE_IN)) {
             add(jobs, log, job, job->logged);
             sim_grades_seen.lines_twice++;
         }
@@ -91,9 +118,9 @@ static bool note(struct sim_jobs *jobs, struct sim_made *job)
 
 /* ------------------------------------------------------------------------------------ a stream */
 
-static void tell(struct sim_jobs *jobs, struct sim_stream *stream)
+static void say(struct sim_jobs *jobs, const struct sim_stream *stream,
+                const struct sim_event *event)
 {
-    const struct sim_event *event = &stream->log->events[stream->cursor++];
     struct sim_line line = sim_job_line(jobs, event->job, event->step);
     struct tr_buffer text;
     line.cursor = stream->cursor;
@@ -106,11 +133,31 @@ static void tell(struct sim_jobs *jobs, struct sim_stream *stream)
             event->job->wanted->identity, event->step);
 }
 
+/* Whether a stream may withhold something: of its group's jobs each can be asked for. */
+static bool is_torn(const struct sim_jobs *jobs, const struct sim_log *log)
+{
+    return jobs->grades->is_torn && sim_shops[log->shop].has_find;
+}
+
+static void tell(struct sim_jobs *jobs, struct sim_stream *stream)
+{
+    const struct sim_event *event = &stream->log->events[stream->cursor++];
+    if (happens(jobs, is_torn(jobs, stream->log), LEFT_OUT_ONE_IN)) {
+        sim_grades_seen.lines_left_out++;
+    } else if (happens(jobs, is_torn(jobs, stream->log), MUMBLED_ONE_IN)) {
+        sim_grades_seen.lines_mumbled++;
+        sim_web_line(jobs->web, stream->number, tr_text_of("well"));
+    } else {
+        say(jobs, stream, event);
+    }
+}
+
 /* The first line that has not appeared holds back all behind it. */
 static uint64_t next_ns(const struct sim_stream *stream)
 {
-    return stream->cursor < stream->log->count ? stream->log->events[stream->cursor].appear_ns
-                                               : UINT64_MAX;
+    return !stream->is_silent && stream->cursor < stream->log->count
+               ? stream->log->events[stream->cursor].appear_ns
+               : UINT64_MAX;
 }
 
 static bool advance(struct sim_jobs *jobs, struct sim_stream *stream)
@@ -119,7 +166,7 @@ static bool advance(struct sim_jobs *jobs, struct sim_stream *stream)
     while (sim_web_is_open(jobs->web, stream->number) && next_ns(stream) <= jobs->world->now_ns) {
         tell(jobs, stream);
         did = true;
-        if (!jobs->world->is_calm && sim_below(&jobs->world->chance.outside, ENDS_ONE_IN) == 0) {
+        if (happens(jobs, true, ENDS_ONE_IN)) {
             sim_web_answer(jobs->web, stream->number, 200, (struct tr_bytes){0});
             stream->number = 0;
             return true;
@@ -130,8 +177,7 @@ static bool advance(struct sim_jobs *jobs, struct sim_stream *stream)
 
 static void trim(struct sim_jobs *jobs, struct sim_log *log)
 {
-    bool may = jobs->grades->is_trimmed && !jobs->world->is_calm && sim_shops[log->shop].has_find;
-    if (may && sim_below(&jobs->world->chance.outside, 3) == 0) {
+    if (happens(jobs, jobs->grades->is_trimmed && sim_shops[log->shop].has_find, 3)) {
         while (log->trimmed < log->count &&
                log->events[log->trimmed].appear_ns <= jobs->world->now_ns) {
             log->trimmed++;
@@ -140,30 +186,89 @@ static void trim(struct sim_jobs *jobs, struct sim_log *log)
     }
 }
 
+/* All places there are so far are refused from now on, in one word or another. */
+static void forget_places(struct sim_jobs *jobs, struct sim_log *log)
+{
+    if (happens(jobs, jobs->grades->is_forgetful, FORGETS_ONE_IN)) {
+        log->forgotten = log->count + 1;
+        log->says_gone = sim_below(&jobs->world->chance.outside, 2) == 0;
+        sim_grades_seen.forgotten_places++;
+    }
+}
+
+/* What is not there any more is gone; what is forgotten may be refused as if it had never been. */
+static bool refuses(struct sim_jobs *jobs, uint64_t number, const struct sim_log *log,
+                    uint32_t place)
+{
+    bool is_gone = place < log->trimmed;
+    bool is_forgotten = place < log->forgotten;
+    if (is_gone || is_forgotten) {
+        uint32_t status = is_gone || log->says_gone ? 410 : 400;
+        sim_say("jobs: stream %llu of %s is refused its place %u with %u",
+                (unsigned long long)number, log->group, place, status);
+        sim_web_answer(jobs->web, number, status, (struct tr_bytes){0});
+    }
+    return is_gone || is_forgotten;
+}
+
+/* Where a stream begins that is to go on from a place. */
+static uint32_t place_of(const struct sim_jobs *jobs, const struct sim_log *log, uint32_t place)
+{
+    uint32_t most = place > log->trimmed ? place - log->trimmed : 0;
+    if (happens(jobs, jobs->grades->is_forgetful && most > 0, EARLIER_ONE_IN)) {
+        most = most < EARLIER_LINES_MOST ? most : EARLIER_LINES_MOST;
+        sim_grades_seen.earlier_places++;
+        return place - (uint32_t)sim_between(&jobs->world->chance.outside, 1, most);
+    }
+    return place < log->trimmed ? log->trimmed : place;
+}
+
 void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
                     const char *cursor)
 {
     struct sim_log *log = log_of(jobs, shop, group);
     bool is_start = strcmp(cursor, "start") == 0;
-    uint32_t place = is_start ? log->trimmed : (uint32_t)strtoul(cursor, NULL, 10);
+    uint32_t place = is_start ? 0 : (uint32_t)strtoul(cursor, NULL, 10);
     trim(jobs, log);
+    forget_places(jobs, log);
     if (place > log->count) {
         sim_fail("jobs: a stream of %s is to go on at %u of %u", log->group, place, log->count);
         return;
     }
-    if (!is_start && place < log->trimmed) {
-        sim_web_answer(jobs->web, number, 410, (struct tr_bytes){0});
+    if (!is_start && refuses(jobs, number, log, place)) {
         return;
     }
     struct sim_stream *stream = sim_must(calloc(1, sizeof *stream));
     *stream = (struct sim_stream){.next = jobs->streams,
                                   .number = number,
                                   .log = log,
-                                  .cursor = place < log->trimmed ? log->trimmed : place};
+                                  .cursor = place_of(jobs, log, place),
+                                  .is_silent = happens(jobs, is_torn(jobs, log), SILENT_ONE_IN)};
     jobs->streams = stream;
     sim_grades_seen.streams++;
+    sim_grades_seen.silent_streams += stream->is_silent ? 1 : 0;
     sim_say("jobs: stream %llu follows %s from %u of %u", (unsigned long long)number, log->group,
             stream->cursor, log->count);
+}
+
+bool sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
+                    const char *cursor, struct tr_buffer *lines)
+{
+    const struct sim_log *log = log_of(jobs, shop, group);
+    uint32_t place = strcmp(cursor, "start") == 0 ? 0 : (uint32_t)strtoul(cursor, NULL, 10);
+    if (jobs->grades->is_trimmed) {
+        return false;
+    }
+    for (; place < log->count && log->events[place].appear_ns <= jobs->world->now_ns; place++) {
+        const struct sim_event *event = &log->events[place];
+        struct sim_line line = sim_job_line(jobs, event->job, event->step);
+        line.cursor = place + 1;
+        event->job->shown_in = number;
+        sim_line_write(&line, lines);
+        tr_buffer_add_string(lines, "\n");
+    }
+    sim_grades_seen.so_fars++;
+    return true;
 }
 
 /* ---------------------------------------------------------------------------------------- time */

@@ -1,6 +1,7 @@
 /*
  * The planted faults of the grades: around the refresh actor's turns, in the plugins, in tables.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,8 @@
 #include "tests/sim/engine_turn.h"
 #include "tests/sim/grades.h"
 #include "tests/sim/plant.h"
+
+#define HANDLE_BYTES 64
 
 #define TURN                                                                   \
     struct tr_context *context, void *state, const struct tr_message *message, \
@@ -49,37 +52,61 @@ static int forget_doubt(TURN)
     return sim_engine_handle(context, state, &changed);
 }
 
-/* The shape of all shops, for one turn. */
-static int with_shape(TURN, uint8_t grade, uint32_t lag_ms)
+/* Takes a turn of the refresh actor with the shapes of all shops spoiled. */
+static int with_shapes(TURN, bool is_meant, void (*spoil)(struct tr_webapi *shape))
 {
     struct tr_webapi kept[SIM_SHOP_COUNT];
-    (void)behaviour;
+    if (!is_refresh(behaviour) || !is_meant || !strikes(1)) {
+        return sim_engine_handle(context, state, message);
+    }
     memcpy(kept, sim_shop_shapes, sizeof kept);
     for (uint32_t i = 0; i < SIM_SHOP_COUNT; i++) {
-        sim_shop_shapes[i].grade = grade != 0 ? grade : kept[i].grade;
-        sim_shop_shapes[i].lag_ms = lag_ms;
+        spoil(&sim_shop_shapes[i]);
     }
     int error = sim_engine_handle(context, state, message);
     memcpy(sim_shop_shapes, kept, sizeof kept);
     return error;
 }
 
+static void take_lag(struct tr_webapi *shape)
+{
+    shape->lag_ms = 0;
+}
+
 /* What is not found at once is made again. */
 static int make_early(TURN)
 {
-    return is_refresh(behaviour) && strikes(1)
-               ? with_shape(context, state, message, behaviour, 0, 0)
-               : sim_engine_handle(context, state, message);
+    return with_shapes(context, state, message, behaviour, true, take_lag);
+}
+
+static void make_exact(struct tr_webapi *shape)
+{
+    shape->grade = TR_WEBAPI_GRADE_EXACT;
 }
 
 /* Nothing is left where a doubtful job was. */
 static int skip_stone(TURN)
 {
-    bool is_meant = is_refresh(behaviour) && (tr_message_is(message, &tr_refresh_drop_schema) ||
-                                              tr_message_is(message, &tr_down_schema));
-    return is_meant && strikes(1)
-               ? with_shape(context, state, message, behaviour, TR_WEBAPI_GRADE_EXACT, SIM_LAG_MS)
-               : sim_engine_handle(context, state, message);
+    bool is_meant =
+        tr_message_is(message, &tr_refresh_drop_schema) || tr_message_is(message, &tr_down_schema);
+    return with_shapes(context, state, message, behaviour, is_meant, make_exact);
+}
+
+static void take_refusals(struct tr_webapi *shape)
+{
+    static const struct tr_webapi_rule rules[] = {
+        {.verb = TR_WEBAPI_VERB_STREAM, .status = 400, .judgement = TR_WEBAPI_UNSURE_JUDGED},
+        {.verb = TR_WEBAPI_VERB_STREAM, .status = 410, .judgement = TR_WEBAPI_UNSURE_JUDGED},
+    };
+    shape->stream.gone = 0;
+    shape->rules = rules;
+    shape->rule_count = TR_COUNT_OF(rules);
+}
+
+/* A stream's place that is refused is asked for again. */
+static int insist(TURN)
+{
+    return with_shapes(context, state, message, behaviour, true, take_refusals);
 }
 
 static int lose(TURN, const struct tr_schema *schema)
@@ -152,6 +179,71 @@ bool sim_grades_hides(const struct sim_line *line)
     return !tr_text_equal(sim_jobs_first_handle(jobs, line), line->handle);
 }
 
+void sim_grades_misread(struct sim_line *line)
+{
+    static char handle[HANDLE_BYTES];
+    if (sim_grades_strikes("place-ahead", 4)) {
+        line->cursor++;
+    } else if (sim_grades_strikes("order-ignored", 1)) {
+        line->order = 0;
+    } else if (sim_grades_strikes("line-is-job", 4)) {
+        (void)snprintf(handle, sizeof handle, "%.*s-again", (int)line->handle.size,
+                       line->handle.data);
+        line->handle = tr_text_of(handle);
+    }
+}
+
+bool sim_grades_stops_streams(struct tr_text cursor)
+{
+    return cursor.size > 0 && sim_grades_strikes("stream-not-reopened", 1);
+}
+
+static const struct sim_shop *shop_of(const struct tr_webapi_batch *batch)
+{
+    struct tr_text name = {.data = batch->endpoint->url.data + strlen("http://"),
+                           .size = batch->endpoint->url.size - strlen("http://")};
+    const struct sim_shop *shop = sim_shops;
+    while (!tr_text_equal(name, tr_text_of(shop->name))) {
+        shop++;
+        TR_ASSERT(shop < sim_shops + SIM_SHOP_COUNT);
+    }
+    return shop;
+}
+
+static bool is_weak(const struct sim_shop *shop)
+{
+    return shop->grade < TR_WEBAPI_GRADE_RECONCILABLE;
+}
+
+static bool has_stream(const struct sim_shop *shop)
+{
+    return shop->has_stream;
+}
+
+/* Answers that are not read: of which verb, which shops, and what the reader returns. */
+static const struct {
+    const char *name;
+    uint8_t verb;
+    bool (*is_of)(const struct sim_shop *shop);
+    int error;
+} unread[] = {
+    {"answer-unread", TR_WEBAPI_VERB_CREATE, is_weak, TR_MALFORMED},
+    {"found-unread", TR_WEBAPI_VERB_FIND, is_weak, 0},
+    {"stream-trusted", TR_WEBAPI_VERB_STATUS, has_stream, 0},
+};
+
+bool sim_grades_leaves(const struct tr_webapi_batch *batch, uint8_t verb, int *error)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(unread); i++) {
+        if (unread[i].verb == verb && unread[i].is_of(shop_of(batch)) &&
+            sim_grades_strikes(unread[i].name, 3)) {
+            *error = unread[i].error;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What a task keeps is made up from what another one keeps. */
 static void seed_state(struct tr_sim_grade_attempt *state)
 {
@@ -180,27 +272,59 @@ void sim_grades_spoil(struct tr_task_context *task, struct tr_sim_grade_attempt 
 const struct sim_plant sim_grades_plants[] = {
     {.name = "made-before-commit",
      .text = "a call leaves the host with its batch, not after the commit",
-     .first_seed = 12,
+     .first_seed = 1,
      .send = sim_plant_calls_early},
     {.name = "doubt-forgotten",
      .text = "a call that a crash has cut off counts as one that never left",
-     .first_seed = 2,
+     .first_seed = 1,
      .turn = forget_doubt},
     {.name = "made-before-lag",
      .text = "what is not found at once is made again",
-     .first_seed = 17,
+     .first_seed = 2,
      .turn = make_early},
     {.name = "stone-skipped",
      .text = "nobody looks any more for what was doubtful when its task has ended",
-     .first_seed = 69,
+     .first_seed = 274,
      .turn = skip_stone},
     {.name = "second-ignored",
      .text = "a second job of one identity is passed over",
-     .first_seed = 451,
+     .first_seed = 203,
+     .is_in_plugin = true},
+    {.name = "answer-unread",
+     .text = "what a shop of a weak grade says of what it has made is not read",
+     .first_seed = 5,
+     .is_in_plugin = true},
+    {.name = "found-unread",
+     .text = "what is found at a shop by tag is not read",
+     .first_seed = 55,
+     .is_in_plugin = true},
+    {.name = "stream-trusted",
+     .text = "a job whose group has a stream is asked about, and the answer is not read",
+     .first_seed = 10,
+     .is_in_plugin = true},
+    {.name = "stream-not-reopened",
+     .text = "a stream that has ended is not asked for again",
+     .first_seed = 1,
+     .is_in_plugin = true},
+    {.name = "refusal-unheard",
+     .text = "a stream's place that is refused is asked for again",
+     .first_seed = 197,
+     .turn = insist},
+    {.name = "place-ahead",
+     .text = "a stream goes on one line behind its place",
+     .first_seed = 16,
+     .is_in_plugin = true},
+    {.name = "line-is-job",
+     .text = "a line of a stream is taken for a job of its own",
+     .first_seed = 1,
+     .is_in_plugin = true},
+    {.name = "order-ignored",
+     .text = "a line of a stream is taken for the latest, whatever its order",
+     .first_seed = 1,
      .is_in_plugin = true},
     {.name = "cancel-by-handle",
      .text = "an abort ends only jobs whose handle is known",
-     .first_seed = 10,
+     .first_seed = 2,
      .is_in_plugin = true},
     {.name = "state-seeded",
      .text = "what a task keeps is made up from what another one keeps",
@@ -224,7 +348,7 @@ const struct sim_plant sim_grades_plants[] = {
      .turn = lose_ends},
     {.name = "cancel-lost",
      .text = "the refresh actor does not hear that a job is to be ended",
-     .first_seed = 2,
+     .first_seed = 5,
      .turn = lose_cancel},
     {.name = "alarm-lost",
      .text = "the refresh actor does not hear that its time has come",

@@ -87,11 +87,12 @@ bool sim_line_read(struct tr_bytes text, struct sim_line *line)
 /* ------------------------------------------------------------------------ a task becomes a job */
 
 /* All jobs of a node go together. */
-static int group(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                 struct tr_text *name)
+static int group(struct tr_task_context *task, const void *state,
+                 const struct tr_webapi_endpoint *endpoint, struct tr_text *name)
 {
     const struct tr_task_identity *identity = tr_task_identity(task);
     char *text = tr_task_scratch(task, TR_WEBAPI_GROUP_BYTES_MAX);
+    (void)state;
     (void)endpoint;
     if (text == NULL) {
         return TR_MEMORY;
@@ -188,19 +189,34 @@ WRITE_VERB(cancel, false)
 WRITE_VERB(find, false)
 WRITE_VERB(failures, false)
 
-static int write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
-                        struct tr_webapi_request *request)
+static int write_place(struct tr_webapi_batch *batch, const char *verb, struct tr_text cursor,
+                       struct tr_webapi_request *request)
 {
     char *path = batch->api->scratch(batch, TR_WEBAPI_GROUP_BYTES_MAX + 64);
     if (path == NULL) {
         return TR_MEMORY;
     }
+    if (sim_grades_stops_streams(cursor)) {
+        return TR_INVALID;
+    }
     cursor = cursor.size > 0 ? cursor : tr_text_of("start");
-    (void)snprintf(path, TR_WEBAPI_GROUP_BYTES_MAX + 64, "/stream/%.*s/%.*s",
+    (void)snprintf(path, TR_WEBAPI_GROUP_BYTES_MAX + 64, "/%s/%.*s/%.*s", verb,
                    (int)batch->group.size, batch->group.data, (int)cursor.size, cursor.data);
     request->method = "GET";
     request->path = tr_text_of(path);
     return 0;
+}
+
+static int write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
+                        struct tr_webapi_request *request)
+{
+    return write_place(batch, "stream", cursor, request);
+}
+
+static int write_so_far(struct tr_webapi_batch *batch, struct tr_text cursor,
+                        struct tr_webapi_request *request)
+{
+    return write_place(batch, "so-far", cursor, request);
 }
 
 /* ------------------------------------------------------------------------- lines become reports */
@@ -233,6 +249,26 @@ static int read_lines(struct tr_webapi_batch *batch, const struct tr_webapi_resp
     return error;
 }
 
+static int read_answer(struct tr_webapi_batch *batch, uint8_t verb,
+                       const struct tr_webapi_response *response)
+{
+    int error;
+    return sim_grades_leaves(batch, verb, &error) ? error : read_lines(batch, response);
+}
+
+#define READ_VERB(verb, NUMBER)                                       \
+    static int read_##verb(struct tr_webapi_batch *batch,             \
+                           const struct tr_webapi_response *response) \
+    {                                                                 \
+        return read_answer(batch, TR_WEBAPI_VERB_##NUMBER, response); \
+    }
+
+READ_VERB(create, CREATE)
+READ_VERB(status, STATUS)
+READ_VERB(cancel, CANCEL)
+READ_VERB(find, FIND)
+READ_VERB(failures, FAILURES)
+
 static int read_line(struct tr_webapi_batch *batch, struct tr_bytes text)
 {
     struct sim_line line;
@@ -240,6 +276,7 @@ static int read_line(struct tr_webapi_batch *batch, struct tr_bytes text)
     if (!sim_line_read(text, &line)) {
         return TR_MALFORMED;
     }
+    sim_grades_misread(&line);
     (void)snprintf(cursor, sizeof cursor, "%" PRIu64, line.cursor);
     int error = report(batch, &line);
     return error != 0 ? error : batch->api->resume(batch, tr_text_of(cursor));
@@ -256,10 +293,20 @@ static void wipe(struct tr_task_context *task, void *state)
     }
 }
 
+static void check_news(const struct tr_task_event *event)
+{
+    struct tr_refresh_news news;
+    if (tr_task_event_is(event, refresh_news) &&
+        tr_task_event_read(event, refresh_news, &news) == 0) {
+        sim_jobs_check_news(sim_grades_of(sim_world())->jobs, &news);
+    }
+}
+
 static int handle(struct tr_task_context *task, void *state, const struct tr_task_event *event,
                   struct tr_transition *transition)
 {
     struct tr_task_event changed = *event;
+    check_news(event);
     wipe(task, state);
     sim_grades_spoil(task, state, &changed);
     return tr_webapi_handle(task, state, &changed, transition);
@@ -283,9 +330,9 @@ static int check(const struct tr_task_template *task, char *problem, size_t prob
 /* --------------------------------------------------------------------------------- their tables */
 
 /* `items_max` 0: there is no such verb. */
-#define VERB(verb, is_there)                                          \
-    {                                                                 \
-        (is_there) ? SIM_SHOP_ITEMS_MAX : 0, write_##verb, read_lines \
+#define VERB(verb, is_there)                                           \
+    {                                                                  \
+        (is_there) ? SIM_SHOP_ITEMS_MAX : 0, write_##verb, read_##verb \
     }
 
 #define SHAPE(shop, shop_grade, finds, streams, explains, ends, refuses) \
@@ -299,7 +346,10 @@ static int check(const struct tr_task_template *task, char *problem, size_t prob
      .ends_groups = (ends) != 0,                                         \
      .find = VERB(find, finds),                                          \
      .failures = VERB(failures, explains),                               \
-     .stream = {.write = (streams) ? write_stream : NULL, .line = read_line, .gone = 410}},
+     .stream = {.write = (streams) ? write_stream : NULL,                \
+                .line = read_line,                                       \
+                .gone = 410,                                             \
+                .write_so_far = (streams) && (finds) ? write_so_far : NULL}},
 struct tr_webapi sim_shop_shapes[SIM_SHOP_COUNT] = {SIM_SHOPS(SHAPE)};
 
 #define TYPES(shop, ...) {#shop, NULL},

@@ -126,10 +126,16 @@ static void end_call(struct visit *visit, const struct item *item)
 
 static void doubt_item(struct visit *visit, const struct item *item)
 {
-    sim_wanted_of(visit->jobs, visit->shop, item->identity)->may_be_unknown = true;
+    sim_wanted_of(visit->jobs, visit->shop, item->identity)->was_doubtful = true;
     if (sim_shops[visit->shop].grade < TR_WEBAPI_GRADE_RECONCILABLE) {
         visit->jobs->stage->has_lost_answers = true; /* the model cannot know what comes of it */
     }
+}
+
+/* What the answer was to say of it is not in it. */
+static void unsay_item(struct visit *visit, const struct item *item)
+{
+    sim_wanted_of(visit->jobs, visit->shop, item->identity)->told_in = 0;
 }
 
 static void pass(struct visit *visit, const struct item *item)
@@ -161,10 +167,11 @@ static void check_call(struct sim_jobs *jobs, const struct sim_host *host,
 {
     struct visit visit = visit_of(jobs, 0, request->url, request->body);
     bool is_stream = is_verb(&visit, "stream");
+    bool is_empty = is_stream || is_verb(&visit, "so-far");
     bool is_create = is_verb(&visit, "create");
     bool is_all = is_verb(&visit, "cancel-all");
     uint32_t count = each_item(&visit, is_create ? begin_call : pass);
-    bool is_fine = is_stream ? count == 0 : count > 0 && (is_all || count <= SIM_SHOP_ITEMS_MAX);
+    bool is_fine = is_empty ? count == 0 : count > 0 && (is_all || count <= SIM_SHOP_ITEMS_MAX);
     if (!is_fine) {
         sim_fail("jobs: %s %s has %u items", sim_shops[visit.shop].name, visit.verb, count);
     }
@@ -180,11 +187,21 @@ static void say(struct visit *visit, const struct sim_line *line)
 {
     sim_line_write(line, &visit->answer);
     tr_buffer_add_string(&visit->answer, "\n");
+    if (visit->number != 0 && (line->handle.size > 0 || line->news == TR_WEBAPI_REFUSED)) {
+        sim_wanted_of(visit->jobs, visit->shop, line->identity)->told_in = visit->number;
+    }
 }
 
 static void note_refused(struct visit *visit, const struct item *item)
 {
     visit->status = sim_job_is_refused(visit->jobs, item->job) ? 400 : visit->status;
+}
+
+/* "Later" says that a job was certainly not made, which a proxy's second request would belie. */
+static bool is_put_off(const struct visit *visit)
+{
+    const struct sim_jobs *jobs = visit->jobs;
+    return !jobs->world->is_calm && !visit->is_proxied && sim_below(chance_of(jobs), 16) == 0;
 }
 
 static void create(struct visit *visit, const struct item *item)
@@ -194,7 +211,7 @@ static void create(struct visit *visit, const struct item *item)
     if (sim_job_is_refused(jobs, item->job)) {
         line.news = TR_WEBAPI_REFUSED;
         sim_grades_seen.refused++;
-    } else if (!jobs->world->is_calm && sim_below(chance_of(jobs), 16) == 0) {
+    } else if (is_put_off(visit)) {
         sim_grades_seen.later++;
     } else {
         sim_job_make(jobs, visit->shop, tr_text_of(visit->group), item->job, visit->heard_ns,
@@ -280,6 +297,13 @@ static void failures(struct visit *visit, const struct item *item)
     }
 }
 
+static void so_far(struct visit *visit)
+{
+    bool is_there = sim_log_so_far(visit->jobs, visit->number, visit->shop,
+                                   tr_text_of(visit->group), visit->cursor, &visit->answer);
+    visit->status = is_there ? visit->status : 410;
+}
+
 /* Does what a request asks for. */
 static void work(struct visit *visit)
 {
@@ -290,6 +314,7 @@ static void work(struct visit *visit)
     } verbs[] = {
         {"create", create_all, NULL},     {"status", NULL, status}, {"cancel", NULL, cancel},
         {"cancel-all", cancel_all, NULL}, {"find", NULL, find},     {"failures", NULL, failures},
+        {"so-far", so_far, NULL},
     };
     for (size_t i = 0; i < TR_COUNT_OF(verbs); i++) {
         if (is_verb(visit, verbs[i].verb) && verbs[i].all != NULL) {
@@ -371,6 +396,7 @@ static void answer_with(struct visit *visit, enum mishap mishap)
         sim_grades_seen.nonsense++;
         visit->answer.size = 0;
         tr_buffer_add_string(&visit->answer, "well, well\n");
+        (void)each_item(visit, unsay_item);
         (void)each_item(visit, is_verb(visit, "create") ? doubt_item : pass);
         answer(visit, 200, 0);
         return;
@@ -460,6 +486,9 @@ static void ended(void *self, uint64_t number, const struct tr_http_request *req
     for (struct sim_made *job = jobs->made; job != NULL && status == 200; job = job->next) {
         job->was_shown = job->was_shown || job->shown_in == number;
     }
+    for (struct sim_wanted *wanted = jobs->wanted; wanted != NULL; wanted = wanted->next) {
+        wanted->is_told = wanted->is_told || (status == 200 && wanted->told_in == number);
+    }
 }
 
 /* ----------------------------------------------------------------------------- as a play's part */
@@ -543,19 +572,21 @@ uint64_t sim_jobs_due_ns(const struct sim_jobs *jobs, const struct sim_host *hos
 
 /*
  * What was answered may not have been written down, and what was written down may not have left:
- * so whatever was asked for may be in doubt.
+ * so whatever was begun before may be in doubt.
  */
 void sim_jobs_forget(struct sim_jobs *jobs, const struct sim_host *host)
 {
     sim_web_forget(jobs->web, host);
-    jobs->has_crashed = true;
+    jobs->has_fallen = true;
+    jobs->fell_ns = jobs->world->now_ns;
     for (uint32_t i = 0; i < SIM_SHOP_COUNT; i++) {
         jobs->stage->has_lost_answers =
             jobs->stage->has_lost_answers ||
             (jobs->grades->is_used[i] && sim_shops[i].grade < TR_WEBAPI_GRADE_RECONCILABLE);
     }
     for (struct sim_wanted *wanted = jobs->wanted; wanted != NULL; wanted = wanted->next) {
-        wanted->may_be_unknown = true;
+        wanted->is_told = false;
+        wanted->heard_phase = TR_TASK_PHASE_UNDEFINED;
     }
 }
 

@@ -66,6 +66,8 @@ static void draw_grades(struct sim_grades *grades, struct sim_random *random)
     grades->is_doubled = sim_below(random, 3) == 0;
     grades->is_wiped = sim_below(random, 5) == 0;
     grades->is_trimmed = sim_below(random, 3) == 0;
+    grades->is_torn = sim_below(random, 2) == 0;
+    grades->is_forgetful = sim_below(random, 2) == 0;
     grades->endpoint = (struct tr_webapi_endpoint){
         .calls_per_second = (uint32_t)sim_between(random, 4, 60),
         .calls_at_once = (uint32_t)sim_between(random, 1, 4),
@@ -215,9 +217,10 @@ static void begin(struct sim_world *world)
     stage->history = sim_history_new(stage);
     both->grades.jobs = sim_jobs_new(world);
     sim_engine_wrap();
-    sim_say("%s%s%s%s", both->grades.is_beyond ? "beyond the lag " : "",
+    sim_say("%s%s%s%s%s%s", both->grades.is_beyond ? "beyond the lag " : "",
             both->grades.is_doubled ? "with a proxy " : "", both->grades.is_wiped ? "wiped " : "",
-            both->grades.is_trimmed ? "trimmed" : "");
+            both->grades.is_trimmed ? "trimmed " : "", both->grades.is_torn ? "torn " : "",
+            both->grades.is_forgetful ? "forgetful" : "");
 }
 
 static void end(struct sim_world *world)

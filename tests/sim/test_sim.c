@@ -2,17 +2,7 @@
  * The simulator as a test: some hundred seeds without a finding, and that they are worth something:
  * a seed is a run, another seed is another run, and every kind of fault has happened.
  */
-#include "tests/support/test.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "tests/sim/world.h"
-
-#define SEEDS 300
-#define SEEDS_LONG 20000
+#include "tests/support/seeds.h"
 
 static struct sim_counts total;
 static uint64_t signatures[SEEDS];
@@ -24,26 +14,11 @@ static void add_counts(const struct sim_counts *counts)
 #undef ADD_COUNT
 }
 
-/* A run that failed leaves its memory behind: there is nothing to go on with. */
-static struct sim_result run_sound(uint64_t seed)
-{
-    struct sim_result result = sim_run(&sim_players, seed, NULL, false);
-    if (result.has_failed) {
-        fprintf(stderr, "seed %llu: %s\nreplay: %s/simulate --play players --seed %llu\n",
-                (unsigned long long)seed, result.failure, TROUPE_BUILD_DIR,
-                (unsigned long long)seed);
-        fflush(stderr);
-        _exit(1);
-    }
-    return result;
-}
-
 static void finds_nothing_in_sound_seeds(void **state)
 {
     (void)state;
-    uint64_t count = getenv("TROUPE_TEST_LONG") != NULL ? SEEDS_LONG : SEEDS;
-    for (uint64_t seed = 1; seed <= count; seed++) {
-        struct sim_result result = run_sound(seed);
+    for (uint64_t seed = 1; seed <= seeds_wanted(); seed++) {
+        struct sim_result result = seeds_run(&sim_players, seed);
         add_counts(&result.counts);
         if (seed <= SEEDS) {
             signatures[seed - 1] = result.signature;
@@ -63,7 +38,7 @@ static void takes_the_same_way_twice(void **state)
 {
     (void)state;
     for (uint64_t seed = 10; seed <= SEEDS; seed += 29) {
-        assert_true(run_sound(seed).signature == signatures[seed - 1]);
+        assert_true(seeds_run(&sim_players, seed).signature == signatures[seed - 1]);
     }
 }
 

@@ -133,16 +133,6 @@ static int outside_handle(struct tr_task_context *task, void *state,
     return error != 0 ? error : tr_task_succeed(transition);
 }
 
-static int outside_abort(struct tr_task_context *task, void *state, bool is_hard,
-                         const struct tr_task_event *event, struct tr_transition *transition)
-{
-    (void)task;
-    (void)state;
-    (void)is_hard;
-    (void)event;
-    return tr_task_aborted(transition);
-}
-
 static const char *const outside_types[] = {"bench-outside", NULL};
 
 static const struct tr_plugin outside_plugin = {
@@ -150,7 +140,7 @@ static const struct tr_plugin outside_plugin = {
     .id = "bench_outside",
     .task_types = outside_types,
     .handle = outside_handle,
-    .abort = outside_abort,
+    .abort = tr_task_nothing_to_end,
 };
 
 static const struct tr_plugin *const plugins[] = {&outside_plugin, &tr_echo_plugin};

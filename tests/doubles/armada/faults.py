@@ -54,7 +54,7 @@ FAULTS = {
     "stream_silent": Fault("stream", {"lines": 0},
                            "a stream says nothing more after so many lines, and stays open"),
     "lookout_lag": Fault("view", {"s": 60}, "status is so many seconds behind; UNKNOWN at first"),
-    "strange_state": Fault("view", {"state": 99}, "the status of a job is a value of no state"),
+    "strange_state": Fault("view", {"state": 99}, "the status of a job is a value of no state, while it is on"),
 }
 
 OPTIONS = {"times": None, "rate": None, "seed": 0, "skip": 0, "method": None}

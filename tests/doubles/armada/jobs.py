@@ -76,7 +76,7 @@ class Job:
                  "priority", "resources", "owner", "external_uri", "state", "changes",
                  "runs", "submitted_at", "changed_at", "cancelled_at", "cancel_reason",
                  "cancel_user", "error", "turn", "rules_met", "process", "exit_code", "is_strange",
-                 "container", "_pod")
+                 "container", "deadline_s", "_pod")
 
     def __init__(self, job_id, queue, job_set, item, pod, resources, owner, at_s):
         self.id = job_id
@@ -90,6 +90,7 @@ class Job:
         self.external_uri = (item.get("externalJobUri") or
                              self.annotations.get("armadaproject.io/externalJobUri", ""))
         self._pod = pod
+        self.deadline_s = pod.get("activeDeadlineSeconds")
         self.container = ((pod.get("containers") or [{}])[0]).get("name", "")
         self.resources = resources
         self.owner = owner

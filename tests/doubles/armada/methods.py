@@ -106,7 +106,8 @@ async def reprioritize(call):
 # ---- Queries. -----------------------------------------------------------------------------------
 
 def shown_state(call, job, state):
-    return job.is_strange["state"] if job.is_strange is not None else state
+    is_strange = job.is_strange is not None and call.server.faults.is_on("strange_state")
+    return job.is_strange["state"] if is_strange else state
 
 
 async def status(call):

@@ -263,6 +263,16 @@ class ExecuteTest(EventsTest):
         answer = self.double.ask("/v1/binoculars/log", {"jobId": "none"}, part="binoculars")
         self.assertEqual((answer.status, answer.document["code"]), (404, 5))
 
+    def test_a_deadline_ends_the_process(self):
+        """It counts from when the pod is there; where none is given it is days away."""
+        limited = dict(pod("/bin/sh", "-c", "sleep 60"), activeDeadlineSeconds=1)
+        job, = self.double.submit_ids(item(podSpecs=[limited]))
+        other, = self.run_shell("sleep 1.5")
+        self.assertEqual(self.double.wait(live=[0, 0])["ended"], {"deadline": 1, "succeeded": 1})
+        failed, = [event for _, kind, event in self.double.events() if kind == "failed"]
+        self.assertEqual((failed["jobId"], failed["cause"]), (job, 3))
+        until(lambda: self.double.states(job, other) == {job: 4, other: 3})
+
     def test_cancelling_ends_the_process(self):
         job, = self.run_shell(f"trap 'echo over >{self.folder}/over; exit 0' TERM; "
                               f"echo begun >{self.folder}/begun; sleep 60 & wait")

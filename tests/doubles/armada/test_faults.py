@@ -93,6 +93,8 @@ class CallFaultTest(FaultTest):
         self.double.fault("strange_state", times=1, state="lost")
         odd, even = self.double.submit_ids(item("a"), item("b"))
         until(lambda: self.double.states(odd, even) == {odd: "lost", even: SUCCEEDED})
+        self.double.clear("strange_state")
+        self.assertEqual(self.double.states(odd, even), {odd: SUCCEEDED, even: SUCCEEDED})
 
 
 class DeduplicationFaultTest(FaultTest):

@@ -50,7 +50,8 @@ struct tr_text array_stand_blob(struct tr_bytes bytes)
 static int answer_read(const struct tri_caller *caller, const uint8_t *envelope)
 {
     struct tr_blob_read read;
-    assert_int_equal(tr_blob_read_unpack(tr_envelope_body(envelope), 1, &read), 0);
+    assert_int_equal(
+        tr_blob_read_unpack(tr_envelope_body(envelope), tr_blob_read_schema.version, &read), 0);
     struct array_stand_blob *blob = array_stand_find_blob(read.uri);
     size_t left = read.offset < blob->size ? blob->size - (size_t)read.offset : 0;
     array_stand.reads++;
@@ -67,7 +68,8 @@ static int answer_read(const struct tri_caller *caller, const uint8_t *envelope)
 static int answer_write(const struct tri_caller *caller, const uint8_t *envelope)
 {
     struct tr_blob_write write;
-    assert_int_equal(tr_blob_write_unpack(tr_envelope_body(envelope), 1, &write), 0);
+    assert_int_equal(
+        tr_blob_write_unpack(tr_envelope_body(envelope), tr_blob_write_schema.version, &write), 0);
     struct array_stand_blob *blob = array_stand_find_blob(write.name);
     blob_write(blob, (size_t)write.offset, write.bytes);
     blob->is_whole = write.is_last;
@@ -103,7 +105,9 @@ static int answer_element(const struct tri_caller *caller, const uint8_t *envelo
     bool is_condition;
     tr_buffer_init(&slots, 0);
     tr_buffer_init(&found, 0);
-    assert_int_equal(tr_values_bind_unpack(tr_envelope_body(envelope), 1, &question), 0);
+    assert_int_equal(
+        tr_values_bind_unpack(tr_envelope_body(envelope), tr_values_bind_schema.version, &question),
+        0);
     assert_int_equal(tr_bind_carry_out(question.plan, &reader, &slots, &is_condition, &problem), 0);
     assert_int_equal(tr_slots_get(tr_buffer_bytes(&slots), 0, &slot), 0);
     tr_buffer_array(&found, 1);
@@ -122,7 +126,9 @@ static int answer_recover(const struct tri_caller *caller, const uint8_t *envelo
     struct tr_recover_elements question;
     struct tr_buffer elements;
     uint32_t kept = 0;
-    assert_int_equal(tr_recover_elements_unpack(tr_envelope_body(envelope), 1, &question), 0);
+    assert_int_equal(tr_recover_elements_unpack(tr_envelope_body(envelope),
+                                                tr_recover_elements_schema.version, &question),
+                     0);
     assert_true(tr_text_equal(question.recovery, tr_text_of(array_stand.recovery)));
     array_stand.asked++;
     uint32_t count = question.count > 100 ? question.count / 2 : question.count;

@@ -1,6 +1,7 @@
 /*
  * The stand's plugin, which speaks lines of words, and the back end behind it, in this process.
  */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,19 @@ static int write_stream(struct tr_webapi_batch *batch, struct tr_text cursor,
     return 0;
 }
 
+static int write_so_far(struct tr_webapi_batch *batch, struct tr_text cursor,
+                        struct tr_webapi_request *request)
+{
+    char *full = batch->api->scratch(batch, 256);
+    if (full == NULL) {
+        return TR_MEMORY;
+    }
+    (void)snprintf(full, 256, "/find-so-far/%.*s", (int)batch->group.size, batch->group.data);
+    request->path = tr_text_of(full);
+    request->body = (struct tr_bytes){.data = (const uint8_t *)cursor.data, .size = cursor.size};
+    return 0;
+}
+
 /* "POSITION IDENTITY HANDLE PHASE ORDER" */
 static int read_stream(struct tr_webapi_batch *batch, struct tr_bytes line)
 {
@@ -124,7 +138,10 @@ const struct tr_webapi refresh_back_webapi = {
     .cancel = {.items_max = 200, .write = write_cancel, .read = read_items},
     .find = {.items_max = 100, .write = write_find, .read = read_items},
     .failures = {.items_max = 100, .write = write_failures, .read = read_items},
-    .stream = {.write = write_stream, .line = read_stream, .gone = 404},
+    .stream = {.write = write_stream,
+               .line = read_stream,
+               .gone = 404,
+               .write_so_far = write_so_far},
 };
 
 /* ------------------------------------------------------------ the back end */
@@ -218,16 +235,24 @@ struct reply {
     size_t size;
 };
 
-static void say(struct reply *reply, const char *identity, const char *handle, unsigned phase,
-                const char *code)
+static void print(struct reply *reply, const char *format, ...)
 {
+    va_list arguments;
     if (reply->size - reply->used < 300) {
         reply->size = reply->size * 2 + 4096;
         reply->text = realloc(reply->text, reply->size);
         assert_non_null(reply->text);
     }
-    reply->used += (size_t)snprintf(reply->text + reply->used, reply->size - reply->used,
-                                    "%s %s %u 0 %s\n", identity, handle, phase, code);
+    va_start(arguments, format);
+    reply->used +=
+        (size_t)vsnprintf(reply->text + reply->used, reply->size - reply->used, format, arguments);
+    va_end(arguments);
+}
+
+static void say(struct reply *reply, const char *identity, const char *handle, unsigned phase,
+                const char *code)
+{
+    print(reply, "%s %s %u 0 %s\n", identity, handle, phase, code);
 }
 
 static void cancel_job(struct back_job *job)
@@ -327,18 +352,38 @@ static uint8_t verb_of(const char *path, const char **group)
     return 0;
 }
 
+/* The events of a group from a cursor on, as far as they are seen. */
+static void say_so_far(const char *group, struct tr_bytes cursor, struct reply *reply)
+{
+    char text[32] = "";
+    memcpy(text, cursor.data, cursor.size);
+    for (uint32_t i = (uint32_t)strtoul(text, NULL, 10); i < back.event_count; i++) {
+        const struct back_job *job = &back.jobs[back.events[i].job];
+        if (!is_visible(job, back.event_ms)) {
+            return;
+        }
+        if (strcmp(job->group, group) == 0) {
+            print(reply, "%u %s %s %u %u\n", i + 1, job->identity, job->handle,
+                  back.events[i].phase, i + 1);
+        }
+    }
+}
+
 static void open_stream(struct tr_ref to, uint64_t ask, const char *group, struct tr_bytes cursor)
 {
     char text[32] = "";
     memcpy(text, cursor.data, cursor.size);
-    if (back.is_trimmed && cursor.size > 0) {
-        answer_later(to, ask, 404, "none", NULL);
+    if (back.refuses_places != 0 && cursor.size > 0) {
+        answer_later(to, ask, back.refuses_places, "none", NULL);
         return;
     }
     assert_true(back.stream_count < BACK_STREAMS);
     struct back_stream *stream = &back.streams[back.stream_count++];
-    *stream = (struct back_stream){
-        .to = to, .ask = ask, .position = (uint32_t)strtoul(text, NULL, 10), .is_open = true};
+    *stream = (struct back_stream){.to = to,
+                                   .ask = ask,
+                                   .position = (uint32_t)strtoul(text, NULL, 10),
+                                   .is_open = true,
+                                   .is_dead = back.hangs};
     (void)snprintf(stream->group, sizeof stream->group, "%s", group);
 }
 
@@ -370,6 +415,18 @@ static void note_authorization(struct tr_bytes packed)
                    (int)secret.key.size, secret.key.data, secret.kind);
 }
 
+/* A request with more items than it takes is too much. */
+static enum back_fault fault_of(uint8_t verb, struct tr_bytes body)
+{
+    uint32_t items = 0;
+    for (size_t i = 0; i < body.size; i++) {
+        items += body.data[i] == '\n' ? 1 : 0;
+    }
+    return back.takes_max != 0 && items > back.takes_max ? BACK_THROTTLE
+           : back.fault == NULL                          ? BACK_FINE
+                                                         : back.fault(verb, back.calls[verb]);
+}
+
 static void take_request(const struct tr_envelope *envelope, const struct tr_http_request *request)
 {
     struct tr_ref from = {{envelope->from_group, envelope->from_serial},
@@ -377,7 +434,7 @@ static void take_request(const struct tr_envelope *envelope, const struct tr_htt
     char *url = strndup(request->url.data, request->url.size);
     const char *group = "";
     uint8_t verb = verb_of(url + strlen("http://back/"), &group);
-    enum back_fault fault = back.fault == NULL ? BACK_FINE : back.fault(verb, back.calls[verb]);
+    enum back_fault fault = fault_of(verb, request->body);
     struct reply reply = {0};
     note_authorization(request->secrets);
     back.calls[verb]++;
@@ -387,11 +444,16 @@ static void take_request(const struct tr_envelope *envelope, const struct tr_htt
         return;
     }
     bool is_fine = true;
-    if (faults[fault].is_done && verb != TR_WEBAPI_VERB_STREAM) {
+    if (strncmp(url + strlen("http://back/"), "find-so-far", 11) == 0) {
+        back.so_fars++;
+        fault = back.is_so_far_useless ? BACK_NONSENSE : fault;
+        say_so_far(group, request->body, &reply);
+    } else if (faults[fault].is_done && verb != TR_WEBAPI_VERB_STREAM) {
         is_fine = do_items(verb, request->body, group, &reply);
     }
     if (fault == BACK_NONSENSE) {
-        reply.used = (size_t)snprintf(reply.text, reply.size, "what?");
+        reply.used = 0;
+        print(&reply, "what?");
     }
     uint32_t status = is_fine ? faults[fault].status : 400;
     if (faults[fault].name != NULL) {
@@ -481,7 +543,7 @@ static bool give_answers(void)
 static bool give_events(struct back_stream *stream)
 {
     bool has_any = false;
-    while (stream->is_open && stream->position < back.event_count) {
+    while (stream->is_open && !stream->is_dead && stream->position < back.event_count) {
         const struct back_event *event = &back.events[stream->position];
         const struct back_job *job = &back.jobs[event->job];
         char line[300];

@@ -184,6 +184,23 @@ void refresh_stand_begin(uint8_t grade, bool is_durable)
                                &(struct tr_spawn_options){.state = &first});
 }
 
+enum back_fault back_fault_of_first(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_CREATE && nth == 0 ? back.first_create : BACK_FINE;
+}
+
+enum back_fault back_fault_while_away(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_FIND && back.is_away ? BACK_BUSY : back_fault_of_first(verb, nth);
+}
+
+void refresh_stand_begin_with(uint8_t grade, enum back_fault fault)
+{
+    refresh_stand_begin(grade, true);
+    back.first_create = fault;
+    back.fault = back_fault_of_first;
+}
+
 void refresh_stand_end(void)
 {
     close_stage();

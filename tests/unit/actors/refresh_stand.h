@@ -86,6 +86,7 @@ struct back_stream {
     char group[64];
     uint32_t position;
     bool is_open;
+    bool is_dead;
 };
 
 #define BACK_JOBS 60000
@@ -118,18 +119,24 @@ struct refresh_stand {
     struct back_stream streams[BACK_STREAMS];
     uint32_t stream_count;
     uint32_t latency_ms;
-    uint64_t clock_jump_ms; /* people set the clock forward at each crash */
-    uint32_t visible_ms;    /* a job is shown by status and find so long after it was made */
-    uint32_t event_ms;      /* and by streams */
-    bool dedups;            /* one identity is one job */
-    bool is_trimmed;        /* streams know no cursor any more */
-    const char *bad;        /* a create with this identity in it is refused as a whole */
-    bool explains;          /* `failures` says why */
+    uint64_t clock_jump_ms;  /* people set the clock forward at each crash */
+    uint32_t visible_ms;     /* a job is shown by status and find so long after it was made */
+    uint32_t event_ms;       /* and by streams */
+    bool dedups;             /* one identity is one job */
+    uint32_t refuses_places; /* streams go on from no cursor: this status says so; 0: they do */
+    bool hangs;              /* streams that are opened never say anything, then or later */
+    const char *bad;         /* a create with this identity in it is refused as a whole */
+    uint32_t takes_max;      /* a request with more items is too much; 0: none is */
+    bool explains;           /* `failures` says why */
     enum back_fault (*fault)(uint8_t verb, uint32_t nth);
+    enum back_fault first_create; /* of the first call that makes jobs: back_fault_of_first */
+    bool is_away;                 /* nobody answers who looks for jobs: back_fault_while_away */
     uint32_t calls[BACK_VERBS];
     uint32_t items[BACK_VERBS];
     uint32_t most[BACK_VERBS]; /* items of one call */
     uint32_t whole_cancels;
+    uint32_t so_fars;        /* calls for what a stream has shown so far, counted as finds, too */
+    bool is_so_far_useless;  /* they are answered by nonsense */
     char authorization[128]; /* of the last call: what its secret is to be */
     uint32_t empty_calls;
     uint32_t told;     /* events, by all streams */
@@ -143,8 +150,15 @@ extern const struct tr_behaviour *refresh_stand_behaviour;
 
 /* Opens a stage; the webapi may be changed before by `grade` and what the test sets later. */
 void refresh_stand_begin(uint8_t grade, bool is_durable);
+/* The same, durable, where the first call that makes jobs has this fault. */
+void refresh_stand_begin_with(uint8_t grade, enum back_fault fault);
+
 void refresh_stand_end(void);
 void refresh_stand_crash(void);
+
+/* For `back.fault`: what becomes of the nth call of a verb. */
+enum back_fault back_fault_of_first(uint8_t verb, uint32_t nth);
+enum back_fault back_fault_while_away(uint8_t verb, uint32_t nth);
 
 /* A holder that asks for job NUMBER of a group ("job-NUMBER"), and what else it may do. */
 uint32_t refresh_stand_make(const char *group);

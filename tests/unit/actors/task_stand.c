@@ -159,10 +159,25 @@ const struct tr_plugin stand_puppet_plugin = {
     .finalize = puppet_finalize,
 };
 
+/* The same, as one whose work is done elsewhere. */
+static const char *const stranger_types[] = {"stranger", NULL};
+
+static const struct tr_plugin stranger_plugin = {
+    .abi = TR_PLUGIN_ABI,
+    .id = "stranger",
+    .task_types = stranger_types,
+    .shares_files = true,
+    .state = &tr_puppet_state_schema,
+    .check = puppet_check,
+    .handle = puppet_handle,
+    .abort = puppet_abort,
+    .finalize = puppet_finalize,
+};
+
 /* ------------------------------------------------------------ begin and end */
 
 static const struct tr_plugin *const plugins[] = {&tr_echo_plugin, &tr_sleep_plugin,
-                                                  &stand_puppet_plugin};
+                                                  &stand_puppet_plugin, &stranger_plugin};
 
 static void compile(const char *yaml)
 {

@@ -120,7 +120,7 @@ static void test_gaps_between_births_cost_no_call(void **state)
 {
     (void)state;
     static const uint32_t latencies[] = {1, 50, 400};
-    static const uint32_t gaps[][2] = {{20, 15}, {60, 40}, {250, 90}, {999, 60}, {3010, 90}};
+    static const uint32_t gaps[][2] = {{20, 40}, {60, 100}, {250, 180}, {999, 140}, {3010, 190}};
     for (size_t l = 0; l < TR_COUNT_OF(latencies); l++) {
         refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
         back.latency_ms = latencies[l];
@@ -134,6 +134,41 @@ static void test_gaps_between_births_cost_no_call(void **state)
         refresh_stand_pass(25 * 400);
         assert_int_equal(back.job_count, 5000);
         assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 25);
+        refresh_stand_end();
+    }
+}
+
+/* Elements whose inputs are written to files first come one by one. */
+static void test_a_trickle_of_births_fills_its_batches(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    for (uint32_t i = 0; i < 1000; i++) {
+        (void)refresh_stand_make("g");
+        refresh_stand_pass(9);
+    }
+    refresh_stand_pass(300);
+    assert_int_equal(back.job_count, 1000);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 5);
+    refresh_stand_end();
+}
+
+/* What comes alone leaves soon, and a few soon behind the last of them. */
+static void test_few_jobs_leave_soon(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t jobs;
+        uint64_t soon_ms;
+    } cases[] = {{1, 11}, {2, 13}, {10, 29}, {50, 109}, {199, 201}};
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+        for (uint32_t k = 0; k < cases[i].jobs; k++) {
+            (void)refresh_stand_make("g");
+        }
+        refresh_stand_pass(cases[i].soon_ms);
+        assert_int_equal(back.job_count, cases[i].jobs);
+        assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 1);
         refresh_stand_end();
     }
 }
@@ -304,6 +339,24 @@ static void assert_explained(const char *identity, const char *wanted)
     tr_buffer_fini(&text);
 }
 
+/* Whether the words for a job have these among them. */
+static void assert_explained_with(const char *identity, const char *wanted)
+{
+    char copy[1024];
+    struct tr_buffer text;
+    struct tr_explain_pages pages = {.page = page_of,
+                                     .self = stage_actor(&back.stage, back.refresh)};
+    tr_buffer_init(&text, 0);
+    assert_int_equal(tr_explain_job(refresh_stand_state(), &pages, tr_text_of(identity),
+                                    refresh_stand_now_ms(), &text),
+                     0);
+    (void)snprintf(copy, sizeof copy, "%.*s", (int)text.size, (const char *)text.data);
+    tr_buffer_fini(&text);
+    if (strstr(copy, wanted) == NULL) {
+        fail_msg("'%s' is not in: %s", wanted, copy);
+    }
+}
+
 /* What is on record is written when something has happened, and not again because of that. */
 static void test_an_idle_actor_records_nothing(void **state)
 {
@@ -328,17 +381,71 @@ static void test_each_job_says_what_it_waits_for(void **state)
     refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
     back.latency_ms = 100;
     uint32_t job = refresh_stand_make("g");
-    assert_explained("job-0", "its job waits to be made with others, one of 1");
+    assert_explained("job-0", "its job waits to be made with others, one of 1 since 2023-");
+    assert_explained_with("job-0", "Z; at endpoint default of 'model'");
     refresh_stand_pass(20);
     assert_explained("job-0", "its job is being made since 2023-");
     refresh_stand_pass(200);
     assert_explained("job-0", "its job was made, and is asked about at 2023-");
     refresh_stand_cancel(job, "g");
-    assert_explained("job-0", "its job waits to be ended with others, one of 1");
+    assert_explained("job-0", "its job waits to be ended with others, one of 1 since 2023-");
     refresh_stand_pass(200);
     assert_explained("job-0", "its job was told to end, and is asked about at 2023-");
     refresh_stand_pass(12000);
     assert_explained("job-0", "its job has ended");
+    refresh_stand_end();
+}
+
+static enum back_fault trouble;
+
+static enum back_fault in_trouble(uint8_t verb, uint32_t nth)
+{
+    (void)nth;
+    return verb == TR_WEBAPI_VERB_CREATE ? trouble : BACK_FINE;
+}
+
+/* Whatever is wrong with a back end: which one, what, and when it is tried again. */
+static void test_what_is_wrong_with_a_back_end_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        enum back_fault fault;
+        uint64_t pass_ms;
+        const char *words;
+    } cases[] = {
+        {BACK_THROTTLE, 100,
+         "; endpoint default of 'model' wants fewer calls (429): the next one at 2023-"},
+        {BACK_DENY, 100,
+         "; endpoint default of 'model' refuses us; look at its secret and permissions (401): "
+         "tried again at 2023-"},
+        {BACK_CONNECT, 700, "; endpoint default of 'model' does not answer (connect): tried again"},
+        {BACK_BUSY, 700, "its job may have been made, and is looked for at 2023-"},
+        {BACK_BUSY, 700, ", in doubt since 2023-"},
+        {BACK_BUSY, 700, "; at endpoint default of 'model', whose last call failed"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+        back.webapi.find.items_max = 0;
+        back.webapi.stream.write = back.standard_stream.write;
+        trouble = cases[i].fault;
+        back.fault = in_trouble;
+        (void)refresh_stand_make("g");
+        refresh_stand_pass(cases[i].pass_ms);
+        assert_explained_with("job-0", cases[i].words);
+        refresh_stand_end();
+    }
+}
+
+/* A stream that is silent for long is named, since it may be dead. */
+static void test_a_silent_stream_is_explained(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    back.webapi.stream = back.standard_stream;
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(TR_REFRESH_SILENT_MS + 3000);
+    assert_explained_with("job-0", "; its stream has said nothing since 2023-");
+    assert_explained_with("job-0", ", though opened anew at 2023-");
     refresh_stand_end();
 }
 
@@ -351,24 +458,6 @@ static enum back_fault no_cancel(uint8_t verb, uint32_t nth)
 static enum back_fault busy_cancel(uint8_t verb, uint32_t nth)
 {
     return verb == TR_WEBAPI_VERB_CANCEL && nth < 3 ? BACK_BUSY : BACK_FINE;
-}
-
-/* Whether the words for a job have these among them. */
-static void assert_explained_with(const char *identity, const char *wanted)
-{
-    char copy[1024];
-    struct tr_buffer text;
-    struct tr_explain_pages pages = {.page = page_of,
-                                     .self = stage_actor(&back.stage, back.refresh)};
-    tr_buffer_init(&text, 0);
-    assert_int_equal(tr_explain_job(refresh_stand_state(), &pages, tr_text_of(identity),
-                                    refresh_stand_now_ms(), &text),
-                     0);
-    (void)snprintf(copy, sizeof copy, "%.*s", (int)text.size, (const char *)text.data);
-    tr_buffer_fini(&text);
-    if (strstr(copy, wanted) == NULL) {
-        fail_msg("'%s' is not in: %s", wanted, copy);
-    }
 }
 
 /* A back end that keeps a job although it is told to end it: people see its words. */
@@ -422,6 +511,8 @@ int main(void)
         cmocka_unit_test(test_asking_twice_gives_what_is_known),
         cmocka_unit_test(test_five_thousand_jobs_are_25_calls),
         cmocka_unit_test(test_gaps_between_births_cost_no_call),
+        cmocka_unit_test(test_a_trickle_of_births_fills_its_batches),
+        cmocka_unit_test(test_few_jobs_leave_soon),
         cmocka_unit_test(test_polls_are_few_and_full),
         cmocka_unit_test(test_only_the_bad_one_of_a_batch_fails),
         cmocka_unit_test(test_a_cancelled_job_is_ended),
@@ -433,6 +524,8 @@ int main(void)
         cmocka_unit_test(test_a_cancel_that_is_refused_is_explained),
         cmocka_unit_test(test_a_cancel_that_fails_is_explained),
         cmocka_unit_test(test_each_job_says_what_it_waits_for),
+        cmocka_unit_test(test_what_is_wrong_with_a_back_end_is_said),
+        cmocka_unit_test(test_a_silent_stream_is_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,11 +79,85 @@ static void test_a_throttled_rate_is_halved_and_comes_back(void **state)
     fault_of_all = BACK_FINE;
     assert_true(refresh_stand_state()->rate <= 20);
     assert_true(refresh_stand_state()->throttled >= 1);
-    refresh_stand_pass(12000);
+    refresh_stand_pass(TR_REFRESH_HOLD_MS);
     assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    refresh_stand_pass(3000);
     (void)refresh_stand_make("g");
     refresh_stand_pass(30);
     assert_int_equal((int)refresh_stand_state()->rate, 40);
+    refresh_stand_end();
+}
+
+static enum back_fault three_times(uint8_t verb, uint32_t nth)
+{
+    return verb == TR_WEBAPI_VERB_CREATE && nth < 3 ? BACK_THROTTLE : BACK_FINE;
+}
+
+static void make_many(uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        (void)refresh_stand_make("g");
+    }
+}
+
+/* AT10: batches stay whole, and a few seconds behind the last refusal all is as it was before. */
+static void test_a_throttled_array_is_made_soon_and_in_few_calls(void **state)
+{
+    (void)state;
+    begin(BACK_FINE);
+    back.fault = three_times;
+    back.place.endpoint.calls_per_second = 50;
+    make_many(5000);
+    refresh_stand_pass(5000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 5000);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CREATE], 3 + 25);
+    refresh_stand_pass(5000);
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(50);
+    assert_int_equal((int)refresh_stand_state()->rate, 50);
+    refresh_stand_end();
+}
+
+/* What left before we heard of the first refusal does not make us slower still. */
+static void test_refusals_of_one_moment_halve_the_rate_once(void **state)
+{
+    (void)state;
+    begin(BACK_THROTTLE);
+    back.place.endpoint.calls_per_second = 50;
+    back.latency_ms = 200;
+    make_many(8 * 200);
+    refresh_stand_pass(390);
+    assert_int_equal(refresh_stand_state()->throttled, 8);
+    assert_int_equal(refresh_stand_state()->throttles, 1);
+    assert_int_equal((int)refresh_stand_state()->rate, 25);
+    refresh_stand_end();
+}
+
+/* One that says nothing of when is asked ever less often. */
+static void test_who_is_throttled_waits_longer_each_time(void **state)
+{
+    (void)state;
+    begin(BACK_THROTTLE);
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(60000);
+    assert_in_range(back.calls[TR_WEBAPI_VERB_CREATE], 8, 14);
+    fault_of_all = BACK_FINE;
+    refresh_stand_pass(TR_REFRESH_HOLD_MS_MAX + 2000);
+    assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    refresh_stand_end();
+}
+
+/* Where it is the size of a request that is too much, smaller ones come through. */
+static void test_requests_that_are_too_much_become_smaller(void **state)
+{
+    (void)state;
+    begin(BACK_FINE);
+    back.takes_max = 60;
+    make_many(1000);
+    refresh_stand_pass(30000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 1000);
+    assert_int_equal(back.job_count, 1000);
+    assert_int_equal(back.most[TR_WEBAPI_VERB_CREATE], 50);
     refresh_stand_end();
 }
 
@@ -287,6 +361,10 @@ int main(void)
         cmocka_unit_test(test_calls_keep_their_rate),
         cmocka_unit_test(test_calls_at_once_are_bounded),
         cmocka_unit_test(test_a_throttled_rate_is_halved_and_comes_back),
+        cmocka_unit_test(test_a_throttled_array_is_made_soon_and_in_few_calls),
+        cmocka_unit_test(test_refusals_of_one_moment_halve_the_rate_once),
+        cmocka_unit_test(test_who_is_throttled_waits_longer_each_time),
+        cmocka_unit_test(test_requests_that_are_too_much_become_smaller),
         cmocka_unit_test(test_the_circuit_opens_and_says_so),
         cmocka_unit_test(test_a_denied_endpoint_is_named_at_once),
         cmocka_unit_test(test_calls_show_who_we_are),

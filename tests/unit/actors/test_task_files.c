@@ -14,6 +14,7 @@ static const char flow[] =
     "tasks:\n"
     "  doll: {type: puppet, inputs: {in: file, more: [file]}, outputs: {out: file, all: [file]},\n"
     "         retries: 1}\n"
+    "  far: {type: stranger, inputs: {in: file}, outputs: {out: file, all: [file]}}\n"
     "  large: {type: puppet, inputs: {a: int}, outputs: {small: string, text: string}}\n"
     "  ten: {type: puppet, inputs: {a: int}, outputs: {a: string, b: string, c: string,\n"
     "        d: string, e: string, f: string, g: string, h: string, i: string, j: string}}\n"
@@ -22,6 +23,7 @@ static const char flow[] =
     "    inputs: {in: file, more: [file], a: int}\n"
     "    nodes:\n"
     "      doll: {task: doll, with: {in: $in, more: $more}}\n"
+    "      far: {task: far, with: {in: $in}}\n"
     "      large: {task: large, with: {a: $a}}\n"
     "      ten: {task: ten, with: {a: $a}}\n";
 
@@ -78,8 +80,7 @@ static void serve(const struct outside_message *message)
 
 /* Gives a file of its own, and passes its input on; sees its inputs. */
 static char seen[256];
-static const char *gives =
-    "{\"out\": \"result.txt\", \"all\": [\"/given/a\", \"b\", \"s3://x/y\"]}";
+static const char *gives;
 
 static int give_files(struct tr_task_context *task, struct tr_puppet_state *state,
                       const struct tr_task_event *event, struct tr_transition *transition)
@@ -103,6 +104,7 @@ static void begin(void)
 {
     stand_begin(flow, true);
     stand.handle = give_files;
+    gives = "{\"out\": \"result.txt\", \"all\": [\"/given/a\", \"b\", \"s3://x/y\"]}";
     asked[0] = '\0';
     refused = NULL;
 }
@@ -137,6 +139,100 @@ static void test_a_file_that_is_missing_is_a_failure_of_the_task(void **state)
     assert_int_equal(stand.ended.failure, TR_FAILURE_USER);
     assert_true(tr_text_equal(stand.ended.code, tr_text_of("RetriesExhausted|OutputsNotFound")));
     stand_end();
+}
+
+/* Of work that is done elsewhere: its folder goes along, and only whole blobs are known as such. */
+
+static const struct stand_start start_far = {.node = "far", .inputs = "{\"in\": \"/given/a\"}"};
+static const char *shares; /* the folder; NULL: none */
+static struct tr_fence fence;
+static char fence_folder[64];
+
+static int give_from_afar(struct tr_task_context *task, struct tr_puppet_state *state,
+                          const struct tr_task_event *event, struct tr_transition *transition)
+{
+    int error = shares == NULL ? 0 : tr_task_shared_folder(task, tr_text_of(shares), 6);
+    return error != 0 ? error : give_files(task, state, event, transition);
+}
+
+static void serve_afar(const struct outside_message *message)
+{
+    struct tr_blob_put put;
+    if (message->type == tr_blob_put_schema.id) {
+        assert_int_equal(tr_blob_put_unpack(message->body, message->version, &put), 0);
+        (void)snprintf(fence_folder, sizeof fence_folder, "%.*s", TRI_TEXT(put.folder));
+        fence = (struct tr_fence){tr_text_of(fence_folder), put.trusted_bytes};
+    }
+    serve(message);
+}
+
+static void begin_afar(const char *folder, const char *outputs)
+{
+    begin();
+    stand.handle = give_from_afar;
+    shares = folder;
+    gives = outputs;
+    fence = (struct tr_fence){.trusted_bytes = 0};
+    stand_start(&start_far);
+}
+
+static void test_files_from_afar_are_kept_within_a_fence(void **state)
+{
+    (void)state;
+    begin_afar("/share/set/a",
+               "{\"out\": \"/share/set/a/x\", \"all\": [\"/given/a\", \"/store/blobs/11\", "
+               "\"/store/blobs/../x\", \"/store/blobs/1/x\"]}");
+    stand_run(serve_afar);
+    assert_string_equal(asked, "put(/share/set/a/x) put(/store/blobs/../x) put(/store/blobs/1/x) ");
+    assert_true(tr_text_equal(fence.folder, tr_text_of("/share/set/a")));
+    assert_int_equal(fence.trusted_bytes, 6);
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    stand_end();
+}
+
+static void test_files_of_this_machine_have_no_fence(void **state)
+{
+    (void)state;
+    begin();
+    gives = "{\"out\": \"/etc/passwd\", \"all\": []}";
+    fence = (struct tr_fence){.trusted_bytes = 0};
+    stand_start(&start_doll);
+    stand_run(serve_afar);
+    assert_string_equal(asked, "fetch(http://h/x) put(/etc/passwd) ");
+    assert_int_equal(fence.folder.size, 0);
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    stand_end();
+}
+
+static void expect_not_allowed(const char *words)
+{
+    struct tr_text code = stand.ended.code;
+    struct tr_text message = stand.ended.message;
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_FAILED);
+    assert_int_equal(stand.ended.failure, TR_FAILURE_USER);
+    assert_non_null(memmem(code.data, code.size, "OutputNotAllowed", 16));
+    assert_non_null(memmem(message.data, message.size, words, strlen(words)));
+    stand_end();
+}
+
+static void test_a_file_outside_of_the_fence_is_a_failure_of_the_task(void **state)
+{
+    (void)state;
+    begin_afar("/share/set/a", "{\"out\": \"/share/set/a/x\", \"all\": [\"file:///etc/passwd\"]}");
+    refused = "passwd";
+    refused_error = TR_OUTSIDE;
+    stand_run(serve_afar);
+    expect_not_allowed("the output 'all' names 'file:///etc/passwd': it is not there");
+}
+
+static void test_without_a_folder_no_file_comes_from_afar(void **state)
+{
+    (void)state;
+    begin_afar(NULL, "{\"out\": \"/etc/passwd\", \"all\": []}");
+    stand_run(serve_afar);
+    assert_string_equal(asked, "");
+    expect_not_allowed("the output 'out' names '/etc/passwd': the engine sees no folder of where "
+                       "this was done; put the file where others find it, and give its URI");
 }
 
 static void test_an_input_that_cannot_be_had_names_itself(void **state)
@@ -346,6 +442,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inputs_are_fetched_and_outputs_kept),
         cmocka_unit_test(test_a_file_that_is_missing_is_a_failure_of_the_task),
+        cmocka_unit_test(test_files_from_afar_are_kept_within_a_fence),
+        cmocka_unit_test(test_files_of_this_machine_have_no_fence),
+        cmocka_unit_test(test_a_file_outside_of_the_fence_is_a_failure_of_the_task),
+        cmocka_unit_test(test_without_a_folder_no_file_comes_from_afar),
         cmocka_unit_test(test_an_input_that_cannot_be_had_names_itself),
         cmocka_unit_test(test_it_ends_the_same_wherever_the_engine_dies),
         cmocka_unit_test(test_without_a_service_it_fails),

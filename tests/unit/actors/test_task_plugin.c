@@ -65,8 +65,25 @@ static void test_wherever_the_engine_dies_each_attempt_has_one_job(void **state)
 
 /* ------------------------------------------------------------- lost states */
 
-/* Changes what is stored of the plugin's state. */
-enum damage { OF_ITS_BYTES, OF_ITS_SUM, OF_ITS_VERSION, OF_ITS_OWNER, OF_THE_WRAPPER };
+/* Changes what is stored of the plugin's state: its sum stays, or is made that of the change. */
+enum damage {
+    OF_ITS_BYTES,
+    OF_ITS_SUM,
+    OF_ITS_VERSION,
+    OF_ITS_VERSION_ALONE,
+    OF_ITS_OWNER,
+    OF_ITS_OWNER_ALONE,
+    OF_THE_WRAPPER
+};
+
+static uint64_t sum_of(const struct tr_task_plugin *wrapper)
+{
+    struct tr_bytes name = {.data = (const uint8_t *)wrapper->plugin.data,
+                            .size = wrapper->plugin.size};
+    struct tr_bytes version = {.data = &wrapper->version, .size = 1};
+    uint64_t sum = tr_fnv_64(tr_fnv_64(TR_FNV_64_BEGIN, name), version);
+    return tr_fnv_64(sum, wrapper->state);
+}
 
 static void damage_state(enum damage damage)
 {
@@ -77,15 +94,18 @@ static void damage_state(enum damage damage)
     uint8_t *copy = tr_alloc(page.size + 64);
     uint8_t bytes[8192];
     struct tr_writer inner = tr_writer_of(bytes, sizeof bytes);
-    if (damage == OF_ITS_BYTES) { /* with a sum that is right */
+    if (damage == OF_ITS_BYTES) {
         tr_write_array(&inner, 1);
         tr_write_nil(&inner);
         wrapper.state = (struct tr_bytes){.data = bytes, .size = tr_writer_size(&inner)};
-        wrapper.sum = tr_fnv_64(TR_FNV_64_BEGIN, wrapper.state);
     }
+    bool is_of_version = damage == OF_ITS_VERSION || damage == OF_ITS_VERSION_ALONE;
+    wrapper.version = is_of_version ? 3 : wrapper.version;
+    wrapper.plugin = damage == OF_ITS_OWNER ? tr_text_of("nobody") : wrapper.plugin;
+    wrapper.plugin = damage == OF_ITS_OWNER_ALONE ? tr_text_of("sleep") : wrapper.plugin;
+    bool is_alone = damage == OF_ITS_VERSION_ALONE || damage == OF_ITS_OWNER_ALONE;
+    wrapper.sum = is_alone ? wrapper.sum : sum_of(&wrapper);
     wrapper.sum += damage == OF_ITS_SUM ? 1 : 0;
-    wrapper.version = damage == OF_ITS_VERSION ? 3 : wrapper.version;
-    wrapper.plugin = damage == OF_ITS_OWNER ? tr_text_of("stranger") : wrapper.plugin;
     struct tr_writer writer = tr_writer_of(copy, page.size + 64);
     assert_int_equal(tr_task_plugin_pack(&wrapper, &writer), 0);
     size_t size = tr_writer_size(&writer) - (damage == OF_THE_WRAPPER ? 1 : 0);
@@ -98,10 +118,9 @@ static void test_a_lost_state_is_recovered_through_the_identity(void **state)
     static const struct {
         enum damage damage;
         int error;
-    } cases[] = {{OF_ITS_BYTES, TR_MALFORMED},
-                 {OF_ITS_SUM, TR_MALFORMED},
-                 {OF_ITS_VERSION, TR_VERSION},
-                 {OF_ITS_OWNER, TR_VERSION},
+    } cases[] = {{OF_ITS_BYTES, TR_MALFORMED},  {OF_ITS_SUM, TR_MALFORMED},
+                 {OF_ITS_VERSION, TR_VERSION},  {OF_ITS_VERSION_ALONE, TR_MALFORMED},
+                 {OF_ITS_OWNER, TR_VERSION},    {OF_ITS_OWNER_ALONE, TR_MALFORMED},
                  {OF_THE_WRAPPER, TR_MALFORMED}};
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         task_jobs_begin();
@@ -142,10 +161,8 @@ static void test_an_older_state_is_read(void **state)
     stand_run(task_jobs_serve);
     uint8_t old[] = {0x92, 41, 5};
     struct tr_bytes packed = {.data = old, .size = sizeof old};
-    struct tr_task_plugin wrapper = {.plugin = tr_text_of("puppet"),
-                                     .version = 1,
-                                     .sum = tr_fnv_64(TR_FNV_64_BEGIN, packed),
-                                     .state = packed};
+    struct tr_task_plugin wrapper = {.plugin = tr_text_of("puppet"), .version = 1, .state = packed};
+    wrapper.sum = sum_of(&wrapper);
     uint8_t *page = tr_alloc(64);
     struct tr_writer writer = tr_writer_of(page, 64);
     assert_int_equal(tr_task_plugin_pack(&wrapper, &writer), 0);

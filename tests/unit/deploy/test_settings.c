@@ -216,6 +216,8 @@ static void test_one_endpoint(void **state)
                  "    streams: 7\n"
                  "    interval: 500ms\n"
                  "    timeout: 1m30s\n"
+                 "    lag: 5s\n"
+                 "    lost_after: 3m\n"
                  "    authorization: {bearer: rocket/token@2}\n"
                  "    insecure: true\n"
                  "    queue: fast\n");
@@ -229,6 +231,8 @@ static void test_one_endpoint(void **state)
     assert_int_equal(endpoint->streams_max, 7);
     assert_int_equal(endpoint->interval_ms, 500);
     assert_int_equal(endpoint->timeout_ms, 90000);
+    assert_int_equal(endpoint->lag_ms, 5000);
+    assert_int_equal(endpoint->lost_ms, 180000);
     assert_int_equal(endpoint->authorization, TR_WEBAPI_AUTHORIZATION_BEARER);
     require_text(endpoint->secret.group, "rocket");
     require_text(endpoint->secret.key, "token");
@@ -328,6 +332,14 @@ static void test_each_key_of_an_endpoint_is_checked(void **state)
          ":52: '2m' is no value for 'interval'; write a duration from 1ms to 60s [InvalidValue]\n"},
         {"timeout: 2h", ":51: '2h' is no value for 'timeout'; write a duration from 1ms to 3600s "
                         "[InvalidValue]\n"},
+        {"lag: 999ms", ":47: '999ms' is no value for 'lag'; write a duration from 1s to 3600s "
+                       "[InvalidValue]\n"},
+        {"lag: 2h", ":47: '2h' is no value for 'lag'; write a duration from 1s to 3600s "
+                    "[InvalidValue]\n"},
+        {"lost_after: 1m", ":54: '1m' is no value for 'lost_after'; write a duration from 120s to "
+                           "86400s [InvalidValue]\n"},
+        {"lost_after: 2d", ":54: '2d' is no value for 'lost_after'; write a duration from 120s to "
+                           "86400s [InvalidValue]\n"},
         {"authorization: bearer",
          ":57: this is no value for 'authorization'; write none, {basic: GROUP/KEY} or {bearer: "
          "GROUP/KEY} [InvalidValue]\n"},

@@ -148,6 +148,13 @@ static int api_folder(struct tr_task_context *task, struct tr_text path)
     return 0;
 }
 
+static int api_shared_folder(struct tr_task_context *task, struct tr_text path,
+                             size_t trusted_bytes)
+{
+    behind(task)->trusted_bytes = trusted_bytes;
+    return api_folder(task, path);
+}
+
 /* The document is not read: its words are the message. */
 static int api_failure_json(struct tr_task_context *task, struct tr_text json,
                             struct tr_transition *transition)
@@ -276,6 +283,7 @@ static const struct tr_task_api api = {
     .tell = api_tell,
     .timer = api_timer,
     .folder = api_folder,
+    .shared_folder = api_shared_folder,
     .failure_json = api_failure_json,
     .inputs_plan = api_inputs_plan,
     .outputs_plan = api_outputs_plan,

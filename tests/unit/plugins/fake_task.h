@@ -35,7 +35,8 @@ struct fake_task {
     char outputs[256];          /* what it holds, or "slots" */
     char outputs_folder[256];
     char folder[256]; /* for people */
-    uint64_t timer;   /* the last one that was started */
+    size_t trusted_bytes;
+    uint64_t timer; /* the last one that was started */
     uint64_t timer_ms;
     const struct tr_plugin *plugin;     /* whose functions run */
     struct tr_webapi_endpoint endpoint; /* the only one; without a name: there is none */

@@ -7,7 +7,10 @@
 #include <stdio.h>
 
 #include "plugins/registry.h"
+#include "runtime/troupe.h"
 #include "schemas/files.h"
+#include "schemas/process.h"
+#include "schemas/refresh.h"
 #include "schemas/state_plugin.h"
 #include "tests/unit/plugins/fake_batch.h"
 #include "tests/unit/plugins/fake_task.h"
@@ -124,6 +127,49 @@ static void test_a_queue_with_a_slash(void **unused)
     assert_string_equal(problem, "config.queue may not hold a slash, a colon or a space");
 }
 
+/* --------------------------------------------------------------------------------- cleaning up */
+
+/* What is read lies in the attempt's own folder, of which only the share is the operator's. */
+static void expect_fence(struct tr_text folder, uint32_t trusted_bytes)
+{
+    struct tr_text share = tri_armada_share(&fake.endpoint);
+    assert_int_equal(trusted_bytes, share.size);
+    assert_memory_equal(folder.data, share.data, share.size);
+    assert_string_equal(fake_text(folder) + folder.size - strlen("/x-n-0"), "/x-n-0");
+}
+
+static void finalize(uint8_t phase)
+{
+    assert_int_equal(tr_armada_plugin.finalize(&fake.context, &state, phase), 0);
+}
+
+static void test_what_a_success_has_left_is_removed(void **unused)
+{
+    (void)unused;
+    struct tr_shared_clean clean;
+    fake.identity.element = 7;
+    finalize(TR_TASK_PHASE_SUCCESS);
+    (void)fake_sent(&fake, 0, &tr_refresh_drop_schema);
+    const struct fake_sent *sent = fake_sent(&fake, 1, &tr_shared_clean_schema);
+    assert_int_equal(sent->service, TR_SERVICE_PROCESSES);
+    assert_int_equal(tr_shared_clean_unpack(sent->body, sent->version, &clean), 0);
+    expect_fence(clean.folder, clean.trusted_bytes);
+    assert_non_null(strstr(fake_text(clean.checkpoint), "/checkpoint-7"));
+    assert_int_equal(fake.sent_count, 2);
+}
+
+static void test_what_is_looked_into_stays(void **unused)
+{
+    (void)unused;
+    finalize(TR_TASK_PHASE_RETRYABLE_FAILURE);
+    finalize(TR_TASK_PHASE_ABORTED);
+    fake.endpoint.config = fake_value("{\"queue\":\"research\"}"); /* there is no share */
+    finalize(TR_TASK_PHASE_SUCCESS);
+    for (size_t i = 0; i < fake.sent_count; i++) {
+        assert_int_equal(fake.sent[i].type, tr_refresh_drop_schema.id);
+    }
+}
+
 /* ------------------------------------------------------------------------------------ outcomes */
 
 static void outcome(struct tr_task_event event)
@@ -153,11 +199,13 @@ static void test_a_success_with_outputs(void **unused)
     const struct fake_sent *sent = fake_sent(&fake, 0, &tr_blob_read_schema);
     assert_int_equal(tr_blob_read_unpack(sent->body, sent->version, &read), 0);
     assert_non_null(strstr(fake_text(read.uri), "/x-n-0/error.json"));
+    expect_fence(read.folder, read.trusted_bytes);
     outcome(failed(TR_NOT_FOUND, "no such file"));
     struct tr_values_read values;
     sent = fake_sent(&fake, 1, &tr_values_read_schema);
     assert_int_equal(tr_values_read_unpack(sent->body, sent->version, &values), 0);
     assert_non_null(strstr(fake_text(values.path), "/x-n-0/outputs.json"));
+    expect_fence(values.folder, values.trusted_bytes);
     const struct tr_values_given given = {.slots = fake_value("[1]")};
     outcome(fake_answer(state.call, &tr_values_given_schema, &given));
     assert_int_equal(transition.phase, TR_TASK_PHASE_SUCCESS);
@@ -207,6 +255,25 @@ static void test_what_befell_it_from_outside_is_not_read(void **unused)
     assert_int_equal(transition.phase, TR_TASK_PHASE_PERMANENT_FAILURE);
 }
 
+static void test_a_pod_that_ran_into_the_tasks_timeout(void **unused)
+{
+    (void)unused;
+    struct tr_task_event event = {.kind = TR_TASK_NEWS};
+    const struct tr_transition reported = {.phase = TR_TASK_PHASE_RETRYABLE_FAILURE,
+                                           .failure = TR_FAILURE_SYSTEM,
+                                           .code = tr_text_of("DeadlineExceeded")};
+    for (int64_t timeout_ns = 0; timeout_ns < 2; timeout_ns++) {
+        transition = reported;
+        fake.template.timeout_ns = timeout_ns;
+        fake.endpoint.config = fake_value("{}"); /* it is so without a share, too */
+        assert_int_equal(
+            tri_armada_outcome(&fake.context, &state, &fake.endpoint, &event, &transition), 0);
+        assert_int_equal(transition.failure, timeout_ns > 0 ? TR_FAILURE_USER : TR_FAILURE_SYSTEM);
+        assert_string_equal(fake_text(transition.code),
+                            timeout_ns > 0 ? "TimeoutExpired" : "DeadlineExceeded");
+    }
+}
+
 static void test_outputs_that_are_missing(void **unused)
 {
     (void)unused;
@@ -239,6 +306,30 @@ static void test_outputs_that_are_wrong(void **unused)
     assert_string_equal(fake_text(transition.message),
                         "what the job left cannot be read: the share is gone");
     assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
+}
+
+static void test_documents_that_may_not_be_read(void **unused)
+{
+    (void)unused;
+    static const struct {
+        bool is_outputs;
+        int error;
+        const char *code;
+    } rows[] = {{false, TR_OUTSIDE, "OutputNotAllowed"},
+                {true, TR_OUTSIDE, "OutputNotAllowed"},
+                {false, TR_INVALID, "ErrorDocumentMalformed"},
+                {true, TR_INVALID, "OutputsNotFound"}};
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        ended(TR_TASK_PHASE_SUCCESS, 0);
+        if (rows[i].is_outputs) {
+            outcome(failed(TR_NOT_FOUND, "no such file"));
+        }
+        outcome(failed(rows[i].error, "a link leads out"));
+        assert_int_equal(transition.phase, TR_TASK_PHASE_RETRYABLE_FAILURE);
+        assert_int_equal(transition.failure, TR_FAILURE_USER);
+        assert_string_equal(fake_text(transition.code), rows[i].code);
+        assert_string_equal(fake_text(transition.message), "a link leads out");
+    }
 }
 
 static void test_reading_goes_on_after_a_crash(void **unused)
@@ -408,8 +499,12 @@ int main(void)
         CASE(test_an_error_document_that_is_too_large),
         CASE(test_a_failure_without_a_document_is_as_reported),
         CASE(test_what_befell_it_from_outside_is_not_read),
+        CASE(test_what_a_success_has_left_is_removed),
+        CASE(test_what_is_looked_into_stays),
+        CASE(test_a_pod_that_ran_into_the_tasks_timeout),
         CASE(test_outputs_that_are_missing),
         CASE(test_outputs_that_are_wrong),
+        CASE(test_documents_that_may_not_be_read),
         CASE(test_reading_goes_on_after_a_crash),
         CASE(test_answers_to_other_calls_are_passed_over),
         CASE(test_without_a_share_nothing_is_read),

@@ -8,6 +8,7 @@
 #include "tests/unit/plugins/fake_task.h"
 
 static struct fake_task fake;
+static struct tr_armada_attempt own;
 
 /* Settings with which all of a process task is possible. */
 #define SETTINGS "\"queue\":\"research\",\"image\":\"debian:12\",\"share\":\"/share\""
@@ -21,6 +22,7 @@ static int set_up(void **unused)
 {
     (void)unused;
     fake_init(&fake);
+    own = (struct tr_armada_attempt){.stage = 0};
     fake.endpoint.name = tr_text_of("default");
     settings("{" SETTINGS "}");
     return 0;
@@ -39,7 +41,8 @@ static const char *job(void)
 {
     struct tr_bytes value = {0};
     struct tr_text problem = {0};
-    assert_int_equal(tri_armada_job(&fake.context, &fake.endpoint, &inputs, &value, &problem), 0);
+    assert_int_equal(tri_armada_job(&fake.context, &own, &fake.endpoint, &inputs, &value, &problem),
+                     0);
     return fake_json(value);
 }
 
@@ -60,7 +63,7 @@ static void is_refused(const struct tri_armada_inputs *given, const char *words)
 {
     struct tr_bytes value = {0};
     struct tr_text problem = {0};
-    assert_int_equal(tri_armada_job(&fake.context, &fake.endpoint, given, &value, &problem),
+    assert_int_equal(tri_armada_job(&fake.context, &own, &fake.endpoint, given, &value, &problem),
                      TR_INVALID);
     assert_string_equal(fake_text(problem), words);
 }
@@ -79,7 +82,17 @@ static void is_refused(const struct tri_armada_inputs *given, const char *words)
 #define SHELL_INPUTS                                               \
     "[ -z \\\"$TROUPE_JSON\\\" ]||printf %s \\\"$TROUPE_JSON\\\">" \
     "\\\"$TROUPE_INPUTS\\\";unset TROUPE_JSON;"
-#define SHELL "[\"/bin/sh\",\"-c\",\"" SHELL_PATHS SHELL_FOLDERS SHELL_INPUTS "exec \\\"$@\\\" "
+#define SHELL_TEES                                                                   \
+    "rm -f ../.o ../.e;if command -v tee>/dev/null&&mkfifo ../.o ../.e 2>/dev/null;" \
+    "then trap '' TERM;tee ../stdout<../.o&_o=$!;tee ../stderr<../.e>&2&_e=$!;"      \
+    "trap - TERM;exec 3>../.o 4>../.e;rm ../.o ../.e;else _o=;exec 3>&1 4>&2;fi;"
+#define SHELL_WAITS                                                          \
+    "&t=$!;exec 3>&- 4>&-;trap 'kill $t' TERM;"                              \
+    "while wait $t;e=$?;kill -0 $t 2>/dev/null;do :;done;"                   \
+    "[ -z $_o ]||{ (sleep 2;kill -9 $_o $_e) 2>/dev/null&w=$!;wait $_o $_e;" \
+    "kill $w 2>/dev/null;};exit $e"
+#define SHELL \
+    "[\"/bin/sh\",\"-c\",\"" SHELL_PATHS SHELL_FOLDERS SHELL_INPUTS SHELL_TEES "(exec \\\"$@\\\") "
 
 static void test_the_whole_job(void **unused)
 {
@@ -89,7 +102,8 @@ static void test_the_whole_job(void **unused)
         "{\"clientId\":\"x-n-0." MARK "\",\"externalJobUri\":\"troupe:x-n-0." MARK "\","
         "\"namespace\":\"default\",\"annotations\":{\"armadaproject.io/externalJobUri\":"
         "\"troupe:x-n-0." MARK "\"},\"podSpecs\":[{\"containers\":[{\"name\":\"task\","
-        "\"image\":\"debian:12\",\"command\":" SHELL "</dev/null\","
+        "\"image\":\"debian:12\",\"command\":" SHELL "</dev/null >&3 2>&4 3>&- 4>&-" SHELL_WAITS
+        "\","
         "\"/share/troupe-x-n-" MARK "/x-n-0\"],\"args\":[\"true\"],\"env\":["
         "{\"name\":\"TROUPE_FOLDER\",\"value\":\"/defined\"},"
         "{\"name\":\"TROUPE_EXECUTION\",\"value\":\"x\"},"
@@ -104,11 +118,12 @@ static void test_the_whole_job(void **unused)
         "\"volumes\":[{\"name\":\"troupe-share\",\"hostPath\":{\"path\":\"/share\"}}]}]}");
 }
 
-/* 200 jobs of a call, with their small inputs, have to fit into one request. */
+/* 200 jobs of a call, with their small inputs and longer names, have to fit into one request. */
 static void test_two_hundred_jobs_fit_into_a_request(void **unused)
 {
     (void)unused;
-    assert_true(strlen(job()) * TR_ARMADA_SUBMIT_ITEMS_MAX < TR_WEBAPI_BODY_BYTES_MAX);
+    size_t size = strlen(job()) + 200;
+    assert_true(size * TR_ARMADA_SUBMIT_ITEMS_MAX < TR_WEBAPI_BODY_BYTES_MAX);
 }
 
 static void test_an_element_and_its_attempts(void **unused)
@@ -128,7 +143,15 @@ static void test_pipes(void **unused)
     (void)unused;
     fake.template.is_stdin_inputs = true;
     fake.template.is_stdout_outputs = true;
+    job_has(
+        "(exec \\\"$@\\\") <\\\"$TROUPE_INPUTS\\\" >\\\"$TROUPE_OUTPUTS\\\" 2>&4 3>&- 4>&-&t=$!");
+    settings("{\"queue\":\"research\",\"image\":\"debian:12\"}"); /* nobody sees its folder */
     job_has("exec \\\"$@\\\" <\\\"$TROUPE_INPUTS\\\" >\\\"$TROUPE_OUTPUTS\\\"\"");
+    job_lacks("tee");
+    settings("{" SETTINGS ",\"outputs\":\"s3://bucket\"}"); /* both of it */
+    job_has("(unset TROUPE_STORE_KEY;exec \\\"$@\\\") <\\\"$TROUPE_INPUTS\\\" "
+            ">\\\"$TROUPE_OUTPUTS\\\" 2>&4 3>&- 4>&-&t=$!;");
+    assert_true(strlen(job()) < 2 * TR_WEBAPI_BODY_BYTES_MAX / TR_ARMADA_SUBMIT_ITEMS_MAX);
 }
 
 /* Kubernetes reads $(NAME) and $$ in words and in the environment. */
@@ -178,6 +201,22 @@ static void test_grace_stays_within_armadas_bounds(void **unused)
     job_has("\"terminationGracePeriodSeconds\":300,");
     fake.template.grace_ns = 1500000000;
     job_has("\"terminationGracePeriodSeconds\":2,");
+}
+
+static void test_the_timeout_is_the_pods_deadline(void **unused)
+{
+    (void)unused;
+    job_lacks("activeDeadlineSeconds"); /* without one it is the server's own matter */
+    fake.template.timeout_ns = 1;
+    job_has("\"activeDeadlineSeconds\":1,");
+    fake.template.timeout_ns = INT64_C(90000000000);
+    job_has("\"activeDeadlineSeconds\":90,");
+    fake.template.timeout_ns = INT64_C(90000000001);
+    job_has("\"activeDeadlineSeconds\":91,");
+    fake.template.timeout_ns = INT64_MAX;
+    job_has("\"activeDeadlineSeconds\":2147483647,");
+    fake.template.config = fake_value("{\"pod\":{\"activeDeadlineSeconds\":5}}");
+    job_has("\"activeDeadlineSeconds\":5,");
 }
 
 static void test_secrets_are_kubernetes_own(void **unused)
@@ -293,14 +332,32 @@ static void test_a_url_is_a_place_as_it_is(void **unused)
     job_lacks("curl");
 }
 
+/* The next elements of a map are the next gang; and who is run again waits for nobody. */
 static void test_gangs_are_of_one_attempt(void **unused)
 {
     (void)unused;
     fake.template.config = fake_value("{\"gang\":{\"cardinality\":4,\"uniformity\":\"rack\"}}");
     job_has("\"armadaproject.io/gangId\":\"" MARK "-0\",\"armadaproject.io/gangCardinality\":\"4\","
             "\"armadaproject.io/gangNodeUniformityLabel\":\"rack\"");
+    fake.identity.element = 3;
+    job_has("\"armadaproject.io/gangId\":\"" MARK
+            "-0\",\"armadaproject.io/gangCardinality\":\"4\"");
+    fake.identity.element = 4;
+    job_has("\"armadaproject.io/gangId\":\"" MARK
+            "-1\",\"armadaproject.io/gangCardinality\":\"4\"");
     fake.identity.attempt = 1;
-    job_has("\"armadaproject.io/gangId\":\"" MARK "-1\"");
+    job_has("\"armadaproject.io/gangId\":\"" MARK
+            "-4-1\",\"armadaproject.io/gangCardinality\":\"1\"");
+}
+
+static void test_a_share_with_slashes_behind_it(void **unused)
+{
+    (void)unused;
+    settings("{\"queue\":\"q\",\"image\":\"i\",\"share\":\"/share//\"}");
+    job_has("\"/share/troupe-x-n-" MARK "/x-n-0\"");
+    job_has("\"mountPath\":\"/share\"");
+    settings("{\"queue\":\"q\",\"image\":\"i\",\"share\":\"/\"}");
+    job_has("\"mountPath\":\"/\"");
 }
 
 static void test_a_task_that_leaves_all_to_its_image(void **unused)
@@ -317,7 +374,7 @@ static void test_a_task_that_leaves_all_to_its_image(void **unused)
 static const char *group(void)
 {
     struct tr_text text = {0};
-    assert_int_equal(tri_armada_group(&fake.context, &fake.endpoint, &text), 0);
+    assert_int_equal(tri_armada_group(&fake.context, &own, &fake.endpoint, &text), 0);
     assert_true(text.size <= TR_WEBAPI_GROUP_BYTES_MAX);
     return fake_text(text);
 }
@@ -338,6 +395,19 @@ static void test_a_group_is_a_node_of_one_store(void **unused)
     fake.identity.store = 0;
     fake.identity.execution_number = 2;
     assert_string_not_equal(group(), first);
+}
+
+/* In another store, and with other settings, it is the one in which the job was made. */
+static void test_a_group_that_is_kept_goes_before_all_else(void **unused)
+{
+    (void)unused;
+    static const char kept[] = "first/elsewhere-x-n-abcdefghijklm";
+    assert_int_equal(tr_array_set(&own.group, tr_text_of(kept)), 0);
+    fake.identity.store = 7;
+    assert_string_equal(group(), kept);
+    assert_string_equal(fake_text(tri_armada_folder(&fake.context, &own, &fake.endpoint)),
+                        "/share/elsewhere-x-n-abcdefghijklm/x-n-0");
+    job_has("\"clientId\":\"x-n-0.abcdefghijklm\"");
 }
 
 static void test_long_names_are_cut_and_stay_apart(void **unused)
@@ -391,7 +461,8 @@ static void test_files_that_pods_cannot_see(void **unused)
     settings("{\"queue\":\"q\",\"image\":\"i\",\"share\":\"/\"}");
     struct tr_bytes value = {0};
     struct tr_text problem;
-    assert_int_equal(tri_armada_job(&fake.context, &fake.endpoint, &large, &value, &problem), 0);
+    assert_int_equal(tri_armada_job(&fake.context, &own, &fake.endpoint, &large, &value, &problem),
+                     0);
     assert_non_null(
         strstr(fake_json(value), "{\"name\":\"TROUPE_INPUTS\",\"value\":\"/store/blobs/ab\"}"));
 }
@@ -408,6 +479,7 @@ int main(void)
         CASE(test_the_tasks_own_environment_goes_first),
         CASE(test_resources),
         CASE(test_grace_stays_within_armadas_bounds),
+        CASE(test_the_timeout_is_the_pods_deadline),
         CASE(test_secrets_are_kubernetes_own),
         CASE(test_settings_and_then_the_task),
         CASE(test_pods_are_laid_over_each_other),
@@ -417,8 +489,10 @@ int main(void)
         CASE(test_pods_sign_with_a_secret_of_their_own),
         CASE(test_a_url_is_a_place_as_it_is),
         CASE(test_gangs_are_of_one_attempt),
+        CASE(test_a_share_with_slashes_behind_it),
         CASE(test_a_task_that_leaves_all_to_its_image),
         CASE(test_a_group_is_a_node_of_one_store),
+        CASE(test_a_group_that_is_kept_goes_before_all_else),
         CASE(test_long_names_are_cut_and_stay_apart),
         CASE(test_what_is_missing),
         CASE(test_an_image_of_the_pods_own),

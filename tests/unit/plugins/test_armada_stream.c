@@ -72,7 +72,7 @@ static void test_phases(void **unused)
     says("{\"leaseReturned\":{" IDS ",\"reason\":\"no room\"}}",
          " 01a is 3 reason=put back into the queue: no room\n");
     says("{\"leaseExpired\":{" IDS "}}",
-         " 01a is 3 reason=its lease has expired; it is queued again\n");
+         " 01a is 3 reason=its lease has expired: its cluster is lost\n");
     says("{\"pending\":{" IDS "}}", " 01a is 4 reason=its pod is being started\n");
     says("{\"running\":{" IDS ",\"clusterId\":\"east\",\"nodeName\":\"n7\"}}",
          " 01a is 5 place=east/n7 log=http://logs/01a\n");
@@ -245,6 +245,11 @@ static void test_the_request(void **unused)
     asks("", "/v1/job-set/research/troupe-x-n-mark", "{\"watch\":true}");
     asks("1:2:3:0", "/v1/job-set/research/troupe-x-n-mark",
          "{\"watch\":true,\"fromMessageId\":\"1:2:3:0\"}");
+    struct tr_webapi_request so_far = {0};
+    assert_int_equal(tri_armada_write_so_far(&fake.batch, tr_text_of("1:2:3:0"), &so_far), 0);
+    assert_string_equal(fake_text(so_far.path), "/v1/job-set/research/troupe-x-n-mark");
+    const struct tr_text text = {(const char *)so_far.body.data, so_far.body.size};
+    assert_string_equal(fake_text(text), "{\"watch\":false,\"fromMessageId\":\"1:2:3:0\"}");
     fake.batch.group = tr_text_of("a b%/s-m");
     asks("", "/v1/job-set/a%20b%25/s-m", "{\"watch\":true}");
 }

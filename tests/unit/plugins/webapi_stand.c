@@ -9,10 +9,11 @@
 
 struct stand_play play;
 
-static int group(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
-                 struct tr_text *text)
+static int group(struct tr_task_context *task, const void *data,
+                 const struct tr_webapi_endpoint *endpoint, struct tr_text *text)
 {
     (void)task;
+    (void)data;
     (void)endpoint;
     *text = tr_text_of("the-group");
     return 0;

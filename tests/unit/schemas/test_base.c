@@ -105,6 +105,31 @@ static void text_views(void **state)
     assert_true(tr_text_equal(none, (struct tr_text){.data = NULL, .size = 0}));
 }
 
+static void texts_in_order(void **state)
+{
+    (void)state;
+    static const char *const rising[] = {"", "a", "a b", "ab", "b", "\xc3\xa4"};
+    struct named {
+        struct tr_text name;
+        size_t position;
+    } named[TR_COUNT_OF(rising)];
+    for (size_t i = 0; i < TR_COUNT_OF(rising); i++) {
+        named[i] = (struct named){.name = tr_text_of(rising[i]), .position = i};
+        for (size_t j = 0; j < TR_COUNT_OF(rising); j++) {
+            int order = tr_text_order(tr_text_of(rising[i]), tr_text_of(rising[j]));
+            assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
+        }
+    }
+    for (size_t i = 0; i < TR_COUNT_OF(rising); i++) {
+        const struct named *found =
+            tr_text_search(tr_text_of(rising[i]), named, TR_COUNT_OF(named), sizeof *named);
+        assert_non_null(found);
+        assert_int_equal(found->position, i);
+    }
+    assert_null(tr_text_search(tr_text_of("aa"), named, TR_COUNT_OF(named), sizeof *named));
+    assert_null(tr_text_search(tr_text_of("a"), NULL, 0, sizeof *named));
+}
+
 static void keys_in_order(void **state)
 {
     (void)state;
@@ -130,6 +155,7 @@ int main(void)
         cmocka_unit_test(failing_hook_runs_once),
         cmocka_unit_test(true_assertions_cost_nothing),
         cmocka_unit_test(text_views),
+        cmocka_unit_test(texts_in_order),
         cmocka_unit_test(keys_in_order),
     };
     return cmocka_run_group_tests_name("schemas/base", tests, NULL, NULL);

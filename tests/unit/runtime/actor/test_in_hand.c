@@ -1,6 +1,8 @@
 /*
  * By what a message in hand is known again after a crash.
  */
+#include <signal.h>
+
 #include "tests/support/test.h"
 
 #include "runtime/actor/in_hand.h"
@@ -84,12 +86,22 @@ static void test_turns_tell_whether_a_handler_runs(void **state)
     assert_int_equal(sizeof hand % 64, 0);
 }
 
+static void test_of_two_ends_the_first_counts(void **state)
+{
+    (void)state;
+    struct tri_in_hand hand = {0};
+    tri_in_hand_end(&hand, TRI_ENDED_STUCK);
+    tri_in_hand_end(&hand, SIGABRT);
+    assert_int_equal(hand.ended_by, TRI_ENDED_STUCK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_message_of_an_actor_is_known_by_its_number),
         cmocka_unit_test(test_what_a_worker_says_is_known_by_what_it_says),
         cmocka_unit_test(test_turns_tell_whether_a_handler_runs),
+        cmocka_unit_test(test_of_two_ends_the_first_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static const struct tr_text none = {.data = "", .size = 0};
 
 static int put(struct world *world, const char *name, struct tri_blob *blob)
 {
-    return tri_blob_put(world->blobs, tr_text_of(path_of(world, name)), none, blob);
+    return tri_blob_put(world->blobs, NULL, tr_text_of(path_of(world, name)), none, blob);
 }
 
 static int put_piece(struct world *world, uint64_t offset, const char *text, bool is_last,
@@ -96,8 +96,8 @@ static void expect_content(struct world *world, const char *uri, const char *tex
 {
     struct tri_buffer bytes = {0};
     uint64_t total;
-    assert_int_equal(tri_blob_read(world->blobs, tr_text_of(uri), 0, UINT64_MAX, &bytes, &total),
-                     0);
+    assert_int_equal(
+        tri_blob_read(world->blobs, NULL, tr_text_of(uri), 0, UINT64_MAX, &bytes, &total), 0);
     assert_int_equal(total, strlen(text));
     assert_int_equal(tri_buffer_size(&bytes), strlen(text));
     assert_memory_equal(tri_buffer_front(&bytes), text, strlen(text));
@@ -166,7 +166,7 @@ static void a_file_is_stored_once(void **state)
     assert_int_equal(stat(first.uri, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0444);
     /* The blob itself goes through unchanged. */
-    assert_int_equal(tri_blob_put(world->blobs, tr_text_of(first.uri), none, &again), 0);
+    assert_int_equal(tri_blob_put(world->blobs, NULL, tr_text_of(first.uri), none, &again), 0);
     assert_string_equal(first.uri, again.uri);
     assert_memory_equal(first.digest, again.digest, sizeof digest);
 }
@@ -176,7 +176,7 @@ static void a_hint_is_tamed(void **state)
     struct world *world = *state;
     struct tri_blob blob;
     write_file(path_of(world, "x"), "x");
-    assert_int_equal(tri_blob_put(world->blobs, tr_text_of(path_of(world, "x")),
+    assert_int_equal(tri_blob_put(world->blobs, NULL, tr_text_of(path_of(world, "x")),
                                   tr_text_of("../../etc/pass wd\n.csv"), &blob),
                      0);
     assert_string_equal(strrchr(blob.uri, '/') + 65, "-.._.._etc_pass_wd_.csv");
@@ -215,12 +215,12 @@ static void a_read_has_limits(void **state)
     memset(large, 'x', sizeof large - 1);
     assert_int_equal(put_piece(world, 0, large, true, &blob), 0);
     struct tr_text uri = tr_text_of(blob.uri);
-    assert_int_equal(tri_blob_read(world->blobs, uri, 0, UINT64_MAX, &bytes, &total), 0);
+    assert_int_equal(tri_blob_read(world->blobs, NULL, uri, 0, UINT64_MAX, &bytes, &total), 0);
     assert_int_equal(tri_buffer_size(&bytes), TR_BLOB_READ_BYTES_MAX);
     assert_int_equal(total, sizeof large - 1);
-    assert_int_equal(tri_blob_read(world->blobs, uri, total - 2, 100, &bytes, &total), 0);
+    assert_int_equal(tri_blob_read(world->blobs, NULL, uri, total - 2, 100, &bytes, &total), 0);
     assert_int_equal(tri_buffer_size(&bytes), 2);
-    assert_int_equal(tri_blob_read(world->blobs, uri, UINT64_MAX, 100, &bytes, &total), 0);
+    assert_int_equal(tri_blob_read(world->blobs, NULL, uri, UINT64_MAX, 100, &bytes, &total), 0);
     assert_int_equal(tri_buffer_size(&bytes), 0);
     tri_buffer_fini(&bytes);
 }
@@ -473,7 +473,7 @@ static void whoever_asks_for_a_blob_keeps_it(void **state)
             assert_int_equal(put(world, "x", &again), 0);
         } else {
             assert_int_equal(
-                tri_blob_put(world->blobs, tr_text_of(blob.uri), tr_text_of(""), &again), 0);
+                tri_blob_put(world->blobs, NULL, tr_text_of(blob.uri), tr_text_of(""), &again), 0);
         }
         assert_int_equal(sweep(world, before_ms, false, nobody, &swept), 0);
         assert_int_equal(swept.count, 0);

@@ -360,6 +360,32 @@ static void an_idle_keeper_leaves(void **state)
     fixture_connect_with(fixture, words); /* and the next one comes when it is needed */
 }
 
+/* Its engine was killed and never comes back: it waits for the process, and then for a while. */
+static void a_keeper_whose_engine_never_comes_leaves_the_ends(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    static const char *const words[] = {"unheard", "300", "idle", "100", NULL};
+    fixture_connect_with(fixture, words);
+    struct job running = {.key = "runs", .act = {"wait", "900"}};
+    struct job short_one = {.key = "short", .act = {"exit", "3"}};
+    fixture_start(fixture, &running);
+    fixture_start(fixture, &short_one);
+    fixture_await(fixture, &tr_process_ended_schema, "short");
+    fixture_disconnect(fixture);
+    assert_false(fixture_await_gone(fixture, 600)); /* something runs */
+    assert_true(fixture_await_gone(fixture, 2000));
+    fixture->hello.pid = 0;
+    fixture->received_count = 0;
+    fixture_connect_with(fixture, words); /* the next engine, with a keeper of its own */
+    struct received end = fixture_await(fixture, &tr_process_ended_schema, "short");
+    expect_outcome(&end, TR_PROCESS_EXITED, 3);
+    end = fixture_await(fixture, &tr_process_ended_schema, "runs");
+    expect_outcome(&end, TR_PROCESS_EXITED, 0);
+    fixture_start(fixture, &short_one); /* known, and so not started again */
+    end = fixture_await(fixture, &tr_process_ended_schema, "short");
+    expect_outcome(&end, TR_PROCESS_EXITED, 3);
+}
+
 /* Asked to end, a keeper stops what runs, writes it down, and leaves. */
 static void a_keeper_that_is_asked_to_end_leaves(void **state)
 {
@@ -413,6 +439,7 @@ int main(int count, char **arguments)
         TEST(a_second_keeper_is_refused),
         TEST(two_folders_have_two_keepers),
         TEST(an_idle_keeper_leaves),
+        TEST(a_keeper_whose_engine_never_comes_leaves_the_ends),
         TEST(a_keeper_that_is_asked_to_end_leaves),
         TEST(a_keeper_leaves_with_its_folder),
     };

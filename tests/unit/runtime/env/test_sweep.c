@@ -4,6 +4,7 @@
 #include "runtime/env/sweep.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,45 @@ static void nothing_outside_is_touched(void **state)
     assert_int_equal(rmdir(other), 0);
 }
 
+static void a_share_is_swept_too(void **state)
+{
+    (void)state;
+    char path[96];
+    struct tri_sweep *sweep;
+    make(path, sizeof path, 1);
+    struct tri_shared shared = {.path = tr_text_of(path), .trusted_bytes = (uint32_t)strlen(store)};
+    assert_int_equal(tri_sweep_start("/tmp", &sweep), 0);
+    assert_true(tri_sweep_take_shared(sweep, &shared));
+    shared.trusted_bytes = 0;
+    assert_false(tri_sweep_take_shared(sweep, &shared));
+    tri_sweep_stop(sweep);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void of_a_share_all_that_was_taken_is_gone(void **state)
+{
+    (void)state;
+    char path[96];
+    struct tri_sweep *sweep;
+    assert_int_equal(tri_sweep_start("/tmp", &sweep), 0);
+    for (unsigned i = 0; i < FOLDERS; i++) {
+        make(path, sizeof path, i);
+        const struct tri_shared shared = {.path = tr_text_of(path),
+                                          .trusted_bytes = (uint32_t)strlen(store)};
+        assert_true(tri_sweep_take_shared(sweep, &shared)); /* however many wait */
+    }
+    while (access(path, F_OK) == 0) { /* the last one */
+        tri_sweep_go_on(sweep);
+        assert_int_equal(poll(NULL, 0, 1), 0);
+    }
+    tri_sweep_stop(sweep);
+    tri_sweep_go_on(NULL);
+    for (unsigned i = 0; i < FOLDERS; i++) {
+        snprintf(path, sizeof path, "%s/%u", store, i);
+        assert_int_not_equal(access(path, F_OK), 0);
+    }
+}
+
 static void what_has_no_place_is_not_taken(void **state)
 {
     (void)state;
@@ -100,6 +140,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_taken_is_gone_at_the_end, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_outside_is_touched, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_share_is_swept_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(of_a_share_all_that_was_taken_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(what_has_no_place_is_not_taken, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""The settings of the manual, word for word: they are taken as they stand, each of their keys does
+not take everything, and what is wrong is said with its place and its remedy.
+
+What each key means is unit/deploy/settings' and the tests' of what it sets.
+"""
+
+import re
+import stat
+import subprocess
+import unittest
+
+from program import ROOT, ProgramTest
+
+MANUAL = (ROOT / "deploy/README.md").read_text()
+
+
+def example(heading):
+    """The settings below a heading of the manual."""
+    return re.search("```yaml\n(.*?)```", MANUAL.split(heading + "\n", 1)[1], re.DOTALL)[1]
+
+
+SETTINGS = example("## The settings file")
+ARMADA = example("### Armada")
+
+# Names that people give: no keys.
+GIVEN = {"mine", "theirs", "east", "west", "armada", "python-task", "team", "process"}
+
+# Of Kubernetes.
+OF_PODS = {"tolerations", "key", "operator"}
+
+COUNT = "write a whole number from {} [InvalidValue]"
+SPAN = "write a duration from {} [InvalidValue]"
+RETENTION = "write a positive duration with the units d h m s ms us, as 1h30m [InvalidValue]"
+FILE = ("the file STORE/{} cannot be read; write the path of a PEM file, from the folder of the "
+        "settings on [InvalidValue]")
+URL = "'{}' is no URL; write http://HOST[:PORT][/PATH], or https:// [InvalidValue]"
+
+# A key, what becomes of its line in the manual, where in that the mistake is, and what is said.
+MISTAKES = [
+    ("jobs", "jobs: 8", "jobs: 0", "0",
+     "'0' is no value for 'jobs'; " + COUNT.format("1 to 10000")),
+    ("durability", "durability: full", "durability: none", "none",
+     "'none' is no value for 'durability'; write one of: full process [InvalidValue]"),
+    ("retention", "  cache: 90d", "  cash: 90d", "cash",
+     "'cash' is no key of retention; the nearest one is 'cache' [InvalidValue]"),
+    ("executions", "executions: 30d", "executions: 30", "30",
+     "'30' is no value for 'executions'; " + RETENTION),
+    ("failed_attempts", "failed_attempts: 7d", "failed_attempts: -7d", "-7d",
+     "'-7d' is no value for 'failed_attempts'; " + RETENTION),
+    ("cache", "cache: 90d", "cache: for ever", "for ever",
+     "'for ever' is no value for 'cache'; " + RETENTION),
+    ("task_types", "python-task: process", "python-task: proces", "proces",
+     "there is no plugin 'proces'; did you mean 'process'?"),
+    ("default_plugin", "default_plugin: process", "default_plugin: myne", "myne",
+     "there is no plugin 'myne'; did you mean 'mine'?"),
+    ("plugins", "  mine:\n    path: ./mine.so", "  mine:", "mine",
+     "there is no plugin 'mine'; use one of process, echo, sleep, armada, http, theirs"),
+    ("path", "./mine.so", "./yours.so", "./yours.so",
+     "the plugin 'mine': STORE/yours.so cannot be read: No such file or directory; name the shared "
+     "object of a plugin"),
+    ("endpoint", "endpoint: https:", "endpoint: ftp:", "ftp:",
+     URL.format("ftp://jobs.example.org/api")),
+    ("authorization", "{bearer: jobs/token}", "bearer", "bearer",
+     "this is no value for 'authorization'; write none, {basic: GROUP/KEY} or {bearer: GROUP/KEY} "
+     "[InvalidValue]"),
+    ("bearer", "{bearer: jobs/token}", "{bearer: token}", "token}",
+     "'token' names no secret; write group/key or group/key@version [InvalidValue]"),
+    ("calls_per_second", "calls_per_second: 50", "calls_per_second: 0", "0",
+     "'0' is no value for 'calls_per_second'; " + COUNT.format("1 to 10000")),
+    ("calls_at_once", "calls_at_once: 8", "calls_at_once: 1001", "1001",
+     "'1001' is no value for 'calls_at_once'; " + COUNT.format("1 to 1000")),
+    ("streams", "streams: 64", "streams: no", "no",
+     "'no' is no value for 'streams'; " + COUNT.format("0 to 10000")),
+    ("interval", "interval: 5s", "interval: 61s", "61s",
+     "'61s' is no value for 'interval'; " + SPAN.format("1ms to 60s")),
+    ("timeout", "timeout: 30s", "timeout: 2h", "2h",
+     "'2h' is no value for 'timeout'; " + SPAN.format("1ms to 3600s")),
+    ("lag", "lag: 30s", "lag: 2h", "2h",
+     "'2h' is no value for 'lag'; " + SPAN.format("1s to 3600s")),
+    ("lost_after", "lost_after: 10m", "lost_after: 1m", "1m",
+     "'1m' is no value for 'lost_after'; " + SPAN.format("120s to 86400s")),
+    ("ca_file", "./ca.pem", "./cas.pem", "./cas.pem", FILE.format("cas.pem")),
+    ("client_certificate", "./client.pem", "./clients.pem", "./clients.pem",
+     FILE.format("clients.pem")),
+    ("client_key", "./client.key", "./clients.key", "./clients.key", FILE.format("clients.key")),
+    ("insecure", "insecure: false", "insecure: maybe", "maybe",
+     "'maybe' is no value for 'insecure'; write true or false [InvalidValue]"),
+    ("queue", "queue: fast", "queue: 3", "queue: 3",
+     "config.queue has to be text, not a whole number, 0 or more [InvalidValue]"),
+    ("endpoints", "    endpoints:\n", "    endpoint: 'http://here'\n    endpoints:\n",
+     "'http://here'", "the plugin theirs has 'endpoint' and 'endpoints'; write one of them "
+     "[InvalidValue]"),
+    ("url", "url: https://west.example.org", "url: west.example.org", "west.example.org",
+     URL.format("west.example.org")),
+    ("quotas", "armada: 1000", "armada: many", "many",
+     "'many' is no value for 'quotas'; " + COUNT.format("1 to 1000000")),
+    ("slots", "slots: 200", "slots: 0", "0",
+     "'0' is no value for 'slots'; " + COUNT.format("1 to 1000000")),
+    ("per_project", "per_project: 50", "per_project: few", "few",
+     "'few' is no value for 'per_project'; " + COUNT.format("1 to 1000000")),
+    ("per_domain", "per_domain: 20", "per_domain: -1", "-1",
+     "'-1' is no value for 'per_domain'; " + COUNT.format("1 to 1000000")),
+    ("secrets", "- environment", "- vault", "vault",
+     "'vault' is no value for 'secrets'; write one of: environment folder [InvalidValue]"),
+    ("folder", "folder: ./secrets", "folders: ./secrets", "folders",
+     "'folders' is no key of a source of secrets; the nearest one is 'folder' [InvalidValue]"),
+    ("command", "[./get-secret, --quiet]", "[]", "[]",
+     "a command has at least one word; write [PROGRAM, WORD…] [InvalidValue]"),
+]
+
+# The same of Armada's own keys, of which its plugin says itself what is wrong, at the key.
+ARMADA_MISTAKES = [
+    ("queue", "queue: research", "queue: a/b", "queue",
+     "queue may not hold a slash, a colon or a space"),
+    ("image", "image: debian:12", "image: [debian]", "image", "image has to be text, not a list"),
+    ("namespace", "namespace: default", "namespace: 3", "namespace",
+     "namespace has to be text, not a whole number, 0 or more"),
+    ("priority", "priority: 1000", "priority: soon", "priority",
+     "priority has to be a whole number, 0 or more, not text"),
+    ("priority_class", "priority_class: normal", "priority_class: 1", "priority_class",
+     "priority_class has to be text, not a whole number, 0 or more"),
+    ("labels", "labels: {team: data}", "labels: {team: 3}", "labels",
+     "labels.team has to be text: write it in quotes"),
+    ("annotations", "annotations: {}", "annotations: none", "annotations",
+     "annotations has to be a mapping, not text"),
+    ("pod", "pod: {tolerations: [{key: gpu, operator: Exists}]}", "pod: none", "pod",
+     "pod has to be a mapping, not text"),
+    ("share", "share: /shared/troupe", "share: shared/troupe", "share:",
+     "share has to be the absolute path of a folder that the engine and the pods see, or {path: "
+     "FOLDER, volume: SOURCE}"),
+    ("outputs", "outputs: s3:", "outputs: s4:", "outputs",
+     "outputs has to be s3://BUCKET/PREFIX or https://HOST/PREFIX, of plain letters"),
+    ("object_store", "object_store: {endpoint", "object_store: {endpont", "object_store",
+     "object_store has no key 'endpont'"),
+    ("endpoint", 'object_store: {endpoint: "https://', 'object_store: {endpoint: "', "object_store",
+     "object_store.endpoint has to be https://HOST or http://HOST, of plain letters"),
+    ("region", 'object_store: {endpoint: "https://minio.example.org", region: eu-central-1',
+     'object_store: {endpoint: "https://minio.example.org", region: eu/central', "object_store",
+     "object_store.region has to be of letters, digits and -"),
+    ("secret", 'object_store: {endpoint: "https://minio.example.org", region: eu-central-1, '
+     'secret: store/key', "object_store: {secret: store", "object_store",
+     "object_store.secret has to be GROUP/KEY: here it is found as any secret is, and for pods it "
+     "is the key of a Secret of Kubernetes"),
+    ("job_set", "job_set: troupe", "job_set: my/troupe", "job_set",
+     "job_set may not hold a slash, a colon or a space"),
+    ("logs", 'logs: "https://lookout.example.org/?job={job}', 'logs: "https://lookout.example.org',
+     "logs", "logs has to hold {job}, in whose place the job's id is put"),
+]
+
+# The same secret in each source, so that the order shows; one each that no earlier source has.
+FLOW = """
+troupe: 1
+tasks:
+  show:
+    type: TYPE
+    outputs: {first: string, second: string, third: string, fourth: string}
+    run: [/bin/sh, ./show.sh]
+    secrets: {FIRST: a/first, SECOND: a/second, THIRD: a/third, FOURTH: a/fourth}
+workflows:
+  main:
+    nodes: {show: {task: show}}
+    outputs: {first: $show.first, second: $show.second, third: $show.third, fourth: $show.fourth}
+"""
+SHOW = """printf '{"first":"%s","second":"%s","third":"%s","fourth":"%s"}' \
+"$FIRST" "$SECOND" "$THIRD" "$FOURTH" >"$TROUPE_OUTPUTS"\n"""
+COMMAND = "#!/bin/sh\n[ \"$1\" = --quiet ] && echo \"command $2\"\n"
+
+
+def keys_of(text):
+    """The keys of settings, without what people name themselves."""
+    text = re.sub(r"\s#.*", "", text)
+    return {key for key in re.findall(r"([\w-]+):(?=\s|$)", text, re.M) if key not in GIVEN}
+
+
+def place_of(text, before, after, at):
+    """Line and column of `at` in what has taken the place of `before`."""
+    position = text.index(before)
+    if at not in after:
+        raise AssertionError(f"{at!r} is not in {after!r}")
+    changed = text.replace(before, after, 1)
+    start = position + after.rindex(at)
+    line = changed.count("\n", 0, start) + 1
+    return changed, f"{line}:{start - changed.rfind(chr(10), 0, start)}"
+
+
+class SettingsTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.store.mkdir()
+        self.settings = self.store / "settings.yaml"
+
+    def build(self, name, number):
+        """A plugin of that name, with `queue` as a key of its own: the example's."""
+        source = (ROOT / "examples/plugins/jobs.c").read_text()
+        source = source.replace('"jobs"', f'"{name}"').replace("10100", str(number))
+        path = self.store / f"{name}.so"
+        subprocess.run(["cc", "-shared", "-fPIC", f"-I{ROOT}", "-w", "-o", path,
+                        self.write(f"{name}.c", source)], check=True, timeout=60)
+
+    def lay_out(self):
+        """What the example names beside it."""
+        self.build("mine", 10101)
+        self.build("theirs", 10102)
+        for name in ("ca.pem", "client.pem", "client.key"):
+            (self.store / name).write_text("")
+        script = self.store / "get-secret"
+        script.write_text(COMMAND)
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+
+    def assert_each_is_told(self, text, mistakes):
+        for key, before, after, at, words in mistakes:
+            with self.subTest(key):
+                changed, place = place_of(text, before, after, at)
+                self.settings.write_text(changed)
+                told = self.troupe("plugins", status=2)[1]
+                wanted = f"{self.settings}:{place}: {words.replace('STORE', str(self.store))}\n"
+                self.assertEqual(told, wanted)
+
+    def test_the_example_is_taken(self):
+        self.lay_out()
+        self.settings.write_text(SETTINGS)
+        plugins = {row["plugin"]: row for row in self.document("plugins")}
+        self.assertEqual(plugins["mine"]["path"], str(self.store / "mine.so"))
+        self.assertEqual([(row["name"], row["url"]) for row in plugins["mine"]["endpoints"]],
+                         [("default", "https://jobs.example.org/api")])
+        self.assertEqual([(row["name"], row["url"]) for row in plugins["theirs"]["endpoints"]],
+                         [("east", "https://east.example.org"),
+                          ("west", "https://west.example.org")])
+
+    def test_the_example_is_what_engines_go_by(self):
+        """Its task types, the plugin for all others, and its sources of secrets in their order."""
+        self.lay_out()
+        self.settings.write_text(SETTINGS)
+        self.write("show.sh", SHOW)
+        for folder, keys in ((self.folder / "config/troupe/secrets", ("first", "second")),
+                             (self.store / "secrets", ("first", "second", "third"))):
+            (folder / "a").mkdir(parents=True)
+            for key in keys:
+                (folder / "a" / key).write_text(f"{folder.parent.name} {key}")
+        for task_type in ("python-task", "of-nobody"):
+            self.write("flow.yaml", FLOW.replace("TYPE", task_type))
+            outputs = self.document("run", "flow.yaml")["outputs"]
+            self.assertEqual(outputs, {"first": "environment", "second": "troupe second",
+                                       "third": "store third", "fourth": "command a/fourth"})
+
+    def environment(self):
+        return dict(super().environment(), TROUPE_SECRET_A_FIRST="environment",
+                    XDG_CONFIG_HOME=str(self.folder / "config"))
+
+    def test_each_key_is_checked(self):
+        self.lay_out()
+        self.assert_each_is_told(SETTINGS, MISTAKES)
+
+    def test_each_key_of_armada_is_checked(self):
+        self.assert_each_is_told(ARMADA, [
+            (*row, f"plugins.armada.{words} [InvalidValue]") for *row, words in ARMADA_MISTAKES])
+
+    def test_no_key_is_left_out(self):
+        checked = {row[0] for row in MISTAKES}
+        self.assertEqual(keys_of(SETTINGS), checked)
+        self.assertEqual(keys_of(ARMADA) - checked - OF_PODS,
+                         {row[0] for row in ARMADA_MISTAKES} - checked)
+
+
+if __name__ == "__main__":
+    unittest.main()
