@@ -208,8 +208,10 @@
 /* Pages of the database that the store keeps in memory, in bytes. */
 #define TR_STORE_CACHE_BYTES (32U << 20)
 
-/* After so many operations were committed, memory that is kept for the next ones is given back when
- * nothing comes for a while. */
+/*
+ * After so many operations were committed, memory that is kept for the next ones is given back
+ * when nothing comes for a while.
+ */
 #define TR_REST_OPS 16384
 
 /* Columns of one record's table; a key takes two, a reference three. */
