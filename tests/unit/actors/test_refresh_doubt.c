@@ -222,7 +222,7 @@ static enum back_fault second_create_is_lost(uint8_t verb, uint32_t nth)
     return verb == TR_WEBAPI_VERB_CREATE && nth == 1 ? BACK_LOST : BACK_FINE;
 }
 
-/* Where a stream has lost its place something may be missing in it: each is asked for. */
+/* Where a stream loses its place during a doubt something may be missing: each is asked for. */
 static void test_a_stream_that_lost_its_place_proves_nothing(void **state)
 {
     (void)state;
@@ -233,17 +233,19 @@ static void test_a_stream_that_lost_its_place_proves_nothing(void **state)
         back.fault = second_create_is_lost;
         (void)refresh_stand_make("g");
         refresh_stand_pass(2000);
-        back.refuses_places = is_trimmed != 0 ? 404 : 0;
-        refresh_stand_crash();
-        refresh_stand_pass(9000);
         for (int i = 0; i < 3; i++) {
             (void)refresh_stand_make("g");
         }
+        refresh_stand_pass(1000);
+        back.refuses_places = is_trimmed != 0 ? 404 : 0;
+        refresh_stand_crash();
         refresh_stand_pass(15000);
         assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 4);
         assert_int_equal(back.job_count, 4);
         assert_int_equal(back.so_fars, 1 - is_trimmed);
-        assert_int_equal(back.calls[TR_WEBAPI_VERB_FIND], is_trimmed != 0 ? 3 : 1);
+        /* The restart has begun the lag anew, so each may be asked for once more. */
+        assert_in_range(back.calls[TR_WEBAPI_VERB_FIND], is_trimmed != 0 ? 3 : 1,
+                        is_trimmed != 0 ? 6 : 1);
         refresh_stand_end();
     }
 }
