@@ -43,6 +43,13 @@ TR_MUST_USE int tri_group_let_go(struct tri_refresh *refresh, uint32_t number);
  */
 TR_MUST_USE int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number);
 
+/*
+ * Its stream has left something out, or what it said could not be read; and, after the end of a
+ * call or a doubt: perhaps nobody is left whom that concerns.
+ */
+void tri_group_tear(struct tri_group_row *group);
+void tri_group_mend(struct tri_group_row *group);
+
 /* Puts a group at the end of a ring that it is not in, or takes it out of one. */
 TR_MUST_USE int tri_group_enter(struct tri_refresh *refresh, uint32_t number, uint8_t ring);
 TR_MUST_USE int tri_group_leave(struct tri_refresh *refresh, uint32_t number, uint8_t ring);
@@ -201,9 +208,7 @@ TR_MUST_USE int tri_refresh_batch_fill(struct tri_refresh_batch *batch,
 
 /* ----------------------------------------------------------- refresh_json.c */
 
-/* JSON to a packed value and back, from an arena. TR_INVALID, TR_LIMIT, TR_MEMORY. */
-TR_MUST_USE int tri_json_to_value(struct tr_arena *arena, struct tr_bytes json,
-                                  struct tr_bytes *value);
+/* A packed value as JSON, in an arena. TR_INVALID, TR_LIMIT, TR_MEMORY. */
 TR_MUST_USE int tri_json_of_value(struct tr_arena *arena, struct tr_bytes value,
                                   struct tr_bytes *json);
 

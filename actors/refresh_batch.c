@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "actors/graph/json.h"
 #include "actors/refresh.h"
 
 /* What one batch may take of memory, its answer as a value among it. */
@@ -20,7 +21,7 @@ static void *api_scratch(struct tr_webapi_batch *side, size_t size)
 
 static int api_read_json(struct tr_webapi_batch *side, struct tr_bytes json, struct tr_bytes *value)
 {
-    return tri_json_to_value(&batch_of(side)->arena, json, value);
+    return tr_json_pack(&batch_of(side)->arena, json, value);
 }
 
 static int api_write_json(struct tr_webapi_batch *side, struct tr_bytes value,

@@ -255,6 +255,7 @@ static int count_create(struct tri_refresh *refresh, const struct tri_list_row *
     int error = tri_group_edit(refresh, call->group, &group);
     if (error == 0) {
         group->creates += (uint32_t)by;
+        tri_group_mend(group);
     }
     return error;
 }

@@ -74,6 +74,7 @@ int tri_doubt_count(struct tri_refresh *refresh, const struct tri_job_row *job, 
     }
     group->doubts += is_in_doubt ? 1 : 0;
     group->doubts -= was_in_doubt && group->doubts > 0 ? 1 : 0; /* older rows were not counted */
+    tri_group_mend(group);
     return 0;
 }
 

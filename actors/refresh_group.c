@@ -43,6 +43,17 @@ int tri_group_name(struct tri_refresh *refresh, uint32_t number, struct tr_text 
     return error;
 }
 
+void tri_group_tear(struct tri_group_row *group)
+{
+    group->is_torn = true;
+    tri_group_mend(group);
+}
+
+void tri_group_mend(struct tri_group_row *group)
+{
+    group->is_torn = group->is_torn && (group->creates > 0 || group->doubts > 0);
+}
+
 /* ------------------------------------------------------------------- rings */
 
 static uint32_t *head_of(struct tr_refresh_state *state, uint8_t ring)

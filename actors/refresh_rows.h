@@ -125,6 +125,7 @@ struct tri_group_row {
     uint32_t silent_ms; /* how long the next stream may say nothing; 0: as long as any */
     uint32_t doubts;    /* of its jobs, those in doubt */
     uint64_t made_ms;   /* when it had a job more, of which something is to be heard */
+    bool is_torn;       /* its stream may have left out jobs that are being made, or are in doubt */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };

@@ -2,9 +2,9 @@
  * Many jobs in doubt, and one call for them: what the stream of their group has shown so far, from
  * where we have heard it to. What is not in it, when the lag is over, was not made.
  *
- * That holds for jobs that were known here before their stream came to where it is, and not so long
- * ago that the back end may have forgotten what came behind that; and where the stream has never
- * lost its place. Others, and those of an answer that is of no use, are looked for one by one.
+ * That holds for jobs that were known here before their stream came to where it is, unless it has
+ * left something out since, and not so long ago that the back end may have forgotten what came
+ * behind that. Others, and those of an answer that is of no use, are looked for one by one.
  */
 #include "actors/refresh.h"
 
@@ -16,11 +16,12 @@ int tri_so_far_serves(struct tri_refresh *refresh, const struct tri_list_row *qu
     if (queue->verb != TR_WEBAPI_VERB_FIND || refresh->webapi->stream.write_so_far == NULL) {
         return 0;
     }
-    int error = tri_stream_is_near(refresh, queue->group, &is_near);
+    int error = tr_rows_get(&refresh->rows, queue->first, &row);
+    bool is_asked_alone = error == 0 && ((const struct tri_job_row *)row)->batch_max != 0;
+    error = error != 0 ? error : tri_stream_is_near(refresh, queue->group, &is_near);
     error = error != 0 ? error : tr_rows_get(&refresh->rows, queue->group, &row);
-    bool is_whole = error == 0 && is_near && ((const struct tri_group_row *)row)->gap == 0;
-    error = error != 0 ? error : tr_rows_get(&refresh->rows, queue->first, &row);
-    *serves = error == 0 && is_whole && ((const struct tri_job_row *)row)->batch_max == 0;
+    *serves =
+        error == 0 && is_near && !is_asked_alone && !((const struct tri_group_row *)row)->is_torn;
     return error;
 }
 

@@ -275,8 +275,7 @@ static int take_line(struct tri_refresh *refresh, struct tri_refresh_batch *batc
     }
     if (result != 0) {
         refresh->state->failed++;
-        batch->stream->gap =
-            batch->stream->gap != 0 ? batch->stream->gap : 1; /* it may have told of one */
+        tri_group_tear(batch->stream);
     }
     return 0;
 }
@@ -340,6 +339,7 @@ static bool is_place_refused(const struct tri_refresh *refresh, const struct tri
 static int begin_anew(struct tri_refresh *refresh, struct tri_group_row *group)
 {
     struct tr_refresh_state *state = refresh->state;
+    tri_group_tear(group);
     if (group->cursor == 0) {
         return 0;
     }

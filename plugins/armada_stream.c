@@ -37,7 +37,6 @@ static void on_submitted(struct event *event)
     struct tr_bytes job = tr_json_get(event->body, "job");
     event->report.identity =
         tri_armada_identity(tr_json_text(tr_json_get(job, "clientId")), event->group.mark);
-    event->report.reason = tr_text_of("submitted to Armada");
     event->is_news = event->report.identity.size > 0;
 }
 
@@ -125,15 +124,17 @@ static void on_failed(struct event *event)
     event->report.exit_status = status;
 }
 
-/* What comes of each kind. Those that are not here say nothing about where a job is. */
+/*
+ * What comes of each kind. Those that are not here say nothing new about where a job is: `queued`
+ * is always right behind `submitted`.
+ */
 static const struct {
     const char *name;
     uint8_t phase;
     void (*read)(struct event *event);
     const char *reason;
 } kinds[] = {
-    {"submitted", TR_TASK_PHASE_QUEUED, on_submitted, ""},
-    {"queued", TR_TASK_PHASE_QUEUED, NULL, "queued by Armada"},
+    {"submitted", TR_TASK_PHASE_QUEUED, on_submitted, "queued by Armada"},
     {"leased", TR_TASK_PHASE_QUEUED, on_leased, ""},
     {"leaseReturned", TR_TASK_PHASE_QUEUED, on_returned, ""},
     {"leaseExpired", TR_TASK_PHASE_QUEUED, NULL, "its lease has expired: its cluster is lost"},

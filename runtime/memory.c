@@ -4,6 +4,7 @@
  */
 #include "runtime/memory.h"
 
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +133,13 @@ void tr_chunk_free(void *chunk)
         munmap(chunk, TR_CHUNK_BYTES);
         count_down(TR_CHUNK_BYTES);
     }
+}
+
+void tr_memory_trim(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
 }
 
 uint64_t tr_memory_used(void)

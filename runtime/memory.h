@@ -32,6 +32,12 @@ void tr_free(void *block);
 TR_MUST_USE void *tr_chunk_new(void);
 void tr_chunk_free(void *chunk);
 
+/*
+ * Gives memory that is free but kept for later back to the system, which takes milliseconds where
+ * there is much. What is asked for next costs more: for when a while of work is over.
+ */
+void tr_memory_trim(void);
+
 /* Bytes in use through this door, chunks included. */
 uint64_t tr_memory_used(void);
 

@@ -144,10 +144,11 @@
 /* The actors of a group that slept may run; 0: of all groups. */
 #define TR_WAKE_FIELDS(FIELD, ARRAY) FIELD(u64, group, 1, 0)
 
-/* The journal has committed up to a number. */
+/* The journal has committed up to a number; of the receiver's so many batches, and their bytes. */
 #define TR_COMMITTED_FIELDS(FIELD, ARRAY) \
     FIELD(u64, number, 1, 0)              \
-    FIELD(u32, batches, 1, 0)
+    FIELD(u32, batches, 1, 0)             \
+    FIELD(u64, bytes, 2, 0)
 
 /* (name, id, role, version, marks, FIELDS). Ids 1 to 99 belong to the runtime, and 470. */
 #define TR_CONTROL_SCHEMAS(S)                                                       \
@@ -176,7 +177,7 @@
     S(move_forget, 47, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_FORGET_FIELDS) \
     S(image, 48, TR_MESSAGE, 1, TR_HINT, TR_IMAGE_FIELDS)                           \
     S(luggage, 49, TR_MESSAGE, 1, TR_HINT, TR_LUGGAGE_FIELDS)                       \
-    S(committed, 50, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_COMMITTED_FIELDS)     \
+    S(committed, 50, TR_MESSAGE, 2, TR_HINT | TR_PRIORITY, TR_COMMITTED_FIELDS)     \
     S(busy, 51, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BUSY_FIELDS)               \
     S(free, 52, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FREE_FIELDS)               \
     S(wake, 470, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_WAKE_FIELDS)

@@ -304,10 +304,10 @@ const char *tr_process_phase_name(uint8_t phase);
     S(process_over, 311, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_OVER_FIELDS)       \
     S(folder_remove, 312, TR_MESSAGE, 1, TR_DURABLE, TR_FOLDER_REMOVE_FIELDS)      \
     S(folder_removed, 313, TR_MESSAGE, 1, TR_PRIORITY, TR_FOLDER_REMOVED_FIELDS)   \
+    S(shared_clean, 314, TR_MESSAGE, 1, TR_DURABLE, TR_SHARED_CLEAN_FIELDS)        \
     S(log_opened, 320, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_OPENED_FIELDS)            \
     S(log_starting, 321, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_STARTING_FIELDS)        \
-    S(log_launching, 322, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_LAUNCHING_FIELDS)      \
-    S(shared_clean, 487, TR_MESSAGE, 1, TR_DURABLE, TR_SHARED_CLEAN_FIELDS)
+    S(log_launching, 322, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_LAUNCHING_FIELDS)
 
 TR_PROCESS_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

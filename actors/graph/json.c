@@ -1,11 +1,12 @@
 /*
- * jansson parses, and its values become a tree. The walk is recursive, no deeper than
- * TR_TREE_DEPTH_MAX, which is checked before each step down.
+ * jansson parses, and its values become a tree, or are packed at once. The walks are recursive, no
+ * deeper than TR_TREE_DEPTH_MAX and TR_NESTING_MAX, which are checked before each step down.
  */
 #include "actors/graph/json.h"
 
 #include <jansson.h>
 
+#include "actors/graph/buffer.h"
 #include "actors/graph/limits.h"
 
 struct reader {
@@ -150,4 +151,77 @@ const struct tr_tree *tr_json_read_next(struct tr_arena *arena, struct tr_report
 {
     struct reader reader = {.arena = arena, .report = report, .place = {.source = source}};
     return parse(&reader, text, JSON_DISABLE_EOF_CHECK, used);
+}
+
+/* --------------------------------------------------------- values without a tree */
+
+static void pack(struct tr_buffer *buffer, json_t *value, uint32_t depth);
+
+static void pack_text(struct tr_buffer *buffer, const char *data, size_t size)
+{
+    tr_buffer_text_value(buffer, (struct tr_text){.data = data, .size = size});
+}
+
+static void pack_list(struct tr_buffer *buffer, const json_t *list, uint32_t depth)
+{
+    size_t count = json_array_size(list);
+    tr_buffer_array(buffer, (uint32_t)count);
+    for (size_t i = 0; i < count && buffer->error == 0; i++) {
+        pack(buffer, json_array_get(list, i), depth);
+    }
+}
+
+static void pack_map(struct tr_buffer *buffer, json_t *map, uint32_t depth)
+{
+    tr_buffer_map(buffer, (uint32_t)json_object_size(map));
+    for (void *at = json_object_iter(map); at != NULL && buffer->error == 0;
+         at = json_object_iter_next(map, at)) {
+        const char *name = json_object_iter_key(at);
+        pack_text(buffer, name, strlen(name));
+        pack(buffer, json_object_iter_value(at), depth);
+    }
+}
+
+static void pack(struct tr_buffer *buffer, json_t *value, uint32_t depth)
+{
+    bool is_open = json_is_array(value) || json_is_object(value);
+    if (is_open && depth == TR_NESTING_MAX) {
+        buffer->error = buffer->error != 0 ? buffer->error : TR_INVALID;
+    } else if (is_open) {
+        json_is_array(value) ? pack_list(buffer, value, depth + 1)
+                             : pack_map(buffer, value, depth + 1);
+    } else if (json_is_string(value)) {
+        pack_text(buffer, json_string_value(value), json_string_length(value));
+    } else if (json_is_integer(value)) {
+        tr_buffer_i64(buffer, json_integer_value(value));
+    } else if (json_is_real(value)) {
+        tr_buffer_f64(buffer, json_real_value(value));
+    } else if (json_is_null(value)) {
+        tr_buffer_nil(buffer);
+    } else {
+        tr_buffer_bool(buffer, json_is_true(value));
+    }
+}
+
+int tr_json_pack(struct tr_arena *arena, struct tr_bytes json, struct tr_bytes *value)
+{
+    struct tr_buffer buffer;
+    json_t *read = json_loadb((const char *)json.data, json.size,
+                              JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    if (read == NULL) {
+        return TR_INVALID;
+    }
+    tr_buffer_init(&buffer, TR_FILE_BYTES_MAX);
+    pack(&buffer, read, 0);
+    json_decref(read);
+    struct tr_bytes packed = {0};
+    if (buffer.error == 0) {
+        packed = tr_arena_bytes(arena, tr_buffer_bytes(&buffer));
+    }
+    int error = buffer.error != 0 ? buffer.error : arena->error;
+    tr_buffer_fini(&buffer);
+    if (error == 0) {
+        *value = packed;
+    }
+    return error;
 }

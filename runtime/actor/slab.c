@@ -8,6 +8,10 @@
 
 #define DIRECTORY_FIRST 64
 
+/* The chunks of a slab before its first huge page. */
+static const uint32_t first_chunks[] = {
+    TRI_FIRST_CHUNK_BYTES, 32U << 10, 64U << 10, 128U << 10, 256U << 10, 512U << 10, 1U << 20};
+
 int tri_chunk_directory_init(struct tri_chunk_directory *directory)
 {
     struct tri_chunk *chunks = tr_alloc_zero(DIRECTORY_FIRST, sizeof *chunks);
@@ -67,12 +71,12 @@ int tri_slab_grow(struct tri_slab *slab)
     if (error != 0) {
         return error;
     }
-    bool is_huge = slab->chunk_count >= TRI_SMALL_CHUNKS;
-    uint8_t *base = is_huge ? tr_chunk_new() : tr_alloc(TRI_FIRST_CHUNK_BYTES);
+    bool is_huge = slab->chunk_count >= TR_COUNT_OF(first_chunks);
+    size_t bytes = is_huge ? TR_CHUNK_BYTES : first_chunks[slab->chunk_count];
+    uint8_t *base = is_huge ? tr_chunk_new() : tr_alloc(bytes);
     if (base == NULL) {
         return TR_MEMORY;
     }
-    size_t bytes = is_huge ? TR_CHUNK_BYTES : TRI_FIRST_CHUNK_BYTES;
     size_t objects = bytes / slab->object_size;
     uint32_t number = directory->count++;
     directory->chunks[number] =

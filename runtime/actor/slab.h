@@ -2,9 +2,9 @@
  * Slabs: objects of one size cut from huge pages, given and taken back without asking the system.
  *
  * Slabs of one worker share a directory of chunks, so that an object is known by 32 bits (its
- * slot) as well as by its pointer. The first chunks of a slab are small, so that a worker with
- * little to do stays little, and a start does not wait for megabytes to be wiped. Owned by one
- * worker; no other thread may look.
+ * slot) as well as by its pointer. The first chunks of a slab are smaller, so that it takes no more
+ * than about twice what was needed at once, and a start does not wait for megabytes to be wiped.
+ * Owned by one worker; no other thread may look.
  */
 #ifndef TR_RUNTIME_ACTOR_SLAB_H
 #define TR_RUNTIME_ACTOR_SLAB_H
@@ -16,9 +16,8 @@
 #define TRI_SLOT_BITS 15
 #define TRI_SLOT_MASK ((1U << TRI_SLOT_BITS) - 1)
 
-/* The first chunks of each slab. */
+/* The first chunk of each slab; the largest object fits into it. */
 #define TRI_FIRST_CHUNK_BYTES 32768
-#define TRI_SMALL_CHUNKS 4
 
 struct tri_chunk {
     uint8_t *base;

@@ -236,9 +236,10 @@ struct tri_worker {
     uint64_t *dirty_groups; /* numbers of groups with births since the last cut */
     uint32_t dirty_group_count;
     uint32_t dirty_group_capacity;
-    uint64_t cut_number;       /* of the last batch */
-    uint64_t committed_number; /* that the journal has told */
-    uint32_t cuts_outstanding;
+    uint64_t cut_number;            /* of the last batch */
+    uint64_t committed_number;      /* that the journal has told */
+    uint32_t cuts_outstanding;      /* batches that are not committed */
+    uint64_t cut_bytes_outstanding; /* their bytes */
     /* Messages to actors that are not born. */
     struct tri_message *unborn;
     uint32_t unborn_count;

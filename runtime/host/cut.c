@@ -116,6 +116,7 @@ void tri_cut(struct tri_worker *worker)
     uint8_t *data = tri_batch_take(&worker->batch, number, worker->index, &size);
     worker->cut_number = number;
     worker->cuts_outstanding++;
+    worker->cut_bytes_outstanding += size;
     worker->handled_since_cut = 0;
     worker->metrics.cuts++;
     tri_tap_note_batches(worker);

@@ -374,7 +374,12 @@ static void *journal_main(void *argument)
     bool is_draining = false;
     while (journal->state != TRI_JOURNAL_FAILED && !is_draining) {
         is_draining = atomic_load_explicit(&host->is_draining, memory_order_acquire);
+        bool has_worked = false;
         while (tri_journal_step(journal)) {
+            has_worked = true;
+        }
+        if (!has_worked && !is_draining) {
+            tri_journal_rest(journal);
         }
         if (!is_draining) {
             tri_link_wait(journal->voice.link, JOURNAL_WAIT_NS);

@@ -96,7 +96,9 @@ static void on_committed(struct tri_worker *worker, const struct tr_message *mes
     if (tr_message_read(message, committed, &committed) == 0) {
         worker->committed_number = committed.number;
         TR_ASSERT(worker->cuts_outstanding >= committed.batches);
+        TR_ASSERT(worker->cut_bytes_outstanding >= committed.bytes);
         worker->cuts_outstanding -= committed.batches;
+        worker->cut_bytes_outstanding -= committed.bytes;
         tri_tap_note_batches(worker);
     }
 }

@@ -158,6 +158,7 @@ static bool fire_timers(struct tri_worker *worker)
 bool tri_is_congested(const struct tri_worker *worker)
 {
     return worker->cuts_outstanding >= TR_CUTS_OUTSTANDING_MAX ||
+           worker->cut_bytes_outstanding >= TR_CUT_BYTES_OUTSTANDING_MAX ||
            tri_outbox_is_congested(&worker->outbox);
 }
 

@@ -113,7 +113,8 @@ static int gather(struct tri_journal *journal, uint64_t *last_number)
         if (error != 0) {
             return error;
         }
-        journal->batches_of[pending->worker]++;
+        journal->shares[pending->worker].batches++;
+        journal->shares[pending->worker].bytes += pending->size;
         number = pending->number;
         pending = pending->next;
     }
@@ -123,9 +124,11 @@ static int gather(struct tri_journal *journal, uint64_t *last_number)
 }
 
 /* How far the journal is, as a message for a worker. */
-static void tell_committed(struct tri_journal *journal, uint32_t worker, uint32_t batches)
+static void tell_committed(struct tri_journal *journal, uint32_t worker)
 {
-    struct tr_committed committed = {.number = journal->committed_number, .batches = batches};
+    const struct tri_share *share = &journal->shares[worker];
+    struct tr_committed committed = {
+        .number = journal->committed_number, .batches = share->batches, .bytes = share->bytes};
     struct tr_envelope envelope = {
         .kind = TR_KIND_CONTROL,
         .flags = TR_FLAG_HINT | TR_FLAG_PRIORITY,
@@ -150,8 +153,8 @@ static void release_group(struct tri_journal *journal)
         tr_free(pending);
     }
     for (uint32_t worker = 0; worker < TR_WORKERS_MAX; worker++) {
-        if (journal->batches_of[worker] > 0) {
-            tell_committed(journal, worker, journal->batches_of[worker]);
+        if (journal->shares[worker].batches > 0) {
+            tell_committed(journal, worker);
         }
     }
 }
@@ -187,7 +190,7 @@ static void commit_group(struct tri_journal *journal)
     } else {
         fail(journal, error);
     }
-    memset(journal->batches_of, 0, sizeof journal->batches_of);
+    memset(journal->shares, 0, sizeof journal->shares);
     tri_group_commit_clear(&journal->group);
 }
 
@@ -219,4 +222,14 @@ bool tri_journal_step(struct tri_journal *journal)
         }
     }
     return did_receive || did_commit;
+}
+
+void tri_journal_rest(struct tri_journal *journal)
+{
+    bool is_due = journal->ops_committed - journal->ops_rested >= TR_REST_OPS;
+    if (is_due && !tri_journal_is_busy(journal) && journal->state == TRI_JOURNAL_WELL) {
+        journal->ops_rested = journal->ops_committed;
+        tri_store_rest(journal->store);
+        tr_memory_trim();
+    }
 }

@@ -36,6 +36,12 @@ struct tri_pending {
     uint8_t bytes[];
 };
 
+/* What of a group is one worker's. */
+struct tri_share {
+    uint32_t batches;
+    uint64_t bytes;
+};
+
 struct tri_journal {
     struct tr_env *env;
     struct tri_voice voice; /* with it, what the group in hand lets go */
@@ -45,12 +51,13 @@ struct tri_journal {
     struct tri_group_commit group;
     uint64_t retry_ns; /* when a full disk is tried again */
     enum tri_journal_state state;
-    int error;                           /* why it is not well */
-    _Atomic int waits_for;               /* the error while it waits, else 0; read by anybody */
-    char words[TRI_STORE_EXPLAIN_BYTES]; /* the same for a person, once it has failed */
-    uint32_t batches_of[TR_WORKERS_MAX];
+    int error;                               /* why it is not well */
+    _Atomic int waits_for;                   /* the error while it waits, else 0; read by anybody */
+    char words[TRI_STORE_EXPLAIN_BYTES];     /* the same for a person, once it has failed */
+    struct tri_share shares[TR_WORKERS_MAX]; /* in the group in hand */
     uint64_t groups_committed;
     uint64_t ops_committed;
+    uint64_t ops_rested; /* of these, those before memory was given back last */
 };
 
 /* `store` stays the caller's; numbers begin behind its last one. */
@@ -59,6 +66,12 @@ void tri_journal_fini(struct tri_journal *journal);
 
 /* Reads what came and commits one group; whether there was anything to do. */
 bool tri_journal_step(struct tri_journal *journal);
+
+/*
+ * Nothing has come for a while: what much work has left behind of the store's pages and of free
+ * memory is given back to the system. It costs nothing where there was little work.
+ */
+void tri_journal_rest(struct tri_journal *journal);
 
 /* Whether batches wait for a commit. */
 static inline bool tri_journal_is_busy(const struct tri_journal *journal)

@@ -18,6 +18,12 @@ static const char *explain_store(struct tri_store *store)
     return tri_sqlite_of(store)->words;
 }
 
+/* The pages that it keeps in memory; the system most often still has them. */
+static void rest_store(struct tri_store *store)
+{
+    (void)sqlite3_db_release_memory(tri_sqlite_of(store)->database);
+}
+
 static void close_store(struct tri_store *store)
 {
     struct tri_sqlite *self = tri_sqlite_of(store);
@@ -40,6 +46,7 @@ static const struct tri_store_ops sqlite_ops = {
     .read_page = tri_sqlite_read_page,
     .read_meta = tri_sqlite_read_meta,
     .tend = tri_sqlite_tend,
+    .rest = rest_store,
     .explain = explain_store,
     .close = close_store,
 };

@@ -5,6 +5,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
+#include "actors/graph/json.h"
 #include "actors/refresh.h"
 #include "plugins/armada.h"
 
@@ -24,7 +25,7 @@ static void *api_scratch(struct tr_webapi_batch *batch, size_t size)
 static int api_read_json(struct tr_webapi_batch *batch, struct tr_bytes json,
                          struct tr_bytes *value)
 {
-    return tri_json_to_value(&((struct stand *)batch)->arena, json, value);
+    return tr_json_pack(&((struct stand *)batch)->arena, json, value);
 }
 
 static void check_text(struct tr_text text)

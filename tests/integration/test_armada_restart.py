@@ -74,7 +74,7 @@ class RestartTest(ArmadaTest):
         counters = self.double.counters()
         calls = self.calls()
         self.assertNotIn("SubmitJobs", calls)
-        self.assertEqual(counters["streams_opened"], 1)
+        self.assertLessEqual(counters["streams_opened"], 1)
         self.assertLessEqual(calls.get("GetJobStatus", 0), math.ceil(self.size / STATUS_MAX))
         self.assertLessEqual(set(calls), {"GetJobSetEvents", "GetJobStatus"})
         self.assertIsNone(engine.process.poll())

@@ -13,7 +13,7 @@
  *     POST http://SHOP/VERB/GROUP      [[identity, handle, job], ...] in msgpack, `job` only where
  *                                      jobs are made
  *     GET http://SHOP/stream/GROUP/N   lines from the N-th on
- *     GET http://SHOP/so-far/GROUP/N   the same up to now
+ *     GET http://SHOP/so-far/GROUP/N   the same, those that there are now
  *
  * and answers are lines, one for each job of which something is said (struct sim_line).
  */
@@ -129,8 +129,8 @@ static inline struct sim_grades *sim_grades_of(const struct sim_world *world)
     S(cancelled_groups)    \
     S(cancelled_by_others) \
     S(found)               \
-    S(so_fars)             \
     S(streams)             \
+    S(so_fars)             \
     S(lines)               \
     S(lines_twice)         \
     S(lines_swapped)       \

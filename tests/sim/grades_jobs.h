@@ -144,9 +144,9 @@ void sim_jobs_drop(struct sim_jobs *jobs);
 void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
                     const char *cursor);
 
-/* The lines up to now; false: some may not be there, or the place is not known any more. */
-bool sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
-                    const char *cursor, struct tr_buffer *lines);
+/* What somebody who follows from there would be told at once: the status of the answer. */
+uint32_t sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
+                        const char *cursor, struct tr_buffer *answer);
 
 /* Notes what has happened, and tells it; and when there is something next. */
 bool sim_log_elapse(struct sim_jobs *jobs);

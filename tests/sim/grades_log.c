@@ -18,8 +18,8 @@
 #define SWAPPED_ONE_IN 6
 #define ENDS_ONE_IN 24
 #define LATE_ONE_IN 8
-#define LEFT_OUT_ONE_IN 12
-#define MUMBLED_ONE_IN 16
+#define LEFT_OUT_ONE_IN 8
+#define MUMBLED_ONE_IN 6
 #define LAG_NS_MOST (200 * MS)
 #define LATE_NS_MOST (1500 * MS)
 
@@ -118,19 +118,25 @@ static bool note(struct sim_jobs *jobs, struct sim_made *job)
 
 /* ------------------------------------------------------------------------------------ a stream */
 
-static void say(struct sim_jobs *jobs, const struct sim_stream *stream,
-                const struct sim_event *event)
+/* A line, with the place behind it. */
+static void write_line(const struct sim_jobs *jobs, const struct sim_log *log, uint32_t place,
+                       struct tr_buffer *text)
 {
+    const struct sim_event *event = &log->events[place];
     struct sim_line line = sim_job_line(jobs, event->job, event->step);
+    line.cursor = place + 1;
+    sim_line_write(&line, text);
+    sim_grades_seen.lines++;
+    sim_say("jobs: %s tells of %s, step %u", log->group, event->job->wanted->identity, event->step);
+}
+
+static void say(struct sim_jobs *jobs, const struct sim_stream *stream, uint32_t place)
+{
     struct tr_buffer text;
-    line.cursor = stream->cursor;
     tr_buffer_init(&text, 0);
-    sim_line_write(&line, &text);
+    write_line(jobs, stream->log, place, &text);
     sim_web_line(jobs->web, stream->number, tr_buffer_text(&text));
     tr_buffer_fini(&text);
-    sim_grades_seen.lines++;
-    sim_say("jobs: stream %llu tells of %s, step %u", (unsigned long long)stream->number,
-            event->job->wanted->identity, event->step);
 }
 
 /* Whether a stream may withhold something: of its group's jobs each can be asked for. */
@@ -141,14 +147,15 @@ static bool is_torn(const struct sim_jobs *jobs, const struct sim_log *log)
 
 static void tell(struct sim_jobs *jobs, struct sim_stream *stream)
 {
-    const struct sim_event *event = &stream->log->events[stream->cursor++];
-    if (happens(jobs, is_torn(jobs, stream->log), LEFT_OUT_ONE_IN)) {
+    uint32_t place = stream->cursor++;
+    bool is_known = stream->log->events[place].step > SIM_STEP_QUEUED;
+    if (happens(jobs, is_known && is_torn(jobs, stream->log), LEFT_OUT_ONE_IN)) {
         sim_grades_seen.lines_left_out++;
     } else if (happens(jobs, is_torn(jobs, stream->log), MUMBLED_ONE_IN)) {
         sim_grades_seen.lines_mumbled++;
         sim_web_line(jobs->web, stream->number, tr_text_of("well"));
     } else {
-        say(jobs, stream, event);
+        say(jobs, stream, place);
     }
 }
 
@@ -197,18 +204,11 @@ static void forget_places(struct sim_jobs *jobs, struct sim_log *log)
 }
 
 /* What is not there any more is gone; what is forgotten may be refused as if it had never been. */
-static bool refuses(struct sim_jobs *jobs, uint64_t number, const struct sim_log *log,
-                    uint32_t place)
+static uint32_t refusal_of(const struct sim_log *log, uint32_t place)
 {
     bool is_gone = place < log->trimmed;
     bool is_forgotten = place < log->forgotten;
-    if (is_gone || is_forgotten) {
-        uint32_t status = is_gone || log->says_gone ? 410 : 400;
-        sim_say("jobs: stream %llu of %s is refused its place %u with %u",
-                (unsigned long long)number, log->group, place, status);
-        sim_web_answer(jobs->web, number, status, (struct tr_bytes){0});
-    }
-    return is_gone || is_forgotten;
+    return is_gone || (is_forgotten && log->says_gone) ? 410 : is_forgotten ? 400 : 0;
 }
 
 /* Where a stream begins that is to go on from a place. */
@@ -223,19 +223,34 @@ static uint32_t place_of(const struct sim_jobs *jobs, const struct sim_log *log,
     return place < log->trimmed ? log->trimmed : place;
 }
 
+/* The place that somebody wants, and the status with which it is refused; 0: it is not. */
+static uint32_t take_place(struct sim_jobs *jobs, struct sim_log *log, const char *cursor,
+                           uint32_t *place)
+{
+    bool is_start = strcmp(cursor, "start") == 0;
+    *place = is_start ? 0 : (uint32_t)strtoul(cursor, NULL, 10);
+    if (!is_start) {
+        trim(jobs, log);
+        forget_places(jobs, log);
+    }
+    if (*place > log->count) {
+        sim_fail("jobs: a stream of %s is to go on at %u of %u", log->group, *place, log->count);
+    }
+    uint32_t status = is_start ? 0 : refusal_of(log, *place);
+    if (status != 0) {
+        sim_say("jobs: %s refuses the place %u with %u", log->group, *place, status);
+    }
+    return status;
+}
+
 void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
                     const char *cursor)
 {
     struct sim_log *log = log_of(jobs, shop, group);
-    bool is_start = strcmp(cursor, "start") == 0;
-    uint32_t place = is_start ? 0 : (uint32_t)strtoul(cursor, NULL, 10);
-    trim(jobs, log);
-    forget_places(jobs, log);
-    if (place > log->count) {
-        sim_fail("jobs: a stream of %s is to go on at %u of %u", log->group, place, log->count);
-        return;
-    }
-    if (!is_start && refuses(jobs, number, log, place)) {
+    uint32_t place;
+    uint32_t status = take_place(jobs, log, cursor, &place);
+    if (status != 0) {
+        sim_web_answer(jobs->web, number, status, (struct tr_bytes){0});
         return;
     }
     struct sim_stream *stream = sim_must(calloc(1, sizeof *stream));
@@ -251,24 +266,22 @@ void sim_log_follow(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struc
             stream->cursor, log->count);
 }
 
-bool sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
-                    const char *cursor, struct tr_buffer *lines)
+uint32_t sim_log_so_far(struct sim_jobs *jobs, uint64_t number, uint32_t shop, struct tr_text group,
+                        const char *cursor, struct tr_buffer *answer)
 {
-    const struct sim_log *log = log_of(jobs, shop, group);
-    uint32_t place = strcmp(cursor, "start") == 0 ? 0 : (uint32_t)strtoul(cursor, NULL, 10);
-    if (jobs->grades->is_trimmed || jobs->grades->is_torn || place < log->forgotten) {
-        return false;
-    }
-    for (; place < log->count && log->events[place].appear_ns <= jobs->world->now_ns; place++) {
-        const struct sim_event *event = &log->events[place];
-        struct sim_line line = sim_job_line(jobs, event->job, event->step);
-        line.cursor = place + 1;
-        event->job->shown_in = number;
-        sim_line_write(&line, lines);
-        tr_buffer_add_string(lines, "\n");
+    struct sim_log *log = log_of(jobs, shop, group);
+    uint32_t place;
+    uint32_t status = take_place(jobs, log, cursor, &place);
+    for (uint32_t i = place_of(jobs, log, place); status == 0 && i < log->count; i++) {
+        if (log->events[i].appear_ns > jobs->world->now_ns) {
+            break;
+        }
+        log->events[i].job->shown_in = number;
+        write_line(jobs, log, i, answer);
+        tr_buffer_add_string(answer, "\n");
     }
     sim_grades_seen.so_fars++;
-    return true;
+    return status == 0 ? 200 : status;
 }
 
 /* ---------------------------------------------------------------------------------------- time */

@@ -220,23 +220,24 @@ static bool has_stream(const struct sim_shop *shop)
     return shop->has_stream;
 }
 
-/* Answers that are not read: of which verb, which shops, and what the reader returns. */
+/* Answers that are not read: of which verb, which shops, what the reader returns, how often. */
 static const struct {
     const char *name;
     uint8_t verb;
     bool (*is_of)(const struct sim_shop *shop);
     int error;
+    uint32_t once_in;
 } unread[] = {
-    {"answer-unread", TR_WEBAPI_VERB_CREATE, is_weak, TR_MALFORMED},
-    {"found-unread", TR_WEBAPI_VERB_FIND, is_weak, 0},
-    {"stream-trusted", TR_WEBAPI_VERB_STATUS, has_stream, 0},
+    {"answer-unread", TR_WEBAPI_VERB_CREATE, is_weak, TR_MALFORMED, 3},
+    {"found-unread", TR_WEBAPI_VERB_FIND, is_weak, 0, 3},
+    {"stream-trusted", TR_WEBAPI_VERB_STATUS, has_stream, 0, 1},
 };
 
 bool sim_grades_leaves(const struct tr_webapi_batch *batch, uint8_t verb, int *error)
 {
     for (size_t i = 0; i < TR_COUNT_OF(unread); i++) {
         if (unread[i].verb == verb && unread[i].is_of(shop_of(batch)) &&
-            sim_grades_strikes(unread[i].name, 3)) {
+            sim_grades_strikes(unread[i].name, unread[i].once_in)) {
             *error = unread[i].error;
             return true;
         }
@@ -280,23 +281,23 @@ const struct sim_plant sim_grades_plants[] = {
      .turn = forget_doubt},
     {.name = "made-before-lag",
      .text = "what is not found at once is made again",
-     .first_seed = 2,
+     .first_seed = 1,
      .turn = make_early},
     {.name = "stone-skipped",
      .text = "nobody looks any more for what was doubtful when its task has ended",
-     .first_seed = 274,
+     .first_seed = 836,
      .turn = skip_stone},
     {.name = "second-ignored",
      .text = "a second job of one identity is passed over",
-     .first_seed = 203,
+     .first_seed = 147,
      .is_in_plugin = true},
     {.name = "answer-unread",
      .text = "what a shop of a weak grade says of what it has made is not read",
-     .first_seed = 5,
+     .first_seed = 29,
      .is_in_plugin = true},
     {.name = "found-unread",
      .text = "what is found at a shop by tag is not read",
-     .first_seed = 55,
+     .first_seed = 18,
      .is_in_plugin = true},
     {.name = "stream-trusted",
      .text = "a job whose group has a stream is asked about, and the answer is not read",
@@ -308,7 +309,7 @@ const struct sim_plant sim_grades_plants[] = {
      .is_in_plugin = true},
     {.name = "refusal-unheard",
      .text = "a stream's place that is refused is asked for again",
-     .first_seed = 197,
+     .first_seed = 1,
      .turn = insist},
     {.name = "place-ahead",
      .text = "a stream goes on one line behind its place",
@@ -317,6 +318,10 @@ const struct sim_plant sim_grades_plants[] = {
     {.name = "line-is-job",
      .text = "a line of a stream is taken for a job of its own",
      .first_seed = 1,
+     .is_in_plugin = true},
+    {.name = "mumble-passed-over",
+     .text = "a line of a stream that makes no sense is passed over without a word",
+     .first_seed = 80,
      .is_in_plugin = true},
     {.name = "order-ignored",
      .text = "a line of a stream is taken for the latest, whatever its order",

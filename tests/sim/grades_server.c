@@ -297,11 +297,10 @@ static void failures(struct visit *visit, const struct item *item)
     }
 }
 
-static void so_far(struct visit *visit)
+static void tell_so_far(struct visit *visit)
 {
-    bool is_there = sim_log_so_far(visit->jobs, visit->number, visit->shop,
+    visit->status = sim_log_so_far(visit->jobs, visit->number, visit->shop,
                                    tr_text_of(visit->group), visit->cursor, &visit->answer);
-    visit->status = is_there ? visit->status : 410;
 }
 
 /* Does what a request asks for. */
@@ -314,7 +313,7 @@ static void work(struct visit *visit)
     } verbs[] = {
         {"create", create_all, NULL},     {"status", NULL, status}, {"cancel", NULL, cancel},
         {"cancel-all", cancel_all, NULL}, {"find", NULL, find},     {"failures", NULL, failures},
-        {"so-far", so_far, NULL},
+        {"so-far", tell_so_far, NULL},
     };
     for (size_t i = 0; i < TR_COUNT_OF(verbs); i++) {
         if (is_verb(visit, verbs[i].verb) && verbs[i].all != NULL) {

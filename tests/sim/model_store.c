@@ -292,6 +292,11 @@ static int model_tend(struct tri_store *store)
     return model_store_of(store)->broken;
 }
 
+static void model_rest(struct tri_store *store)
+{
+    (void)store; /* its memory is the store itself */
+}
+
 static const char *model_explain(struct tri_store *store)
 {
     return model_store_of(store)->words;
@@ -314,6 +319,7 @@ static const struct tri_store_ops model_ops = {
     .read_page = model_read_page,
     .read_meta = model_read_meta,
     .tend = model_tend,
+    .rest = model_rest,
     .explain = model_explain,
     .close = model_close,
 };

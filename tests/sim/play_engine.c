@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/pack.h"
 #include "tests/sim/asks.h"
 #include "tests/sim/decisions.h"
 #include "tests/sim/documents.h"
-#include "tests/sim/edits.h"
 #include "tests/sim/engine_check.h"
 #include "tests/sim/engine_history.h"
 #include "tests/sim/engine_plant.h"
+#include "tests/sim/engine_program.h"
 #include "tests/sim/engine_turn.h"
 #include "tests/sim/recall.h"
 #include "tests/sim/timetable.h"
@@ -82,7 +81,6 @@ static uint32_t draw_size(struct sim_random *random)
 
 static void make_graph(struct sim_stage *stage, struct sim_random *random)
 {
-    struct sim_graph *made = &stage->graphs[stage->graph_count++];
     struct flow_random_options options = {
         .seed = sim_draw(random),
         .size = draw_size(random),
@@ -97,19 +95,13 @@ static void make_graph(struct sim_stage *stage, struct sim_random *random)
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
     flow_random_write(&options, &text);
-    sim_say("graph %u:\n%.*s", stage->graph_count - 1, (int)text.size, (const char *)text.data);
-    made->graph = flow_random_compile(tr_buffer_text(&text));
+    sim_stage_add_graph(stage, tr_buffer_text(&text));
     tr_buffer_fini(&text);
-    tr_buffer_init(&made->packed, 0);
-    int error = tr_graph_pack(made->graph, &made->packed);
-    TR_ASSERT(error == 0);
 }
 
 static void make_execution(struct sim_stage *stage, struct sim_random *random)
 {
-    uint32_t index = stage->execution_count++;
-    struct sim_execution *execution = &stage->executions[index];
-    *execution = (struct sim_execution){
+    const struct sim_execution drawn = {
         .host = (uint32_t)sim_below(random, stage->world->plan.host_count),
         .graph = (uint32_t)sim_below(random, stage->graph_count),
         .cache_mode = (uint8_t)(sim_below(random, 4) == 0 ? sim_below(random, 3) : TR_CACHE_USE),
@@ -117,11 +109,7 @@ static void make_execution(struct sim_stage *stage, struct sim_random *random)
         .is_hard = sim_below(random, 4) == 0,
         .abort_after_ms = sim_below(random, sim_below(random, 2) == 0 ? 50 : 1500),
     };
-    (void)snprintf(execution->name, sizeof execution->name, "e%u", index);
-    tr_buffer_init(&execution->inputs, 0);
-    const struct tr_graph *graph = stage->graphs[execution->graph].graph;
-    flow_value_inputs(&graph->workflows[graph->main_workflow], sim_draw(random),
-                      &execution->inputs);
+    sim_stage_add_execution(stage, &drawn, random);
 }
 
 /* The inputs of an execution that takes up another one: sometimes others. */
@@ -197,32 +185,17 @@ static void begin(struct sim_world *world)
     }
     stage->timetable = stage->has_schedules ? sim_timetable_new(stage, &random) : NULL;
     stage->asks = sim_asks_new();
-    stage->backend = sim_backend_new(world);
     stage->documents = sim_documents_new();
-    stage->decisions = sim_decisions_new(stage);
-    stage->history = sim_history_new(stage);
-    sim_engine_wrap();
+    sim_stage_begin(stage, world);
 }
 
 static void end(struct sim_world *world)
 {
     struct sim_stage *stage = sim_stage_of(world);
-    sim_history_free(stage->history);
-    sim_backend_free(stage->backend);
     sim_documents_free(stage->documents);
-    sim_decisions_free(stage->decisions);
     sim_asks_free(stage->asks);
     sim_timetable_free(stage->timetable);
-    for (uint32_t i = 0; i < stage->execution_count; i++) {
-        tr_buffer_fini(&stage->executions[i].inputs);
-        sim_edits_free(stage->executions[i].edits);
-        free(stage->executions[i].failed.data);
-        free(stage->executions[i].code.data);
-    }
-    for (uint32_t i = 0; i < stage->graph_count; i++) {
-        tr_buffer_fini(&stage->graphs[i].packed);
-        tr_graph_free(stage->graphs[i].graph);
-    }
+    sim_stage_end(stage);
     free(stage);
     world->own = NULL;
 }
@@ -311,18 +284,8 @@ static void open_host(struct sim_host *host)
     struct own *own = sim_must(calloc(1, sizeof *own));
     own->engine.plugins = plugins;
     own->engine.plugin_count = TR_COUNT_OF(plugins);
-    own->engine.system_retries = SIM_SYSTEM_RETRIES;
-    own->engine.store_folder = "/simulated";
-    own->engine.life = host->starts + 1;
     own->engine.fires_schedules = true;
-    for (uint32_t i = 0; i < stage->graph_count; i++) {
-        struct tr_graph *graph = NULL;
-        uint64_t number;
-        int error = tr_graph_unpack(tr_buffer_bytes(&stage->graphs[i].packed), &graph);
-        TR_ASSERT(error == 0);
-        error = tr_shelf_put(&own->engine.shelf, graph, &number);
-        TR_ASSERT(error == 0);
-    }
+    sim_engine_open(host, &own->engine);
     sim_decisions_load(stage->decisions, host, &own->engine.shelf);
     host->own = own;
 }
@@ -413,25 +376,7 @@ static bool is_wanted(const struct sim_host *host, uint32_t member)
 static uint32_t next_member(const struct sim_host *host)
 {
     const struct own *own = host->own;
-    uint32_t next = 0;
-    while (next < MEMBER_COUNT && (own->refs[next].key.serial != 0 || !is_wanted(host, next))) {
-        next++;
-    }
-    return next;
-}
-
-static void tell_quota(struct sim_host *host)
-{
-    struct own *own = host->own;
-    struct tr_resource_quota quota = {
-        .name = tr_text_of(SIM_REMOTE_RESOURCE),
-        .slots = sim_stage_of(host->world)->quota,
-    };
-    const struct tri_actor *actor = sim_find_actor(host, own->refs[MEMBER_RESOURCES].key);
-    if (actor != NULL) { /* else it moves */
-        sim_program_say(host, actor, TR_KIND_TELL, &tr_resource_quota_schema, &quota);
-        own->is_quota_told = true;
-    }
+    return sim_engine_next_member(host, own->refs, MEMBER_COUNT, is_wanted);
 }
 
 /* Once after each start: times went by, and the clock may have been set. */
@@ -460,7 +405,7 @@ static void wake(struct sim_host *host)
 
 static bool ask(struct sim_host *host)
 {
-    const struct own *own = host->own;
+    struct own *own = host->own;
     uint32_t next = next_member(host);
     if (own->wake_ns != 0 && own->wake_ns <= host->world->now_ns) {
         wake(host);
@@ -469,7 +414,7 @@ static bool ask(struct sim_host *host)
         return false;
     }
     if (!own->is_quota_told && next > MEMBER_RESOURCES) {
-        tell_quota(host);
+        own->is_quota_told = sim_engine_tell_quota(host, own->refs[MEMBER_RESOURCES]);
     }
     if (!own->is_woken && own->refs[MEMBER_SCHEDULES].key.serial != 0) {
         wake_schedules(host);
@@ -509,21 +454,9 @@ static bool look(struct sim_host *host, const struct tri_worker *worker, struct 
     if (tri_actor_behaviour(worker, actor)->id == sim_planner_behaviour.id) {
         return look_at_planner(host, actor);
     }
-    const struct tr_sim_client *state = tri_actor_state(actor);
     sim_engine_check_pause(host, worker, actor);
-    bool is_new = tri_actor_behaviour(worker, actor)->id == sim_client_behaviour.id &&
-                  own->refs[MEMBER_CLIENT].key.serial != 0 &&
-                  sim_stage_of(host->world)->is_quota_known[host->index] && state->asked == 0 &&
-                  actor->mailbox_count == 0;
-    if (is_new && sim_program_may_wish(host, actor->key)) {
-        struct tr_sim_client_go go = {.launcher = own->refs[MEMBER_LAUNCHER]};
-        sim_program_say(host, actor, TR_KIND_TELL, &tr_sim_client_go_schema, &go);
-        return true;
-    }
-    if (!is_new) {
-        sim_program_forget_wish(host, actor->key);
-    }
-    return false;
+    return sim_engine_begin_client(host, worker, actor, own->refs[MEMBER_CLIENT],
+                                   own->refs[MEMBER_LAUNCHER]);
 }
 
 static void hear(struct sim_host *host, const struct tr_envelope *envelope, struct tr_bytes body)

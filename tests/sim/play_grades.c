@@ -9,14 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/pack.h"
-#include "tests/sim/decisions.h"
 #include "tests/sim/engine_check.h"
 #include "tests/sim/engine_history.h"
+#include "tests/sim/engine_program.h"
 #include "tests/sim/engine_turn.h"
 #include "tests/sim/grades.h"
-#include "tests/support/flow_random.h"
-#include "tests/support/flow_value.h"
 
 #define MS 1000000ULL
 #define NODES_MAX 4
@@ -164,34 +161,23 @@ static void write_graph(const struct sim_grades *grades, struct sim_random *rand
 static void make_graph(struct sim_stage *stage, const struct sim_grades *grades,
                        struct sim_random *random)
 {
-    struct sim_graph *made = &stage->graphs[stage->graph_count++];
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
     write_graph(grades, random, &text);
-    sim_say("graph %u:\n%.*s", stage->graph_count - 1, (int)text.size, (const char *)text.data);
-    made->graph = flow_random_compile(tr_buffer_text(&text));
+    sim_stage_add_graph(stage, tr_buffer_text(&text));
     tr_buffer_fini(&text);
-    tr_buffer_init(&made->packed, 0);
-    int error = tr_graph_pack(made->graph, &made->packed);
-    TR_ASSERT(error == 0);
 }
 
 static void make_execution(struct sim_stage *stage, struct sim_random *random)
 {
-    uint32_t index = stage->execution_count++;
-    struct sim_execution *execution = &stage->executions[index];
-    *execution = (struct sim_execution){
+    const struct sim_execution drawn = {
         .graph = (uint32_t)sim_below(random, stage->graph_count),
         .cache_mode = TR_CACHE_USE,
         .is_aborted = sim_below(random, 4) == 0,
         .is_hard = sim_below(random, 4) == 0,
         .abort_after_ms = sim_below(random, sim_below(random, 2) == 0 ? 300 : 4000),
     };
-    (void)snprintf(execution->name, sizeof execution->name, "e%u", index);
-    tr_buffer_init(&execution->inputs, 0);
-    const struct tr_graph *graph = stage->graphs[execution->graph].graph;
-    flow_value_inputs(&graph->workflows[graph->main_workflow], sim_draw(random),
-                      &execution->inputs);
+    sim_stage_add_execution(stage, &drawn, random);
 }
 
 static void begin(struct sim_world *world)
@@ -212,11 +198,8 @@ static void begin(struct sim_world *world)
     for (uint64_t i = 0; i < executions; i++) {
         make_execution(stage, &random);
     }
-    stage->backend = sim_backend_new(world);
-    stage->decisions = sim_decisions_new(stage);
-    stage->history = sim_history_new(stage);
+    sim_stage_begin(stage, world);
     both->grades.jobs = sim_jobs_new(world);
-    sim_engine_wrap();
     sim_say("%s%s%s%s%s%s", both->grades.is_beyond ? "beyond the lag " : "",
             both->grades.is_doubled ? "with a proxy " : "", both->grades.is_wiped ? "wiped " : "",
             both->grades.is_trimmed ? "trimmed " : "", both->grades.is_torn ? "torn " : "",
@@ -227,18 +210,7 @@ static void end(struct sim_world *world)
 {
     struct sim_stage *stage = sim_stage_of(world);
     sim_jobs_free(sim_grades_of(world)->jobs);
-    sim_history_free(stage->history);
-    sim_backend_free(stage->backend);
-    sim_decisions_free(stage->decisions);
-    for (uint32_t i = 0; i < stage->execution_count; i++) {
-        tr_buffer_fini(&stage->executions[i].inputs);
-        free(stage->executions[i].failed.data);
-        free(stage->executions[i].code.data);
-    }
-    for (uint32_t i = 0; i < stage->graph_count; i++) {
-        tr_buffer_fini(&stage->graphs[i].packed);
-        tr_graph_free(stage->graphs[i].graph);
-    }
+    sim_stage_end(stage);
     free(stage);
     world->own = NULL;
 }
@@ -264,25 +236,14 @@ static void set_endpoints(const struct sim_world *world, struct own *own)
 
 static void open_host(struct sim_host *host)
 {
-    const struct sim_stage *stage = sim_stage_of(host->world);
     struct own *own = sim_must(calloc(1, sizeof *own));
     set_endpoints(host->world, own);
     own->engine.plugins = sim_shop_plugins;
     own->engine.plugin_count = SIM_SHOP_COUNT;
     own->engine.endpoints = own->endpoints;
     own->engine.endpoint_count = SIM_SHOP_COUNT;
-    own->engine.system_retries = SIM_SYSTEM_RETRIES;
-    own->engine.store_folder = "/simulated";
-    own->engine.life = host->starts + 1;
     own->engine.store = 1;
-    for (uint32_t i = 0; i < stage->graph_count; i++) {
-        struct tr_graph *graph = NULL;
-        uint64_t number;
-        int error = tr_graph_unpack(tr_buffer_bytes(&stage->graphs[i].packed), &graph);
-        TR_ASSERT(error == 0);
-        error = tr_shelf_put(&own->engine.shelf, graph, &number);
-        TR_ASSERT(error == 0);
-    }
+    sim_engine_open(host, &own->engine);
     host->own = own;
 }
 
@@ -356,25 +317,7 @@ static bool is_wanted(const struct sim_host *host, uint32_t member)
 static uint32_t next_member(const struct sim_host *host)
 {
     const struct own *own = host->own;
-    uint32_t next = 0;
-    while (next < MEMBER_COUNT && (own->refs[next].key.serial != 0 || !is_wanted(host, next))) {
-        next++;
-    }
-    return next;
-}
-
-static void tell_quota(struct sim_host *host)
-{
-    struct own *own = host->own;
-    struct tr_resource_quota quota = {
-        .name = tr_text_of(SIM_REMOTE_RESOURCE),
-        .slots = sim_stage_of(host->world)->quota,
-    };
-    const struct tri_actor *actor = sim_find_actor(host, own->refs[MEMBER_RESOURCES].key);
-    if (actor != NULL) { /* else it moves */
-        sim_program_say(host, actor, TR_KIND_TELL, &tr_resource_quota_schema, &quota);
-        own->is_quota_told = true;
-    }
+    return sim_engine_next_member(host, own->refs, MEMBER_COUNT, is_wanted);
 }
 
 static void wish(struct sim_host *host, uint32_t member)
@@ -392,13 +335,13 @@ static void wish(struct sim_host *host, uint32_t member)
 
 static bool ask(struct sim_host *host)
 {
-    const struct own *own = host->own;
+    struct own *own = host->own;
     uint32_t next = next_member(host);
     if (host->program.wish != 0) {
         return false;
     }
     if (!own->is_quota_told && next > MEMBER_RESOURCES) {
-        tell_quota(host);
+        own->is_quota_told = sim_engine_tell_quota(host, own->refs[MEMBER_RESOURCES]);
     }
     if (next == MEMBER_COUNT) {
         return false;
@@ -416,20 +359,8 @@ static void granted(struct sim_host *host, const struct tr_granted *granted)
 static bool look(struct sim_host *host, const struct tri_worker *worker, struct tri_actor *actor)
 {
     const struct own *own = host->own;
-    const struct tr_sim_client *state = tri_actor_state(actor);
-    bool is_new = tri_actor_behaviour(worker, actor)->id == sim_client_behaviour.id &&
-                  own->refs[MEMBER_CLIENT].key.serial != 0 &&
-                  sim_stage_of(host->world)->is_quota_known[host->index] && state->asked == 0 &&
-                  actor->mailbox_count == 0;
-    if (is_new && sim_program_may_wish(host, actor->key)) {
-        struct tr_sim_client_go go = {.launcher = own->refs[MEMBER_LAUNCHER]};
-        sim_program_say(host, actor, TR_KIND_TELL, &tr_sim_client_go_schema, &go);
-        return true;
-    }
-    if (!is_new) {
-        sim_program_forget_wish(host, actor->key);
-    }
-    return false;
+    return sim_engine_begin_client(host, worker, actor, own->refs[MEMBER_CLIENT],
+                                   own->refs[MEMBER_LAUNCHER]);
 }
 
 /* ---------------------------------------------------------------------------------- the outside */

@@ -145,6 +145,11 @@ static int around_tend(struct tri_store *store)
     return tri_store_tend(around_of(store)->inner);
 }
 
+static void around_rest(struct tri_store *store)
+{
+    tri_store_rest(around_of(store)->inner);
+}
+
 static const char *around_explain(struct tri_store *store)
 {
     return tri_store_explain(around_of(store)->inner);
@@ -164,6 +169,7 @@ static const struct tri_store_ops around_ops = {
     .read_page = around_read_page,
     .read_meta = around_read_meta,
     .tend = around_tend,
+    .rest = around_rest,
     .explain = around_explain,
     .close = around_close,
 };

@@ -556,6 +556,10 @@ static bool give_events(struct back_stream *stream)
         }
         int size = snprintf(line, sizeof line, "%u %s %s %u %u\n", stream->position, job->identity,
                             job->handle, event->phase, stream->position);
+        if (back.mumbles > 0) {
+            back.mumbles--;
+            size = snprintf(line, sizeof line, "well\n");
+        }
         struct tr_http_part part = {.ask = stream->ask,
                                     .bytes = {.data = (uint8_t *)line, .size = (size_t)size}};
         speak(TR_KIND_TELL, stream->to, 0, &tr_http_part_schema, &part);

@@ -201,6 +201,12 @@ void refresh_stand_begin_with(uint8_t grade, enum back_fault fault)
     back.fault = back_fault_of_first;
 }
 
+void refresh_stand_give_stream(void)
+{
+    back.webapi.stream = back.standard_stream;
+    back.webapi.stream.write_so_far = NULL;
+}
+
 void refresh_stand_end(void)
 {
     close_stage();

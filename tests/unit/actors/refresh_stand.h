@@ -137,6 +137,7 @@ struct refresh_stand {
     uint32_t whole_cancels;
     uint32_t so_fars;        /* calls for what a stream has shown so far, counted as finds, too */
     bool is_so_far_useless;  /* they are answered by nonsense */
+    uint32_t mumbles;        /* so many of the next lines of streams cannot be read */
     char authorization[128]; /* of the last call: what its secret is to be */
     uint32_t empty_calls;
     uint32_t told;     /* events, by all streams */
@@ -152,6 +153,9 @@ extern const struct tr_behaviour *refresh_stand_behaviour;
 void refresh_stand_begin(uint8_t grade, bool is_durable);
 /* The same, durable, where the first call that makes jobs has this fault. */
 void refresh_stand_begin_with(uint8_t grade, enum back_fault fault);
+
+/* Streams that tell as things happen, and cannot be read up to now. */
+void refresh_stand_give_stream(void);
 
 void refresh_stand_end(void);
 void refresh_stand_crash(void);

@@ -92,8 +92,7 @@ static void test_a_stream_is_heard_before_anybody_is_asked(void **state)
     for (int was_made = 0; was_made < 2; was_made++) {
         refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE,
                                  was_made != 0 ? BACK_LOST_AFTER : BACK_LOST);
-        back.webapi.stream = back.standard_stream;
-        back.webapi.stream.write_so_far = NULL;
+        refresh_stand_give_stream();
         back.webapi.find.items_max = 1;
         back.event_ms = 1000;
         for (uint32_t i = 0; i < 40; i++) {
@@ -162,6 +161,29 @@ static void test_doubts_of_a_group_are_asked_for_together(void **state)
     }
 }
 
+/* A line that nobody could read may have been about any job: those in doubt are asked for. */
+static void test_what_a_stream_mumbles_decides_nothing(void **state)
+{
+    (void)state;
+    refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+    back.webapi.stream = back.standard_stream;
+    back.webapi.find.items_max = 1;
+    back.event_ms = 1000;
+    for (uint32_t i = 0; i < 10; i++) {
+        (void)refresh_stand_make("g");
+    }
+    refresh_stand_pass(500);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_IN_DOUBT), 10);
+    back.mumbles = 10;
+    refresh_stand_pass(1500);
+    assert_int_equal(back.mumbles, 0);
+    (void)refresh_stand_make("g"); /* whose line has the place behind them all */
+    refresh_stand_pass(20000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 11);
+    assert_int_equal(back.job_count, 11);
+    refresh_stand_end();
+}
+
 /* What its task lost from sight may have been shown before: the stream's past decides nothing. */
 static void test_one_that_was_not_known_here_is_asked_for_by_itself(void **state)
 {
@@ -185,7 +207,7 @@ static void test_who_cannot_look_asks_the_policy(void **state)
 {
     (void)state;
     refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
-    back.webapi.stream = back.standard_stream;
+    refresh_stand_give_stream();
     back.webapi.find.items_max = 0;
     back.place.endpoint.streams_max = TR_WEBAPI_NO_STREAMS;
     (void)refresh_stand_make("g");
@@ -361,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_other_grades_leave_it_to_the_policy),
         cmocka_unit_test(test_a_stream_is_heard_before_anybody_is_asked),
         cmocka_unit_test(test_doubts_of_a_group_are_asked_for_together),
+        cmocka_unit_test(test_what_a_stream_mumbles_decides_nothing),
         cmocka_unit_test(test_one_that_was_not_known_here_is_asked_for_by_itself),
         cmocka_unit_test(test_who_cannot_look_asks_the_policy),
         cmocka_unit_test(test_a_stream_that_lost_its_place_proves_nothing),

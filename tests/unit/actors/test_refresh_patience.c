@@ -47,7 +47,7 @@ static void test_a_job_that_turns_up_late_is_ended(void **state)
 {
     (void)state;
     refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
-    back.webapi.stream = back.standard_stream;
+    refresh_stand_give_stream();
     back.visible_ms = 7000;
     back.event_ms = 9000;
     (void)refresh_stand_make("g");

@@ -95,12 +95,30 @@ static void test_what_was_given_back_is_given_again(void **state)
     tri_chunk_directory_fini(&directory);
 }
 
+/* Up to the first huge page: after that as many bytes as one may be too many. */
+static void test_a_slab_takes_twice_what_was_needed_at_most(void **state)
+{
+    (void)state;
+    struct tri_chunk_directory directory;
+    struct tri_slab slab;
+    enum { OBJECT_BYTES = 256 };
+    assert_int_equal(tri_chunk_directory_init(&directory), 0);
+    tri_slab_init(&slab, &directory, OBJECT_BYTES);
+    uint64_t before = tr_memory_used();
+    for (uint64_t bytes = OBJECT_BYTES; bytes <= TR_CHUNK_BYTES; bytes += OBJECT_BYTES) {
+        assert_int_not_equal(tri_slab_take(&slab), 0);
+        assert_true(tr_memory_used() - before <= 2 * bytes + TRI_FIRST_CHUNK_BYTES);
+    }
+    tri_chunk_directory_fini(&directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_objects_keep_what_is_written_into_them),
         cmocka_unit_test(test_without_memory_nobody_is_given),
         cmocka_unit_test(test_what_was_given_back_is_given_again),
+        cmocka_unit_test(test_a_slab_takes_twice_what_was_needed_at_most),
     };
     return cmocka_run_group_tests_name("slab", tests, NULL, NULL);
 }

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +177,79 @@ static void test_a_folder_that_became_a_link_is_none(void **state)
     assert_int_equal(open_named(world, "file"), 0);
 }
 
+/* ---- Somebody who changes places all the time. ---------------------------------------------- */
+
+#define OPENINGS 20000
+
+struct swapper {
+    const struct world *world;
+    const char *names[2];
+    atomic_bool is_over;
+};
+
+/* In the end everything is where it was. */
+static void *swap_on(void *argument)
+{
+    struct swapper *swapper = argument;
+    const char *one = path_of(swapper->world, swapper->names[0]);
+    const char *other = path_of(swapper->world, swapper->names[1]);
+    while (!atomic_load(&swapper->is_over)) {
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE), 0);
+        }
+    }
+    return NULL;
+}
+
+/* Whether what is open is what nobody may have; it is closed. */
+static bool is_secret(int fd)
+{
+    char content[64] = "";
+    assert_true(read(fd, content, sizeof content - 1) > 0);
+    assert_int_equal(close(fd), 0);
+    return strcmp(content, "secret") == 0;
+}
+
+/*
+ * Opens a name over and over while two places are exchanged: what is opened is always its own,
+ * while who opens it without a fence gets at the secret.
+ */
+static void open_while_swapping(struct world *world, const char *name, const char *one,
+                                const char *other)
+{
+    char path[512];
+    int opened = 0;
+    int secrets = 0;
+    pthread_t thread;
+    struct swapper swapper = {.world = world, .names = {one, other}};
+    snprintf(path, sizeof path, "%s/%s", world->folder, name);
+    assert_int_equal(pthread_create(&thread, NULL, swap_on, &swapper), 0);
+    for (int i = 0; i < OPENINGS; i++) {
+        int fd;
+        if (tri_fence_open(&world->fence, path, &fd, world->words) == 0) {
+            assert_false(is_secret(fd));
+            opened++;
+        }
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        secrets += fd >= 0 && is_secret(fd) ? 1 : 0;
+    }
+    atomic_store(&swapper.is_over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(opened > 0);
+    assert_true(secrets > 0);
+}
+
+static void test_who_is_quick_gains_nothing(void **state)
+{
+    struct world *world = *state;
+    assert_int_equal(mkdir(path_of(world, "outside"), 0755), 0);
+    assert_int_equal(rename(path_of(world, "secret"), path_of(world, "outside/file")), 0);
+    make_link(world, "../../../outside", "real/set/attempt/door");
+    make_link(world, "../../outside", "real/set/gate");
+    open_while_swapping(world, "file", "real/set/attempt", "real/set/gate");
+    open_while_swapping(world, "deep/file", "real/set/attempt/deep", "real/set/attempt/door");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +258,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_links_that_lead_out_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pipes_and_devices_are_not_opened, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_folder_that_became_a_link_is_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_who_is_quick_gains_nothing, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -388,6 +388,41 @@ static void test_workers_stop_when_the_journal_is_far_behind(void **state)
     end();
 }
 
+/* A batch of half the bytes that may be on their way. */
+SCRIPT(fill_pages)
+{
+    UNUSED(puppet, message);
+    for (uint32_t page = 0; page < TR_CUT_BYTES_OUTSTANDING_MAX / TR_PAGE_BYTES_MAX / 2; page++) {
+        void *bytes;
+        int error = tr_page_edit(context, page, TR_PAGE_BYTES_MAX, &bytes);
+        if (error != 0) {
+            return error;
+        }
+        memset(bytes, (int)act->number, TR_PAGE_BYTES_MAX);
+    }
+    return 0;
+}
+
+static void test_workers_stop_when_the_journal_has_many_bytes(void **state)
+{
+    (void)state;
+    begin(1);
+    struct tr_ref a = puppet();
+    const struct tri_worker *worker = stage_worker(&stage, 0);
+    stage.journal_sleeps = true;
+    for (uint64_t i = 1; i <= 3; i++) {
+        puppet_act(&stage, a, fill_pages, i, nobody);
+    }
+    assert_true(worker->cuts_outstanding < TR_CUTS_OUTSTANDING_MAX);
+    assert_true(worker->cut_bytes_outstanding >= TR_CUT_BYTES_OUTSTANDING_MAX);
+    assert_int_equal(stage_actor(&stage, a)->mailbox_count, 1);
+    stage.journal_sleeps = false;
+    stage_run(&stage);
+    assert_int_equal(stage_actor(&stage, a)->mailbox_count, 0);
+    assert_int_equal(worker->cut_bytes_outstanding, 0);
+    end();
+}
+
 static void test_a_failed_store_ends_the_host(void **state)
 {
     (void)state;
@@ -418,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_a_quarantine_outlives_a_crash),
         cmocka_unit_test(test_a_full_disk_is_waited_out),
         cmocka_unit_test(test_workers_stop_when_the_journal_is_far_behind),
+        cmocka_unit_test(test_workers_stop_when_the_journal_has_many_bytes),
         cmocka_unit_test(test_a_failed_store_ends_the_host),
     };
     return cmocka_run_group_tests_name("load", tests, NULL, NULL);

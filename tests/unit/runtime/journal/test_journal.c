@@ -45,6 +45,7 @@ static void send_batch(uint64_t number, uint32_t worker)
     struct tri_link *link = stage_worker(&stage, worker)->link;
     assert_int_equal(tri_link_send(link, TRI_PLACE_JOURNAL, data, size), 0);
     stage_worker(&stage, worker)->cuts_outstanding++;
+    stage_worker(&stage, worker)->cut_bytes_outstanding += size;
 }
 
 static uint64_t stored_number(void)
@@ -74,6 +75,7 @@ static void test_no_number_is_committed_before_all_lower_ones(void **state)
     assert_int_equal(stage.inboxes[TRI_PLACE_HTTP].count, 1);
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(stage_worker(&stage, i)->cuts_outstanding, 0);
+        assert_int_equal(stage_worker(&stage, i)->cut_bytes_outstanding, 0);
         assert_int_equal(stage_worker(&stage, i)->committed_number, first + 2);
     }
     assert_int_equal(stage.host.journal.groups_committed, 1);
@@ -114,12 +116,34 @@ static void test_a_failed_commit_lets_nothing_go(void **state)
     end();
 }
 
+static void test_memory_is_given_back_after_much_work_alone(void **state)
+{
+    (void)state;
+    begin();
+    struct tri_journal *journal = &stage.host.journal;
+    journal->ops_committed = TR_REST_OPS - 1;
+    tri_journal_rest(journal);
+    assert_int_equal(journal->ops_rested, 0);
+    send_batch(store->last_number + 1, 0); /* one operation more */
+    assert_true(tri_journal_step(journal));
+    send_batch(store->last_number + 2, 0); /* its predecessor is missing: the journal waits */
+    assert_true(tri_journal_step(journal));
+    tri_journal_rest(journal);
+    assert_int_equal(journal->ops_rested, 0);
+    send_batch(store->last_number + 1, 0);
+    stage_run(&stage);
+    tri_journal_rest(journal);
+    assert_int_equal(journal->ops_rested, journal->ops_committed);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_number_is_committed_before_all_lower_ones),
         cmocka_unit_test(test_a_commit_that_may_be_tried_again_is),
         cmocka_unit_test(test_a_failed_commit_lets_nothing_go),
+        cmocka_unit_test(test_memory_is_given_back_after_much_work_alone),
     };
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
 }

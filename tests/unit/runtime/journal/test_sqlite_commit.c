@@ -61,6 +61,29 @@ static void test_the_log_stays_small(void **state)
     }
 }
 
+static int cache_bytes(struct tri_store *store)
+{
+    int now = 0;
+    int most;
+    sqlite3 *database = tri_sqlite_of(store)->database;
+    assert_int_equal(sqlite3_db_status(database, SQLITE_DBSTATUS_CACHE_USED, &now, &most, 0), 0);
+    return now;
+}
+
+static void test_a_store_that_rests_keeps_no_pages(void **state)
+{
+    (void)state;
+    struct stand *stand = stand_new(STAND_DISK);
+    struct tri_store *store = stand_open(stand);
+    assert_int_equal(commit_megabyte(store, 1), 0);
+    assert_true(cache_bytes(store) > 1 << 20);
+    tri_store_rest(store);
+    assert_true(cache_bytes(store) < 1 << 17);
+    assert_int_equal(commit_megabyte(store, 2), 0); /* and goes on as before */
+    tri_store_close(store);
+    stand_free(stand);
+}
+
 /* While a reader reads, the log cannot begin anew; commits go on until it is beyond all measure. */
 static int commit_while_reading(void *self, const struct tri_op *op)
 {
@@ -210,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_log_stays_small),
+        cmocka_unit_test(test_a_store_that_rests_keeps_no_pages),
         cmocka_unit_test(test_a_reader_cannot_make_the_log_endless),
         cmocka_unit_test(test_copying_the_log_may_find_the_disk_full),
         cmocka_unit_test(test_copying_the_log_may_fail),
