@@ -19,8 +19,8 @@
  * somewhat more for each job: who comes a hundred a second fills it.
  */
 #define TR_REFRESH_QUIET_MS 10
-#define TR_REFRESH_QUIET_JOB_MS 4
-#define TR_REFRESH_QUIET_WIDE_MS 250
+#define TR_REFRESH_QUIET_JOB_MS 2
+#define TR_REFRESH_QUIET_WIDE_MS 200
 #define TR_REFRESH_QUIET_MS_MAX 500
 #define TR_REFRESH_QUIET_JOB_MS_MAX 10
 

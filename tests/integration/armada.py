@@ -31,7 +31,7 @@ LONG_S = 10 * LIMIT_S
 SUBMIT_MAX = 200
 STATUS_MAX = 500
 
-# A machine that stalls for a quarter of a second may make one call more.
+# A machine that stalls for a fifth of a second may make one call more.
 SUBMITS_MORE = 1
 
 # Elements without outputs: what is counted is what is asked of the server.

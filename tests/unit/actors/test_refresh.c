@@ -120,7 +120,7 @@ static void test_gaps_between_births_cost_no_call(void **state)
 {
     (void)state;
     static const uint32_t latencies[] = {1, 50, 400};
-    static const uint32_t gaps[][2] = {{20, 80}, {60, 200}, {250, 230}, {999, 190}, {3010, 240}};
+    static const uint32_t gaps[][2] = {{20, 40}, {60, 100}, {250, 180}, {999, 140}, {3010, 190}};
     for (size_t l = 0; l < TR_COUNT_OF(latencies); l++) {
         refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
         back.latency_ms = latencies[l];
@@ -160,7 +160,7 @@ static void test_few_jobs_leave_soon(void **state)
     static const struct {
         uint32_t jobs;
         uint64_t soon_ms;
-    } cases[] = {{1, 11}, {2, 15}, {10, 47}, {50, 207}, {199, 251}};
+    } cases[] = {{1, 11}, {2, 13}, {10, 29}, {50, 109}, {199, 201}};
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
         for (uint32_t k = 0; k < cases[i].jobs; k++) {

@@ -160,11 +160,11 @@ static void run_without_memory(uint64_t count, bool is_durable)
     for (int i = 0; i < 5; i++) {
         (void)refresh_stand_make("g");
     }
-    refresh_stand_pass(300);
+    refresh_stand_pass(250);
     refresh_stand_cancel(4, "g");
     refresh_stand_pass(50);
     back_phase_all(TR_TASK_PHASE_SUCCESS);
-    refresh_stand_pass(300);
+    refresh_stand_pass(250);
     assert_int_equal(back.job_count, 5);
     assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), 5);
     for (uint32_t i = 0; i < 5; i++) {
