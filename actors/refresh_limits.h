@@ -35,7 +35,7 @@
 
 /* Jobs that one call for a whole group ends or looks for; bodies that one call makes jobs of. */
 #define TR_REFRESH_WHOLE_MAX 5000
-#define TR_REFRESH_BATCH_BYTES_MAX (384U << 10)
+#define TR_REFRESH_BATCH_BYTES_MAX (640U << 10)
 
 /* How often jobs are asked about whose group has a stream. */
 #define TR_REFRESH_SWEEP_MS 60000

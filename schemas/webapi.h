@@ -99,7 +99,7 @@ struct tr_webapi_endpoint {
 #define TR_WEBAPI_GROUP_BYTES_MAX 128
 #define TR_WEBAPI_CURSOR_BYTES_MAX 1024
 #define TR_WEBAPI_JOB_BYTES_MAX (64U << 10)
-#define TR_WEBAPI_BODY_BYTES_MAX (512U << 10)
+#define TR_WEBAPI_BODY_BYTES_MAX (960U << 10) /* with its headers it is one message */
 #define TR_WEBAPI_OUTPUTS_BYTES_MAX (256U << 10)
 
 /* A job in a batch. Views live until the verb's function returns. */

@@ -138,7 +138,7 @@ class ArmadaTest(ProgramTest):
         calls = (counters or self.double.counters())["calls"]
         submits = calls["SubmitJobs"]
         self.assertLessEqual(submits["calls"], math.ceil(size / SUBMIT_MAX) + SUBMITS_MORE, calls)
-        self.assertLessEqual(submits["ids_max"], SUBMIT_MAX)
+        self.assertEqual(submits["ids_max"], min(size, SUBMIT_MAX))
         for method in ("GetJobStatus", "GetJobErrors", "GetJobDetails"):
             if method in calls:
                 self.assertLessEqual(calls[method]["ids_max"], STATUS_MAX)
