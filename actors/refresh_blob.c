@@ -88,6 +88,9 @@ static int write_all(struct tri_refresh *refresh, struct tr_bytes bytes, uint32_
 {
     uint32_t next = 0;
     size_t parts = (bytes.size + PART_BYTES_MAX - 1) / PART_BYTES_MAX;
+    if (refresh->state->blobs_kept + parts > TRI_REFRESH_BLOB_PAGES) {
+        return TR_LIMIT; /* before anything is taken: there are callers who do without */
+    }
     for (size_t i = parts; i > 0; i--) {
         size_t offset = (i - 1) * PART_BYTES_MAX;
         uint32_t left = (uint32_t)(bytes.size - offset);

@@ -94,7 +94,16 @@ struct tr_refresh_news tri_job_failure(uint8_t phase, const char *code, struct t
         .phase = phase, .failure = TR_FAILURE_SYSTEM, .code = tr_text_of(code), .message = message};
 }
 
-/* Keeps an end, to be told, or to be told again. */
+/* Whether an end is its phase alone, which the row has: as successes are. */
+static bool is_plain(const struct tr_refresh_news *end)
+{
+    size_t words = end->reason.size + end->code.size + end->message.size + end->place.size +
+                   end->log_uri.size + end->outputs.size;
+    return words == 0 && end->failure == TR_FAILURE_NONE && !end->is_unknown && end->signal == 0 &&
+           end->exit_status == 0;
+}
+
+/* Keeps an end, to be told, or to be told again. TR_LIMIT: there is no room for more of them. */
 static int keep_end(struct tri_refresh *refresh, struct tri_job_row *job,
                     const struct tr_refresh_news *end)
 {
@@ -132,10 +141,11 @@ int tri_job_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row
     job->stage = TR_WEBAPI_STAGE_TERMINAL;
     job->phase = end->phase;
     job->marks &= (uint16_t)~TRI_JOB_EXPLAINS;
-    bool has_owner = !tr_key_is_none(job->watched.actor.key);
-    error = has_owner ? keep_end(refresh, job, &news)
-                      : tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
-    return error != 0 ? error : tell_new(refresh, job, &news);
+    bool is_kept = !tr_key_is_none(job->watched.actor.key) && !is_plain(end);
+    error = is_kept ? keep_end(refresh, job, &news)
+                    : tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
+    /* Where there is no room its task hears all of it now, and only the phase if it asks again. */
+    return error != 0 && error != TR_LIMIT ? error : tell_new(refresh, job, &news);
 }
 
 int tri_job_end_explained(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
@@ -200,6 +210,14 @@ int tri_job_made(struct tri_refresh *refresh, uint32_t number, struct tri_job_ro
     return error != 0 || job->list != 0 ? error : tri_job_settle(refresh, number, job);
 }
 
+/* Keeps an end until it is known why it failed; where there is no room it is told as it is. */
+static int keep_or_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
+                       const struct tr_refresh_news *end)
+{
+    int error = keep_end(refresh, job, end);
+    return error == TR_LIMIT ? tri_job_end(refresh, number, job, end) : error;
+}
+
 /* An end: told, or kept until it is known why it failed. */
 static int take_end(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
                     struct tri_job_row *job, const struct tr_webapi_report *report)
@@ -209,14 +227,14 @@ static int take_end(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
                         refresh->webapi->failures.items_max == 0 || !is_failure(report->phase) ||
                         report->message.size > 0 || (job->marks & TRI_JOB_ENDING) != 0;
     if (verb == TR_WEBAPI_VERB_FAILURES) {
-        return keep_end(refresh, job, &end); /* told when the call has ended */
+        return keep_or_end(refresh, number, job, &end); /* told when the call has ended */
     }
     if (is_explained) {
         return tri_job_end(refresh, number, job, &end);
     }
     job->marks |= TRI_JOB_EXPLAINS;
     job->level = 0;
-    return keep_end(refresh, job, &end);
+    return keep_or_end(refresh, number, job, &end);
 }
 
 static int take_phase(struct tri_refresh *refresh, uint8_t verb, uint32_t number,

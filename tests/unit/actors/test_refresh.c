@@ -504,6 +504,33 @@ static void test_a_cancel_that_fails_is_explained(void **state)
     refresh_stand_end();
 }
 
+/* 40,960 pages are for ends: a success takes none; others do without where none is left. */
+static void end_with_room(uint8_t phase, uint32_t pages)
+{
+    refresh_stand_begin(TR_WEBAPI_GRADE_EXACT, false);
+    uint32_t job = refresh_stand_make("set");
+    refresh_stand_pass(5000);
+    assert_int_equal(refresh_stand_holder(job)->stage, TR_WEBAPI_STAGE_SUBMITTED);
+    struct tr_refresh_state *state =
+        (void *)tri_actor_state(stage_actor(&back.stage, back.refresh));
+    uint32_t kept = TRI_REFRESH_BLOB_PAGES - pages;
+    state->blobs_kept = kept;
+    back_phase_all(phase);
+    refresh_stand_pass(120000);
+    assert_int_equal(refresh_stand_holder(job)->stage, TR_WEBAPI_STAGE_TERMINAL);
+    assert_int_equal(refresh_stand_holder(job)->phase, phase);
+    assert_int_equal(refresh_stand_holder(job)->ends, 1);
+    assert_int_equal(refresh_stand_state()->blobs_kept, kept);
+    refresh_stand_end();
+}
+
+static void test_ends_without_room_are_told(void **state)
+{
+    (void)state;
+    end_with_room(TR_TASK_PHASE_SUCCESS, 1);
+    end_with_room(TR_TASK_PHASE_PERMANENT_FAILURE, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -526,6 +553,7 @@ int main(void)
         cmocka_unit_test(test_each_job_says_what_it_waits_for),
         cmocka_unit_test(test_what_is_wrong_with_a_back_end_is_said),
         cmocka_unit_test(test_a_silent_stream_is_explained),
+        cmocka_unit_test(test_ends_without_room_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
