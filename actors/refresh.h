@@ -246,9 +246,10 @@ struct tr_refresh_news tri_job_failure(uint8_t phase, const char *code, struct t
 /* ------------------------------------------------------------ refresh_job.c */
 
 /*
- * Its `since_ms`, as far as it lasts. Clocks may be set between two lives of the engine, so what
- * passed before this one counts for nothing.
+ * Whether a time was in this life of the engine. Clocks may be set between two lives, so what was
+ * before this one is compared with nothing; and a job's `since_ms`, as far as it lasts.
  */
+bool tri_is_of_this_life(const struct tri_refresh *refresh, uint64_t at_ms);
 uint64_t tri_job_since_ms(const struct tri_refresh *refresh, const struct tri_job_row *job);
 
 /* Puts a job that is in no list where its stage says. */

@@ -148,11 +148,14 @@ int tri_job_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job
 
 /* ------------------------------------------------------------------- polls */
 
+bool tri_is_of_this_life(const struct tri_refresh *refresh, uint64_t at_ms)
+{
+    return at_ms >= refresh->state->life_ms && at_ms <= refresh->now_ms;
+}
+
 uint64_t tri_job_since_ms(const struct tri_refresh *refresh, const struct tri_job_row *job)
 {
-    uint64_t life_ms = refresh->state->life_ms;
-    bool is_of_this_life = job->since_ms >= life_ms && job->since_ms <= refresh->now_ms;
-    return is_of_this_life ? job->since_ms : life_ms;
+    return tri_is_of_this_life(refresh, job->since_ms) ? job->since_ms : refresh->state->life_ms;
 }
 
 /* Patience begins with an answer that does not show it, so no time is lost that nobody answered. */

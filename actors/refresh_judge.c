@@ -327,8 +327,10 @@ static int find_item(struct tri_refresh *refresh, const struct tri_list_row *cal
     if (job->stage == TR_WEBAPI_STAGE_TERMINAL && !was_answered) {
         return tri_tomb_look_again(refresh, number);
     }
-    uint64_t asked_ms = verdict->judgement == TR_WEBAPI_READ_JUDGED ? call->first_ms : 0;
-    return tri_doubt_unfound(refresh, number, job, asked_ms);
+    /* An answer to a question of another life says nothing of how long the job may stay unseen. */
+    bool was_asked =
+        verdict->judgement == TR_WEBAPI_READ_JUDGED && tri_is_of_this_life(refresh, call->first_ms);
+    return tri_doubt_unfound(refresh, number, job, was_asked ? call->first_ms : 0);
 }
 
 static int failures_item(struct tri_refresh *refresh, const struct tri_list_row *call,
