@@ -157,6 +157,7 @@ class RestartTest(ArmadaTest):
         self.double.control("jobs/end", how="succeeded", limit=half)
         until(lambda: self.succeeded() == half, LONG_S)
         self.kill(engine, signal.SIGKILL)
+        self.double.wait(streams_open=[0, 0])
         self.double.control("clock", offset_s=43 * DAY_S)
         self.double.control("reset")
         engine = self.resume()

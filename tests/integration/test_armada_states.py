@@ -85,6 +85,7 @@ class StatesTest(States):
         for number in range(EVALUATIONS):
             if number % KILLS == KILLS - 1:
                 self.kill(engine, signal.SIGKILL)
+                self.double.wait(streams_open=[0, 0])
                 engine = self.resume()
                 self.double.wait(streams_open=1)
             else:
@@ -150,6 +151,7 @@ class DamageTest(States):
                    for key, element in stored.elements().items()}
         stored.write({key: damages[key](wrapper) for key, wrapper in stored.wrappers().items()
                       if damages[key] is not None})
+        self.double.wait(streams_open=[0, 0])
         self.double.control("reset")
         engine = self.resume()
         self.double.wait(streams_open=1)
