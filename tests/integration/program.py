@@ -16,6 +16,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("TROUPE_PROGRAM", ROOT / "build/dev/troupe")).resolve()
 EXAMPLES = ROOT / "examples/workflows"
 
+# Builds with sanitizers take ten times as long, and memory of their own.
+IS_SANITIZED = bool(os.environ.get("TROUPE_TEST_SANITIZED"))
+
 # Sanitizers and a busy machine make everything slower; no test waits so long when all is well.
 LIMIT_S = float(os.environ.get("TROUPE_TEST_LIMIT_S", "60"))
 

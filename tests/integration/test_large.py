@@ -6,10 +6,8 @@ import os
 import subprocess
 import unittest
 
-from program import PROGRAM, ProgramTest
+from program import IS_SANITIZED, PROGRAM, ProgramTest
 
-# Sanitizers take ten times as long, and memory of their own.
-IS_SANITIZED = "ASAN_OPTIONS" in os.environ or "TSAN_OPTIONS" in os.environ
 COUNT = 50_000 if IS_SANITIZED else 1_000_000
 MEMORY_MAX_KIB = 512 * 1024
 
