@@ -15,7 +15,7 @@
 #include "tests/sim/world.h"
 
 /* Seeds that may be tried where the known one has gone another way. */
-#define SEEDS_AT_MOST 1500
+#define SEEDS_AT_MOST 5000
 
 enum ending {
     ENDED_SOUND = 10,
