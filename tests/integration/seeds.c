@@ -36,7 +36,7 @@ static void make_up(struct tr_armada_attempt *state, uint8_t phase)
 }
 
 /* The name that a plugin without a key has for its job at the moment. */
-static struct tr_task_identity name;
+static _Thread_local struct tr_task_identity name;
 
 static const struct tr_task_identity *name_of_the_moment(struct tr_task_context *task)
 {
