@@ -112,8 +112,10 @@ class LogsTest(ArmadaTest):
         self.assertRegex(err, r'say@0 has logs at .*https://lookout.example.org/\?job=01')
 
     def test_a_link_is_no_log(self):
-        out, _ = self.say('a=${TROUPE_OUTPUTS%/*}; rm "$a/stdout"; ln -s /etc/passwd "$a/stdout"')
-        self.assertNotIn(pathlib.Path("/etc/passwd").read_text().splitlines()[0], out)
+        secret = self.write("secret", "nobody's business\n")
+        out, _ = self.say('a=${TROUPE_OUTPUTS%/*}; until [ -e "$a/stdout" ]; do sleep 0.01; done; '
+                          f'rm "$a/stdout"; ln -s {secret} "$a/stdout"')
+        self.assertNotIn("nobody's business", out)
 
 
 if __name__ == "__main__":

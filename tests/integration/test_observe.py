@@ -126,10 +126,10 @@ class LookingTest(ProgramTest):
         self.assertEqual(actor["phase"], "quarantined")
         self.assertIn("`troupe actors --resume", self.troupe("explain", "first")[0])
         self.troupe("actors", "--drop", status=2)
-        self.go()
         _, told = self.troupe("actors", "--resume", "/default/development/first/wait")
         self.assertIn("1 actors go on", told)
         self.assertEqual(self.document("actors", "--resume"), [])
+        self.go()
         self.assertEqual(resumed.end()[0], 0)
 
     def test_a_root_that_is_quarantined_is_named_whoever_asks_it(self):
