@@ -23,6 +23,13 @@ IS_SANITIZED = bool(os.environ.get("TROUPE_TEST_SANITIZED"))
 LIMIT_S = float(os.environ.get("TROUPE_TEST_LIMIT_S", "60"))
 
 
+def ended_by_faults(environment):
+    """One whose programs end by SIGSEGV with sanitizers, too, which else report it and exit."""
+    for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
+        environment[name] = environment.get(name, "") + ":handle_segv=0"
+    return environment
+
+
 class Running:
     """A `troupe` that runs in the background, whose lines can be waited for."""
 

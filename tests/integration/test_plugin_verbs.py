@@ -11,7 +11,7 @@ import sys
 import threading
 import unittest
 
-from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
+from program import LIMIT_S, PROGRAM, ROOT, ProgramTest, ended_by_faults
 
 sys.path.insert(0, str(ROOT / "examples/plugins"))
 sys.path.insert(0, str(ROOT / "tests/doubles/armada"))
@@ -50,6 +50,9 @@ class VerbsTest(ProgramTest):
         self.addCleanup(self.server.shutdown)
         self.store.mkdir()
         self.write("mixed.yaml", MIXED)
+
+    def environment(self):
+        return ended_by_faults(super().environment())
 
     def settle(self, **keys):
         path = PROGRAM.parent / f"tests/plugins/{PLUGIN}.so"

@@ -12,7 +12,7 @@ import time
 import unittest
 import urllib.request
 
-from program import LIMIT_S, PROGRAM, ROOT, ProgramTest
+from program import LIMIT_S, PROGRAM, ROOT, ProgramTest, ended_by_faults
 
 NAUGHTY = PROGRAM.parent / "tests/plugins/naughty.so"
 JOBS = PROGRAM.parent / "examples/plugins/jobs.so"
@@ -161,6 +161,9 @@ class LoadingTest(PluginsTest):
 
 
 class QuarantineTest(PluginsTest):
+    def environment(self):
+        return ended_by_faults(super().environment())
+
     def setUp(self):
         super().setUp()
         shutil.copy(NAUGHTY, self.folder / "naughty.so")

@@ -136,6 +136,7 @@ class EndingsTest(EventsTest):
         job, = self.double.submit_ids(item(how))
         self.double.wait(live=[0, 0])
         until(lambda: self.double.states(job)[job] not in (0, 1, 2, 5, 7))
+        until(lambda: len(self.double.events()) > 2)
         events = self.double.events()
         return ([kind for _, kind, _ in events][2:], events[-1][2], self.double.states(job)[job])
 
