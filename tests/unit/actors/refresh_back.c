@@ -235,7 +235,7 @@ struct reply {
     size_t size;
 };
 
-static void print(struct reply *reply, const char *format, ...)
+static void TR_PRINTF(2, 3) print(struct reply *reply, const char *format, ...)
 {
     va_list arguments;
     if (reply->size - reply->used < 300) {
