@@ -20,7 +20,6 @@ void tr_prepared_init(struct tr_prepared *prepared, const struct tr_invocation *
 {
     *prepared = (struct tr_prepared){.invocation = invocation, .plan = TR_GRAPH_NONE};
     tr_buffer_init(&prepared->inputs, 0);
-    tr_settings_init(&prepared->settings);
 }
 
 void tr_prepared_fini(struct tr_prepared *prepared)
