@@ -28,7 +28,8 @@ static int crash(struct tr_task_context *task, struct tr_naughty_state *state,
 {
     (void)task;
     (void)state;
-    volatile int *volatile nowhere = NULL;
+    /* Not NULL, which UBSan would see before the processor does. */
+    volatile int *volatile nowhere = (volatile int *)(uintptr_t)64;
     *nowhere = 1;
     return tr_task_succeed(transition);
 }
