@@ -66,16 +66,16 @@ class PathsTest(ArmadaTest):
                      "it lies elsewhere")
 
     def test_a_path_upwards(self):
-        self.refused("echo x >../x\n" + GIVES % "../x", "/work/../x", "it has a part '..'", BELOW)
+        self.refused("echo x >../x\n" + GIVES % "../x", "work/../x", "it has a part '..'", BELOW)
         self.refused(GIVES % "../../../../../../../../../../etc/passwd", "it has a part '..'")
 
     def test_a_link_that_leads_out(self):
         self.refused(f"ln -s {SECRET} link\n" + GIVES % "link",
-                     "/work/link: a link on its way leads elsewhere", BELOW)
+                     "work/link: a link on its way leads elsewhere", BELOW)
 
     def test_a_link_in_the_middle_of_the_path(self):
         self.refused("mkdir a\nln -s /etc a/there\n" + GIVES % "a/there/passwd",
-                     "/work/a/there/passwd: a link on its way leads elsewhere", BELOW)
+                     "work/a/there/passwd: a link on its way leads elsewhere", BELOW)
 
     def test_a_pipe(self):
         self.refused("mkfifo pipe\n" + GIVES % "pipe", "it is neither a file nor a folder",

@@ -16,6 +16,10 @@
 #include "tests/support/test.h"
 
 /* TOP/share/set/attempt/{work/file, tmp, outputs.json}, and TOP/other/file beside the share. */
+/* Of an attempt, below the test's folder: its own, and where it worked. */
+#define ATTEMPT "share/set/attempt"
+#define WORK ATTEMPT "/work"
+
 static char top[64];
 static char folder[128];
 static struct tri_shared shared;
@@ -55,11 +59,11 @@ static int setup(void **state)
     assert_non_null(mkdtemp(top));
     make_folder("share");
     make_folder("share/set");
-    make_folder("share/set/attempt");
-    make_folder("share/set/attempt/work");
-    make_folder("share/set/attempt/tmp");
-    make_file("share/set/attempt/work/file", "12345");
-    make_file("share/set/attempt/outputs.json", "{}");
+    make_folder(ATTEMPT);
+    make_folder(WORK);
+    make_folder(ATTEMPT "/tmp");
+    make_file(WORK "/file", "12345");
+    make_file(ATTEMPT "/outputs.json", "{}");
     make_folder("other");
     make_file("other/file", "other");
     snprintf(folder, sizeof folder, "%s/share/set/attempt", top);
@@ -107,25 +111,25 @@ static void logs_are_kept(void **state)
 {
     (void)state;
     shared.keeps_logs = true;
-    make_file("share/set/attempt/stdout", "");
-    make_file("share/set/attempt/stderr", "words");
+    make_file(ATTEMPT "/stdout", "");
+    make_file(ATTEMPT "/stderr", "words");
     assert_int_equal(tri_shared_remove(&shared), 0);
-    assert_true(is_there("share/set/attempt/stderr"));
-    assert_false(is_there("share/set/attempt/work"));
-    assert_false(is_there("share/set/attempt/tmp"));
-    make_file("share/set/attempt/stderr", ""); /* nothing is worth keeping now */
+    assert_true(is_there(ATTEMPT "/stderr"));
+    assert_false(is_there(WORK));
+    assert_false(is_there(ATTEMPT "/tmp"));
+    make_file(ATTEMPT "/stderr", ""); /* nothing is worth keeping now */
     assert_int_equal(tri_shared_remove(&shared), 0);
-    assert_false(is_there("share/set/attempt"));
+    assert_false(is_there(ATTEMPT));
 }
 
 static void links_are_removed_and_not_followed(void **state)
 {
     (void)state;
     shared.keeps_logs = true;
-    assert_int_equal(symlink(path_of("other"), path_of("share/set/attempt/work/door")), 0);
-    assert_int_equal(symlink(path_of("other/file"), path_of("share/set/attempt/stdout")), 0);
+    assert_int_equal(symlink(path_of("other"), path_of(WORK "/door")), 0);
+    assert_int_equal(symlink(path_of("other/file"), path_of(ATTEMPT "/stdout")), 0);
     assert_int_equal(tri_shared_remove(&shared), 0);
-    assert_false(is_there("share/set/attempt")); /* a link is no log */
+    assert_false(is_there(ATTEMPT)); /* a link is no log */
     assert_true(is_there("other/file"));
 }
 
@@ -156,7 +160,7 @@ static void names_that_lead_elsewhere_are_refused(void **state)
     shared = (struct tri_shared){.path = tr_text_of(folder)};
     assert_int_equal(tri_shared_remove(&shared), TR_INVALID); /* nothing is trusted */
     assert_true(is_there("other/file"));
-    assert_true(is_there("share/set/attempt/work/file"));
+    assert_true(is_there(WORK "/file"));
 }
 
 int main(void)
