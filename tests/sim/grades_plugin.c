@@ -55,9 +55,13 @@ static bool next_number(struct tr_text *rest, uint64_t *number)
     char digits[24];
     char *end;
     struct tr_text word = next_word(rest, false);
-    (void)snprintf(digits, sizeof digits, "%.*s", (int)word.size, word.data);
+    if (word.size == 0 || word.size >= sizeof digits) {
+        return false;
+    }
+    memcpy(digits, word.data, word.size);
+    digits[word.size] = '\0';
     *number = strtoull(digits, &end, 10);
-    return word.size > 0 && word.size < sizeof digits && *end == '\0';
+    return *end == '\0';
 }
 
 bool sim_line_read(struct tr_bytes text, struct sim_line *line)
