@@ -9,7 +9,6 @@
  *
  * Each figure is one JSON object on a line of its own.
  */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "runtime/journal/group.h"
 #include "runtime/memory.h"
 #include "schemas/history_views.h"
+#include "tests/bench/support/bench.h"
 
 #define ROWS_MAX 262144
 #define ACTORS 64
@@ -47,14 +47,6 @@ static void fail(const char *what, const char *why)
 {
     fprintf(stderr, "bench_history: %s: %s\n", what, why);
     exit(4);
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
 }
 
 /* What tr_record does: packs a row and puts it into the worker's batch. */
@@ -242,7 +234,7 @@ static void run(const struct way *way, size_t size, double seconds, const char *
     tri_group_commit_fini(&bench.group);
     tri_batch_fini(&bench.batch);
     tri_store_close(bench.store);
-    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    bench_folder_remove(folder);
 }
 
 static void usage(void)

@@ -7,7 +7,6 @@
  * that the design was made with. Each figure is one JSON object on a line of its own.
  */
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/journal/store.h"
+#include "tests/bench/support/bench.h"
 
 #define IMAGE_BYTES 120
 #define MESSAGE_BYTES 150
@@ -53,14 +53,6 @@ static void fail(const char *what, const char *why)
 {
     fprintf(stderr, "bench_store: %s: %s\n", what, why);
     exit(4);
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
 }
 
 static int compare_ops(const void *a, const void *b)
@@ -168,7 +160,7 @@ static void run_cell(const struct options *options, size_t group, enum tr_durabi
     tri_store_close(cell.store);
     free(cell.ops);
     free(cell.latencies);
-    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    bench_folder_remove(folder);
 }
 
 static void usage(void)

@@ -13,7 +13,6 @@
 #include "tests/support/test.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include <unistd.h>
 
 #include "runtime/troupe.h"
+#include "tests/support/folder.h"
 
 #define JOBS 6
 #define PAGE_BYTES 64
@@ -363,14 +363,6 @@ struct run {
     char folder[PATH_BYTES];
 };
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 static struct run run_new(void)
 {
     struct run run;
@@ -383,7 +375,7 @@ static struct run run_new(void)
 
 static void run_free(const struct run *run)
 {
-    assert_int_equal(nftw(run->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(folder_remove(run->folder), 0);
 }
 
 /* Runs the child to its end and gives its status; SIGKILL is -1. */

@@ -3,13 +3,13 @@
  * children are under way. Each question gets exactly one answer, each asker ends with its count,
  * and nothing is left when all have ended.
  */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/memory.h"
 #include "runtime/troupe.h"
 #include "tests/support/draw.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 #define ASKERS 8
@@ -120,14 +120,6 @@ static int asker_handle(struct tr_context *context, void *state, const struct tr
 static const struct tr_behaviour asker_behaviour = {
     .name = "asker", .id = 62200, .state = &tr_asker_schema, .handle = asker_handle};
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 struct company {
     struct tr_host *host;
     struct tr_ref askers[ASKERS];
@@ -217,7 +209,7 @@ static void test_moves_with_a_store(void **state)
     char folder[] = "/tmp/troupe-moves-XXXXXX";
     assert_non_null(mkdtemp(folder));
     play(folder);
-    assert_int_equal(nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(folder_remove(folder), 0);
 }
 
 int main(void)

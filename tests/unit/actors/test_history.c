@@ -4,7 +4,6 @@
  */
 #include "actors/history.h"
 
-#include <ftw.h>
 #include <jansson.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "runtime/journal/reader.h"
 #include "schemas/history_views.h"
 #include "tests/sim/model_store.h"
+#include "tests/support/folder.h"
 #include "tests/support/puppet.h"
 #include "tests/support/stage.h"
 
@@ -439,19 +439,6 @@ static void expect_view(const char *folder, const char *sql, const char *expecte
     sqlite3_close(database);
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
-static void remove_folder(const char *folder)
-{
-    (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 /* ------------------------------------------------------------ a whole host */
 
 /* Takes a node through a phase with each message, and ends with the last one. */
@@ -535,7 +522,7 @@ static void a_reader_sees_what_a_live_host_has_written(void **state)
     tr_reader_close(reader);
     tr_host_free(host);
     expect_view(folder, "SELECT group_concat(phase) FROM events", "queued,running,succeeded");
-    remove_folder(folder);
+    (void)folder_remove(folder);
 }
 
 int main(void)

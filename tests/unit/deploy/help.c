@@ -3,13 +3,13 @@
  */
 #include "tests/unit/deploy/help.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "actors/graph/compile.h"
+#include "tests/support/folder.h"
 
 static char folder[64];
 
@@ -21,18 +21,10 @@ const char *help_folder_enter(void)
     return folder;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 void help_folder_leave(void)
 {
     assert_int_equal(chdir("/"), 0);
-    assert_int_equal(nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    assert_int_equal(folder_remove(folder), 0);
 }
 
 void help_write(const char *path, const char *text)

@@ -5,9 +5,9 @@
  */
 #include "tests/unit/house/planted.h"
 
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -88,18 +88,10 @@ int planted_setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-    (void)status;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
 int planted_teardown(void **state)
 {
     (void)state;
-    return nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    return folder_remove(root);
 }
 
 void planted_expect(enum house_law law, const char *path, size_t line)

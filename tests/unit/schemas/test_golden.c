@@ -6,12 +6,12 @@
  */
 #include "tests/support/test.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/support/folder.h"
 #include "tests/support/sample.h"
 #include "tests/support/schemas_all.h"
 #include "tests/unit/schemas/golden.h"
@@ -33,14 +33,6 @@ static void golden_files_are_right(void **state)
 
 static char folder[] = "/tmp/troupe-golden-XXXXXX";
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-    (void)status;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
 static int make_folder(void **state)
 {
     (void)state;
@@ -51,7 +43,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     (void)state;
-    return nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    return folder_remove(folder);
 }
 
 /* sample_tick as of its second version, under the name it had then. */

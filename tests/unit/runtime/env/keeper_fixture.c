@@ -4,7 +4,6 @@
 #include "tests/unit/runtime/env/keeper_fixture.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 
 #include "runtime/env/clock.h"
 #include "runtime/env/keeper_folder.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 #include "tests/unit/runtime/env/act.h"
 
@@ -31,14 +31,6 @@ struct keeper_fixture *fixture_new(const char *parent)
     snprintf(fixture->work, sizeof fixture->work, "%s/work", fixture->folder);
     assert_int_equal(mkdir(fixture->work, 0700), 0);
     return fixture;
-}
-
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
 }
 
 bool fixture_await_gone(struct keeper_fixture *fixture, int wait_ms)
@@ -79,7 +71,7 @@ void fixture_free(struct keeper_fixture *fixture)
 {
     fixture_stop_keeper(fixture);
     tri_keeper_client_free(fixture->client);
-    nftw(fixture->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    (void)folder_remove(fixture->folder);
     free(fixture);
 }
 

@@ -4,7 +4,6 @@
  */
 #include "runtime/env/blob.h"
 
-#include <ftw.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 
 #include "runtime/env/clock.h"
 #include "schemas/error.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 struct world {
@@ -35,19 +35,11 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     struct world *world = *state;
     tri_blobs_close(world->blobs);
-    nftw(world->store, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    (void)folder_remove(world->store);
     return 0;
 }
 

@@ -2,7 +2,6 @@
  * The blob store and what others have made: of a folder within a fence it takes what lies there,
  * whatever links they combine; what lies in a blob already is known.
  */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "runtime/env/blob.h"
 #include "schemas/error.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 /* A store in whose folder others have `fence`. */
@@ -39,19 +39,11 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     struct world *world = *state;
     tri_blobs_close(world->blobs);
-    nftw(world->store, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    (void)folder_remove(world->store);
     return 0;
 }
 

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "schemas/error.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 /* TOP/secret; TOP/share -> TOP/real; TOP/real/set/attempt/{file, deep/file}: the fence is there. */
@@ -70,18 +70,10 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     const struct world *world = *state;
-    nftw(world->top, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    (void)folder_remove(world->top);
     return 0;
 }
 

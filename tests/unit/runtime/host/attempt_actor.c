@@ -3,7 +3,6 @@
  */
 #include "tests/unit/runtime/host/attempt_actor.h"
 
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/env/keeper.h"
+#include "tests/support/folder.h"
 #include "tests/support/test.h"
 
 #define TR_ATTEMPT_WISH_FIELDS(FIELD, ARRAY) \
@@ -192,18 +192,10 @@ void attempt_world_init(struct attempt_world *world)
     snprintf(store_folder, sizeof store_folder, "%s", world->folder);
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 void attempt_world_fini(struct attempt_world *world)
 {
     attempt_world_close(world);
-    nftw(world->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    (void)folder_remove(world->folder);
 }
 
 void attempt_world_open(struct attempt_world *world)

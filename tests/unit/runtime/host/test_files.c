@@ -2,7 +2,6 @@
  * The files service of a real host: every message of schemas/files.h with its answer, and what
  * cannot be done with its words.
  */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "runtime/troupe.h"
 #include "schemas/files.h"
+#include "tests/support/folder.h"
 #include "tests/support/http_server.h"
 #include "tests/support/test.h"
 
@@ -142,19 +142,11 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     struct world *world = *state;
     tr_host_free(world->host);
-    nftw(world->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    (void)folder_remove(world->folder);
     return 0;
 }
 

@@ -2,7 +2,6 @@
  * What the tests of stores stand on; see the header. A run is a sequence of commits drawn from a
  * seed: the same for every kind of store, so that their contents can be compared at any number.
  */
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include <sqlite3.h>
 
+#include "tests/support/folder.h"
 #include "tests/unit/runtime/journal/stand.h"
 
 STAND_SCHEMAS(TR_SCHEMA_DEFINE)
@@ -45,18 +45,10 @@ struct stand *stand_new(enum stand_kind kind)
     return stand;
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 void stand_free(struct stand *stand)
 {
     if (stand->kind == STAND_FOLDER) {
-        (void)nftw(stand->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        (void)folder_remove(stand->folder);
     }
     tri_disk_free(stand->disk);
     tri_model_free(stand->model);
