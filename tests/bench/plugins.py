@@ -276,6 +276,7 @@ def restart(stage):
     """Kills the engine, and starts another one: until it has heard of all jobs again."""
     stage.cpu_s += stage.engine.cpu_s()
     stage.engine.kill()
+    until(lambda: stage.double.counters()["streams_open"] == 0)
     live = stage.double.control("reset") or stage.double.counters()["live"]
     begin = time.monotonic()
     stage.engine = Engine(stage.store)
