@@ -72,7 +72,8 @@ class LogsTest(ArmadaTest):
     def test_what_is_said_on_the_way_out(self):
         running = self.begin_saying("trap 'echo over; exit 0' TERM; echo begun; sleep 60 & wait")
         until(lambda: self.double.counters()["running"] == 1)
-        until(lambda: list(self.folder.glob("troupe-*/*/stdout")))
+        until(lambda: "begun\n" in [each.read_text() for each in
+                                    self.folder.glob("troupe-*/*/stdout")])  # so the trap is set
         self.troupe("abort", "it")
         self.finish(running, 3)
         until(lambda: self.troupe("logs", "it/say")[0] == "begun\nover\n")
