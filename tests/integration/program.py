@@ -30,6 +30,12 @@ def ended_by_faults(environment):
     return environment
 
 
+def without_quarantine(environment):
+    """An environment in which AddressSanitizer does not hold 256 MiB of what was freed."""
+    options = environment.get("ASAN_OPTIONS", "")
+    return environment | {"ASAN_OPTIONS": f"{options}:quarantine_size_mb=8"}
+
+
 class Running:
     """A `troupe` that runs in the background, whose lines can be waited for."""
 

@@ -8,7 +8,7 @@ import pathlib
 import unittest
 
 from armada import IS_LONG, LONG_S, QUEUE, SIZE, ArmadaTest, slow
-from program import IS_SANITIZED
+from program import IS_SANITIZED, without_quarantine
 
 # Sanitizers keep books of their own.
 MEMORY_MAX_BYTES = (128 if IS_SANITIZED else 32) << 20
@@ -16,6 +16,9 @@ MEMORY_MAX_BYTES = (128 if IS_SANITIZED else 32) << 20
 
 class StreamTest(ArmadaTest):
     size = SIZE
+
+    def environment(self):
+        return without_quarantine(super().environment())
 
     def run_through(self, **faults):
         for name, options in faults.items():
