@@ -35,6 +35,17 @@ static bool is_control(struct tr_text character)
     return character.size == 2 && first == 0xc2 && (uint8_t)character.data[1] < 0xa0;
 }
 
+/* How much of it is printed as it is, and of one byte each: nearly everything, at once. */
+static size_t plain_size(struct tr_text text)
+{
+    size_t size = 0;
+    while (size < text.size && text.data[size] >= ' ' && text.data[size] < 0x7f &&
+           text.data[size] != '"' && text.data[size] != '\\') {
+        size++;
+    }
+    return size;
+}
+
 static void print_character(struct tr_sink *sink, struct tr_text character)
 {
     char escape = character.size == 1 ? short_escape((uint8_t)character.data[0]) : '\0';
@@ -51,8 +62,11 @@ void tri_print_text(struct tr_sink *sink, struct tr_text text)
 {
     tr_sink_put_char(sink, '"');
     while (text.size > 0 && !sink->truncated) {
-        size_t width = tr_utf8_width(text);
-        if (width == 0) {
+        size_t plain = plain_size(text);
+        size_t width = plain > 0 ? plain : tr_utf8_width(text);
+        if (plain > 0) {
+            tr_sink_put(sink, (struct tr_text){.data = text.data, .size = plain});
+        } else if (width == 0) {
             tr_sink_put_string(sink, "\\ufffd");
             width = 1;
         } else {
