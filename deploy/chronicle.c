@@ -312,11 +312,24 @@ static int begin(struct tr_chronicle *chronicle)
     return error;
 }
 
-/* Whether what is written wakes the engine: not while it waits until it may look. */
-static int arm(struct tr_chronicle *chronicle, int operation, bool wakes)
+static void stop_listening(struct tr_chronicle *chronicle)
 {
-    struct epoll_event event = {.events = wakes ? EPOLLIN : 0};
-    return epoll_ctl(chronicle->live->events, operation, chronicle->changes, &event) != 0
+    if (chronicle->changes >= 0) {
+        close(chronicle->changes);
+        chronicle->changes = -1;
+    }
+}
+
+/* What is written from now on wakes the engine. */
+static int listen_anew(struct tr_chronicle *chronicle)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    stop_listening(chronicle);
+    int error = tr_changes_open(chronicle->live->folder, &chronicle->changes);
+    if (error != 0) {
+        return error;
+    }
+    return epoll_ctl(chronicle->live->events, EPOLL_CTL_ADD, chronicle->changes, &event) != 0
                ? TR_SYSTEM
                : 0;
 }
@@ -331,8 +344,7 @@ int tr_chronicle_new(const struct tr_invocation *invocation, struct tr_live *liv
     chronicle->invocation = invocation;
     chronicle->live = live;
     chronicle->changes = -1;
-    int error = tr_changes_open(live->folder, &chronicle->changes);
-    error = error != 0 ? error : arm(chronicle, EPOLL_CTL_ADD, true);
+    int error = listen_anew(chronicle);
     error = error != 0 ? error : begin(chronicle);
     if (error != 0) {
         tr_chronicle_free(chronicle);
@@ -347,21 +359,21 @@ void tr_chronicle_free(struct tr_chronicle *chronicle)
     if (chronicle == NULL) {
         return;
     }
-    if (chronicle->changes >= 0) {
-        close(chronicle->changes);
-    }
+    stop_listening(chronicle);
     tr_free(chronicle->known);
     tr_free(chronicle);
 }
 
-/* Whether something was written; from then on until the look nothing more of that is heard. */
+/*
+ * Whether something was written; from then on until the look nothing more of that is heard, and no
+ * write has to tell.
+ */
 static bool is_due(struct tr_chronicle *chronicle)
 {
     struct pollfd one = {.fd = chronicle->changes, .events = POLLIN};
     if (!chronicle->is_due && poll(&one, 1, 0) > 0) {
         chronicle->is_due = true;
-        /* At worst it wakes more often than it has to. */
-        (void)!arm(chronicle, EPOLL_CTL_MOD, false);
+        stop_listening(chronicle);
     }
     return chronicle->is_due;
 }
@@ -372,8 +384,7 @@ void tr_chronicle_step(struct tr_chronicle *chronicle)
     if (!is_due(chronicle) || now_ms < chronicle->next_ms) {
         return;
     }
-    tr_changes_take(chronicle->changes);
-    chronicle->is_due = look(chronicle) != 0 || arm(chronicle, EPOLL_CTL_MOD, true) != 0;
+    chronicle->is_due = listen_anew(chronicle) != 0 || look(chronicle) != 0;
     uint64_t took_ms = tr_clock_ms() - now_ms;
     chronicle->next_ms = now_ms + TR_CHRONICLE_MS + TR_CHRONICLE_PARTS * took_ms;
 }
