@@ -4,7 +4,8 @@
  *     {"result":{"id":"1700000000000:3:7:0","message":{"Events":{"running":{"jobId":...}}}}}
  *
  * Each event of a kind is one row of `kinds`. A message id grows with what happens, so it orders
- * reports. Events about use of resources can be many, and are dropped before anything is parsed.
+ * reports. Events about use of resources can be many, and `queued` says no more than `submitted`
+ * does: both are dropped before anything is parsed.
  */
 #include "plugins/armada.h"
 
@@ -124,10 +125,7 @@ static void on_failed(struct event *event)
     event->report.exit_status = status;
 }
 
-/*
- * What comes of each kind. Those that are not here say nothing new about where a job is: `queued`
- * is always right behind `submitted`.
- */
+/* What comes of each kind. Those that are not here say nothing new about where a job is. */
 static const struct {
     const char *name;
     uint8_t phase;
@@ -225,9 +223,13 @@ static int take_message(struct event *event, struct tr_bytes message)
 /* Whether a line is one of those that are not worth parsing, however many there are. */
 static bool is_dropped(struct tr_bytes line)
 {
-    static const char kind[] = "\"utilisation\":";
+    static const char *const kinds_dropped[] = {"\"utilisation\":", "\"queued\":"};
     size_t size = line.size < KIND_BYTES ? line.size : KIND_BYTES;
-    return size == 0 || memmem(line.data, size, kind, sizeof kind - 1) != NULL;
+    bool is_one = size == 0;
+    for (size_t i = 0; !is_one && i < TR_COUNT_OF(kinds_dropped); i++) {
+        is_one = memmem(line.data, size, kinds_dropped[i], strlen(kinds_dropped[i])) != NULL;
+    }
+    return is_one;
 }
 
 int tri_armada_line(struct tr_webapi_batch *batch, struct tr_bytes line)
