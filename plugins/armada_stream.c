@@ -232,6 +232,47 @@ static bool is_dropped(struct tr_bytes line)
     return is_one;
 }
 
+/* Where the object that begins at `at` ends, behind its brace; 0: it does not. */
+static size_t object_end(struct tr_bytes line, size_t at)
+{
+    size_t depth = 0;
+    bool is_text = false;
+    for (; at < line.size; at++) {
+        uint8_t byte = line.data[at];
+        if (is_text) {
+            at += byte == '\\' ? 1 : 0; /* what stands behind it ends nothing */
+            is_text = byte != '"';
+        } else if (byte == '"') {
+            is_text = true;
+        } else if (byte == '{') {
+            depth++;
+        } else if (byte == '}' && --depth == 0) {
+            return at + 1;
+        }
+    }
+    return 0;
+}
+
+/*
+ * The line without what is in the pod of its job: each `submitted` has it, as most of the bytes of
+ * all events, and nobody reads it here.
+ */
+static struct tr_bytes without_pod(struct tr_webapi_batch *batch, struct tr_bytes line)
+{
+    static const char name[] = "\"podSpec\":{";
+    const uint8_t *found = memmem(line.data, line.size, name, sizeof name - 1);
+    size_t begin = found == NULL ? 0 : (size_t)(found - line.data) + sizeof name - 1;
+    size_t end = found == NULL ? 0 : object_end(line, begin - 1);
+    size_t rest = end == 0 ? 0 : line.size - (end - 1);
+    uint8_t *copy = end == 0 ? NULL : batch->api->scratch(batch, begin + rest);
+    if (copy == NULL) {
+        return line;
+    }
+    memcpy(copy, line.data, begin);
+    memcpy(copy + begin, line.data + end - 1, rest);
+    return (struct tr_bytes){.data = copy, .size = begin + rest};
+}
+
 int tri_armada_line(struct tr_webapi_batch *batch, struct tr_bytes line)
 {
     struct tr_bytes value;
@@ -239,7 +280,7 @@ int tri_armada_line(struct tr_webapi_batch *batch, struct tr_bytes line)
     if (is_dropped(line)) {
         return 0;
     }
-    int error = batch->api->read_json(batch, line, &value);
+    int error = batch->api->read_json(batch, without_pod(batch, line), &value);
     struct tr_bytes result = error == 0 ? tr_json_get(value, "result") : (struct tr_bytes){0};
     bool is_event =
         tr_json_type(result) == TR_CODEC_MAP && tri_armada_group_read(batch->group, &event.group);

@@ -62,6 +62,21 @@ static void test_submitted_ties_an_identity_to_an_id(void **unused)
     says("{\"submitted\":{" IDS "}}", "");
 }
 
+/* What is in the pod is passed over, however it looks; an end that is missing is no JSON. */
+static void test_pods_are_passed_over(void **unused)
+{
+    (void)unused;
+    says("{\"submitted\":{" IDS ",\"job\":{\"podSpec\":{\"args\":[\"}\",\"\\\\\",\"\\\"}{\"],"
+         "\"a\":{\"a\":7},\"a\":{}},\"clientId\":\"x-n-0.mark\"}}}",
+         "x-n-0 01a is 3 reason=queued by Armada\n");
+    says("{\"submitted\":{" IDS ",\"job\":{\"labels\":{\"a\":\"\\\"podSpec\\\":{\"},"
+         "\"clientId\":\"x-n-0.mark\"}}}",
+         "x-n-0 01a is 3 reason=queued by Armada\n");
+    assert_int_equal(read_line("{\"result\":{\"id\":\"1:2:3:0\",\"message\":{\"submitted\":{" IDS
+                               ",\"job\":{\"podSpec\":{\"a\":\"}"),
+                     TR_MALFORMED);
+}
+
 static void test_phases(void **unused)
 {
     (void)unused;
@@ -175,14 +190,9 @@ static void test_what_says_nothing_is_not_even_parsed(void **unused)
 static void test_order_grows_with_ids(void **unused)
 {
     (void)unused;
-    static const char *const ids[] = {"1:0:0:0",
-                                      "1:0:1:0",
-                                      "1:0:4000:1",
-                                      "1:1:0:0",
-                                      "2:0:0:0",
-                                      "10:0:0:0",
-                                      "1700000000000:0:0:0",
-                                      "1700000000000:99999:99999:0"};
+    static const char *const ids[] = {
+        "1:0:0:0", "1:0:1:0",  "1:0:4000:1",          "1:1:0:0",
+        "2:0:0:0", "10:0:0:0", "1700000000000:0:0:0", "1700000000000:99999:99999:0"};
     uint64_t before = 0;
     for (size_t i = 0; i < TR_COUNT_OF(ids); i++) {
         char line[256];
@@ -260,6 +270,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(test_submitted_ties_an_identity_to_an_id),
+        CASE(test_pods_are_passed_over),
         CASE(test_phases),
         CASE(test_events_that_say_nothing_of_a_phase),
         CASE(test_causes_of_failures),
