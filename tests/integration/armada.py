@@ -150,10 +150,16 @@ class ArmadaTest(ProgramTest):
 
     # What the store says.
 
-    def succeeded(self):
-        """How many elements have, as people are told."""
+    def elements(self, phase):
+        """How many elements are in it, as people are told."""
         document = self.document("get", "it")
-        return sum(node["array"]["succeeded"] for node in document["nodes"] if node["array"])
+        return sum(node["array"][phase] for node in document["nodes"] if node["array"])
+
+    def succeeded(self):
+        return self.elements("succeeded")
+
+    def running(self):
+        return self.elements("running")
 
     def query(self, sql):
         connection = sqlite3.connect(f"file:{self.store}/troupe.db?mode=ro", uri=True)
