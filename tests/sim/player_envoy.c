@@ -17,6 +17,8 @@ struct colleague {
     uint32_t heard;
     uint32_t rumours_sent;
     uint32_t rumours_heard;
+    uint64_t rumour_sent_ns; /* the last of them, by the world's time */
+    uint64_t watched_ns;     /* since when it is monitored */
     bool is_gone;
     uint32_t cuts; /* it was told that the link was down, as often as rumours may be missing */
 };
@@ -80,7 +82,7 @@ static int send_note(struct tr_context *context, const struct envoying *envoying
 
 static int send_rumour(struct tr_context *context, struct colleague *other)
 {
-    struct tr_sim_rumour rumour = {.number = ++other->rumours_sent};
+    struct tr_sim_rumour rumour = {.number = ++other->rumours_sent, .sent_ns = sim_world()->now_ns};
     return tr_tell(context, other->ref, &tr_sim_rumour_schema, &rumour);
 }
 
@@ -188,12 +190,15 @@ static int hear_rumour(struct tr_context *context, struct envoying *envoying,
     }
     /* Within a host they are lost with the host, and nobody is told. */
     bool is_far = !tri_directory_is_here(&context->worker->shared->directory, other->ref.key.group);
-    bool is_gap = rumour.number != other->rumours_heard + 1ULL && is_far;
+    /* Of links that were down before it listened it was not told, however often they were. */
+    bool is_old = other->rumour_sent_ns < other->watched_ns;
+    bool is_gap = rumour.number != other->rumours_heard + 1ULL && is_far && !is_old;
     if (is_gap && other->cuts == 0) {
         return sim_wrong(context, message, "rumours before %llu were lost, and no link was down",
                          (unsigned long long)rumour.number);
     }
     other->rumours_heard = (uint32_t)rumour.number;
+    other->rumour_sent_ns = rumour.sent_ns;
     /* What the last session has left behind may come when the news of its end is old. */
     other->cuts -= is_gap ? 1 : 0;
     sim_world()->counts.hints_between_hosts++;
@@ -308,6 +313,7 @@ static int hear_cast(struct tr_context *context, struct envoying *envoying,
     envoying->count = cast.count;
     for (uint32_t i = 0; error == 0 && i < cast.count; i++) {
         envoying->others[i].ref = refs.refs[i];
+        envoying->others[i].watched_ns = sim_world()->now_ns;
         if (i != cast.index) {
             error = watch(context, envoying, i);
         }

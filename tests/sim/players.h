@@ -32,7 +32,7 @@
 #define SIM_DONE_FIELDS(FIELD, ARRAY) \
     FIELD(u32, index, 1, 0)           \
     FIELD(u64, value, 1, 0)
-#define SIM_RUMOUR_FIELDS(FIELD, ARRAY) FIELD(u64, number, 1, 0)
+#define SIM_RUMOUR_FIELDS(FIELD, ARRAY) FIELD(u64, number, 1, 0) FIELD(u64, sent_ns, 1, 0)
 #define SIM_ERRAND_FIELDS(FIELD, ARRAY) \
     FIELD(key, caller, 1, 0)            \
     FIELD(u64, number, 1, 0)            \
