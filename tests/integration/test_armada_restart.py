@@ -19,8 +19,9 @@ DAY_S = 24 * 3600
 # All is recovered within it: of 5,000 elements, or ten times as many; sanitizers are as slow.
 RECOVERY_S = 60 if IS_LONG or IS_SANITIZED else 10
 
-# Of what the store keeps of a job while it lives, and of any one value.
-JOB_STATE_BYTES_MAX = 1024
+# Of what the store keeps of a job while it lives, and of any one value. Sanitizers let jobs pile up
+# before they are submitted, and the pages that they filled then stay.
+JOB_STATE_BYTES_MAX = 2048 if IS_SANITIZED else 1024
 VALUE_BYTES_MAX = 256 << 10
 
 
