@@ -113,7 +113,7 @@ static int take_actor(void *self, const struct tri_request *request)
 static enum tr_exit_status run_actors(const struct tr_invocation *invocation)
 {
     const struct tr_arguments *arguments = &invocation->arguments;
-    struct tr_text pattern = tr_text_of(arguments->word_count > 0 ? arguments->words[0] : "/**");
+    struct tr_text pattern = tr_text_of(arguments->word_count > 0 ? arguments->words[0] : "**");
     bool is_drop = tr_arguments_has(arguments, "drop");
     if (tr_arguments_has(arguments, "resume")) {
         struct tr_resume_actors wish = {.pattern = pattern, .drop = is_drop};
