@@ -384,7 +384,8 @@ void tr_chronicle_step(struct tr_chronicle *chronicle)
     if (!is_due(chronicle) || now_ms < chronicle->next_ms) {
         return;
     }
-    chronicle->is_due = listen_anew(chronicle) != 0 || look(chronicle) != 0;
+    bool is_heard = listen_anew(chronicle) == 0; /* else it looks again when it may */
+    chronicle->is_due = look(chronicle) != 0 || !is_heard;
     uint64_t took_ms = tr_clock_ms() - now_ms;
     chronicle->next_ms = now_ms + TR_CHRONICLE_MS + TR_CHRONICLE_PARTS * took_ms;
 }
