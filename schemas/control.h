@@ -94,7 +94,8 @@
 #define TR_MOVE_IMAGE_FIELDS(FIELD, ARRAY) \
     FIELD(key, actor, 1, 0)                \
     FIELD(u32, from_worker, 1, 0)          \
-    FIELD(any, luggage, 1, TR_REDACTED)
+    FIELD(any, luggage, 1, TR_REDACTED)    \
+    FIELD(text, parent_address, 2, 0)
 #define TR_MOVE_READY_FIELDS(FIELD, ARRAY) \
     FIELD(key, actor, 1, 0)                \
     FIELD(u32, to_worker, 1, 0)            \
@@ -169,7 +170,7 @@
     S(find, 32, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FIND_FIELDS)               \
     S(move_ask, 40, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_ASK_FIELDS)       \
     S(move_freeze, 41, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_FREEZE_FIELDS) \
-    S(move_image, 42, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_IMAGE_FIELDS)   \
+    S(move_image, 42, TR_MESSAGE, 2, TR_HINT | TR_PRIORITY, TR_MOVE_IMAGE_FIELDS)   \
     S(move_ready, 43, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_READY_FIELDS)   \
     S(move_route, 44, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_ROUTE_FIELDS)   \
     S(move_flush, 45, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_FLUSH_FIELDS)   \

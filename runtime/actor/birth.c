@@ -1,12 +1,11 @@
 /*
- * How actors come into the world and leave it: slots, table, family, name.
+ * How actors come into the world and leave it: slots, table, family. What they are called is in
+ * address.c.
  *
  * A family is a ring of siblings that live on one worker, found by the parent's key, so that a
  * parent that ends finds its children without keeping a list in its state.
  */
 #include "runtime/border/border.h"
-
-#include <stdio.h>
 
 #define DIRTY_FIRST 1024U
 #define FINE_STEP 32U
@@ -186,6 +185,7 @@ static void leave_family(struct tri_worker *worker, struct tri_actor *actor)
     }
     if (actor->sibling_next == actor->slot) {
         tri_key_map_remove(&worker->families, actor->parent);
+        tri_far_parent_forget(worker, actor->parent);
         return;
     }
     struct tri_actor *next = tri_actor_at(worker, actor->sibling_next);
@@ -230,57 +230,4 @@ void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
     if (!is_queued) {
         tri_slab_give(&worker->actor_slabs[actor->slab], actor->slot);
     }
-}
-
-struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_t size)
-{
-    int written;
-    if ((actor->flags & TRI_ACTOR_ELEMENT) != 0) {
-        written = snprintf(buffer, size, "[%llu]", (unsigned long long)actor->name);
-    } else if (actor->name != 0) {
-        written = snprintf(buffer, size, "%s", (const char *)(uintptr_t)actor->name);
-    } else {
-        written = snprintf(buffer, size, "~%llu", (unsigned long long)actor->key.serial);
-    }
-    size_t length = written < 0 ? 0 : (size_t)written;
-    return (struct tr_text){.data = buffer, .size = length < size ? length : size - 1};
-}
-
-/* Puts one name in front of what is written at the end of a buffer; false when it is full. */
-static bool prepend(char *buffer, size_t *begin, struct tr_text name)
-{
-    bool is_element = name.size > 0 && name.data[0] == '[';
-    size_t needed = name.size + (is_element ? 0 : 1);
-    if (needed > *begin) {
-        return false;
-    }
-    *begin -= name.size;
-    memcpy(buffer + *begin, name.data, name.size);
-    if (!is_element) {
-        buffer[--*begin] = '/';
-    }
-    return true;
-}
-
-struct tr_text tri_actor_address(struct tri_worker *worker, const struct tri_actor *actor,
-                                 char *buffer, size_t size)
-{
-    size_t begin = size;
-    char name[TR_NAME_BYTES_MAX + 1];
-    for (unsigned depth = 0; actor != NULL && depth < TR_FAMILY_DEPTH_MAX; depth++) {
-        if (!prepend(buffer, &begin, tri_actor_name(actor, name, sizeof name))) {
-            break;
-        }
-        if (tr_key_is_none(actor->parent)) {
-            actor = NULL;
-        } else {
-            const struct tri_actor *parent =
-                tri_actor_find(worker, actor->parent, actor->parent_slot);
-            if (parent == NULL && begin > 0) {
-                buffer[--begin] = '~'; /* the rest of the way lies on another worker */
-            }
-            actor = parent;
-        }
-    }
-    return (struct tr_text){.data = buffer + begin, .size = size - begin};
 }

@@ -205,13 +205,6 @@ void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor);
 /* The first child that lives on this worker, or NULL. */
 struct tri_actor *tri_family_first(struct tri_worker *worker, struct tr_key parent);
 
-/* The name within the parent, written to `buffer`; a view of it. */
-struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_t size);
-
-/* The whole address as far as parents live here: "/a/b[3]". Bounded by `size`. */
-struct tr_text tri_actor_address(struct tri_worker *worker, const struct tri_actor *actor,
-                                 char *buffer, size_t size);
-
 /* The index of a behaviour in the host's table, or -1. */
 int tri_behaviour_index(const struct tri_shared *shared, uint16_t id);
 
@@ -244,6 +237,40 @@ static inline const struct tr_behaviour *tri_actor_behaviour(const struct tri_wo
 {
     return worker->shared->behaviours[actor->behaviour];
 }
+
+/* ------------------------------------------------------------- address.c */
+
+/* The name within the parent, written to `buffer`; a view of it. */
+struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_t size);
+
+/*
+ * The whole address, "/a/b[3]", wherever the parents live. Bounded by `size`: then its end; and
+ * behind "~" what is known of an actor whose parent has ended.
+ */
+struct tr_text tri_actor_address(struct tri_worker *worker, const struct tri_actor *actor,
+                                 char *buffer, size_t size);
+
+/* The same while a host starts: all workers are this thread's, and each actor is at its birth's. */
+struct tr_text tri_loaded_address(struct tri_worker *workers, const struct tri_actor *actor,
+                                  char *buffer, size_t size);
+
+/* The address of its parent, in `buffer` or in what the worker keeps; empty for a root. */
+struct tr_text tri_parent_address(struct tri_worker *worker, const struct tri_actor *actor,
+                                  char *buffer, size_t size);
+
+/* The actor here with this address, wherever its parents live; looks at all roots. TR_NOT_FOUND. */
+TR_MUST_USE int tri_actor_named(struct tri_worker *worker, struct tr_text address,
+                                struct tr_ref *found);
+
+/*
+ * Keeps the address of an actor that lives elsewhere, for its children here, until the last of them
+ * leaves. What is known already stays, and an empty one says nothing. TR_MEMORY.
+ */
+TR_MUST_USE int tri_far_parent_keep(struct tri_worker *worker, struct tr_key parent,
+                                    struct tr_text address);
+bool tri_far_parent_knows(struct tri_worker *worker, struct tr_key parent);
+void tri_far_parent_forget(struct tri_worker *worker, struct tr_key parent);
+void tri_far_parents_fini(struct tri_worker *worker);
 
 /* --------------------------------------------------------------- queue.c */
 

@@ -214,9 +214,10 @@ struct tri_worker {
     /* Who lives here. */
     struct tri_table table;
     struct tri_group_map groups;
-    uint64_t next_group;         /* counts the groups that began here */
-    struct tri_key_map families; /* parent's key → slot of its first child here */
-    struct tri_key_map routes;   /* key → worker, for actors that moved */
+    uint64_t next_group;            /* counts the groups that began here */
+    struct tri_key_map families;    /* parent's key → slot of its first child here */
+    struct tri_key_map far_parents; /* parent's key → its address, where only children are here */
+    struct tri_key_map routes;      /* key → worker, for actors that moved */
     uint32_t actor_count;
     /* Who runs. */
     struct tri_run_queue ready;

@@ -476,7 +476,7 @@ static int find_loaded(struct tr_host *host, struct tr_text address, struct tr_r
 {
     int error = TR_NOT_FOUND;
     for (uint32_t i = 0; i < host->shared.worker_count && error == TR_NOT_FOUND; i++) {
-        error = tri_worker_find(&host->workers[i], address, actor);
+        error = tri_actor_named(&host->workers[i], address, actor);
     }
     return error;
 }

@@ -178,24 +178,40 @@ static void deliver_loaded(struct tr_host *host, struct tri_message *message)
 }
 
 /* A start brings actors to the workers of their births, so parents may have far children who had
- * none, and the image says nothing of that. */
-static void note_far_kin(struct tr_host *host, const struct tri_actor *actor)
+ * none, and these far parents; the images say nothing of that. */
+static int note_far_kin(struct tr_host *host, struct tri_worker *worker,
+                        const struct tri_actor *actor)
 {
+    char buffer[TR_ADDRESS_BYTES_MAX];
     struct tri_worker *home = home_of(host, actor->parent);
-    struct tri_actor *parent = tri_actor_find(home, actor->parent, 0);
-    if (parent != NULL && home != home_of(host, actor->key)) {
-        parent->flags |= TRI_ACTOR_FAR_KIN;
+    struct tri_actor *parent = home == worker ? NULL : tri_actor_find(home, actor->parent, 0);
+    if (parent == NULL || tri_far_parent_knows(worker, actor->parent)) {
+        return 0;
     }
+    parent->flags |= TRI_ACTOR_FAR_KIN;
+    struct tr_text address = tri_loaded_address(host->workers, parent, buffer, sizeof buffer);
+    return tri_far_parent_keep(worker, actor->parent, address);
 }
 
-/* Before anybody ends or runs: who has children on other workers. */
-static void note_families(struct tr_host *host, struct tri_worker *worker)
+/* Before anybody ends or runs: who has parents and children on other workers. */
+static int note_families(struct tr_host *host, struct tri_worker *worker)
 {
     uint64_t cursor = 0;
     uint32_t slot;
-    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
-        note_far_kin(host, tri_actor_at(worker, slot));
+    int error = 0;
+    while (error == 0 && (slot = tri_table_next(&worker->table, &cursor)) != 0) {
+        error = note_far_kin(host, worker, tri_actor_at(worker, slot));
     }
+    return error;
+}
+
+static int note_all_families(struct tr_host *host)
+{
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < host->shared.worker_count; i++) {
+        error = note_families(host, &host->workers[i]);
+    }
+    return error;
 }
 
 /* Whether anybody of a group but its border lives on any worker. */
@@ -387,8 +403,10 @@ int tri_host_load(struct tr_host *host)
     };
     int error = tri_store_load(host->store, &visitor);
     if (error == 0) {
+        error = note_all_families(host);
+    }
+    if (error == 0) {
         for (uint32_t i = 0; i < host->shared.worker_count; i++) {
-            note_families(host, &host->workers[i]);
             note_ended_groups(host, &host->workers[i]);
         }
         deliver_messages(&loading);

@@ -127,7 +127,7 @@ static void on_find(struct tri_worker *worker, const struct tr_message *message)
         return;
     }
     struct tr_ref found = {0};
-    int error = tri_worker_find(worker, find.address, &found);
+    int error = tri_actor_named(worker, find.address, &found);
     grant(worker, find.wish, error, found);
 }
 

@@ -40,9 +40,9 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
         tri_chunk_directory_init(&worker->directory) == 0 &&
         tri_table_init(&worker->table, &worker->directory) == 0 &&
         tri_group_map_init(&worker->groups) == 0 && tri_key_map_init(&worker->families) == 0 &&
-        tri_key_map_init(&worker->routes) == 0 && tri_key_map_init(&worker->borders) == 0 &&
-        tri_key_map_init(&worker->far_waiters) == 0 && tri_moves_init(worker) == 0 &&
-        tri_tap_port_init(worker) == 0;
+        tri_key_map_init(&worker->far_parents) == 0 && tri_key_map_init(&worker->routes) == 0 &&
+        tri_key_map_init(&worker->borders) == 0 && tri_key_map_init(&worker->far_waiters) == 0 &&
+        tri_moves_init(worker) == 0 && tri_tap_port_init(worker) == 0;
     if (!is_made) {
         tri_worker_fini(worker);
         return TR_MEMORY;
@@ -100,6 +100,7 @@ void tri_worker_fini(struct tri_worker *worker)
     tri_key_map_fini(&worker->far_waiters);
     tri_key_map_fini(&worker->borders);
     tri_key_map_fini(&worker->routes);
+    tri_far_parents_fini(worker);
     tri_key_map_fini(&worker->families);
     tri_group_map_fini(&worker->groups);
     tri_table_fini(&worker->table);
@@ -263,83 +264,4 @@ uint64_t tri_worker_idle_ns(const struct tri_worker *worker)
     }
     uint64_t wait_ns = next_ms <= worker->now_ms ? 0 : (next_ms - worker->now_ms) * 1000000;
     return wait_ns < longest_ns ? wait_ns : longest_ns;
-}
-
-/* The child with this name; its place among its siblings does not matter. */
-static struct tri_actor *child_named(struct tri_worker *worker, struct tr_key parent,
-                                     struct tr_text name)
-{
-    char buffer[TR_NAME_BYTES_MAX + 1];
-    struct tri_actor *first = tri_family_first(worker, parent);
-    struct tri_actor *child = first;
-    while (child != NULL) {
-        if (tr_text_equal(tri_actor_name(child, buffer, sizeof buffer), name)) {
-            return child;
-        }
-        child = tri_actor_at(worker, child->sibling_next);
-        child = child == first ? NULL : child;
-    }
-    return NULL;
-}
-
-/* How much of an address a root's name takes, slash included; names may hold slashes themselves. */
-static size_t root_size(struct tr_text address, struct tr_text name)
-{
-    size_t begin = address.size > 0 && address.data[0] == '/' ? 1 : 0;
-    size_t size = begin + name.size;
-    bool is_prefix = name.size > 0 && size <= address.size &&
-                     memcmp(address.data + begin, name.data, name.size) == 0;
-    bool is_whole = is_prefix && (size == address.size || address.data[size] == '/' ||
-                                  address.data[size] == '[');
-    return is_whole ? size : 0;
-}
-
-/* The root whose name is the longest beginning of the address, which is cut off. */
-static struct tri_actor *root_named(struct tri_worker *worker, struct tr_text *address)
-{
-    char buffer[TR_NAME_BYTES_MAX + 1];
-    struct tri_actor *root = NULL;
-    size_t longest = 0;
-    uint64_t cursor = 0;
-    uint32_t slot;
-    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
-        struct tri_actor *actor = tri_actor_at(worker, slot);
-        if (!tr_key_is_none(actor->parent)) {
-            continue;
-        }
-        size_t size = root_size(*address, tri_actor_name(actor, buffer, sizeof buffer));
-        if (size > longest) {
-            longest = size;
-            root = actor;
-        }
-    }
-    *address = (struct tr_text){.data = address->data + longest, .size = address->size - longest};
-    return root;
-}
-
-/* Cuts the next name off an address: "/a", then "[3]", then "/b". */
-static struct tr_text next_name(struct tr_text *address)
-{
-    size_t begin = address->size > 0 && address->data[0] == '/' ? 1 : 0;
-    size_t end = begin;
-    while (end < address->size && address->data[end] != '/' &&
-           (end == begin || address->data[end] != '[')) {
-        end++;
-    }
-    struct tr_text name = {.data = address->data + begin, .size = end - begin};
-    *address = (struct tr_text){.data = address->data + end, .size = address->size - end};
-    return name;
-}
-
-int tri_worker_find(struct tri_worker *worker, struct tr_text address, struct tr_ref *found)
-{
-    struct tri_actor *actor = root_named(worker, &address);
-    while (actor != NULL && address.size > 0) {
-        actor = child_named(worker, actor->key, next_name(&address));
-    }
-    if (actor == NULL) {
-        return TR_NOT_FOUND;
-    }
-    *found = tri_actor_ref(actor);
-    return 0;
 }

@@ -23,10 +23,6 @@ bool tri_worker_step(struct tri_worker *worker);
 /* How long a worker with nothing to do may sleep. */
 uint64_t tri_worker_idle_ns(const struct tri_worker *worker);
 
-/* The actor with this address, as far as its whole line lives here. TR_NOT_FOUND. */
-TR_MUST_USE int tri_worker_find(struct tri_worker *worker, struct tr_text address,
-                                struct tr_ref *found);
-
 /* ----------------------------------------------------------------- cut.c */
 
 /* Gives the journal everything that changed. Only between two messages. */

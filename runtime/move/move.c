@@ -171,29 +171,54 @@ static void restore_route(struct tri_worker *worker, struct tr_key key, uint64_t
     TR_ASSERT(error == 0);
 }
 
-/* Packs and sends the actor. From here on this worker only forwards. */
+/* Children stay behind: they go on knowing their address, and the actor that it has them. */
+static int part_from_children(struct tri_worker *worker, struct tri_actor *actor)
+{
+    char buffer[TR_ADDRESS_BYTES_MAX];
+    if (tri_family_first(worker, actor->key) == NULL) {
+        return 0;
+    }
+    actor->flags |= TRI_ACTOR_FAR_KIN;
+    struct tr_text address = tri_actor_address(worker, actor, buffer, sizeof buffer);
+    return tri_far_parent_keep(worker, actor->key, address);
+}
+
+/* Packs the actor and says it. */
+static int say_image(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
+{
+    char buffer[TR_ADDRESS_BYTES_MAX];
+    uint8_t *bytes;
+    size_t size;
+    int error = tri_luggage_pack(worker, actor, &bytes, &size);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_move_image image = {
+        .actor = actor->key,
+        .from_worker = worker->index,
+        .luggage = {bytes, size},
+        .parent_address = tri_parent_address(worker, actor, buffer, sizeof buffer),
+    };
+    error = tri_tell_worker_large(worker, to_worker, &tr_move_image_schema, &image);
+    tr_free(bytes);
+    return error;
+}
+
+/* From here on this worker only forwards. */
 static int send_image(struct tri_worker *worker, struct tri_actor *actor, uint32_t to_worker)
 {
     struct tr_key key = actor->key;
-    if (tri_family_first(worker, key) != NULL) {
-        actor->flags |= TRI_ACTOR_FAR_KIN;
-    }
     uint64_t before = tri_key_map_get(&worker->routes, key);
     if (before == 0 && worker->routes.count >= TR_MOVED_ACTORS_MAX) {
         return TR_LIMIT;
     }
-    int error = tri_key_map_set(&worker->routes, key, to_worker + 1);
-    uint8_t *bytes = NULL;
-    size_t size = 0;
+    int error = part_from_children(worker, actor);
     if (error == 0) {
-        error = tri_luggage_pack(worker, actor, &bytes, &size);
+        error = tri_key_map_set(&worker->routes, key, to_worker + 1);
     }
-    struct tr_move_image image = {
-        .actor = key, .from_worker = worker->index, .luggage = {bytes, size}};
     if (error == 0) {
-        error = tri_tell_worker_large(worker, to_worker, &tr_move_image_schema, &image);
+        error = say_image(worker, actor, to_worker);
     }
-    tr_free(bytes);
     if (error != 0) {
         restore_route(worker, key, before);
         return error;
@@ -292,6 +317,9 @@ void tri_move_on_image(struct tri_worker *worker, const struct tr_message *messa
     TR_ASSERT(tr_key_is_none(moves->coming));
     struct tri_actor *actor;
     int error = tri_luggage_unpack(worker, image.actor, image.luggage, &actor);
+    if (error == 0) {
+        error = tri_far_parent_keep(worker, actor->parent, image.parent_address);
+    }
     if (error == 0) {
         error = tri_key_map_set(&worker->routes, image.actor, worker->index + 1);
     }

@@ -18,6 +18,15 @@ void sim_each_actor(struct sim_host *host, sim_visit_actor *visit)
     }
 }
 
+struct tri_actor *sim_find_actor(const struct sim_host *host, struct tr_key key)
+{
+    struct tri_actor *actor = NULL;
+    for (uint32_t i = 0; actor == NULL && i < host->host->shared.worker_count; i++) {
+        actor = tri_actor_find(&host->host->workers[i], key, 0);
+    }
+    return actor;
+}
+
 /* No other worker has the same actor. */
 static void check_owner(struct sim_host *host, struct tri_worker *worker, struct tri_actor *actor)
 {
@@ -30,18 +39,31 @@ static void check_owner(struct sim_host *host, struct tri_worker *worker, struct
     }
 }
 
-void sim_check_owners(struct sim_host *host)
+/* Its address is whole, wherever its parents live or move. */
+static void check_address(struct sim_host *host, struct tri_worker *worker, struct tri_actor *actor)
 {
-    sim_each_actor(host, check_owner);
+    char buffer[TR_ADDRESS_BYTES_MAX];
+    struct tr_text address = tri_actor_address(worker, actor, buffer, sizeof buffer);
+    const struct tri_actor *first = actor;
+    while (first != NULL && !tr_key_is_none(first->parent)) {
+        first = sim_find_actor(host, first->parent);
+    }
+    if (address.size > 0 && address.data[0] == '~' && first != NULL) {
+        sim_fail("an address: %llu/%llu on worker %u is called %.*s",
+                 (unsigned long long)actor->key.group, (unsigned long long)actor->key.serial,
+                 worker->index, (int)address.size, address.data);
+    }
 }
 
-struct tri_actor *sim_find_actor(const struct sim_host *host, struct tr_key key)
+static void check_actor(struct sim_host *host, struct tri_worker *worker, struct tri_actor *actor)
 {
-    struct tri_actor *actor = NULL;
-    for (uint32_t i = 0; actor == NULL && i < host->host->shared.worker_count; i++) {
-        actor = tri_actor_find(&host->host->workers[i], key, 0);
-    }
-    return actor;
+    check_owner(host, worker, actor);
+    check_address(host, worker, actor);
+}
+
+void sim_check_actors(struct sim_host *host)
+{
+    sim_each_actor(host, check_actor);
 }
 
 /*

@@ -65,6 +65,7 @@ sim_plant_link sim_plant_opens_early;
 sim_plant_link sim_plant_loses_down;
 sim_plant_link sim_plant_loses_orphans;
 sim_plant_link sim_plant_empties_luggage;
+sim_plant_link sim_plant_forgets_parents;
 
 /* plant_border.c: what goes wrong between hosts. */
 sim_plant_link sim_plant_acknowledges_early;

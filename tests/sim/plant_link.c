@@ -165,24 +165,40 @@ void sim_plant_loses_orphans(struct sim_host *host, uint32_t from, uint32_t to, 
     send_filtered(host, from, to, data, size, lose_orphans);
 }
 
-/* Packs a move's image again, with an empty mailbox; gives the size of the whole message. */
-static size_t empty_mailbox(const uint8_t *message, uint8_t *changed, size_t capacity)
+/* A move without the messages that wait; `packed` has room for the luggage. */
+static void empty_mailbox(struct tr_move_image *move, uint8_t *packed, size_t capacity)
 {
     static const uint8_t none[] = {0x90};
-    struct tr_move_image move;
     struct tr_luggage luggage;
+    int error = tr_luggage_unpack(move->luggage, tr_luggage_schema.version, &luggage);
+    TR_ASSERT(error == 0);
+    luggage.mailbox = (struct tr_bytes){.data = none, .size = sizeof none};
+    struct tr_writer writer = tr_writer_of(packed, capacity);
+    error = tr_luggage_pack(&luggage, &writer);
+    TR_ASSERT(error == 0);
+    move->luggage = (struct tr_bytes){.data = packed, .size = tr_writer_size(&writer)};
+}
+
+static void forget_parent(struct tr_move_image *move, uint8_t *packed, size_t capacity)
+{
+    (void)packed;
+    (void)capacity;
+    move->parent_address = (struct tr_text){0};
+}
+
+typedef void change_move(struct tr_move_image *move, uint8_t *packed, size_t capacity);
+
+/* Packs a move's image again, changed; gives the size of the whole message. */
+static size_t pack_changed(const uint8_t *message, change_move *change, uint8_t *changed,
+                           size_t capacity)
+{
+    struct tr_move_image move;
     int error =
         tr_move_image_unpack(tr_envelope_body(message), tr_move_image_schema.version, &move);
     TR_ASSERT(error == 0);
-    error = tr_luggage_unpack(move.luggage, tr_luggage_schema.version, &luggage);
-    TR_ASSERT(error == 0);
-    luggage.mailbox = (struct tr_bytes){.data = none, .size = sizeof none};
     uint8_t *packed = tr_alloc(capacity);
     TR_ASSERT(packed != NULL);
-    struct tr_writer inner = tr_writer_of(packed, capacity);
-    error = tr_luggage_pack(&luggage, &inner);
-    TR_ASSERT(error == 0);
-    move.luggage = (struct tr_bytes){.data = packed, .size = tr_writer_size(&inner)};
+    change(&move, packed, capacity);
     struct tr_writer writer = tr_writer_of(changed + TR_ENVELOPE_BYTES, capacity);
     error = tr_move_image_pack(&move, &writer);
     TR_ASSERT(error == 0);
@@ -192,8 +208,9 @@ static size_t empty_mailbox(const uint8_t *message, uint8_t *changed, size_t cap
     return TR_ENVELOPE_BYTES + tr_writer_size(&writer);
 }
 
-void sim_plant_empties_luggage(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
-                               size_t size)
+/* Sends a frame whose moves are changed, half of them. */
+static void send_changed(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                         size_t size, change_move *change)
 {
     struct tri_frame frame = {.data = data, .size = size};
     struct tri_frame_builder builder = {0};
@@ -210,7 +227,7 @@ void sim_plant_empties_luggage(struct sim_host *host, uint32_t from, uint32_t to
             sim_plant_strikes(host, 2)) {
             changed = tr_alloc(TR_ENVELOPE_BYTES + size + 64);
             TR_ASSERT(changed != NULL);
-            message.size = empty_mailbox(message.data, changed, size + 64);
+            message.size = pack_changed(message.data, change, changed, size + 64);
             message.data = changed;
         }
         int error = tri_frame_add(&builder, message, is_stored);
@@ -221,4 +238,16 @@ void sim_plant_empties_luggage(struct sim_host *host, uint32_t from, uint32_t to
     size_t left_size;
     uint8_t *left = tri_frame_take(&builder, from, &left_size);
     sim_net_push(&host->net, from, to, left, left_size);
+}
+
+void sim_plant_empties_luggage(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                               size_t size)
+{
+    send_changed(host, from, to, data, size, empty_mailbox);
+}
+
+void sim_plant_forgets_parents(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data,
+                               size_t size)
+{
+    send_changed(host, from, to, data, size, forget_parent);
 }

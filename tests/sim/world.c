@@ -17,8 +17,8 @@
 #define CALM_NS_MAX (3600 * 1000 * MS)
 #define STEPS_MAX 3000000
 
-/* One in so many turns the owners are counted. */
-#define OWNERS_EVERY 32
+/* One in so many turns the actors are looked at. */
+#define ACTORS_EVERY 32
 
 static struct sim_world *the_world;
 static jmp_buf assertion_end;
@@ -251,8 +251,8 @@ static void take_turn(struct sim_world *world)
     world->now_ns += 100 + sim_below(&world->chance.order, 5000);
     sim_step(turn.host, turn.party);
     world->counts.steps++;
-    if (world->counts.steps % OWNERS_EVERY == 0) {
-        sim_check_owners(turn.host);
+    if (world->counts.steps % ACTORS_EVERY == 0) {
+        sim_check_actors(turn.host);
     }
 }
 

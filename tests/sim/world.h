@@ -272,8 +272,8 @@ uint64_t sim_count_rows(struct sim_host *host, const char *sql);
 typedef void sim_visit_row(void *self, struct sqlite3_stmt *statement);
 void sim_each_row(struct sim_host *host, const char *sql, sim_visit_row *visit, void *self);
 
-/* Every actor has one owner, and lives where nobody else does. */
-void sim_check_owners(struct sim_host *host);
+/* Every actor has one owner and a whole address, as long as its line lives. */
+void sim_check_actors(struct sim_host *host);
 
 /* When all actors have ended: workers remember nothing of them. */
 void sim_check_idle(struct sim_host *host);

@@ -455,9 +455,8 @@ static void test_what_nobody_may_say_is_a_dead_letter(void **state)
     flow_launch(flow, "one", "[1]", "a");
     stage_run(&flow->stage);
     struct tr_ref launch;
-    assert_int_equal(tri_worker_find(stage_worker(&flow->stage, 0),
-                                     tr_text_of("/default/development/a/l"), &launch),
-                     0);
+    assert_int_equal(
+        tr_host_find(&flow->stage.host, tr_text_of("/default/development/a/l"), &launch), 0);
     struct tr_node_ended ended = {.phase = TR_NODE_PHASE_SUCCEEDED};
     struct tr_launch request = {.name = tr_text_of("b"), .launching = flow->client};
     struct tr_launched launched = {.error = TR_LIMIT};

@@ -147,6 +147,31 @@ static void test_move_is_seen_on_both_workers(void **state)
     tr_host_free(host);
 }
 
+/* A filter by address means the whole one, on whatever workers its line lives. */
+static void test_who_moved_from_its_parent_is_seen_by_its_address(void **state)
+{
+    (void)state;
+    struct tr_host *host = town_open(2, NULL, 0);
+    struct tr_ref ann = town_spawn(host, "ann");
+    town_do(host, ann, (struct tr_town_do){.verb = TOWN_SPAWN, .count = 2});
+    town_await(host, "actors_born", 3);
+    struct tr_ref child = {0};
+    assert_int_equal(tr_host_find(host, tr_text_of("/ann[1]"), &child), 0);
+    for (uint32_t worker = 0; worker < 2; worker++) {
+        assert_int_equal(tr_host_move(host, ann, worker), 0);
+        struct tr_tap *tap = town_tap(host, "limit=10 point=handled address=/ann[1]");
+        struct tr_tap *above = town_tap(host, "limit=10 point=handled address=/ann*");
+        town_do(host, child, (struct tr_town_do){.verb = TOWN_TIMER, .count = 60000});
+        struct tr_tap_event event = next_of(tap, TR_TAP_HANDLED);
+        assert_true(address_is(&event, "/ann[1]"));
+        event = next_of(above, TR_TAP_HANDLED);
+        assert_true(address_is(&event, "/ann[1]"));
+        tr_tap_close(above);
+        tr_tap_close(tap);
+    }
+    tr_host_free(host);
+}
+
 static void test_muted_sender_is_seen(void **state)
 {
     (void)state;
@@ -469,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_spawn_timer_and_death_are_seen),
         cmocka_unit_test(test_failures_and_dead_letters_are_seen),
         cmocka_unit_test(test_move_is_seen_on_both_workers),
+        cmocka_unit_test(test_who_moved_from_its_parent_is_seen_by_its_address),
         cmocka_unit_test(test_muted_sender_is_seen),
         cmocka_unit_test(test_filters_show_what_they_say),
         cmocka_unit_test(test_trace_follows_the_messages_that_one_led_to),

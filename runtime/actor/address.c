@@ -1,0 +1,239 @@
+/*
+ * What actors are called: a name within the parent, and the address that all names on the way from
+ * a root make.
+ *
+ * A parent may live on another worker than its children. An address never changes, so a worker that
+ * has children without their parent keeps that one's address as a text, for as long as the family
+ * is here. It is learned where the two part: the parent leaves it to children that stay, a child
+ * that moves brings it along, and a start, which sees all workers, tells it.
+ */
+#include "runtime/actor/parts.h"
+
+#include <stdio.h>
+
+struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_t size)
+{
+    int written;
+    if ((actor->flags & TRI_ACTOR_ELEMENT) != 0) {
+        written = snprintf(buffer, size, "[%llu]", (unsigned long long)actor->name);
+    } else if (actor->name != 0) {
+        written = snprintf(buffer, size, "%s", (const char *)(uintptr_t)actor->name);
+    } else {
+        written = snprintf(buffer, size, "~%llu", (unsigned long long)actor->key.serial);
+    }
+    size_t length = written < 0 ? 0 : (size_t)written;
+    return (struct tr_text){.data = buffer, .size = length < size ? length : size - 1};
+}
+
+/* ------------------------------------------------------------------ addresses */
+
+/* Puts a text in front of what is written at the end of a buffer; false when it is full. */
+static bool prepend(char *buffer, size_t *begin, struct tr_text text)
+{
+    if (text.size > *begin) {
+        return false;
+    }
+    *begin -= text.size;
+    memcpy(buffer + *begin, text.data, text.size);
+    return true;
+}
+
+/* The same with one name of an address: elements stand behind their array without a slash. */
+static bool prepend_name(char *buffer, size_t *begin, const struct tri_actor *actor)
+{
+    char name[TR_NAME_BYTES_MAX + 1];
+    bool is_element = (actor->flags & TRI_ACTOR_ELEMENT) != 0;
+    return prepend(buffer, begin, tri_actor_name(actor, name, sizeof name)) &&
+           (is_element || prepend(buffer, begin, tr_text_of("/")));
+}
+
+/* NULL: nobody here is a child of it, or it is not known. */
+static const char *far_parent(struct tri_worker *worker, struct tr_key parent)
+{
+    return (const char *)(uintptr_t)tri_key_map_get(&worker->far_parents, parent);
+}
+
+/* `workers` are those where each parent may be found: this one, or all, by birth. */
+static struct tr_text write_address(struct tri_worker *workers, uint32_t worker_count,
+                                    const struct tri_actor *actor, char *buffer, size_t size)
+{
+    size_t begin = size;
+    for (unsigned depth = 0; actor != NULL && depth < TR_FAMILY_DEPTH_MAX; depth++) {
+        struct tr_key parent = actor->parent;
+        if (!prepend_name(buffer, &begin, actor) || tr_key_is_none(parent)) {
+            break;
+        }
+        struct tri_worker *home =
+            &workers[tri_birth_worker(workers->shared, parent) % worker_count];
+        actor = tri_actor_find(home, parent, actor->parent_slot);
+        const char *rest = actor == NULL ? far_parent(home, parent) : NULL;
+        if (actor == NULL) {
+            /* Where nobody told it: the parent has ended, and this one is about to. */
+            (void)prepend(buffer, &begin, tr_text_of(rest == NULL ? "~" : rest));
+        }
+    }
+    return (struct tr_text){.data = buffer + begin, .size = size - begin};
+}
+
+struct tr_text tri_actor_address(struct tri_worker *worker, const struct tri_actor *actor,
+                                 char *buffer, size_t size)
+{
+    return write_address(worker, 1, actor, buffer, size);
+}
+
+struct tr_text tri_loaded_address(struct tri_worker *workers, const struct tri_actor *actor,
+                                  char *buffer, size_t size)
+{
+    return write_address(workers, workers->shared->worker_count, actor, buffer, size);
+}
+
+struct tr_text tri_parent_address(struct tri_worker *worker, const struct tri_actor *actor,
+                                  char *buffer, size_t size)
+{
+    const struct tri_actor *parent = tri_actor_find(worker, actor->parent, actor->parent_slot);
+    if (parent != NULL) {
+        return tri_actor_address(worker, parent, buffer, size);
+    }
+    const char *address = far_parent(worker, actor->parent);
+    return address == NULL ? (struct tr_text){0} : tr_text_of(address);
+}
+
+bool tri_far_parent_knows(struct tri_worker *worker, struct tr_key parent)
+{
+    return far_parent(worker, parent) != NULL;
+}
+
+int tri_far_parent_keep(struct tri_worker *worker, struct tr_key parent, struct tr_text address)
+{
+    if (address.size == 0 || tri_far_parent_knows(worker, parent)) {
+        return 0;
+    }
+    char *copy = tr_text_copy(address);
+    int error = copy == NULL
+                    ? TR_MEMORY
+                    : tri_key_map_set(&worker->far_parents, parent, (uint64_t)(uintptr_t)copy);
+    if (error != 0) {
+        tr_free(copy);
+    }
+    return error;
+}
+
+void tri_far_parent_forget(struct tri_worker *worker, struct tr_key parent)
+{
+    if (TR_UNLIKELY(worker->far_parents.count > 0)) {
+        tr_free((void *)(uintptr_t)far_parent(worker, parent));
+        tri_key_map_remove(&worker->far_parents, parent);
+    }
+}
+
+void tri_far_parents_fini(struct tri_worker *worker)
+{
+    struct tri_key_map *map = &worker->far_parents;
+    for (uint32_t i = 0; map->entries != NULL && i <= map->mask; i++) {
+        tr_free((void *)(uintptr_t)map->entries[i].value);
+    }
+    tri_key_map_fini(map);
+}
+
+/* ------------------------------------------------------------------ looking up */
+
+/* The child with this name; its place among its siblings does not matter. */
+static struct tri_actor *child_named(struct tri_worker *worker, struct tr_key parent,
+                                     struct tr_text name)
+{
+    char buffer[TR_NAME_BYTES_MAX + 1];
+    struct tri_actor *first = tri_family_first(worker, parent);
+    struct tri_actor *child = first;
+    while (child != NULL) {
+        if (tr_text_equal(tri_actor_name(child, buffer, sizeof buffer), name)) {
+            return child;
+        }
+        child = tri_actor_at(worker, child->sibling_next);
+        child = child == first ? NULL : child;
+    }
+    return NULL;
+}
+
+/* Where a way down an address begins: with the longest beginning of it that this worker knows. */
+struct start {
+    struct tr_text address;
+    struct tr_key key;
+    size_t size; /* of that beginning */
+};
+
+/* A text without the slash at its beginning, which an address may go without. */
+static struct tr_text bare(struct tr_text text)
+{
+    size_t slash = text.size > 0 && text.data[0] == '/' ? 1 : 0;
+    return (struct tr_text){.data = text.data + slash, .size = text.size - slash};
+}
+
+/* Takes this one if it is longer. Names may hold slashes themselves. */
+static void consider(struct start *start, struct tr_key key, struct tr_text beginning)
+{
+    struct tr_text all = start->address;
+    beginning = bare(beginning);
+    bool is_prefix = beginning.size > start->size && beginning.size <= all.size &&
+                     memcmp(all.data, beginning.data, beginning.size) == 0;
+    bool is_whole = is_prefix && (beginning.size == all.size || all.data[beginning.size] == '/' ||
+                                  all.data[beginning.size] == '[');
+    if (is_whole) {
+        start->key = key;
+        start->size = beginning.size;
+    }
+}
+
+static void consider_roots(struct tri_worker *worker, struct start *start)
+{
+    char buffer[TR_NAME_BYTES_MAX + 2];
+    uint64_t cursor = 0;
+    uint32_t slot;
+    while ((slot = tri_table_next(&worker->table, &cursor)) != 0) {
+        const struct tri_actor *actor = tri_actor_at(worker, slot);
+        if (tr_key_is_none(actor->parent)) {
+            consider(start, actor->key, tri_actor_address(worker, actor, buffer, sizeof buffer));
+        }
+    }
+}
+
+static void consider_far_parents(const struct tri_worker *worker, struct start *start)
+{
+    const struct tri_key_map *map = &worker->far_parents;
+    for (uint32_t i = 0; i <= map->mask; i++) {
+        const struct tri_key_entry *entry = &map->entries[i];
+        if (!tr_key_is_none(entry->key)) {
+            consider(start, entry->key, tr_text_of((const char *)(uintptr_t)entry->value));
+        }
+    }
+}
+
+/* Cuts the next name off an address: "/a", then "[3]", then "/b". */
+static struct tr_text next_name(struct tr_text *address)
+{
+    struct tr_text rest = bare(*address);
+    size_t end = 0;
+    while (end < rest.size && rest.data[end] != '/' && (end == 0 || rest.data[end] != '[')) {
+        end++;
+    }
+    *address = (struct tr_text){.data = rest.data + end, .size = rest.size - end};
+    return (struct tr_text){.data = rest.data, .size = end};
+}
+
+int tri_actor_named(struct tri_worker *worker, struct tr_text address, struct tr_ref *found)
+{
+    struct start start = {.address = bare(address)};
+    consider_roots(worker, &start);
+    consider_far_parents(worker, &start);
+    struct tr_key key = start.key;
+    address = (struct tr_text){start.address.data + start.size, start.address.size - start.size};
+    while (!tr_key_is_none(key) && address.size > 0) {
+        const struct tri_actor *child = child_named(worker, key, next_name(&address));
+        key = child == NULL ? (struct tr_key){0} : child->key;
+    }
+    const struct tri_actor *actor = tr_key_is_none(key) ? NULL : tri_actor_find(worker, key, 0);
+    if (actor == NULL) {
+        return TR_NOT_FOUND;
+    }
+    *found = tri_actor_ref(actor);
+    return 0;
+}
