@@ -58,7 +58,7 @@ static void explain_backoff(const struct tr_task_state *state, const struct tr_t
 }
 
 static void explain_run(const struct tr_task_state *state, const struct tr_task_note *note,
-                        struct tr_buffer *text)
+                        struct tr_text generated_name, struct tr_buffer *text)
 {
     tr_buffer_print(text, "attempt %u is %s", state->attempt,
                     tr_task_phase_word(state->task_phase));
@@ -71,7 +71,9 @@ static void explain_run(const struct tr_task_state *state, const struct tr_task_
         tr_buffer_print(text, "; %s", tr_task_intent_words(state->intent));
     }
     if (note->folder.size > 0) {
-        tr_buffer_print(text, "; it works in %.*s", TRI_TEXT(note->folder));
+        bool is_short = note->folder.data[note->folder.size - 1] == '/';
+        tr_buffer_print(text, "; it works in %.*s%.*s", TRI_TEXT(note->folder),
+                        is_short ? (int)generated_name.size : 0, generated_name.data);
     }
 }
 
@@ -101,7 +103,7 @@ static void explain_token(const struct tr_task_note *note, struct tr_buffer *tex
 }
 
 int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_pages *pages,
-                    uint64_t now_ms, struct tr_buffer *text)
+                    struct tr_text generated_name, uint64_t now_ms, struct tr_buffer *text)
 {
     struct tr_task_note note = {0};
     int error = read_note(pages, &note);
@@ -117,7 +119,7 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
         explain_backoff(state, &note, now_ms, text);
         break;
     case TR_STEP_RUN:
-        explain_run(state, &note, text);
+        explain_run(state, &note, generated_name, text);
         break;
     case TR_STEP_ABORT:
         explain_abort(state, &note, text);

@@ -35,10 +35,10 @@ struct tr_explain_pages {
 /* Holders of a quota that are named. */
 #define TR_EXPLAIN_HOLDERS_MAX 5
 
-/* TR_MALFORMED: pages that are none of a task's; TR_MEMORY. */
+/* `generated_name` is its attempt's. TR_MALFORMED: pages that are none of a task's; TR_MEMORY. */
 TR_MUST_USE int tr_explain_task(const struct tr_task_state *state,
-                                const struct tr_explain_pages *pages, uint64_t now_ms,
-                                struct tr_buffer *text);
+                                const struct tr_explain_pages *pages, struct tr_text generated_name,
+                                uint64_t now_ms, struct tr_buffer *text);
 
 /* Of a task in step TOKEN. TR_NOT_FOUND: the manager does not know it (any more). */
 TR_MUST_USE int tr_explain_request(const struct tr_resources_state *state,

@@ -149,7 +149,12 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
         return error;
     }
     const struct tri_job_row *job = row;
-    tr_buffer_add_string(text, "its job ");
+    struct tr_text handle = {0};
+    error = tri_job_peek_handle(&rows, job, &handle);
+    if (error != 0) {
+        return error;
+    }
+    tr_buffer_print(text, "its job %.*s%s", TRI_TEXT(handle), handle.size > 0 ? " " : "");
     if (job->list == 0) {
         tr_buffer_add_string(text, "has ended");
         return text->error;

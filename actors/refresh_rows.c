@@ -145,6 +145,18 @@ int tri_job_handle(struct tri_refresh *refresh, const struct tri_job_row *job,
     return error;
 }
 
+int tri_job_peek_handle(const struct tr_rows *rows, const struct tri_job_row *job,
+                        struct tr_text *handle)
+{
+    struct tr_bytes bytes = {.data = (const uint8_t *)job->handle_text, .size = job->handle_size};
+    uint32_t blob = far_handle(job);
+    int error = blob == 0 ? 0 : tri_blob_peek(rows, blob, &bytes);
+    if (error == 0) {
+        *handle = (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
+    }
+    return error;
+}
+
 static int add(struct tri_refresh *refresh, const struct tr_rows_key *key, struct tr_text identity,
                uint32_t group_number, uint32_t *number, struct tri_job_row **job)
 {

@@ -214,6 +214,10 @@ struct tr_text tri_job_identity(const struct tri_job_row *job);
 TR_MUST_USE int tri_job_handle(struct tri_refresh *refresh, const struct tri_job_row *job,
                                struct tr_text *handle);
 
+/* The same from outside, where a long one may be seen in part only. */
+TR_MUST_USE int tri_job_peek_handle(const struct tr_rows *rows, const struct tri_job_row *job,
+                                    struct tr_text *handle);
+
 /* Another owner, who is heard of; serial 0: nobody. */
 TR_MUST_USE int tri_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                             struct tr_ref owner, bool is_down);

@@ -209,6 +209,9 @@ static int api_shared_folder(struct tr_task_context *side, struct tr_text path,
     if (error != 0 || path.size > TR_TASK_FOLDER_BYTES_MAX) {
         return error != 0 ? error : TR_LIMIT;
     }
+    while (path.size > 1 && path.data[path.size - 1] == '/') {
+        path.size--; /* which says something in a note */
+    }
     task->note.folder =
         tr_arena_text(&task->arena, tri_clean_text(task, path, TR_TASK_FOLDER_BYTES_MAX));
     task->state->trusted_bytes = (uint16_t)trusted_bytes;

@@ -182,15 +182,41 @@ static int put_page(struct tri_task *task, uint32_t page, const struct tr_schema
     return error;
 }
 
+/* A folder that is called as the attempt is kept without that name (schemas/state_task.h). */
+static int put_note(struct tri_task *task)
+{
+    struct tr_task_note note = task->note;
+    struct tr_text name = tri_task_identity(task)->generated_name;
+    size_t front = note.folder.size > name.size ? note.folder.size - name.size : 0;
+    if (front > 0 && note.folder.data[front - 1] == '/' &&
+        memcmp(note.folder.data + front, name.data, name.size) == 0) {
+        note.folder.size = front;
+    }
+    return put_page(task, NOTE_PAGE, &tr_task_note_schema, &note);
+}
+
+static int read_note(struct tri_task *task)
+{
+    struct tr_bytes page;
+    struct tr_text *folder = &task->note.folder;
+    int error = tr_page_get(task->context, NOTE_PAGE, &page);
+    if (error != 0 || page.size == 0) {
+        return error;
+    }
+    error = tr_task_note_unpack(page, tr_task_note_schema.version, &task->note);
+    if (error == 0 && folder->size > 0 && folder->data[folder->size - 1] == '/') {
+        *folder = tr_arena_print(&task->arena, "%.*s%s", TRI_TEXT(*folder),
+                                 tri_task_identity(task)->generated_name.data);
+        error = task->arena.error;
+    }
+    return error;
+}
+
 int tri_task_note(struct tri_task *task, bool is_change)
 {
     int error = 0;
     if (task->note_use == TRI_NOTE_UNREAD && task->state->is_kept) {
-        struct tr_bytes page;
-        error = tr_page_get(task->context, NOTE_PAGE, &page);
-        if (error == 0 && page.size > 0) {
-            error = tr_task_note_unpack(page, tr_task_note_schema.version, &task->note);
-        }
+        error = read_note(task);
     }
     if (error == 0 && (is_change || task->note_use == TRI_NOTE_UNREAD)) {
         task->note_use = is_change ? TRI_NOTE_CHANGED : TRI_NOTE_READ;
@@ -310,7 +336,7 @@ int tri_task_keep(struct tri_task *task)
         error = keep_plugin_state(task);
     }
     if (error == 0 && task->note_use == TRI_NOTE_CHANGED) {
-        error = put_page(task, NOTE_PAGE, &tr_task_note_schema, &task->note);
+        error = put_note(task);
     }
     return error;
 }

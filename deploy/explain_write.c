@@ -113,9 +113,9 @@ static int explain_services(struct explaining *explaining, const struct tr_waite
     return error == TR_NOT_FOUND ? 0 : error;
 }
 
-/* The name by which the back end of a task knows its attempt. */
-static void name_job(const struct explaining *explaining, const struct tr_waiter *waiter,
-                     uint32_t attempt, char name[TR_TASK_NAME_BYTES_MAX + 1])
+/* The generated name of a task's attempt, by which a back end knows its job. */
+static void name_attempt(const struct explaining *explaining, const struct tr_waiter *waiter,
+                         uint32_t attempt, char name[TR_TASK_NAME_BYTES_MAX + 1])
 {
     char execution[512];
     const struct tr_execution *of = explaining->request->execution;
@@ -156,13 +156,11 @@ static int explain_job_at(struct explaining *explaining, struct tr_waiting_servi
 
 /* The same at whichever back end it is; that wakes it. */
 static int explain_job(struct explaining *explaining, const struct tr_waiter *waiter,
-                       uint32_t attempt, struct tr_buffer *text, bool *has_event)
+                       struct tr_text name, struct tr_buffer *text, bool *has_event)
 {
-    char name[TR_TASK_NAME_BYTES_MAX + 1];
     struct tr_waiting_service *services = explaining->waiting.refreshes.items;
-    name_job(explaining, waiter, attempt, name);
     for (uint32_t i = 0; i < explaining->waiting.refreshes.count; i++) {
-        int error = explain_job_at(explaining, &services[i], waiter, tr_text_of(name), text);
+        int error = explain_job_at(explaining, &services[i], waiter, name, text);
         *has_event |= error == 0;
         if (error != TR_NOT_FOUND) {
             return error;
@@ -178,8 +176,10 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
     struct tr_waiting_pages own = tr_waiting_pages(&explaining->waiting, waiter->key);
     struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
     uint64_t now_ms = explaining->request->now_ms;
+    char name[TR_TASK_NAME_BYTES_MAX + 1];
     *has_event |= state->is_held; /* whoever resumes it */
-    int error = tr_explain_task(state, &pages, now_ms, text);
+    name_attempt(explaining, waiter, state->attempt, name);
+    int error = tr_explain_task(state, &pages, tr_text_of(name), now_ms, text);
     *has_event |= state->is_held;
     bool is_served = state->step == TR_STEP_TOKEN || state->step == TR_STEP_RESERVE;
     if (error == 0 && is_served && !state->is_held) {
@@ -193,7 +193,7 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
                       text);
     }
     if (error == 0 && (state->step == TR_STEP_RUN || state->step == TR_STEP_ABORT)) {
-        error = explain_job(explaining, waiter, state->attempt, text, has_event);
+        error = explain_job(explaining, waiter, tr_text_of(name), text, has_event);
     }
     return error;
 }

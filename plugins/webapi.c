@@ -294,11 +294,18 @@ static int show_log(struct visit *visit, const struct tr_refresh_news *news)
     return error == TR_LIMIT ? 0 : error;
 }
 
-/* Which job it is, behind what the back end says of it; else where it runs. */
+/*
+ * Which job it is, behind what the back end says of it; else where it runs. No history keeps that
+ * of an element, where it could be looked up later; while its job lives, its refresh actor does.
+ */
 static struct tr_text reason_of(const struct visit *visit, const struct tr_refresh_news *news)
 {
+    bool is_element = tr_task_identity(visit->task)->element != TR_ELEMENT_NONE;
     struct tr_text handle = tr_array_get(&visit->own.handle);
-    if (handle.size == 0) {
+    if (is_element && news->reason.size == 0 && news->place.size > 0) {
+        return tr_task_words(visit->task, "at %.*s", (int)news->place.size, news->place.data);
+    }
+    if (is_element || handle.size == 0) {
         return news->reason;
     }
     if (news->reason.size > 0) {

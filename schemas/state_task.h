@@ -116,7 +116,9 @@ enum tr_task_intent {
 
 /*
  * The reason that the plugin gave for its phase; the last failure; the key of the cache, where this
- * task uses it; what the resource manager was asked for; for people: where it ran, its logs.
+ * task uses it; what the resource manager was asked for; for people: where it ran, its logs. Behind
+ * a `folder` that ends with a slash belongs the attempt's generated name: so it is called wherever
+ * work is done elsewhere, and thousands of elements need not say it twice.
  */
 #define TR_TASK_NOTE_FIELDS(FIELD, ARRAY) \
     FIELD(text, reason, 1, 0)             \

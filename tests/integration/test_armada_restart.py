@@ -19,10 +19,15 @@ DAY_S = 24 * 3600
 # All is recovered within it: of 5,000 elements, or ten times as many; sanitizers are as slow.
 RECOVERY_S = 60 if IS_LONG or IS_SANITIZED else 10
 
-# Of what the store keeps of a job while it lives, and of any one value. Sanitizers let jobs pile up
-# before they are submitted, and the pages that they filled then stay.
+# Of what the store keeps of a job while it lives, the refresh actor's included, and of any one
+# value. Sanitizers let jobs pile up before they are submitted, and the pages they filled then stay.
 JOB_STATE_BYTES_MAX = 2048 if IS_SANITIZED else 1024
 VALUE_BYTES_MAX = 256 << 10
+
+# Of the array itself, for each element: 2 MB of 5,000. Workflow, task and array, by the ids of
+# their behaviours.
+ELEMENT_STATE_BYTES_MAX = 400
+ARRAY_BEHAVIOURS = (101, 102, 103)
 
 
 class RestartTest(ArmadaTest):
@@ -184,11 +189,15 @@ class RestartTest(ArmadaTest):
         engine = self.begin_and_hold()
         until(lambda: self.running() == self.size, LONG_S)  # what is under way takes more
         self.kill(engine, signal.SIGTERM)
-        states = self.query("SELECT length(image) FROM actors UNION ALL "
-                            "SELECT length(data) FROM pages")
-        total, largest = sum(size for size, in states), max(size for size, in states)
-        print(f"{self.size} live jobs: {total / self.size:.0f} bytes of states each, the largest "
-              f"has {largest} bytes", flush=True)
+        states = self.query("SELECT behaviour, length(image) FROM actors UNION ALL "
+                            "SELECT behaviour, length(data) FROM pages "
+                            "JOIN actors USING (key_group, key_serial)")
+        total, largest = sum(size for _, size in states), max(size for _, size in states)
+        array = sum(size for behaviour, size in states if behaviour in ARRAY_BEHAVIOURS)
+        print(f"{self.size} live jobs: {total / self.size:.0f} bytes of states each, "
+              f"{array / self.size:.0f} of these the array's, the largest has {largest} bytes",
+              flush=True)
+        self.assertLess(array, self.size * ELEMENT_STATE_BYTES_MAX)
         self.assertLess(total, self.size * JOB_STATE_BYTES_MAX)
         self.assertLessEqual(largest, VALUE_BYTES_MAX)
         self.double.control("hold", is_held=False)

@@ -3,6 +3,8 @@
  */
 #include "actors/explain.h"
 
+#include <stdio.h>
+
 #include "schemas/files.h"
 #include "tests/unit/actors/task_jobs.h"
 
@@ -48,7 +50,8 @@ static const char *task_words(void)
     struct tr_buffer text;
     struct tr_explain_pages pages = pages_of(stand_task());
     tr_buffer_init(&text, 0);
-    assert_int_equal(tr_explain_task(stand_state(), &pages, STAGE_START_WALL_MS, &text), 0);
+    assert_int_equal(
+        tr_explain_task(stand_state(), &pages, tr_text_of("x-n-0"), STAGE_START_WALL_MS, &text), 0);
     return text_of(&text);
 }
 
@@ -96,7 +99,8 @@ static void test_a_graph_that_is_decided(void **state)
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         struct tr_buffer text;
         tr_buffer_init(&text, 0);
-        assert_int_equal(tr_explain_task(&cases[i].state, &pages, 0, &text), 0);
+        assert_int_equal(tr_explain_task(&cases[i].state, &pages, (struct tr_text){0}, 0, &text),
+                         0);
         tr_buffer_add(&text, "", 1);
         assert_string_equal((const char *)text.data, cases[i].words);
         tr_buffer_fini(&text);
@@ -145,6 +149,41 @@ static void test_a_plugins_phase_and_an_abort(void **state)
     stand_abort(TR_NODE_PHASE_ABORTED, false);
     assert_string_equal(task_words(), "waits for the end of what runs outside; then it is aborted: "
                                       "the test says so");
+    stand_end();
+}
+
+/* A folder that is called as the attempt: the name behind it is not kept a second time. */
+static int run_elsewhere(struct tr_task_context *task, struct tr_puppet_state *state,
+                         const struct tr_task_event *event, struct tr_transition *transition)
+{
+    char folder[256];
+    struct tr_text name = tr_task_generated_name(task);
+    if (event->kind != TR_TASK_START) {
+        return tr_task_is(transition, TR_TASK_PHASE_RUNNING, tr_text_of("at node-7"));
+    }
+    (void)snprintf(folder, sizeof folder, "/share/set/%.*s//", (int)name.size, name.data);
+    int error = tr_task_folder(task, tr_text_of(folder));
+    error = error != 0 ? error : task_jobs_ask(task, state, JOB_SUBMIT);
+    return error != 0 ? error
+                      : tr_task_is(transition, TR_TASK_PHASE_QUEUED, tr_text_of("it was sent"));
+}
+
+static void test_a_folder_called_as_the_attempt(void **state)
+{
+    (void)state;
+    stand_begin(flow, true);
+    stand.handle = run_elsewhere;
+    stand_start(JOB_START("job"));
+    for (int i = 0; i < 2; i++) { /* and once more, when it was read */
+        struct tr_task_note note;
+        assert_int_equal(tr_task_note_unpack(tri_page_bytes(stand_task(), 2),
+                                             tr_task_note_schema.version, &note),
+                         0);
+        assert_text(note.folder, "/share/set/");
+        assert_non_null(strstr(task_words(), "; it works in /share/set/x-n-0"));
+        stand_say(TR_SERVICE_PROCESSES, &tr_outside_told_schema, &(struct tr_outside_told){0});
+    }
+    stand_abort(TR_NODE_PHASE_ABORTED, false);
     stand_end();
 }
 
@@ -215,7 +254,8 @@ static void test_pages_that_are_none_are_refused(void **state)
     struct tr_buffer text;
     struct tr_explain_pages pages = pages_of(stand_task());
     tr_buffer_init(&text, 0);
-    assert_int_equal(tr_explain_task(stand_state(), &pages, 0, &text), TR_MALFORMED);
+    assert_int_equal(tr_explain_task(stand_state(), &pages, (struct tr_text){0}, 0, &text),
+                     TR_MALFORMED);
     tr_buffer_fini(&text);
     stand_end();
 }
@@ -226,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_a_wait_to_retry),
         cmocka_unit_test(test_a_graph_that_is_decided),
         cmocka_unit_test(test_a_plugins_phase_and_an_abort),
+        cmocka_unit_test(test_a_folder_called_as_the_attempt),
         cmocka_unit_test(test_a_token_that_is_waited_for),
         cmocka_unit_test(test_who_makes_what_is_waited_for),
         cmocka_unit_test(test_pages_that_are_none_are_refused),

@@ -324,6 +324,8 @@ static int page_of(void *self, uint32_t page, struct tr_bytes *bytes)
     return 0;
 }
 
+#define HANDLE "h0000000000000000000000000" /* of the first job, as the stand's server calls it */
+
 /* The words for a job, as far as a time, which is another each time. */
 static void assert_explained(const char *identity, const char *wanted)
 {
@@ -386,13 +388,14 @@ static void test_each_job_says_what_it_waits_for(void **state)
     refresh_stand_pass(20);
     assert_explained("job-0", "its job is being made since 2023-");
     refresh_stand_pass(200);
-    assert_explained("job-0", "its job was made, and is asked about at 2023-");
+    assert_explained("job-0", "its job " HANDLE " was made, and is asked about at 2023-");
     refresh_stand_cancel(job, "g");
-    assert_explained("job-0", "its job waits to be ended with others, one of 1 since 2023-");
+    assert_explained("job-0",
+                     "its job " HANDLE " waits to be ended with others, one of 1 since 2023-");
     refresh_stand_pass(200);
-    assert_explained("job-0", "its job was told to end, and is asked about at 2023-");
+    assert_explained("job-0", "its job " HANDLE " was told to end, and is asked about at 2023-");
     refresh_stand_pass(12000);
-    assert_explained("job-0", "its job has ended");
+    assert_explained("job-0", "its job " HANDLE " has ended");
     refresh_stand_end();
 }
 
@@ -470,7 +473,7 @@ static void test_a_cancel_that_is_refused_is_explained(void **state)
     refresh_stand_pass(200);
     refresh_stand_cancel(job, "g");
     refresh_stand_pass(500);
-    assert_explained("job-0", "its job was told to end, and is asked about at 2023-");
+    assert_explained("job-0", "its job " HANDLE " was told to end, and is asked about at 2023-");
     assert_explained_with("job-0",
                           "; the back end does not end it (409), 1 time so far; it is told "
                           "again after 2023-");
@@ -495,7 +498,8 @@ static void test_a_cancel_that_fails_is_explained(void **state)
     refresh_stand_pass(200);
     refresh_stand_cancel(job, "g");
     refresh_stand_pass(2000);
-    assert_explained("job-0", "its job is to be ended, and that is tried again at 2023-");
+    assert_explained("job-0",
+                     "its job " HANDLE " is to be ended, and that is tried again at 2023-");
     assert_explained_with("job-0", "; the back end does not end it (503), 2 times so far");
     refresh_stand_pass(20000);
     assert_int_equal(refresh_stand_holder(job)->phase, TR_TASK_PHASE_ABORTED);

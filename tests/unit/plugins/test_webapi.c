@@ -173,6 +173,20 @@ static void test_news_change_the_phase_once(void **unused)
     assert_string_equal(fake.logs, "logs http://logs/h1 "); /* once is enough */
 }
 
+/* Thousands of them would each keep the job's handle a second time. */
+static void test_an_element_says_where_its_job_runs(void **unused)
+{
+    (void)unused;
+    begin();
+    fake.identity.element = 3;
+    handle(news_event(running(1)));
+    assert_string_equal(fake_text(transition.reason), "at node-7");
+    struct tr_refresh_news back = running(2);
+    back.reason = tr_text_of("its lease was returned");
+    handle(news_event(back));
+    assert_string_equal(fake_text(transition.reason), "its lease was returned");
+}
+
 static void test_news_of_another_attempt_are_passed_over(void **unused)
 {
     (void)unused;
@@ -271,6 +285,7 @@ int main(void)
         CASE(test_another_store_ends_the_same_job),
         CASE(test_a_doubt_outlives_a_slow_preparation),
         CASE(test_news_change_the_phase_once),
+        CASE(test_an_element_says_where_its_job_runs),
         CASE(test_news_of_another_attempt_are_passed_over),
         CASE(test_old_news_are_passed_over),
         CASE(test_a_job_that_is_put_back_stays_where_it_was),
