@@ -84,6 +84,9 @@
 /* Spins in a row that may find nothing; then it sleeps at once, until a spin would have paid. */
 #define TR_SPINS_LOST_MAX 4
 
+/* After so long a sleep a worker gives back what many messages at once have needed. */
+#define TR_WORKER_REST_NS 900000000
+
 /* A handler that takes longer is named in a log line and a metric. */
 #define TR_SLOW_HANDLER_MS 5
 
@@ -209,10 +212,12 @@
 #define TR_STORE_CACHE_BYTES (32U << 20)
 
 /*
- * After so many operations were committed, memory that is kept for the next ones is given back
- * when nothing comes for a while.
+ * After so many operations were committed, memory that is kept for the next ones is given back when
+ * nothing comes for a moment; after few already when nothing has come for so long.
  */
 #define TR_REST_OPS 16384
+#define TR_REST_OPS_FEW 512
+#define TR_REST_AFTER_MS 2000
 
 /* Columns of one record's table; a key takes two, a reference three. */
 #define TR_RECORD_COLUMNS_MAX 64

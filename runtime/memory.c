@@ -135,6 +135,13 @@ void tr_chunk_free(void *chunk)
     }
 }
 
+void tr_memory_begin(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, TR_MAPPED_BYTES);
+#endif
+}
+
 void tr_memory_trim(void)
 {
 #ifdef __GLIBC__

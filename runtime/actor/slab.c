@@ -1,5 +1,5 @@
 /*
- * Growing slabs and ending them. Chunks are kept until the worker ends: what was needed once is
+ * Growing slabs and ending them. While a worker works its chunks are kept: what was needed once is
  * needed again, and giving pages back costs more than holding them (substrate.md, item 0).
  */
 #include "runtime/actor/slab.h"
@@ -23,15 +23,21 @@ int tri_chunk_directory_init(struct tri_chunk_directory *directory)
     return 0;
 }
 
+/* Its place stays; NULL may be given back again. */
+static void free_chunk(struct tri_chunk *chunk)
+{
+    if (chunk->is_huge) {
+        tr_chunk_free(chunk->base);
+    } else {
+        tr_free(chunk->base);
+    }
+    chunk->base = NULL;
+}
+
 void tri_chunk_directory_fini(struct tri_chunk_directory *directory)
 {
     for (uint32_t i = 1; i < directory->count; i++) {
-        struct tri_chunk *chunk = &directory->chunks[i];
-        if (chunk->is_huge) {
-            tr_chunk_free(chunk->base);
-        } else {
-            tr_free(chunk->base);
-        }
+        free_chunk(&directory->chunks[i]);
     }
     tr_free(directory->chunks);
     *directory = (struct tri_chunk_directory){0};
@@ -48,7 +54,7 @@ void tri_slab_init(struct tri_slab *slab, struct tri_chunk_directory *directory,
 /* Makes room for one more chunk's entry. */
 static int directory_reserve(struct tri_chunk_directory *directory)
 {
-    if (directory->count < directory->capacity) {
+    if (directory->free != 0 || directory->count < directory->capacity) {
         return 0;
     }
     uint32_t capacity = directory->capacity * 2;
@@ -64,6 +70,25 @@ static int directory_reserve(struct tri_chunk_directory *directory)
     return 0;
 }
 
+/* A place for one more, which is there. */
+static uint32_t directory_take(struct tri_chunk_directory *directory)
+{
+    uint32_t number = directory->free;
+    if (number == 0) {
+        return directory->count++;
+    }
+    directory->free = directory->chunks[number].next;
+    return number;
+}
+
+/* All objects of a slab's last chunk are fresh. */
+static void begin_chunk(struct tri_slab *slab, size_t bytes)
+{
+    size_t objects = bytes / slab->object_size;
+    slab->fresh_slot = slab->last_chunk << TRI_SLOT_BITS;
+    slab->fresh_left = objects > TRI_SLOT_MASK ? TRI_SLOT_MASK : (uint32_t)objects;
+}
+
 int tri_slab_grow(struct tri_slab *slab)
 {
     struct tri_chunk_directory *directory = slab->directory;
@@ -77,12 +102,33 @@ int tri_slab_grow(struct tri_slab *slab)
     if (base == NULL) {
         return TR_MEMORY;
     }
-    size_t objects = bytes / slab->object_size;
-    uint32_t number = directory->count++;
-    directory->chunks[number] =
-        (struct tri_chunk){.base = base, .object_size = slab->object_size, .is_huge = is_huge};
+    uint32_t number = directory_take(directory);
+    directory->chunks[number] = (struct tri_chunk){.base = base,
+                                                   .object_size = (uint16_t)slab->object_size,
+                                                   .is_huge = is_huge,
+                                                   .next = slab->last_chunk};
+    slab->last_chunk = number;
     slab->chunk_count++;
-    slab->fresh_slot = number << TRI_SLOT_BITS;
-    slab->fresh_left = objects > TRI_SLOT_MASK ? TRI_SLOT_MASK : (uint32_t)objects;
+    begin_chunk(slab, bytes);
     return 0;
+}
+
+bool tri_slab_rest(struct tri_slab *slab)
+{
+    struct tri_chunk_directory *directory = slab->directory;
+    if (slab->live_count > 0 || slab->chunk_count <= 1) {
+        return false;
+    }
+    while (slab->chunk_count > 1) {
+        uint32_t number = slab->last_chunk;
+        struct tri_chunk *chunk = &directory->chunks[number];
+        free_chunk(chunk);
+        slab->last_chunk = chunk->next;
+        slab->chunk_count--;
+        chunk->next = directory->free;
+        directory->free = number;
+    }
+    slab->free_slot = 0;
+    begin_chunk(slab, first_chunks[0]);
+    return true;
 }

@@ -21,7 +21,8 @@
 
 struct tri_chunk {
     uint8_t *base;
-    uint32_t object_size;
+    uint32_t next; /* of its slab, or of the places that are free; 0: it is the last */
+    uint16_t object_size;
     bool is_huge;
 };
 
@@ -30,6 +31,7 @@ struct tri_chunk_directory {
     struct tri_chunk *chunks;
     uint32_t count;
     uint32_t capacity;
+    uint32_t free; /* the first place whose chunk was given back; 0: none */
 };
 
 /* Objects of one size. */
@@ -41,6 +43,7 @@ struct tri_slab {
     uint32_t fresh_left;
     uint32_t live_count;
     uint32_t chunk_count;
+    uint32_t last_chunk; /* they are listed from the last to the first */
 };
 
 /* Slot 0 is nobody: the directory begins with a chunk that is never used. */
@@ -53,6 +56,12 @@ void tri_slab_init(struct tri_slab *slab, struct tri_chunk_directory *directory,
 
 /* The slow part of tri_slab_take: another chunk. */
 TR_MUST_USE int tri_slab_grow(struct tri_slab *slab);
+
+/*
+ * Gives back all chunks but the first of a slab that has no object out; of any other, nothing.
+ * Whether there was something. Who still has a slot of it may not look there any more.
+ */
+bool tri_slab_rest(struct tri_slab *slab);
 
 /* The object of a slot. */
 static inline void *tri_slot_object(const struct tri_chunk_directory *directory, uint32_t slot)

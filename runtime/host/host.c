@@ -267,6 +267,7 @@ int tr_host_new(const struct tr_host_options *options, char *explain, struct tr_
     char unwanted[TRI_STORE_EXPLAIN_BYTES];
     char *words = explain != NULL ? explain : unwanted;
     words[0] = '\0';
+    tr_memory_begin();
     struct tr_host *host = tr_alloc_zero(1, sizeof *host);
     if (host == NULL) {
         return TR_MEMORY;
@@ -316,8 +317,12 @@ static void rest(struct tr_host *host, struct tri_worker *worker, uint32_t *lost
     }
     uint64_t begin = tri_monotonic_ns(host->env);
     tri_link_wait(worker->link, idle_ns);
-    if (is_long && tri_monotonic_ns(host->env) - begin < TR_SPIN_NS) {
+    uint64_t slept_ns = tri_monotonic_ns(host->env) - begin;
+    if (is_long && slept_ns < TR_SPIN_NS) {
         *lost = 0;
+    }
+    if (slept_ns >= TR_WORKER_REST_NS) {
+        tri_message_slabs_rest(worker);
     }
 }
 

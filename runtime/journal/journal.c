@@ -25,6 +25,8 @@ void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tr
         .env = env,
         .store = store,
         .committed_number = store->last_number,
+        .ops_since_rest = TR_REST_OPS_FEW, /* a start has read the store */
+        .committed_ns = tri_monotonic_ns(env),
     };
     tri_voice_init(&journal->voice, TR_SERVICE_JOURNAL, (uint32_t)store->incarnation);
 }
@@ -180,7 +182,8 @@ static void commit_group(struct tri_journal *journal)
         atomic_store_explicit(&journal->waits_for, 0, memory_order_relaxed);
         journal->committed_number = last_number;
         journal->groups_committed++;
-        journal->ops_committed += commit.count;
+        journal->ops_since_rest += commit.count;
+        journal->committed_ns = tri_monotonic_ns(journal->env);
         release_group(journal);
     } else if (may_retry(error)) {
         journal->state = TRI_JOURNAL_WAITS;
@@ -226,9 +229,11 @@ bool tri_journal_step(struct tri_journal *journal)
 
 void tri_journal_rest(struct tri_journal *journal)
 {
-    bool is_due = journal->ops_committed - journal->ops_rested >= TR_REST_OPS;
+    uint64_t quiet_ms = (tri_monotonic_ns(journal->env) - journal->committed_ns) / 1000000;
+    uint64_t enough = quiet_ms >= TR_REST_AFTER_MS ? TR_REST_OPS_FEW : TR_REST_OPS;
+    bool is_due = journal->ops_since_rest >= enough;
     if (is_due && !tri_journal_is_busy(journal) && journal->state == TRI_JOURNAL_WELL) {
-        journal->ops_rested = journal->ops_committed;
+        journal->ops_since_rest = 0;
         tri_store_rest(journal->store);
         tr_memory_trim();
     }

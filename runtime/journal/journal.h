@@ -56,8 +56,8 @@ struct tri_journal {
     char words[TRI_STORE_EXPLAIN_BYTES];     /* the same for a person, once it has failed */
     struct tri_share shares[TR_WORKERS_MAX]; /* in the group in hand */
     uint64_t groups_committed;
-    uint64_t ops_committed;
-    uint64_t ops_rested; /* of these, those before memory was given back last */
+    uint64_t ops_since_rest; /* committed since memory was given back last */
+    uint64_t committed_ns;   /* when the last of them were */
 };
 
 /* `store` stays the caller's; numbers begin behind its last one. */
@@ -68,8 +68,8 @@ void tri_journal_fini(struct tri_journal *journal);
 bool tri_journal_step(struct tri_journal *journal);
 
 /*
- * Nothing has come for a while: what much work has left behind of the store's pages and of free
- * memory is given back to the system. It costs nothing where there was little work.
+ * Nothing has come for a moment: what work has left behind of the store's pages and of free memory
+ * is given back to the system, at once after much, later after little (TR_REST_OPS).
  */
 void tri_journal_rest(struct tri_journal *journal);
 

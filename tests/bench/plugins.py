@@ -42,6 +42,7 @@ SINGLE_ENDS = 100
 SINGLE_END_S = 0.1
 HELD_S_MIN = 10
 LOOK_S = 0.05
+REST_S = 3  # an engine gives memory back after two seconds without work (TR_REST_AFTER_MS)
 LIMIT_S = 500
 
 SUCCEEDED = 5  # of an element: schemas/phase.h
@@ -184,6 +185,7 @@ def begin_all(stage):
 
 
 def print_memory(stage, figure):
+    time.sleep(REST_S)
     stage.print(figure, (stage.engine.bytes_of("VmRSS") - stage.empty) / stage.n, "bytes")
 
 
@@ -319,9 +321,9 @@ def measure(n, way):
     try:
         stage.double.control("hold", is_held=True)
         begin_all(stage)
-        print_memory(stage, "plugin_bytes")
         look_at_state(stage)
         hold_all(stage)
+        print_memory(stage, "plugin_bytes")
         single = end_some(stage)
         print_delays(stage, "event", "succeeded", SUCCEEDED)
         restart(stage)

@@ -112,6 +112,53 @@ static void test_a_slab_takes_twice_what_was_needed_at_most(void **state)
     tri_chunk_directory_fini(&directory);
 }
 
+static void take_and_give(struct tri_slab *slab, uint32_t count)
+{
+    static uint32_t slots[20000];
+    TR_ASSERT(count <= TR_COUNT_OF(slots));
+    for (uint32_t i = 0; i < count; i++) {
+        slots[i] = tri_slab_take(slab);
+        assert_int_not_equal(slots[i], 0);
+        memset(tri_slot_object(slab->directory, slots[i]), (int)i, slab->object_size);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t *object = tri_slot_object(slab->directory, slots[i]);
+        assert_int_equal(object[slab->object_size - 1], (uint8_t)i);
+        tri_slab_give(slab, slots[i]);
+    }
+}
+
+/* Huge pages, too; and their places in the directory go to whoever grows next. */
+static void test_a_slab_without_objects_rests(void **state)
+{
+    (void)state;
+    struct tri_chunk_directory directory;
+    struct tri_slab slabs[2];
+    assert_int_equal(tri_chunk_directory_init(&directory), 0);
+    tri_slab_init(&slabs[0], &directory, 512);
+    tri_slab_init(&slabs[1], &directory, 256);
+    take_and_give(&slabs[0], 1);
+    uint64_t little = tr_memory_used();
+    for (int round = 0; round < 3; round++) {
+        take_and_give(&slabs[0], 20000);
+        assert_true(tr_memory_used() > little + 3 * TR_CHUNK_BYTES);
+        uint32_t places = directory.count;
+        uint32_t slot = tri_slab_take(&slabs[0]);
+        assert_false(tri_slab_rest(&slabs[0])); /* one is out */
+        tri_slab_give(&slabs[0], slot);
+        assert_true(tr_memory_used() > little + 3 * TR_CHUNK_BYTES);
+        assert_true(tri_slab_rest(&slabs[0]));
+        assert_false(tri_slab_rest(&slabs[0]));
+        assert_int_equal(tr_memory_used(), little);
+        assert_int_equal(directory.count, places);
+    }
+    uint32_t places = directory.count;
+    take_and_give(&slabs[1], 4000);
+    take_and_give(&slabs[0], 100);
+    assert_int_equal(directory.count, places);
+    tri_chunk_directory_fini(&directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +166,7 @@ int main(void)
         cmocka_unit_test(test_without_memory_nobody_is_given),
         cmocka_unit_test(test_what_was_given_back_is_given_again),
         cmocka_unit_test(test_a_slab_takes_twice_what_was_needed_at_most),
+        cmocka_unit_test(test_a_slab_without_objects_rests),
     };
     return cmocka_run_group_tests_name("slab", tests, NULL, NULL);
 }

@@ -121,19 +121,49 @@ static void test_memory_is_given_back_after_much_work_alone(void **state)
     (void)state;
     begin();
     struct tri_journal *journal = &stage.host.journal;
-    journal->ops_committed = TR_REST_OPS - 1;
+    journal->ops_since_rest = TR_REST_OPS - 1;
     tri_journal_rest(journal);
-    assert_int_equal(journal->ops_rested, 0);
+    assert_int_equal(journal->ops_since_rest, TR_REST_OPS - 1);
     send_batch(store->last_number + 1, 0); /* one operation more */
     assert_true(tri_journal_step(journal));
     send_batch(store->last_number + 2, 0); /* its predecessor is missing: the journal waits */
     assert_true(tri_journal_step(journal));
     tri_journal_rest(journal);
-    assert_int_equal(journal->ops_rested, 0);
+    assert_int_equal(journal->ops_since_rest, TR_REST_OPS);
     send_batch(store->last_number + 1, 0);
     stage_run(&stage);
     tri_journal_rest(journal);
-    assert_int_equal(journal->ops_rested, journal->ops_committed);
+    assert_int_equal(journal->ops_since_rest, 0);
+    end();
+}
+
+static void test_memory_is_given_back_after_some_work_long_ago(void **state)
+{
+    (void)state;
+    begin();
+    struct tri_journal *journal = &stage.host.journal;
+    journal->ops_since_rest = TR_REST_OPS_FEW - 2;
+    for (uint64_t left = 1; left < 2; left--) {
+        send_batch(store->last_number + 1, 0);
+        stage_run(&stage);
+        stage_advance(&stage, TR_REST_AFTER_MS - 1);
+        tri_journal_rest(journal);
+        assert_int_equal(journal->ops_since_rest, TR_REST_OPS_FEW - left);
+        stage_advance(&stage, 1);
+        tri_journal_rest(journal);
+        assert_int_equal(journal->ops_since_rest, left == 0 ? 0 : TR_REST_OPS_FEW - left);
+    }
+    end();
+}
+
+/* A start reads what it does not need any more. */
+static void test_memory_is_given_back_after_a_start(void **state)
+{
+    (void)state;
+    begin();
+    stage_advance(&stage, TR_REST_AFTER_MS);
+    tri_journal_rest(&stage.host.journal);
+    assert_int_equal(stage.host.journal.ops_since_rest, 0);
     end();
 }
 
@@ -144,6 +174,8 @@ int main(void)
         cmocka_unit_test(test_a_commit_that_may_be_tried_again_is),
         cmocka_unit_test(test_a_failed_commit_lets_nothing_go),
         cmocka_unit_test(test_memory_is_given_back_after_much_work_alone),
+        cmocka_unit_test(test_memory_is_given_back_after_some_work_long_ago),
+        cmocka_unit_test(test_memory_is_given_back_after_a_start),
     };
     return cmocka_run_group_tests_name("journal", tests, NULL, NULL);
 }
