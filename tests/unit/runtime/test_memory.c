@@ -1,8 +1,10 @@
 /*
- * The door to memory: what is in use is counted, sizes that cannot be are refused, and a hook may
- * refuse whatever it likes.
+ * The door to memory: what is in use is counted, sizes that cannot be are refused, a hook may
+ * refuse whatever it likes, and large blocks go back to the system.
  */
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/memory.h"
 #include "tests/support/test.h"
@@ -93,6 +95,46 @@ static void test_a_hook_may_refuse(void **state)
     tr_free(small); /* the old block is as it was */
 }
 
+/* Resident megabytes of this process. */
+static uint64_t resident_mb(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*u %llu", &pages), 1);
+    fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
+}
+
+/* Though others were large and short-lived before, and small ones lie between and above them. */
+static void test_large_blocks_go_back_at_once(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 32 };
+    void *large[BLOCKS];
+    void *small[BLOCKS];
+    if (TEST_SLOWNESS > 1) {
+        skip(); /* sanitizers have rules of their own */
+    }
+    tr_memory_begin();
+    tr_free(tr_alloc_zero(1, 16 << 20));
+    uint64_t before = resident_mb();
+    for (int i = 0; i < BLOCKS; i++) {
+        large[i] = tr_alloc(2 * TR_MAPPED_BYTES);
+        small[i] = tr_alloc(100);
+        assert_true(large[i] != NULL && small[i] != NULL);
+        memset(large[i], i + 1, 2 * TR_MAPPED_BYTES);
+    }
+    assert_true(resident_mb() >= before + BLOCKS - 1);
+    for (int i = 0; i < BLOCKS; i++) {
+        tr_free(large[i]);
+    }
+    assert_true(resident_mb() <= before + 1);
+    for (int i = 0; i < BLOCKS; i++) {
+        tr_free(small[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +143,7 @@ int main(void)
         cmocka_unit_test(test_sizes_that_cannot_be_are_refused),
         cmocka_unit_test(test_chunks_are_aligned_and_cleared),
         cmocka_unit_test(test_a_hook_may_refuse),
+        cmocka_unit_test(test_large_blocks_go_back_at_once),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }
