@@ -68,9 +68,11 @@ class Executor:
         loop.add_reader(handle, ended)
 
     def stop(self, job):
-        """Ends a process whose job is over: kindly, and then not."""
+        """Ends a process whose job is over: kindly, which as in a container only the first one
+        hears of, and then not."""
         process, job.process = job.process, None
-        send(process, signal.SIGTERM)
+        if process.pid in self.running:
+            process.send_signal(signal.SIGTERM)
         asyncio.get_running_loop().call_later(GRACE_S, self.kill, process)
 
     def kill(self, process):
