@@ -57,22 +57,28 @@ static const char *far_parent(struct tri_worker *worker, struct tr_key parent)
 static struct tr_text write_address(struct tri_worker *workers, uint32_t worker_count,
                                     const struct tri_actor *actor, char *buffer, size_t size)
 {
-    size_t begin = size;
+    char *room = buffer + 1; /* the first byte is for the sign that something is missing */
+    size_t begin = size - 1;
+    bool is_whole = false;
     for (unsigned depth = 0; actor != NULL && depth < TR_FAMILY_DEPTH_MAX; depth++) {
         struct tr_key parent = actor->parent;
-        if (!prepend_name(buffer, &begin, actor) || tr_key_is_none(parent)) {
+        bool has_room = prepend_name(room, &begin, actor);
+        is_whole = has_room && tr_key_is_none(parent);
+        if (!has_room || is_whole) {
             break;
         }
         struct tri_worker *home =
             &workers[tri_birth_worker(workers->shared, parent) % worker_count];
         actor = tri_actor_find(home, parent, actor->parent_slot);
+        /* Where nobody told it the parent has ended, and this one is about to. */
         const char *rest = actor == NULL ? far_parent(home, parent) : NULL;
-        if (actor == NULL) {
-            /* Where nobody told it: the parent has ended, and this one is about to. */
-            (void)prepend(buffer, &begin, tr_text_of(rest == NULL ? "~" : rest));
-        }
+        is_whole = rest != NULL && prepend(room, &begin, tr_text_of(rest));
     }
-    return (struct tr_text){.data = buffer + begin, .size = size - begin};
+    char *at = room + begin;
+    if (!is_whole) {
+        *--at = '~';
+    }
+    return (struct tr_text){.data = at, .size = (size_t)(buffer + size - at)};
 }
 
 struct tr_text tri_actor_address(struct tri_worker *worker, const struct tri_actor *actor,
@@ -105,7 +111,8 @@ bool tri_far_parent_knows(struct tri_worker *worker, struct tr_key parent)
 
 int tri_far_parent_keep(struct tri_worker *worker, struct tr_key parent, struct tr_text address)
 {
-    if (address.size == 0 || tri_far_parent_knows(worker, parent)) {
+    bool is_whole = address.size > 0 && address.data[0] == '/';
+    if (!is_whole || tri_far_parent_knows(worker, parent)) {
         return 0;
     }
     char *copy = tr_text_copy(address);

@@ -247,8 +247,8 @@ static inline const struct tr_behaviour *tri_actor_behaviour(const struct tri_wo
 struct tr_text tri_actor_name(const struct tri_actor *actor, char *buffer, size_t size);
 
 /*
- * The whole address, "/a/b[3]", wherever the parents live. Bounded by `size`: then its end; and
- * behind "~" what is known of an actor whose parent has ended.
+ * The whole address, "/a/b[3]", wherever the parents live. What does not fit into `size`, and what
+ * is above a parent that has ended, is left out: then it begins with "~".
  */
 struct tr_text tri_actor_address(struct tri_worker *worker, const struct tri_actor *actor,
                                  char *buffer, size_t size);
@@ -267,7 +267,7 @@ TR_MUST_USE int tri_actor_named(struct tri_worker *worker, struct tr_text addres
 
 /*
  * Keeps the address of an actor that lives elsewhere, for its children here, until the last of them
- * leaves. What is known already stays, and an empty one says nothing. TR_MEMORY.
+ * leaves. What is known already stays, and one that is not whole says nothing. TR_MEMORY.
  */
 TR_MUST_USE int tri_far_parent_keep(struct tri_worker *worker, struct tr_key parent,
                                     struct tr_text address);

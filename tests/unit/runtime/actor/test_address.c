@@ -180,6 +180,27 @@ static void test_a_parent_that_nobody_knows_is_a_tilde(void **state)
     stage_close(&stage);
 }
 
+/* An address that is cut is no other actor's: nobody is found by it, and it shows that. */
+static void test_an_address_that_is_too_long_shows_that(void **state)
+{
+    (void)state;
+    enum { DEPTH = 200 };
+    stage_open(&stage, &(struct stage_options){.worker_count = 2});
+    struct tr_ref line[DEPTH] = {root_named("orders")};
+    for (int i = 1; i < DEPTH; i++) {
+        line[i] = child_of(line[i - 1], NAMED);
+    }
+    struct tr_ref last = line[DEPTH - 1];
+    struct tr_text address = address_of(last);
+    assert_in_range(address.size, TR_ADDRESS_BYTES_MAX - 8, TR_ADDRESS_BYTES_MAX);
+    assert_memory_equal(address.data, "~/named/", 8);
+    struct tri_worker *home = stage_home(&stage, last);
+    stage_move(&stage, line[DEPTH - 2], 1 - home->index);
+    assert_int_equal(home->far_parents.count, 0);
+    assert_true(tr_text_equal(address_of(last), tr_text_of("~/named")));
+    stage_close(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_kept_of_a_family_that_left),
         cmocka_unit_test(test_an_address_is_whole_after_a_start),
         cmocka_unit_test(test_a_parent_that_nobody_knows_is_a_tilde),
+        cmocka_unit_test(test_an_address_that_is_too_long_shows_that),
     };
     return cmocka_run_group_tests_name("address", tests, NULL, NULL);
 }
