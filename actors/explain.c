@@ -8,6 +8,7 @@
 #include "actors/graph/moment.h"
 #include "actors/graph/report.h"
 #include "actors/resources.h"
+#include "actors/task_name.h"
 #include "schemas/flow.h"
 #include "schemas/phase.h"
 #include "schemas/utf8.h"
@@ -71,7 +72,7 @@ static void explain_run(const struct tr_task_state *state, const struct tr_task_
         tr_buffer_print(text, "; %s", tr_task_intent_words(state->intent));
     }
     if (note->folder.size > 0) {
-        bool is_short = note->folder.data[note->folder.size - 1] == '/';
+        bool is_short = tr_task_folder_is_short(note->folder);
         tr_buffer_print(text, "; it works in %.*s%.*s", TRI_TEXT(note->folder),
                         is_short ? (int)generated_name.size : 0, generated_name.data);
     }

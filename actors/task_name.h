@@ -40,4 +40,10 @@ struct tr_task_name {
 /* Writes the name with a closing zero: NAME-NODE[-ELEMENT]-HASH-ATTEMPT, the front cut to fit. */
 void tr_task_name(const struct tr_task_name *of, char name[TR_TASK_NAME_BYTES_MAX + 1]);
 
+/* Whether a note has a folder without the generated name behind it (schemas/state_task.h). */
+static inline bool tr_task_folder_is_short(struct tr_text folder)
+{
+    return folder.size > 0 && folder.data[folder.size - 1] == '/';
+}
+
 #endif

@@ -204,7 +204,7 @@ static int read_note(struct tri_task *task)
         return error;
     }
     error = tr_task_note_unpack(page, tr_task_note_schema.version, &task->note);
-    if (error == 0 && folder->size > 0 && folder->data[folder->size - 1] == '/') {
+    if (error == 0 && tr_task_folder_is_short(*folder)) {
         *folder = tr_arena_print(&task->arena, "%.*s%s", TRI_TEXT(*folder),
                                  tri_task_identity(task)->generated_name.data);
         error = task->arena.error;
