@@ -132,6 +132,16 @@ static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job, u
     return 0;
 }
 
+/* What a server calls its job, which may be anything: shown on a terminal, it stays one word. */
+static void explain_handle(struct tr_text handle, struct tr_buffer *text)
+{
+    for (size_t i = 0; i < handle.size; i++) {
+        bool is_plain = handle.data[i] > ' ' && handle.data[i] <= '~';
+        tr_buffer_print(text, "%c", is_plain ? handle.data[i] : '?');
+    }
+    tr_buffer_add_string(text, handle.size > 0 ? " " : "");
+}
+
 int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain_pages *pages,
                    struct tr_text identity, uint64_t now_ms, struct tr_buffer *text)
 {
@@ -154,7 +164,8 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
     if (error != 0) {
         return error;
     }
-    tr_buffer_print(text, "its job %.*s%s", TRI_TEXT(handle), handle.size > 0 ? " " : "");
+    tr_buffer_add_string(text, "its job ");
+    explain_handle(handle, text);
     if (job->list == 0) {
         tr_buffer_add_string(text, "has ended");
         return text->error;

@@ -179,7 +179,8 @@ static struct back_job *make_job(const char *identity, const char *group)
     struct back_job *job = &back.jobs[back.job_count];
     (void)snprintf(job->identity, sizeof job->identity, "%s", identity);
     (void)snprintf(job->group, sizeof job->group, "%s", group);
-    (void)snprintf(job->handle, sizeof job->handle, "h%025u", back.job_count);
+    (void)snprintf(job->handle, sizeof job->handle, "%c%025u",
+                   back.handles_begin == 0 ? 'h' : back.handles_begin, back.job_count);
     job->phase = TR_TASK_PHASE_QUEUED;
     job->made_ms = refresh_stand_now_ms();
     note_event(back.job_count++, TR_TASK_PHASE_QUEUED);

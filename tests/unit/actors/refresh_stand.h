@@ -119,6 +119,7 @@ struct refresh_stand {
     struct back_stream streams[BACK_STREAMS];
     uint32_t stream_count;
     uint32_t latency_ms;
+    char handles_begin;      /* with this letter; 0: h */
     uint64_t clock_jump_ms;  /* people set the clock forward at each crash */
     uint32_t visible_ms;     /* a job is shown by status and find so long after it was made */
     uint32_t event_ms;       /* and by streams */

@@ -377,6 +377,18 @@ static void test_an_idle_actor_records_nothing(void **state)
     refresh_stand_end();
 }
 
+/* A server may call its job what it likes; a terminal sees one plain word. */
+static void test_a_rude_handle_does_not_reach_a_terminal(void **state)
+{
+    (void)state;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
+    back.handles_begin = '\x1b';
+    (void)refresh_stand_make("g");
+    refresh_stand_pass(2000);
+    assert_explained("job-0", "its job ?0000000000000000000000000 was made, and is asked about");
+    refresh_stand_end();
+}
+
 static void test_each_job_says_what_it_waits_for(void **state)
 {
     (void)state;
@@ -540,6 +552,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_job_lives_and_its_task_hears_of_it),
         cmocka_unit_test(test_asking_twice_gives_what_is_known),
+        cmocka_unit_test(test_a_rude_handle_does_not_reach_a_terminal),
         cmocka_unit_test(test_five_thousand_jobs_are_25_calls),
         cmocka_unit_test(test_gaps_between_births_cost_no_call),
         cmocka_unit_test(test_a_trickle_of_births_fills_its_batches),
