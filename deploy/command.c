@@ -107,6 +107,12 @@ void tr_command_note(const struct tr_invocation *invocation, const char *format,
     va_end(values);
 }
 
+static enum tr_exit_status no_command(void)
+{
+    fprintf(stderr, "troupe: name a command (`troupe --help` lists all)\n");
+    return TR_EXIT_USAGE;
+}
+
 /* Names the command that is most like what was typed. */
 static enum tr_exit_status unknown(const char *name)
 {
@@ -213,19 +219,78 @@ static enum tr_exit_status finish(enum tr_exit_status status)
     return status;
 }
 
-/* Options may stand before the command, too: it goes to the front, and they stay in their order. */
+/* ------------------------------------------------------- options before the command */
+
+/* Whether all of these words are options of the command, with their values. */
+static bool are_options(const struct tr_command *command, int argc, char **argv)
+{
+    char problem[TR_OPTIONS_PROBLEM_BYTES];
+    const struct tr_option *tables[TR_COMMAND_TABLES_MAX];
+    struct tr_arguments arguments;
+    tr_command_tables(command, tables);
+    if (tr_arguments_read(tables, argc, argv, &arguments, problem) != 0) {
+        return false;
+    }
+    bool is_all = arguments.word_count == 0;
+    tr_arguments_fini(&arguments);
+    return is_all;
+}
+
+/* Whether this is how the option is written when its value is the next word. */
+static bool takes_next(const struct tr_option *option, const char *word)
+{
+    bool is_letter = option->letter != 0 && word[1] == option->letter && word[2] == '\0';
+    bool is_name = word[1] == '-' && strcmp(word + 2, option->name) == 0;
+    return option->value != NULL && (is_letter || is_name);
+}
+
+/* Whether that is so of an option of any command. */
+static bool any_takes_next(const char *word)
+{
+    for (const struct tr_command *const *command = tr_commands; *command != NULL; command++) {
+        const struct tr_option *tables[TR_COMMAND_TABLES_MAX];
+        tr_command_tables(*command, tables);
+        for (const struct tr_option **table = tables; *table != NULL; table++) {
+            for (const struct tr_option *option = *table; option->name != NULL; option++) {
+                if (takes_next(option, word)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/*
+ * Where the command stands: the first word that names one and has only options of its own before
+ * it, so that a value which is spelled like a command is none. Else the first word that is neither
+ * an option nor the value of one, for what is wrong to be told of it; argc if there is none.
+ */
+static int find_command(int argc, char **argv)
+{
+    for (int at = 1; at < argc; at++) {
+        const struct tr_command *command = tr_command_find(argv[at]);
+        if (command != NULL && are_options(command, at - 1, argv + 1)) {
+            return at;
+        }
+    }
+    int at = 1;
+    while (at < argc && argv[at][0] == '-') {
+        at += any_takes_next(argv[at]) ? 2 : 1;
+    }
+    return at < argc ? at : argc;
+}
+
+/* Moves the command before the options that stand before it; they stay in their order. */
 static void put_command_first(int argc, char **argv)
 {
     static const char *const commands[] = {"-h", "--help", "--version"};
-    int at = 1;
-    for (; at < argc && argv[at][0] == '-'; at++) {
-        for (size_t i = 0; i < TR_COUNT_OF(commands); i++) {
-            if (strcmp(argv[at], commands[i]) == 0) {
-                return;
-            }
+    for (size_t i = 0; i < TR_COUNT_OF(commands); i++) {
+        if (strcmp(argv[1], commands[i]) == 0) {
+            return;
         }
-        at += strcmp(argv[at], "--store") == 0 ? 1 : 0;
     }
+    int at = find_command(argc, argv);
     if (at > 1 && at < argc) {
         char *name = argv[at];
         memmove(&argv[2], &argv[1], (size_t)(at - 1) * sizeof *argv);
@@ -238,8 +303,7 @@ enum tr_exit_status tr_program_run(int argc, char **argv)
     /* A reader that has gone is seen by the next write, not by a signal that ends an engine. */
     (void)signal(SIGPIPE, SIG_IGN);
     if (argc < 2) {
-        fprintf(stderr, "troupe: name a command (`troupe --help` lists all)\n");
-        return TR_EXIT_USAGE;
+        return no_command();
     }
     put_command_first(argc, argv);
     const char *name = argv[1];
@@ -249,5 +313,8 @@ enum tr_exit_status tr_program_run(int argc, char **argv)
     }
     const struct tr_command *command =
         tr_command_find(strcmp(name, "--version") == 0 ? "version" : name);
-    return command == NULL ? unknown(name) : finish(run(command, argc - 2, argv + 2));
+    if (command == NULL) {
+        return name[0] == '-' ? no_command() : unknown(name);
+    }
+    return finish(run(command, argc - 2, argv + 2));
 }

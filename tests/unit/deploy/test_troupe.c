@@ -111,6 +111,10 @@ static void test_mistakes_are_named(void **state)
         const char *words;
     } mistakes[] = {
         {"", "name a command"},
+        {"--limit 1", "name a command"},
+        {"-o json chek", "unknown command: chek; did you mean check?"},
+        {"--name run chek", "unknown command: chek; did you mean check?"},
+        {"--bogus check", "troupe check: there is no option --bogus"},
         {"chek", "unknown command: chek; did you mean check?"},
         {"check", "usage: troupe check FILE..."},
         {"check --outptu json x", "there is no option --outptu; did you mean --output?"},
@@ -127,6 +131,27 @@ static void test_mistakes_are_named(void **state)
         if (strstr(printed, mistakes[i].words) == NULL) {
             fail_msg("troupe %s printed: %s", mistakes[i].arguments, printed);
         }
+    }
+}
+
+/* With its value in the next word or in its own; a value that is spelled like a command is none. */
+static void test_options_stand_before_the_command(void **state)
+{
+    (void)state;
+    assert_int_equal(run("-o json version"), 0);
+    assert_int_equal(printed[0], '{');
+    assert_int_equal(run("-qo json version"), 0);
+    assert_int_equal(printed[0], '{');
+    assert_int_equal(run("--output json -q version"), 0);
+    assert_int_equal(printed[0], '{');
+    static const char *const lists[] = {
+        "--limit 1 list --store /nonexistent",
+        "--store /nonexistent --limit 1 list",
+        "--store /nonexistent --workflow run list",
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        assert_int_equal(run(lists[i]), 2);
+        assert_non_null(strstr(printed, "troupe list: --store: there is no store /nonexistent"));
     }
 }
 
@@ -173,6 +198,7 @@ int main(void)
         cmocka_unit_test(test_check_prints_json),
         cmocka_unit_test(test_version),
         cmocka_unit_test(test_mistakes_are_named),
+        cmocka_unit_test(test_options_stand_before_the_command),
         cmocka_unit_test(test_help_is_no_mistake),
         cmocka_unit_test(test_completions_are_scripts),
         cmocka_unit_test(test_a_closed_stdout_ends_quietly),
