@@ -3,27 +3,12 @@
  */
 #include "deploy/explain.h"
 
-#include "deploy/account.h"
 #include "deploy/asleep.h"
 #include "deploy/browse.h"
 #include "deploy/commands.h"
 #include "deploy/explain_schedule.h"
+#include "deploy/get_report.h"
 #include "schemas/error.h"
-
-/* Whether there is such a node; one that cannot be looked up is believed in. */
-static bool is_known(const struct tr_browse *browse, const struct tr_found *found)
-{
-    struct tr_account account;
-    struct tr_stop stop;
-    if (found->target.path.size == 0 || tr_account_open(browse->reader, browse->place.folder,
-                                                        &found->execution.row, &account) != 0) {
-        return true;
-    }
-    bool is_found = account.graph == NULL ||
-                    tr_route_find(&account.route, found->target.path, &stop) != TR_NOT_FOUND;
-    tr_account_fini(&account);
-    return is_found;
-}
 
 static enum tr_exit_status explain_found(const struct tr_browse *browse,
                                          const struct tr_found *found,
@@ -41,13 +26,15 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
                                          .output = invocation->output,
                                          .is_verbose = invocation->is_verbose,
                                          .stream = stdout};
-    if (!is_known(browse, found)) {
-        return tr_command_refused(invocation->command,
-                                  "%.*s has no node '%.*s'; `troupe get %.*s` shows all",
-                                  (int)row->name.size, row->name.data, (int)found->target.path.size,
-                                  found->target.path.data, (int)row->name.size, row->name.data);
+    char problem[TR_TARGET_PROBLEM_BYTES] = "";
+    struct tr_get get = {
+        .reader = browse->reader, .folder = browse->place.folder, .execution = row};
+    int error =
+        found->target.path.size == 0 ? 0 : tr_get_target_check(&get, &found->target, problem);
+    if (error == TR_NOT_FOUND && problem[0] != '\0') {
+        return tr_command_refused(invocation->command, "%s", problem);
     }
-    int error = tr_explain_write(&request);
+    error = error != 0 ? error : tr_explain_write(&request);
     return error == 0 ? TR_EXIT_DONE : tr_browse_failed(browse, error);
 }
 

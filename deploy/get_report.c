@@ -286,13 +286,19 @@ static int refuse(const struct tr_get_report *report, char *problem)
 
 /* ------------------------------------------------------------------------ its life */
 
-int tr_get_report_read(const struct tr_get *get, const struct tr_target *target, char *problem,
-                       struct tr_get_report *report)
+static int find(const struct tr_get *get, const struct tr_target *target, char *problem,
+                struct tr_get_report *report)
 {
     *report = (struct tr_get_report){.get = get, .target = target};
     tr_arena_init(&report->arena);
     int error = read_report(report);
-    error = error != 0 ? error : refuse(report, problem);
+    return error != 0 ? error : refuse(report, problem);
+}
+
+int tr_get_report_read(const struct tr_get *get, const struct tr_target *target, char *problem,
+                       struct tr_get_report *report)
+{
+    int error = find(get, target, problem, report);
     error = error != 0 ? error : read_values(report, TR_VALUE_INPUTS, &report->inputs);
     return error != 0 ? error : read_values(report, TR_VALUE_OUTPUTS, &report->outputs);
 }
@@ -303,4 +309,12 @@ void tr_get_report_fini(struct tr_get_report *report)
     tr_values_fini(&report->outputs);
     tr_account_fini(&report->account);
     tr_arena_fini(&report->arena);
+}
+
+int tr_get_target_check(const struct tr_get *get, const struct tr_target *target, char *problem)
+{
+    struct tr_get_report report;
+    int error = find(get, target, problem, &report);
+    tr_get_report_fini(&report);
+    return error;
 }

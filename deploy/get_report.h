@@ -52,4 +52,11 @@ TR_MUST_USE int tr_get_report_read(const struct tr_get *get, const struct tr_tar
                                    char *problem, struct tr_get_report *report);
 void tr_get_report_fini(struct tr_get_report *report);
 
+/*
+ * Whether there is such a node, element or attempt. TR_NOT_FOUND, with words in `problem`
+ * (TR_TARGET_PROBLEM_BYTES); errors as above.
+ */
+TR_MUST_USE int tr_get_target_check(const struct tr_get *get, const struct tr_target *target,
+                                    char *problem);
+
 #endif

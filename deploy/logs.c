@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "deploy/account.h"
 #include "deploy/browse.h"
 #include "deploy/changes.h"
 #include "deploy/commands.h"
 #include "deploy/elements.h"
+#include "deploy/get_report.h"
 #include "deploy/log_files.h"
 #include "deploy/show.h"
 #include "schemas/error.h"
@@ -181,20 +181,24 @@ static int follow(struct logs *logs)
 
 /* ---------------------------------------------------------------------- the command */
 
-/* Whether there is such a node at all. */
-static bool is_known(const struct logs *logs)
+/*
+ * Whether there is what is meant. What is followed may be still to come: an element of a map that
+ * has not begun, the next attempt.
+ */
+static int check_target(const struct logs *logs, char *problem)
 {
-    struct tr_account account;
-    struct tr_stop stop;
-    if (logs->target->path.size == 0 || logs->files.count > 0 ||
-        tr_account_open(logs->browse->reader, logs->browse->place.folder, logs->execution,
-                        &account) != 0) {
-        return true;
+    struct tr_get get = {.reader = logs->browse->reader,
+                         .folder = logs->browse->place.folder,
+                         .execution = logs->execution};
+    struct tr_target target = *logs->target;
+    if (target.path.size == 0 || logs->files.count > 0) {
+        return 0;
     }
-    bool is_found = account.graph == NULL ||
-                    tr_route_find(&account.route, logs->target->path, &stop) != TR_NOT_FOUND;
-    tr_account_fini(&account);
-    return is_found;
+    if (logs->is_follow && !logs->is_over) {
+        target.element = TR_ELEMENT_NONE;
+        target.has_attempt = false;
+    }
+    return tr_get_target_check(&get, &target, problem);
 }
 
 /* Of attempts that have left no logs here: where else they may be, and how to have them here. */
@@ -242,11 +246,12 @@ static void note_rest(const struct logs *logs)
 
 static enum tr_exit_status show(struct logs *logs)
 {
+    char problem[TR_TARGET_PROBLEM_BYTES] = "";
     int error = read_attempts(logs);
-    if (error == 0 && !is_known(logs)) {
-        return tr_command_refused(
-            logs->browse->invocation->command, "%s has no node '%.*s'; `troupe get %s` shows all",
-            logs->name, (int)logs->target->path.size, logs->target->path.data, logs->name);
+    error = error != 0 ? error : find_over(logs);
+    error = error != 0 ? error : check_target(logs, problem);
+    if (error == TR_NOT_FOUND && problem[0] != '\0') {
+        return tr_command_refused(logs->browse->invocation->command, "%s", problem);
     }
     if (error == 0) {
         error = logs->is_follow ? follow(logs) : look(logs);
