@@ -87,7 +87,7 @@
 /* After so long a sleep a worker gives back what many messages at once have needed. */
 #define TR_WORKER_REST_NS 900000000
 
-/* A handler that takes longer is named in a log line and a metric. */
+/* A handler that takes longer is counted, and kept in the flight recorder. */
 #define TR_SLOW_HANDLER_MS 5
 
 /* A handler that takes longer ends the process, is counted and then quarantined. */

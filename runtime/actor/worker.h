@@ -46,7 +46,6 @@ struct tri_shared {
     uint64_t start_ns; /* when the host was made, on both clocks */
     uint64_t start_wall_ms;
     atomic_uint_fast64_t next_number;             /* of the journal's total order */
-    atomic_bool is_named_slow[TR_BEHAVIOURS_MAX]; /* told of once: host/slow.h */
 };
 
 /* Doubly linked timers by due time: four levels of 64 places; see timer.c. */

@@ -197,12 +197,14 @@ static bool run_actors(struct tri_worker *worker, uint64_t begin_ns)
     uint64_t handled = worker->metrics.messages_handled;
     uint32_t count = 0;
     uint8_t behaviour = 0;
+    struct tr_key key = {0, 0};
     while (count < SLICE_ACTORS && !tri_is_congested(worker) && !is_slice_over(worker, count)) {
         struct tri_actor *actor = tri_next_ready(worker);
         if (actor == NULL) {
             break;
         }
         behaviour = actor->behaviour;
+        key = actor->key;
         run_one(worker, actor);
         count++;
         if (tri_outbox_is_full(&worker->outbox)) {
@@ -212,7 +214,7 @@ static bool run_actors(struct tri_worker *worker, uint64_t begin_ns)
     if (count > 0) {
         uint64_t end_ns = tri_monotonic_ns(worker->shared->env);
         measure(worker, worker->metrics.messages_handled - handled, end_ns);
-        tri_slow_slice(worker, end_ns - begin_ns, count, behaviour);
+        tri_slow_slice(worker, end_ns - begin_ns, count, key, behaviour);
     }
     return count > 0;
 }

@@ -40,11 +40,12 @@ void tri_event_print(struct tri_line *line, uint32_t worker, const struct tri_ev
     tri_line_number(line, "worker=", worker);
     tri_line_number(line, " ms=", event->at_ms);
     tri_line_string(line, " point=");
-    tri_line_string(line, tr_tap_point_name(event->point));
+    bool is_slow = event->point == TRI_RECORDER_SLOW;
+    tri_line_string(line, is_slow ? "slow" : tr_tap_point_name(event->point));
     tri_line_number(line, " type=", event->type);
     tri_line_key(line, " to=", (struct tr_key){event->to_group, event->to_serial});
     tri_line_number(line, " from=", event->from_serial);
-    tri_line_number(line, " sequence=", event->sequence);
+    tri_line_number(line, is_slow ? " took_ms=" : " sequence=", event->sequence);
     tri_line_string(line, " reason=");
     tri_line_string(line, tr_error_name(event->reason));
     tri_line_string(line, "\n");

@@ -15,6 +15,12 @@
 #include "runtime/tap/point.h"
 #include "schemas/error.h"
 
+/*
+ * An event of the recorder alone, beside the points of the tap: an actor's run took longer than
+ * TR_SLOW_HANDLER_MS. `type` is its behaviour's id, `sequence` the milliseconds.
+ */
+#define TRI_RECORDER_SLOW 255
+
 /* One event, condensed. */
 struct tri_event {
     uint64_t to_serial;

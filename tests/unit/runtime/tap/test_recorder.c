@@ -55,17 +55,20 @@ static void test_newest_are_printed_oldest_first(void **state)
     assert_int_equal(tri_recorder_init(&recorder), 0);
     write_events(&recorder, 5);
     *tri_recorder_next(&recorder) = (struct tri_event){
+        .type = 50, .to_group = 7, .to_serial = 12, .sequence = 31, .point = TRI_RECORDER_SLOW};
+    *tri_recorder_next(&recorder) = (struct tri_event){
         .at_ms = 9, .type = 40, .from_serial = 3, .point = TR_TAP_DROPPED, .reason = TR_NO_ACTOR};
     assert_int_equal(pipe(ends), 0);
     struct tri_line line;
     tri_line_init(&line, ends[1]);
-    tri_recorder_print(&line, 2, &recorder, 2);
+    tri_recorder_print(&line, 2, &recorder, 3);
     tri_line_flush(&line);
     ssize_t size = read(ends[0], text, sizeof text - 1);
     assert_true(size > 0);
     text[size] = '\0';
     assert_string_equal(
         text, "worker=2 ms=0 point=handled type=0 to=7/12 from=0 sequence=4 reason=ok\n"
+              "worker=2 ms=0 point=slow type=50 to=7/12 from=0 took_ms=31 reason=ok\n"
               "worker=2 ms=9 point=dropped type=40 to=0/0 from=3 sequence=0 reason=NO_ACTOR\n");
     close(ends[0]);
     close(ends[1]);
