@@ -9,6 +9,7 @@
  * history, a block in a handler: its own outputs do not say it, or there are none.
  */
 #include "actors/array.h"
+#include "actors/bind.h"
 #include "schemas/history.h"
 #include "schemas/recovery.h"
 
@@ -23,35 +24,8 @@ bool tri_array_has_to_ask(const struct tri_array *array)
     return state->is_recovering && state->known <= state->next && state->next < state->count;
 }
 
-int tri_array_ask(struct tri_array *array)
-{
-    struct tr_array_state *state = array->state;
-    struct tr_node_start head;
-    struct tr_buffer buffer;
-    uint32_t in_block = TRI_ARRAY_BLOCK - state->next % TRI_ARRAY_BLOCK;
-    uint32_t left = state->count - state->next;
-    if (state->call != 0) {
-        return 0;
-    }
-    tr_buffer_init(&buffer, 0);
-    int error = tri_array_head(array, &buffer, &head);
-    if (error == 0) {
-        struct tr_recover_elements question = {
-            .recovery = head.recovery,
-            .path = head.path,
-            .first = state->next,
-            .count = left < in_block ? left : in_block,
-            .outputs = array->target.outputs.count,
-        };
-        error = tri_array_call(array, &tr_recover_elements_schema, &question);
-    }
-    tr_buffer_fini(&buffer);
-    return error;
-}
-
-/* Appends one output of an element, taken from a list that the map gave. */
-static int add_listed(const struct tri_array *array, uint32_t output, struct tr_bytes slot,
-                      struct tr_buffer *outputs)
+/* What the items of the list are that a map gives of an output; NULL: it gives none. */
+static const struct tr_type *listed_type(const struct tri_array *array, uint32_t output)
 {
     const struct tr_type *list = array->node->outputs.items[output].type;
     for (uint32_t i = 0; list->kind == TR_TYPE_UNION && i < list->count; i++) {
@@ -60,15 +34,62 @@ static int add_listed(const struct tri_array *array, uint32_t output, struct tr_
             break;
         }
     }
-    const struct tr_type *to = array->target.outputs.items[output].type;
-    if (list->kind != TR_TYPE_LIST) {
+    return list->kind == TR_TYPE_LIST ? list->parts[0] : NULL;
+}
+
+/* Of each output whether its list holds unions around what elements give. */
+static void add_wrapped(const struct tri_array *array, struct tr_buffer *wrapped)
+{
+    tr_buffer_array(wrapped, array->target.outputs.count);
+    for (uint32_t i = 0; i < array->target.outputs.count; i++) {
+        const struct tr_type *item = listed_type(array, i);
+        tr_buffer_bool(wrapped, item != NULL && item->kind == TR_TYPE_UNION &&
+                                    item != array->target.outputs.items[i].type);
+    }
+}
+
+int tri_array_ask(struct tri_array *array)
+{
+    struct tr_array_state *state = array->state;
+    struct tr_node_start head;
+    struct tr_buffer buffer;
+    struct tr_buffer wrapped;
+    uint32_t in_block = TRI_ARRAY_BLOCK - state->next % TRI_ARRAY_BLOCK;
+    uint32_t left = state->count - state->next;
+    if (state->call != 0) {
+        return 0;
+    }
+    tr_buffer_init(&buffer, 0);
+    tr_buffer_init(&wrapped, 0);
+    add_wrapped(array, &wrapped);
+    int error = wrapped.error;
+    error = error != 0 ? error : tri_array_head(array, &buffer, &head);
+    if (error == 0) {
+        struct tr_recover_elements question = {
+            .recovery = head.recovery,
+            .path = head.path,
+            .first = state->next,
+            .count = left < in_block ? left : in_block,
+            .outputs = array->target.outputs.count,
+            .wrapped = tr_buffer_bytes(&wrapped),
+        };
+        error = tri_array_call(array, &tr_recover_elements_schema, &question);
+    }
+    tr_buffer_fini(&wrapped);
+    tr_buffer_fini(&buffer);
+    return error;
+}
+
+/* Appends one output of an element, taken from a list that the map gave. */
+static int add_listed(const struct tri_array *array, uint32_t output, struct tr_bytes slot,
+                      struct tr_buffer *outputs)
+{
+    const struct tr_type *item = listed_type(array, output);
+    if (item == NULL) {
         return TR_INVALID;
     }
-    if (list->parts[0] == to) {
-        tr_buffer_add(outputs, slot.data, slot.size);
-        return outputs->error;
-    }
-    return tr_literal_cast(list->parts[0], to, slot, outputs);
+    int error = tr_bind_cast(item, array->target.outputs.items[output].type, slot, outputs);
+    return error == TR_LIMIT ? TR_INVALID : error;
 }
 
 /* The outputs of an element; TR_INVALID where they are not what it has to give. */

@@ -42,8 +42,9 @@ static int open_blobs(struct offload *offload)
     return error == 0 ? 0 : failed(offload, error, tr_error_text(error));
 }
 
-/* Writes a literal and appends the slot that says where it lies. */
-static int write_out(struct offload *offload, struct tr_bytes literal, struct tr_buffer *slot)
+/* Writes a literal, or the value of a variant, and appends the slot that says where it lies. */
+static int write_variant(struct offload *offload, struct tr_bytes literal, uint32_t variant,
+                         struct tr_buffer *slot)
 {
     struct tri_blob blob;
     int error = open_blobs(offload);
@@ -54,9 +55,15 @@ static int write_out(struct offload *offload, struct tr_bytes literal, struct tr
     if (error != 0) {
         return failed(offload, error, tri_blobs_words(offload->blobs));
     }
-    const struct tr_offloaded where = {.uri = tr_text_of(blob.uri), .size_bytes = literal.size};
+    const struct tr_offloaded where = {
+        .uri = tr_text_of(blob.uri), .size_bytes = literal.size, .variant = variant};
     tr_slot_write_offloaded(slot, &where);
     return slot->error;
+}
+
+static int write_out(struct offload *offload, struct tr_bytes literal, struct tr_buffer *slot)
+{
+    return write_variant(offload, literal, 0, slot);
 }
 
 /* ---- The graph. ----------------------------------------------------------------------------- */
@@ -210,6 +217,29 @@ int tr_offload_slots(const char *store_folder, struct tr_buffer *slots, char *ex
     struct offload offload = {.folder = store_folder, .explain = explain};
     explain[0] = '\0';
     return finish(&offload, take_inputs(&offload, slots));
+}
+
+int tr_offload_literal(const char *store_folder, struct tr_bytes literal, bool is_wrapped,
+                       struct tr_buffer *slots, char *explain)
+{
+    struct offload offload = {.folder = store_folder, .explain = explain};
+    struct tr_bytes value = literal;
+    uint32_t variant = 0;
+    if (literal.size <= TR_INLINE_BYTES_MAX) {
+        tr_buffer_add(slots, literal.data, literal.size);
+        return slots->error;
+    }
+    if (is_wrapped) {
+        struct tr_cursor cursor = tr_cursor_of(literal);
+        bool is_pair = tr_read_array(&cursor) == 2;
+        variant = tr_read_u32(&cursor) + 1;
+        value = tr_read_any(&cursor);
+        if (cursor.error != 0 || !is_pair || variant == 0) {
+            return TR_MALFORMED;
+        }
+    }
+    explain[0] = '\0';
+    return finish(&offload, write_variant(&offload, value, variant, slots));
 }
 
 int tr_offloaded_map(const char *store_folder, const struct tr_offloaded *where,

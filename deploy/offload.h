@@ -27,6 +27,14 @@ TR_MUST_USE int tr_offload(const char *store_folder, struct tr_graph *graph,
 TR_MUST_USE int tr_offload_slots(const char *store_folder, struct tr_buffer *slots, char *explain);
 
 /*
+ * Appends a slot for a literal, which lies in the blobs where it is large. With `is_wrapped` the
+ * literal is one of a union, of which a blob gets the value alone. TR_MALFORMED (that is no such
+ * literal), and as above.
+ */
+TR_MUST_USE int tr_offload_literal(const char *store_folder, struct tr_bytes literal,
+                                   bool is_wrapped, struct tr_buffer *slots, char *explain);
+
+/*
  * Maps the bytes of a large value until tr_file_unmap; one that a store elsewhere has written is
  * looked for among this one's blobs. TR_NOT_FOUND, TR_SYSTEM, TR_MEMORY; the first two with words.
  */

@@ -4,6 +4,7 @@
  */
 #include "actors/value.h"
 #include "deploy/file.h"
+#include "deploy/offload.h"
 #include "deploy/recall_inside.h"
 #include "runtime/memory.h"
 
@@ -16,20 +17,26 @@ struct range {
     uint32_t kept; /* in the answer */
 };
 
-/* Adds an element with its slots, if the plan lets it be kept; the range ends where it is full. */
-static int add_element(struct range *range, uint64_t element, struct tr_bytes slots)
+/* Whether an element is asked about, and the plan lets it be kept. */
+static int is_kept(struct range *range, uint64_t element, bool *is_kept)
 {
     struct tri_recall *recall = range->recall;
-    if (element < range->first || element >= range->end) {
+    *is_kept = element >= range->first && element < range->end;
+    if (!*is_kept) {
         return 0;
     }
     tr_buffer_cut(&recall->path, 0);
     tr_buffer_print(&recall->path, "%.*s[%llu]", (int)range->array.size, range->array.data,
                     (unsigned long long)element);
-    if (recall->path.error != 0 ||
-        tr_recovery_way(&recall->plan, tr_buffer_text(&recall->path)) != TR_RECOVERY_KEPT) {
-        return recall->path.error;
-    }
+    *is_kept = recall->path.error == 0 &&
+               tr_recovery_way(&recall->plan, tr_buffer_text(&recall->path)) == TR_RECOVERY_KEPT;
+    return recall->path.error;
+}
+
+/* Adds an element that is kept with its slots; the range ends where the answer is full. */
+static int add_element(struct range *range, uint64_t element, struct tr_bytes slots)
+{
+    struct tri_recall *recall = range->recall;
     if (range->kept > 0 && recall->answer.size + slots.size > TRI_RECALL_ANSWER_BYTES_MAX) {
         range->end = element;
         return 0;
@@ -51,8 +58,11 @@ static int take_row(void *self, const void *value)
         bool is_pair = tr_read_array(&cursor) == 2;
         uint64_t element = tr_read_u64(&cursor);
         struct tr_bytes slots = tr_read_any(&cursor);
-        error =
-            cursor.error != 0 || !is_pair ? TR_STORE_DAMAGED : add_element(self, element, slots);
+        bool has_it = false;
+        error = cursor.error != 0 || !is_pair ? TR_STORE_DAMAGED : is_kept(self, element, &has_it);
+        if (error == 0 && has_it) {
+            error = add_element(self, element, slots);
+        }
     }
     return error;
 }
@@ -100,6 +110,7 @@ struct list {
     struct tr_bytes mapped;
     struct tr_cursor cursor;
     uint64_t count;
+    bool is_wrapped; /* schemas/recovery.h */
 };
 
 static int open_list(struct tr_bytes slot, struct list *list)
@@ -120,6 +131,39 @@ static int open_list(struct tr_bytes slot, struct list *list)
     return error;
 }
 
+/* Takes the next item of each list; with `slots` as the slots of an element. */
+static int take_items(struct range *range, struct list *lists, uint32_t count,
+                      struct tr_buffer *slots)
+{
+    struct tri_recall *recall = range->recall;
+    int error = 0;
+    if (slots != NULL) {
+        tr_buffer_cut(slots, 0);
+        tr_buffer_array(slots, count);
+    }
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        struct tr_bytes item = tr_read_any(&lists[i].cursor);
+        if (lists[i].cursor.error != 0) {
+            return TR_STORE_DAMAGED;
+        }
+        if (slots != NULL) {
+            error = tr_offload_literal(recall->inquiry->store_folder, item, lists[i].is_wrapped,
+                                       slots, recall->explain);
+        }
+    }
+    return error != 0 || slots == NULL ? error : slots->error;
+}
+
+static bool have_element(const struct list *lists, uint32_t count, uint64_t element)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (element >= lists[i].count) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Gives all elements of the range, from lists that stand at their beginning. */
 static int walk_lists(struct range *range, struct list *lists, uint32_t count)
 {
@@ -127,18 +171,11 @@ static int walk_lists(struct range *range, struct list *lists, uint32_t count)
     int error = 0;
     tr_buffer_init(&slots, 0);
     for (uint64_t element = 0; error == 0 && element < range->end; element++) {
-        tr_buffer_cut(&slots, 0);
-        tr_buffer_array(&slots, count);
-        for (uint32_t i = 0; i < count; i++) {
-            struct tr_bytes value = tr_read_any(&lists[i].cursor);
-            error =
-                lists[i].cursor.error != 0 || element >= lists[i].count ? TR_STORE_DAMAGED : error;
-            if (error == 0 && element >= range->first) {
-                tr_buffer_add(&slots, value.data, value.size);
-            }
-        }
-        error = error != 0 ? error : slots.error;
-        if (error == 0 && element >= range->first) {
+        bool has_it = false;
+        error = have_element(lists, count, element) ? is_kept(range, element, &has_it)
+                                                    : TR_STORE_DAMAGED;
+        error = error != 0 ? error : take_items(range, lists, count, has_it ? &slots : NULL);
+        if (error == 0 && has_it) {
             error = add_element(range, element, tr_buffer_bytes(&slots));
         }
     }
@@ -148,12 +185,16 @@ static int walk_lists(struct range *range, struct list *lists, uint32_t count)
 
 /*
  * From the lists that a map gave which wholly succeeded. It may have a list of errors more than its
- * elements have outputs: `outputs` counts without it.
+ * elements have outputs: the question's `outputs` counts without it.
  */
-static int read_lists(struct range *range, uint64_t execution, uint32_t outputs)
+static int read_lists(struct range *range, uint64_t execution,
+                      const struct tr_recover_elements *question)
 {
     struct tri_recall *recall = range->recall;
     struct tr_cursor cursor;
+    struct tr_cursor wrapped;
+    uint32_t outputs = question->outputs;
+    uint32_t flags = tr_slots_begin(question->wrapped, &wrapped);
     int error =
         tri_recall_read_values(recall, execution, range->array, TR_VALUE_OUTPUTS, &recall->slots);
     uint32_t count = tr_slots_begin(tr_buffer_bytes(&recall->slots), &cursor);
@@ -164,6 +205,7 @@ static int read_lists(struct range *range, uint64_t execution, uint32_t outputs)
     error = lists == NULL ? TR_MEMORY : 0;
     for (uint32_t i = 0; error == 0 && i < outputs; i++) {
         error = open_list(tr_read_any(&cursor), &lists[i]);
+        lists[i].is_wrapped = i < flags && tr_read_bool(&wrapped);
     }
     error = error != 0 ? error : walk_lists(range, lists, outputs);
     for (uint32_t i = 0; lists != NULL && i < outputs; i++) {
@@ -203,8 +245,7 @@ static int answer_elements(struct tri_recall *recall, const struct tr_recover_el
         error = is_whole(recall, execution, question->path, &is_listed);
     }
     if (error == 0) {
-        error = is_listed ? read_lists(&range, execution, question->outputs)
-                          : read_rows(&range, execution);
+        error = is_listed ? read_lists(&range, execution, question) : read_rows(&range, execution);
     }
     tr_buffer_init(&list, 0);
     error = error != 0 ? error : tri_recall_close_list(&recall->answer, range.kept, &list);

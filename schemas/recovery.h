@@ -51,13 +51,16 @@ enum tr_recovery_way {
 
 /*
  * Elements from `first` on, `count` of them, of the array at `path`; each gives `outputs` values.
+ * `wrapped` is a list with a bool for each: the items of the list that the map gave are unions, of
+ * which the element's value is one variant.
  */
 #define TR_RECOVER_ELEMENTS_FIELDS(FIELD, ARRAY) \
     FIELD(text, recovery, 1, 0)                  \
     FIELD(text, path, 1, 0)                      \
     FIELD(u64, first, 1, 0)                      \
     FIELD(u32, count, 1, 0)                      \
-    FIELD(u32, outputs, 1, 0)
+    FIELD(u32, outputs, 1, 0)                    \
+    FIELD(any, wrapped, 2, 0)
 
 /*
  * What is known of the first `count` of them: `elements` is a list of [element, slots] of those
@@ -74,7 +77,7 @@ enum tr_recovery_way {
 #define TR_RECOVERY_SCHEMAS(S)                                                      \
     S(recover_nodes, 370, TR_MESSAGE, 1, TR_DURABLE, TR_RECOVER_NODES_FIELDS)       \
     S(recovered_nodes, 371, TR_MESSAGE, 1, TR_PRIORITY, TR_RECOVERED_NODES_FIELDS)  \
-    S(recover_elements, 372, TR_MESSAGE, 1, TR_DURABLE, TR_RECOVER_ELEMENTS_FIELDS) \
+    S(recover_elements, 372, TR_MESSAGE, 2, TR_DURABLE, TR_RECOVER_ELEMENTS_FIELDS) \
     S(recovered_elements, 373, TR_MESSAGE, 1, TR_PRIORITY, TR_RECOVERED_ELEMENTS_FIELDS)
 
 TR_RECOVERY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

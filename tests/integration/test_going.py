@@ -22,6 +22,12 @@ fi
 echo "{\"b\": $((a + 1))}" > "$TROUPE_OUTPUTS"
 """
 
+# An output of 1,060,000 bytes.
+LARGE = r"""
+echo "$TROUPE_NODE $TROUPE_ELEMENT" >> "$TROUPE_FOLDER/log"
+{ printf '{"b": "'; head -c 1060000 /dev/zero | tr '\0' x; printf '"}'; } > "$TROUPE_OUTPUTS"
+"""
+
 TASKS = """
 troupe: 1
 tasks:
@@ -404,6 +410,30 @@ workflows:
         phases = collections.Counter(
             row["phase"] for row in self.document("get", "second/sq")["elements"])
         self.assertEqual(phases, {"recovered": count - 1, "succeeded": 1})
+
+    def test_elements_larger_than_a_message(self):
+        """An element alone gives more than a message holds; with min_successes the items of the
+        list are unions around what elements give."""
+        self.write("large.sh", LARGE)
+        for sure, text in (("", "string"), ("", "string | int"), (", min_successes: 2", "string"),
+                           (", min_successes: 2", "string | int")):
+            with self.subTest(sure=sure, text=text):
+                name = f"x{len(sure)}{len(text)}"
+                self.write("flow.yaml", f"""
+troupe: 1
+tasks:
+  work: {{inputs: {{a: int}}, outputs: {{b: {text}}}, run: [sh, ./large.sh]}}
+workflows:
+  main:
+    nodes: {{m: {{map: work, with: {{a: [1, 2, 3]}}{sure}}}}}
+    outputs: {{b: $m.b}}
+""")
+                whole = self.document("run", "flow.yaml", "--name", name)["outputs"]["b"]
+                self.assertEqual([len(text) for text in whole], [1_060_000] * 3)
+                self.runs()
+                again = self.document("rerun", name, "--from", "m[1]", "--name", f"{name}-again")
+                self.assertEqual(again["outputs"]["b"], whole)
+                self.assertEqual(self.runs(), {"m 1": 1})
 
     def test_a_live_engine_does_the_work(self):
         self.run_first(STEPS)
