@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "deploy/elements.h"
+#include "deploy/recall.h"
 #include "schemas/error.h"
 
 /* One more link; NULL when there are too many. */
@@ -107,8 +108,7 @@ static int add_element(struct tr_causes *causes, struct tr_text path, uint64_t e
     }
     cause->path = path;
     cause->element = element;
-    return tr_elements_read(causes->reader, causes->execution->execution, path, element, take_entry,
-                            causes);
+    return tr_elements_read(causes->reader, causes->ran_in, path, element, take_entry, causes);
 }
 
 /* The number in brackets at the end of a part of a path; TR_ELEMENT_NONE if there is none. */
@@ -174,7 +174,7 @@ static int take_attempt(void *self, const void *value)
 static int add_attempts(struct tr_causes *causes)
 {
     struct tr_reader_filter filters[] = {
-        tr_filter_number("execution", TR_FILTER_EQUAL, causes->execution->execution),
+        tr_filter_number("execution", TR_FILTER_EQUAL, causes->ran_in),
         tr_filter_text("path", TR_FILTER_EQUAL, causes->failed),
         tr_filter_number("element", TR_FILTER_EQUAL, causes->failed_element),
     };
@@ -193,7 +193,10 @@ int tr_causes_read(struct tr_reader *reader, const struct tr_execution *executio
     causes->failed = has_target ? target->path : execution->failed;
     causes->failed_element = has_target ? target->element : execution->failed_element;
     tr_arena_init(&causes->arena);
-    int error = has_target ? 0 : add_execution(causes);
+    causes->ran_in = execution->execution;
+    int error = has_target ? tr_recall_origin(reader, execution->execution, target->path,
+                                              target->element, &causes->ran_in)
+                           : add_execution(causes);
     if (error == 0 && causes->failed.size > 0) {
         /* Of an element that is meant itself its array says nothing new. */
         bool is_element = has_target && target->element != TR_ELEMENT_NONE;

@@ -32,6 +32,7 @@ struct tr_causes {
     /* private */
     const struct tr_execution *execution;
     struct tr_reader *reader;
+    uint64_t ran_in;       /* of a target that was kept the earlier execution */
     struct tr_text failed; /* the deepest node */
     uint64_t failed_element;
 };

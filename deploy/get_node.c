@@ -100,6 +100,9 @@ static void print_head(const struct tr_get_report *report)
     fprintf(get->stream, "  %s\n", tr_node_phase_word(row->phase));
     tri_get_line_print(get, "kind", "%.*s%s%.*s", (int)row->kind.size, row->kind.data,
                        row->target.size > 0 ? " " : "", (int)row->target.size, row->target.data);
+    if (report->kept_from.size > 0) {
+        tri_get_line(get, "kept from", report->kept_from);
+    }
     tri_get_times(get, row->created_ms, row->started_ms, row->ended_ms);
     if (row->attempts > 1) {
         tri_get_line_print(get, "attempts", "%u", row->attempts);
@@ -190,6 +193,11 @@ static void write_head(const struct tr_get_report *report, struct tr_document *d
     tr_document_time(document, "created_at", row->created_ms);
     tr_document_time(document, "started_at", row->started_ms);
     tr_document_time(document, "ended_at", row->ended_ms);
+    if (report->kept_from.size > 0) {
+        tr_document_text(document, "kept_from", report->kept_from);
+    } else {
+        tr_document_null(document, "kept_from");
+    }
     tr_document_text(document, "cache", tr_text_of(tr_cache_status_word(row->cache_status)));
     tr_document_failure(document, "error",
                         &(struct tr_shown_failure){.code = row->code, .message = row->message});
@@ -200,17 +208,19 @@ static int write_elements(const struct tr_get_report *report, struct tr_document
 {
     struct tr_element_table table;
     const struct tr_get *get = report->get;
-    int error = tr_element_table_read(get->reader, get->execution->execution, report->target->path,
+    int error = tr_element_table_read(get->reader, report->array_ran_in, report->target->path,
                                       report->progress.total, &table);
     if (error != 0) {
         return error;
     }
+    bool is_kept = report->array_ran_in != get->execution->execution;
     tr_document_begin_list(document, "elements");
     for (uint64_t i = 0; i < table.count; i++) {
         const struct tr_element_row *row = &table.rows[i];
+        uint8_t phase = is_kept ? tri_report_phase_kept(row->phase) : row->phase;
         tr_document_begin_map(document, NULL);
         tr_document_number(document, "element", (int64_t)i);
-        tr_document_text(document, "phase", tr_text_of(tr_node_phase_word(row->phase)));
+        tr_document_text(document, "phase", tr_text_of(tr_node_phase_word(phase)));
         tr_document_number(document, "attempt", row->attempt);
         tr_document_time(document, "at", row->at_ms);
         tr_document_failure(document, "error",

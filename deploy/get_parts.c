@@ -146,7 +146,7 @@ static int read_groups(const struct tr_get *get, const struct tr_progress *progr
         tr_arena_init(&groups->arena);
         return 0;
     }
-    return tr_failed_groups_read(get->reader, get->execution->execution, progress->path, groups);
+    return tr_failed_groups_read(get->reader, progress->execution, progress->path, groups);
 }
 
 static void write_group(const struct tr_failed_group *group, struct tr_document *document)

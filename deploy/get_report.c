@@ -5,6 +5,8 @@
 #include "deploy/get_report.h"
 
 #include "actors/launch.h"
+#include "deploy/executions.h"
+#include "deploy/recall.h"
 #include "schemas/error.h"
 
 /* ------------------------------------------------------------------------- reading */
@@ -30,11 +32,11 @@ static int take_progress(void *self, const void *value)
 }
 
 /* Reads one row of the node's path. */
-static int read_one(struct tr_get_report *report, const struct tr_schema *schema,
-                    int (*take)(void *self, const void *row))
+static int read_one(struct tr_get_report *report, uint64_t execution,
+                    const struct tr_schema *schema, int (*take)(void *self, const void *row))
 {
     struct tr_reader_filter filters[] = {
-        tr_filter_number("execution", TR_FILTER_EQUAL, report->get->execution->execution),
+        tr_filter_number("execution", TR_FILTER_EQUAL, execution),
         tr_filter_text("path", TR_FILTER_EQUAL, report->target->path),
     };
     struct tr_reader_query query = {
@@ -65,7 +67,7 @@ static int read_attempts(struct tr_get_report *report)
 {
     const struct tr_target *target = report->target;
     struct tr_reader_filter filters[] = {
-        tr_filter_number("execution", TR_FILTER_EQUAL, report->get->execution->execution),
+        tr_filter_number("execution", TR_FILTER_EQUAL, report->ran_in),
         tr_filter_text("path", TR_FILTER_EQUAL, target->path),
         tr_filter_number("element", TR_FILTER_EQUAL, target->element),
         tr_filter_number("attempt", TR_FILTER_EQUAL, target->attempt),
@@ -97,10 +99,10 @@ static int take_change(void *self, const void *value)
     return report->arena.error;
 }
 
-static int read_changes(struct tr_get_report *report)
+static int read_changes(struct tr_get_report *report, uint64_t execution)
 {
     struct tr_reader_filter filters[] = {
-        tr_filter_number("execution", TR_FILTER_EQUAL, report->get->execution->execution),
+        tr_filter_number("execution", TR_FILTER_EQUAL, execution),
         tr_filter_text("path", TR_FILTER_EQUAL, report->target->path),
     };
     struct tr_reader_query query = {.record = &tr_phase_schema,
@@ -158,8 +160,16 @@ static int read_element(struct tr_get_report *report)
 {
     const struct tr_target *target = report->target;
     struct tr_node_status array = report->row;
-    int error = tr_elements_read(report->get->reader, report->get->execution->execution,
-                                 target->path, target->element, take_entry, report);
+    uint64_t execution = report->get->execution->execution;
+    int error = 0;
+    if (report->ran_in != execution) {
+        error = tr_elements_read(report->get->reader, report->ran_in, target->path, target->element,
+                                 take_entry, report);
+    }
+    if (error == 0) {
+        error = tr_elements_read(report->get->reader, execution, target->path, target->element,
+                                 take_entry, report);
+    }
     report->row = (struct tr_node_status){
         .kind = tr_text_of("element"), .target = array.target, .name = array.name};
     report->is_begun = report->changes.count > 0;
@@ -175,6 +185,9 @@ static int read_element(struct tr_get_report *report)
         report->row.code = change->code;
         report->row.message = change->message;
         report->row.ended_ms = tr_phase_is_end(TR_SUBJECT_NODE, change->phase) ? change->at_ms : 0;
+    }
+    if (report->ran_in != execution) {
+        report->row.phase = tri_report_phase_kept(report->row.phase);
     }
     bool is_launch = report->stop.workflow != NULL &&
                      report->stop.workflow->nodes[report->stop.node].target_kind == TR_TARGET_PLAN;
@@ -221,16 +234,52 @@ static void describe(struct tr_get_report *report)
     }
 }
 
+/* Where what was asked for ran, and what that execution is called, if it is an earlier one. */
+static int find_origin(struct tr_get_report *report)
+{
+    const struct tr_target *target = report->target;
+    struct tr_reader *reader = report->get->reader;
+    uint64_t execution = report->get->execution->execution;
+    struct tr_execution_copy earlier;
+    report->array_ran_in = execution;
+    report->ran_in = execution;
+    int error =
+        tr_recall_origin(reader, execution, target->path, TR_ELEMENT_NONE, &report->array_ran_in);
+    error = error != 0 ? error
+                       : tr_recall_origin(reader, execution, target->path, target->element,
+                                          &report->ran_in);
+    if (error != 0 || report->ran_in == execution) {
+        return error;
+    }
+    error = tr_execution_get(reader, report->ran_in, &earlier);
+    if (error == 0) {
+        report->kept_from = tr_arena_text(&report->arena, earlier.row.name);
+        tr_execution_copy_fini(&earlier);
+    }
+    return error != 0 ? error : report->arena.error;
+}
+
+/* Of a node, an attempt or an element what its attempts went through, wherever they ran. */
+static int read_all_changes(struct tr_get_report *report)
+{
+    uint64_t execution = report->get->execution->execution;
+    int error = report->ran_in == execution ? 0 : read_changes(report, report->ran_in);
+    return error != 0 ? error : read_changes(report, execution);
+}
+
 static int read_report(struct tr_get_report *report)
 {
+    uint64_t execution = report->get->execution->execution;
     int error = tr_account_open(report->get->reader, report->get->folder, report->get->execution,
                                 &report->account);
     if (error == 0 && report->account.graph != NULL) {
         error = tr_route_find(&report->account.route, report->target->path, &report->stop);
         error = error == TR_NOT_FOUND ? 0 : error;
     }
-    error = error != 0 ? error : read_one(report, &tr_node_status_schema, take_status);
-    error = error != 0 ? error : read_one(report, &tr_progress_schema, take_progress);
+    error = error != 0 ? error : find_origin(report);
+    error = error != 0 ? error : read_one(report, execution, &tr_node_status_schema, take_status);
+    error = error != 0 ? error
+                       : read_one(report, report->array_ran_in, &tr_progress_schema, take_progress);
     report->progress.path = report->target->path;
     describe(report);
     report->is_known = report->is_begun || report->stop.workflow != NULL;
@@ -238,7 +287,7 @@ static int read_report(struct tr_get_report *report)
         error = read_element(report);
     }
     error = error != 0 ? error : read_attempts(report);
-    return error != 0 ? error : read_changes(report);
+    return error != 0 ? error : read_all_changes(report);
 }
 
 /* ---------------------------------------------------------------- whether it exists */

@@ -19,6 +19,9 @@ struct tr_get_report {
     struct tr_account account; /* without nodes */
     struct tr_stop stop;       /* workflow NULL: the graph is not known */
     bool is_known;             /* there is such a node */
+    uint64_t array_ran_in;     /* the execution that ran the node: of one that is kept an earlier */
+    uint64_t ran_in;           /* the same of what was asked for */
+    struct tr_text kept_from;  /* the name of that one; empty: it was not kept */
     bool is_begun;
     struct tr_node_status row;
     struct tr_progress progress;
@@ -32,6 +35,12 @@ struct tr_get_report {
 static inline bool tri_report_is_of_element(const struct tr_get_report *report)
 {
     return report->target->element != TR_ELEMENT_NONE;
+}
+
+/* How an element stands that was kept with its array: one that failed then has failed. */
+static inline uint8_t tri_report_phase_kept(uint8_t phase)
+{
+    return phase == TR_NODE_PHASE_SUCCEEDED ? (uint8_t)TR_NODE_PHASE_RECOVERED : phase;
 }
 
 /* Whether a change is one of what was asked for: of an attempt only its own. */

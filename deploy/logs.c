@@ -12,6 +12,7 @@
 #include "deploy/elements.h"
 #include "deploy/get_report.h"
 #include "deploy/log_files.h"
+#include "deploy/recall.h"
 #include "deploy/show.h"
 #include "schemas/error.h"
 
@@ -75,14 +76,20 @@ static int take_attempt(void *self, const void *value)
 
 static int read_attempts(struct logs *logs)
 {
+    uint64_t ran_in = logs->execution->execution;
+    int error = 0;
+    if (logs->target->path.size > 0) { /* what was kept has its logs where it ran */
+        error = tr_recall_origin(logs->browse->reader, ran_in, logs->target->path,
+                                 logs->target->element, &ran_in);
+    }
     struct tr_reader_filter filters[] = {
-        tr_filter_number("execution", TR_FILTER_EQUAL, logs->execution->execution),
+        tr_filter_number("execution", TR_FILTER_EQUAL, ran_in),
         tr_filter_text("path", TR_FILTER_PREFIX, logs->target->path),
     };
     struct tr_reader_query query = {
         .record = &tr_attempt_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
     tr_log_files_again(&logs->files);
-    return tr_reader_rows(logs->browse->reader, &query, take_attempt, logs);
+    return error != 0 ? error : tr_reader_rows(logs->browse->reader, &query, take_attempt, logs);
 }
 
 /* ------------------------------------------------------------------- whether it is over */

@@ -76,9 +76,17 @@ static int take_element_phase(void *self, const struct tr_element_entry *entry)
     return 0;
 }
 
-/* How an element stood, by its path "sq[3]"; NOT_YET_STARTED where it was never begun. */
-static int element_phase(struct tri_recall *recall, uint64_t execution, struct tr_text path,
-                         uint8_t *phase)
+/* How an element stood; NOT_YET_STARTED where it was never begun. */
+static int element_phase(struct tri_recall *recall, uint64_t execution, struct tr_text array,
+                         uint64_t element, uint8_t *phase)
+{
+    *phase = TR_NODE_PHASE_NOT_YET_STARTED;
+    return tr_elements_read(recall->reader, execution, array, element, take_element_phase, phase);
+}
+
+/* The same by its path, "sq[3]". */
+static int element_phase_at(struct tri_recall *recall, uint64_t execution, struct tr_text path,
+                            uint8_t *phase)
 {
     uint64_t element = 0;
     size_t at = path.size - 1;
@@ -89,8 +97,7 @@ static int element_phase(struct tri_recall *recall, uint64_t execution, struct t
         element = element * 10 + (uint64_t)(path.data[i] - '0');
     }
     struct tr_text array = {.data = path.data, .size = at};
-    *phase = TR_NODE_PHASE_NOT_YET_STARTED;
-    return tr_elements_read(recall->reader, execution, array, element, take_element_phase, phase);
+    return element_phase(recall, execution, array, element, phase);
 }
 
 /* Whether what a path lies in was kept from an execution before: that one knows its insides. */
@@ -109,7 +116,7 @@ static int is_inside_kept(struct tri_recall *recall, uint64_t execution, struct 
             break;
         }
         error = path.data[path.size - 1] == ']'
-                    ? element_phase(recall, execution, path, &phase)
+                    ? element_phase_at(recall, execution, path, &phase)
                     : tri_recall_node_phase(recall, execution, path, &phase);
     }
     *is_kept = phase == TR_NODE_PHASE_RECOVERED;
@@ -132,6 +139,71 @@ int tri_recall_find(struct tri_recall *recall, struct tr_text path, uint64_t *ex
         }
     }
     return 0;
+}
+
+/* ----------------------------------------------------------------------- where it ran */
+
+/* Whether a node or an element, or what it lies in, was kept from an execution before. */
+static int is_kept(struct tri_recall *recall, uint64_t execution, struct tr_text path,
+                   uint64_t element, bool *is_kept)
+{
+    uint8_t phase = TR_NODE_PHASE_NOT_YET_STARTED;
+    int error = 0;
+    if (element != TR_ELEMENT_NONE) {
+        error = element_phase(recall, execution, path, element, &phase);
+    }
+    if (error == 0 && phase == TR_NODE_PHASE_NOT_YET_STARTED) {
+        error = tri_recall_node_phase(recall, execution, path, &phase);
+    }
+    *is_kept = phase == TR_NODE_PHASE_RECOVERED;
+    return error == 0 && phase == TR_NODE_PHASE_NOT_YET_STARTED
+               ? is_inside_kept(recall, execution, path, is_kept)
+               : error;
+}
+
+/* The execution that one took results over from; 0: none that is known of. */
+static int find_earlier(struct tri_recall *recall, uint64_t execution, uint64_t *earlier)
+{
+    char explain[TR_EXCHANGE_EXPLAIN_BYTES];
+    struct tr_execution_copy copy;
+    struct tr_recovery plan = {.from_count = 0};
+    *earlier = 0;
+    int error = tr_execution_get(recall->reader, execution, &copy);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
+    }
+    if (copy.row.recovery.size > 0 &&
+        tr_recall_plan(recall->reader, copy.row.recovery, &recall->arena, &plan, explain) == 0 &&
+        plan.from_count > 0) {
+        *earlier = plan.from[0];
+    }
+    tr_execution_copy_fini(&copy);
+    return recall->arena.error;
+}
+
+int tr_recall_origin(struct tr_reader *reader, uint64_t execution, struct tr_text path,
+                     uint64_t element, uint64_t *origin)
+{
+    struct tri_recall recall = {.reader = reader};
+    uint64_t at = execution;
+    uint64_t earlier = execution;
+    bool goes_back = true;
+    int error = 0;
+    tr_arena_init(&recall.arena);
+    /* Each recovery is younger than what it recovers: so this comes to an end. */
+    while (error == 0 && goes_back && earlier != 0 && earlier <= at) {
+        at = earlier;
+        error = is_kept(&recall, at, path, element, &goes_back);
+        if (error == 0 && goes_back) {
+            error = find_earlier(&recall, at, &earlier);
+            goes_back = earlier < at;
+        }
+    }
+    tr_arena_fini(&recall.arena);
+    if (error == 0) {
+        *origin = at;
+    }
+    return error;
 }
 
 static int take_slots(void *self, const void *row)

@@ -24,6 +24,14 @@ TR_MUST_USE int tr_recall_plan(struct tr_reader *reader, struct tr_text recovery
                                struct tr_arena *arena, struct tr_recovery *plan, char *explain);
 
 /*
+ * The execution in which a node, or an element of it (else TR_ELEMENT_NONE), ran that `execution`
+ * has kept, over as many recoveries as there were: its number, or that of `execution` itself, also
+ * where the history knows no more. TR_MEMORY, and what the reader says.
+ */
+TR_MUST_USE int tr_recall_origin(struct tr_reader *reader, uint64_t execution, struct tr_text path,
+                                 uint64_t element, uint64_t *origin);
+
+/*
  * Whether the execution that one with this recovery takes over has decided a graph of this hash at
  * a path. Errors with words.
  */

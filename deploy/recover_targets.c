@@ -11,6 +11,7 @@
 #include "deploy/inputs.h"
 #include "deploy/offload.h"
 #include "deploy/problems.h"
+#include "deploy/recall.h"
 #include "deploy/route.h"
 
 /* Finds a node that a word names; a word for an element has to name one of a map. */
@@ -73,16 +74,26 @@ static int take_progress(void *self, const void *row)
     return 0;
 }
 
-/* --failed is for a map some of whose elements failed. */
-static enum tr_exit_status check_failed(const struct tri_recover *recover, struct tr_text path,
-                                        const struct tr_stop *stop)
+/* The elements of a map that failed; one that was kept has them where it ran. */
+static int count_failed(const struct tri_recover *recover, struct tr_text path, uint64_t *count)
 {
+    uint64_t ran_in = 0;
+    int error = tr_recall_origin(recover->browse.reader, recover->found.execution.row.execution,
+                                 path, TR_ELEMENT_NONE, &ran_in);
     struct tr_reader_filter filters[] = {
-        tr_filter_number("execution", TR_FILTER_EQUAL, recover->found.execution.row.execution),
+        tr_filter_number("execution", TR_FILTER_EQUAL, ran_in),
         tr_filter_text("path", TR_FILTER_EQUAL, path),
     };
     struct tr_reader_query query = {
         .record = &tr_progress_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
+    return error != 0 ? error
+                      : tr_reader_rows(recover->browse.reader, &query, take_progress, count);
+}
+
+/* --failed is for a map some of whose elements failed. */
+static enum tr_exit_status check_failed(const struct tri_recover *recover, struct tr_text path,
+                                        const struct tr_stop *stop)
+{
     uint64_t count = 0;
     bool is_map =
         stop->workflow->nodes[stop->node].kind == TR_NODE_MAP && path.data[path.size - 1] != ']';
@@ -91,7 +102,7 @@ static enum tr_exit_status check_failed(const struct tri_recover *recover, struc
                                   "--failed is for maps, and '%.*s' is none; leave it out",
                                   TRI_SHOWN(path));
     }
-    int error = tr_reader_rows(recover->browse.reader, &query, take_progress, &count);
+    int error = count_failed(recover, path, &count);
     if (error != 0) {
         return tr_browse_failed(&recover->browse, error);
     }

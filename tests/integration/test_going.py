@@ -211,6 +211,45 @@ class GoingTest(ProgramTest):
         self.assertIn("again: w/two (as asked for)", stderr)
         self.assertIn("again: last (behind w)", stderr)
 
+    def test_what_was_kept_is_found_where_it_ran(self):
+        """Over two recoveries, the second of an execution that had kept the map itself."""
+        self.write("work.sh", WORK + 'echo "this is $TROUPE_NODE $a"\n')
+        self.bad("m-20", "last-9")
+        self.run_first(TASKS + """
+workflows:
+  main:
+    nodes:
+      m: {map: work, with: {a: [10, 20, 30]}, min_successes: 2}
+      last: {task: work, with: {a: 9}, after: [m]}
+    outputs: {b: $m.b}
+""", status=1)
+        self.troupe("recover", "first", "--name", "second", status=1)
+        self.bad()
+        self.troupe("recover", "second", "--name", "third")
+        self.assertEqual(self.runs(), {"last": 2})
+        whole = self.document("get", "third/m")
+        self.assertEqual((whole["phase"], whole["kept_from"]), ("recovered", "first"))
+        self.assertEqual([row["phase"] for row in whole["elements"]],
+                         ["recovered", "failed", "recovered"])
+        self.assertEqual(whole["array"]["errors"][0]["elements"], [1])
+        element = self.document("get", "third/m[2]")
+        self.assertEqual((element["phase"], element["kept_from"]), ("recovered", "first"))
+        self.assertEqual((element["inputs"], element["outputs"]), ({"a": 30}, {"b": 31}))
+        self.assertEqual([row["phase"] for row in element["attempts"]], ["succeeded"])
+        self.assertIsNone(self.document("get", "first/m[2]")["kept_from"])
+        self.assertIn("kept from  first", self.troupe("get", "third/m[2]")[0])
+        self.assertEqual(self.troupe("logs", "third/m[2]")[0], "this is m 30\n")
+        self.assertEqual(self.troupe("logs", "third/m[2]@0")[0], "this is m 30\n")
+        self.assertIn("it is bad", self.troupe("explain", "third/m[1]")[0])
+        for command in ("get", "logs", "explain"):
+            _, err = self.troupe(command, "third/m[3]", status=2)
+            self.assertIn("m has 3 elements", err)
+        document = self.document("rerun", "third", "--from", "m", "--failed", "--name", "fourth")
+        self.assertEqual(document["outputs"], {"b": [11, 21, 31]})
+        self.assertEqual(self.runs(), {"m 1": 1, "last": 1})
+        self.assertEqual(self.troupe("logs", "fourth/m[2]")[0], "this is m 30\n")
+        self.assertEqual(self.document("get", "fourth/m[1]")["kept_from"], None)
+
     def test_what_is_behind_something_new_runs_again(self):
         definition = TASKS + """
 workflows:
