@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "actors/catalog.h"
+#include "schemas/utf8.h"
 
 /* Those who wait are told in portions of so many. */
 #define PORTION 64
@@ -188,11 +189,11 @@ static int asker_new(struct catalog *catalog, struct tr_ref actor, struct tr_tex
     }
     *asker = row;
     (*asker)->watched.actor = actor;
-    (*asker)->name_size =
-        (uint32_t)(name.size < TR_CATALOG_NAME_BYTES_MAX ? name.size : TR_CATALOG_NAME_BYTES_MAX);
+    (*asker)->name_size = (uint16_t)tr_utf8_cut(name, TR_CATALOG_NAME_BYTES_MAX);
     if (name.size > 0) {
         memcpy((*asker)->name, name.data, (*asker)->name_size);
     }
+    (*asker)->is_cut = name.size > TR_CATALOG_NAME_BYTES_MAX;
     return 0;
 }
 

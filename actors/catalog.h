@@ -8,7 +8,7 @@
 #include "actors/watch.h"
 #include "schemas/state_service.h"
 
-/* The name of a task that makes something is kept up to so many bytes. */
+/* What people call a task that makes something, EXEC/NODE[17], is kept up to so many bytes. */
 #define TR_CATALOG_NAME_BYTES_MAX 64
 
 enum tri_catalog_row { TRI_ROW_ENTRY = 1, TRI_ROW_ASKER };
@@ -28,7 +28,8 @@ struct tri_asker_row {
     uint32_t entry;
     uint32_t next; /* of those who wait */
     uint32_t previous;
-    uint32_t name_size;
+    uint16_t name_size;
+    bool is_cut; /* the name is longer */
     char name[TR_CATALOG_NAME_BYTES_MAX];
 };
 

@@ -313,7 +313,8 @@ int tr_explain_cache(const struct tr_catalog_state *state, const struct tr_expla
     }
     const struct tri_asker_row *owner = row;
     size_t size = owner->name_size < sizeof owner->name ? owner->name_size : sizeof owner->name;
-    tr_buffer_print(text, "it waits for what %.*s makes", (int)size, owner->name);
+    tr_buffer_print(text, "it waits for what %.*s%s makes", (int)size, owner->name,
+                    owner->is_cut ? "…" : "");
     *maker = owner->watched.actor.key.group;
     return text->error;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "actors/cache.h"
+#include "actors/task_name.h"
 #include "actors/task_resolve.h"
 #include "schemas/files.h"
 
@@ -178,11 +179,24 @@ int tri_lookup_answered(struct tri_task *task, const struct tri_reply *reply)
 
 /* ------------------------------------------------------------ reservation */
 
+/* The task as people name it: EXEC/NODE[17]. */
+static struct tr_text name_of(struct tri_task *task)
+{
+    const struct tr_task_identity *identity = tri_task_identity(task);
+    struct tr_text execution = tr_task_name_last(identity->execution);
+    bool is_element = identity->element != TR_ELEMENT_NONE;
+    return is_element
+               ? tr_arena_print(&task->arena, "%.*s/%.*s[%llu]", TRI_TEXT(execution),
+                                TRI_TEXT(identity->path), (unsigned long long)identity->element)
+               : tr_arena_print(&task->arena, "%.*s/%.*s", TRI_TEXT(execution),
+                                TRI_TEXT(identity->path));
+}
+
 static int ask_reservation(struct tri_task *task)
 {
     int error = tri_task_note(task, false);
-    const struct tr_cache_reserve reserve = {.key = task->note.cache_key,
-                                             .owner = tri_task_identity(task)->generated_name};
+    const struct tr_cache_reserve reserve = {.key = task->note.cache_key, .owner = name_of(task)};
+    error = error != 0 ? error : task->arena.error;
     return error != 0
                ? error
                : tr_tell(task->context, task->engine->catalog, &tr_cache_reserve_schema, &reserve);

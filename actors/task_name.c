@@ -159,8 +159,7 @@ static size_t add_readable(char *front, size_t size, struct tr_text text)
     return size;
 }
 
-/* The execution's own name: what stands behind the last slash. */
-static struct tr_text last_part(struct tr_text address)
+struct tr_text tr_task_name_last(struct tr_text address)
 {
     size_t begin = address.size;
     while (begin > 0 && address.data[begin - 1] != '/') {
@@ -188,7 +187,7 @@ void tr_task_name(const struct tr_task_name *of, char name[TR_TASK_NAME_BYTES_MA
 {
     char front[FRONT_BYTES_MAX];
     char encoded[ENCODED_BYTES_MAX];
-    struct tr_text execution = last_part(of->execution);
+    struct tr_text execution = tr_task_name_last(of->execution);
     size_t size = 0;
     if (execution.size == 0 ||
         !((execution.data[0] | 32) >= 'a' && (execution.data[0] | 32) <= 'z')) {

@@ -40,6 +40,9 @@ struct tr_task_name {
 /* Writes the name with a closing zero: NAME-NODE[-ELEMENT]-HASH-ATTEMPT, the front cut to fit. */
 void tr_task_name(const struct tr_task_name *of, char name[TR_TASK_NAME_BYTES_MAX + 1]);
 
+/* Of PROJECT/DOMAIN/NAME the execution's own name: what stands behind the last slash. */
+struct tr_text tr_task_name_last(struct tr_text address);
+
 /* Whether a note has a folder without the generated name behind it (schemas/state_task.h). */
 static inline bool tr_task_folder_is_short(struct tr_text folder)
 {

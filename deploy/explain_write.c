@@ -13,10 +13,14 @@
 #include "deploy/account.h"
 #include "deploy/causes.h"
 #include "deploy/explain.h"
+#include "deploy/handlers.h"
 #include "deploy/screen.h"
 #include "deploy/show.h"
 #include "deploy/waiting.h"
 #include "schemas/error.h"
+
+/* Clean-up nodes that failed which are shown without -v. */
+#define HANDLERS_SHOWN 5
 
 /* Kinds of waits of elements that are told apart. */
 #define CLASSES 256
@@ -33,6 +37,7 @@ struct explaining {
     uint32_t shown;          /* nodes of it */
     uint32_t written;        /* lines in all */
     uint32_t hidden;         /* nodes and elements that are not shown */
+    uint32_t handlers;       /* clean-up nodes that failed */
     uint32_t alike[CLASSES]; /* elements of the array that is being shown, by what they wait for */
     struct tr_text alike_path;
     bool is_held_up; /* who the actor that is being shown waits for stands still */
@@ -449,13 +454,12 @@ static void write_cause(struct tr_document *document, const struct tr_cause *cau
     tr_document_end(document);
 }
 
-static void print_cause(FILE *stream, const struct tr_cause *cause, bool is_first)
+static void print_cause(FILE *stream, const struct tr_cause *cause, const char *lead)
 {
     struct tr_buffer line;
     tr_buffer_init(&line, 0);
     if (cause->path.size > 0) {
-        tr_buffer_print(&line, "%s%.*s", is_first ? "" : "because ", (int)cause->path.size,
-                        cause->path.data);
+        tr_buffer_print(&line, "%s%.*s", lead, (int)cause->path.size, cause->path.data);
     }
     if (cause->element != TR_ELEMENT_NONE) {
         tr_buffer_print(&line, "[%llu]", (unsigned long long)cause->element);
@@ -477,11 +481,13 @@ static void print_cause(FILE *stream, const struct tr_cause *cause, bool is_firs
     tr_buffer_fini(&line);
 }
 
-static int show_causes(struct explaining *explaining)
+/* The chain of causes of a target, or of the execution itself; its first line begins with `lead`. */
+static int show_chain(struct explaining *explaining, const struct tr_target *target,
+                      const char *lead)
 {
     struct tr_causes causes;
     const struct tr_explain_request *request = explaining->request;
-    int error = tr_causes_read(request->reader, request->execution, request->target, &causes);
+    int error = tr_causes_read(request->reader, request->execution, target, &causes);
     if (error != 0) {
         return error;
     }
@@ -489,11 +495,38 @@ static int show_causes(struct explaining *explaining)
         if (explaining->has_document) {
             write_cause(&explaining->document, &causes.items[i]);
         } else {
-            print_cause(request->stream, &causes.items[i], i == 0);
+            print_cause(request->stream, &causes.items[i], i == 0 ? lead : "because ");
         }
     }
     tr_causes_fini(&causes);
     return 0;
+}
+
+/* A clean-up node that failed, with its own causes. */
+static int show_handler(void *self, const struct tr_node_status *row)
+{
+    struct explaining *explaining = self;
+    bool is_shown = explaining->request->is_verbose || explaining->handlers < HANDLERS_SHOWN;
+    struct tr_target target = {.path = row->path, .element = TR_ELEMENT_NONE};
+    explaining->handlers++;
+    return is_shown || explaining->has_document ? show_chain(explaining, &target, "and ") : 0;
+}
+
+static int show_causes(struct explaining *explaining)
+{
+    const struct tr_explain_request *request = explaining->request;
+    int error = show_chain(explaining, request->target, "");
+    if (error != 0 || request->target->path.size > 0) {
+        return error;
+    }
+    error = tr_handlers_failed(request->reader, request->folder, request->execution, show_handler,
+                               explaining);
+    bool has_more = !request->is_verbose && explaining->handlers > HANDLERS_SHOWN;
+    if (error == 0 && has_more && !explaining->has_document) {
+        fprintf(request->stream, "  and %u more of on_failure and finally failed; -v shows all\n",
+                explaining->handlers - HANDLERS_SHOWN);
+    }
+    return error;
 }
 
 /* ------------------------------------------------------------------------- all of it */

@@ -9,7 +9,11 @@
 #include "actors/graph/limits.h"
 #include "actors/value.h"
 #include "deploy/graphs.h"
+#include "deploy/handlers.h"
 #include "deploy/values.h"
+
+/* Clean-up nodes that failed which are named. */
+#define HANDLERS_SHOWN 3
 
 /* One execution and what it gave. */
 struct result {
@@ -19,6 +23,7 @@ struct result {
     struct tr_graph *graph;
     const struct tr_variables *outputs; /* NULL: unknown */
     struct tr_buffer slots;
+    uint32_t handlers; /* clean-up nodes that failed */
 };
 
 enum tr_exit_status tr_result_status(uint8_t phase)
@@ -213,6 +218,36 @@ static int print_document(const struct result *result)
     return error;
 }
 
+/* A clean-up node that failed: the end of the execution does not tell of it. */
+static int print_handler(void *self, const struct tr_node_status *row)
+{
+    struct result *result = self;
+    if (result->handlers++ < HANDLERS_SHOWN) {
+        fprintf(stderr, "troupe %s: and %.*s %s: %.*s: %.*s\n", result->invocation->command->name,
+                (int)row->path.size, row->path.data, tr_node_phase_word(row->phase),
+                (int)row->code.size, row->code.data, (int)row->message.size, row->message.data);
+    }
+    return 0;
+}
+
+/* Those of an execution; what cannot be read of them takes nothing from its result. */
+static void print_handlers(struct result *result, struct tr_reader *given)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct tr_reader *reader = given;
+    if (given == NULL && tr_history_open(result->folder, explain, &reader) != 0) {
+        return;
+    }
+    if (tr_handlers_failed(reader, result->folder, &result->copy.row, print_handler, result) == 0 &&
+        result->handlers > HANDLERS_SHOWN) {
+        fprintf(stderr, "troupe %s: and %u more of on_failure and finally failed\n",
+                result->invocation->command->name, result->handlers - HANDLERS_SHOWN);
+    }
+    if (given == NULL) {
+        tr_reader_close(reader);
+    }
+}
+
 /* Why it has not succeeded, for people. */
 static void explain_end(const struct result *result)
 {
@@ -232,7 +267,7 @@ static void explain_end(const struct result *result)
             row->message.size > 0 ? ": " : "", (int)row->message.size, row->message.data);
 }
 
-static int print_result(const struct result *result)
+static int print_result(struct result *result, struct tr_reader *reader)
 {
     const struct tr_execution *row = &result->copy.row;
     bool has_succeeded = row->phase == TR_EXECUTION_SUCCEEDED;
@@ -250,6 +285,7 @@ static int print_result(const struct result *result)
     }
     if (!has_succeeded) {
         explain_end(result);
+        print_handlers(result, reader);
     }
     return error;
 }
@@ -267,7 +303,7 @@ enum tr_exit_status tr_result_print(const struct tr_invocation *invocation, cons
                                    (int)result.copy.row.name.size, result.copy.row.name.data,
                                    tr_execution_phase_word(result.copy.row.phase));
     } else if (error == 0) {
-        error = print_result(&result);
+        error = print_result(&result, reader);
         snprintf(explain, sizeof explain, "the outputs cannot be shown: %s", tr_error_text(error));
     }
     if (error != 0) {

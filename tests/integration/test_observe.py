@@ -40,6 +40,26 @@ workflows:
 """
 
 
+CLEAN_UP = """
+troupe: 1
+tasks:
+  bad: {run: [sh, -c, exit 3]}
+  worse: {run: [sh, -c, exit 5]}
+  fine: {run: ["true"]}
+workflows:
+  inner:
+    nodes: {b: {task: bad}}
+    on_failure: {task: worse}
+  main:
+    nodes: {a: {workflow: inner}}
+    on_failure: {task: worse}
+    finally: {task: worse}
+  last:
+    nodes: {a: {task: fine}}
+    finally: {task: worse}
+"""
+
+
 class LookingTest(ProgramTest):
     def begin(self):
         self.write("flow.yaml", FLOW)
@@ -176,6 +196,24 @@ class LookingTest(ProgramTest):
         self.assertRegex(out, r"it failed(.*\n)+.*because one\[0\]@0 failed.*exit status 3")
         self.troupe("watch", "second", status=1)
         self.troupe("watch", "first", "-q")
+
+    def test_clean_up_that_failed_itself(self):
+        self.write("flow.yaml", CLEAN_UP)
+        _, err = self.troupe("run", "flow.yaml", "main", "--name", "first", "-q", status=1)
+        self.assertEqual(re.findall(r"troupe run: (.*) failed.*exit status (\d)", err),
+                         [("first", "3"), ("and a/on_failure", "5"), ("and finally", "5"),
+                          ("and on_failure", "5")])
+        out, _ = self.troupe("explain", "first")
+        self.assertRegex(out, r"\n  and on_failure failed: .*exit status 5\n  because on_failure@0")
+        self.assertRegex(out, r"\n  and a/on_failure failed: ")
+        causes = [(row["node"], row["attempt"]) for row in self.document("explain", "first")["causes"]]
+        self.assertEqual(causes[3:], [("a/b", 0), ("a/on_failure", None), ("a/on_failure", 0),
+                                      ("finally", None), ("finally", 0), ("on_failure", None),
+                                      ("on_failure", 0)])
+        # One that is the execution's own failure is told once.
+        _, err = self.troupe("run", "flow.yaml", "last", "--name", "second", "-q", status=1)
+        self.assertEqual(err.count("exit status 5"), 1)
+        self.assertEqual(self.troupe("explain", "second")[0].count("finally@0"), 1)
 
     def test_what_is_not_there(self):
         for command in ("list", "get x", "watch", "logs x", "explain x"):

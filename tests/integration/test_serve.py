@@ -351,7 +351,7 @@ class SleepersTest(ProgramTest):
         text = ""
         while "makes" not in text:
             text = self.troupe("explain", "new/wait")[0]
-        self.assertRegex(text, r"it waits for what one-\S+ makes "
+        self.assertRegex(text, r"it waits for what one/\S+ makes "
                          r"\(asleep: `troupe resume` goes on with it\)")
         self.write("one.go", "")
         self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")

@@ -240,7 +240,7 @@ static void test_who_makes_what_is_waited_for(void **state)
     assert_int_equal(
         tr_explain_cache(tri_actor_state(catalog), &pages, stand_child().key, &text, &maker), 0);
     assert_int_equal(maker, stand_child().key.group);
-    assert_begins(text_of(&text), "it waits for what exec-alone-0-");
+    assert_begins(text_of(&text), "it waits for what exec/alone[0] makes");
     stand_end();
 }
 
