@@ -419,9 +419,7 @@ static enum tr_exit_status run_rerun(const struct tr_invocation *invocation)
 
 static const struct tr_option recover_options[] = {
     {0, "file", "FILE", "the definition, if not the recorded one", NULL, TR_COMPLETES_FILES, false},
-    {0, "name", "NAME", "of the new execution (else WORKFLOW-xxxxx)", NULL, 0, false},
-    {0, "if-new", NULL, "follow the execution of that name, if there is one", NULL, 0, false},
-    {0, "cache", "HOW", "what becomes of results", "use|refresh|off", 0, false},
+    TR_PREPARE_OPTIONS,
     {'d', "detach", NULL, "print its name and leave it to run", NULL, 0, false},
     TR_ENGINE_OPTIONS,
     {0},
@@ -444,8 +442,10 @@ const struct tr_command tr_command_recover = {
     .words = "EXEC",
     .text = "Begins a new execution with the definition and the inputs of one that failed, timed\n"
             "out or was aborted. Nodes, elements of maps and inner workflows that succeeded are\n"
-            "kept with what they gave. With --file, what is not as it was runs again, too.",
+            "kept with what they gave. With --file, what is not as it was runs again, too; so\n"
+            "does what uses an input that is given anew.",
     .examples = "  troupe recover @last\n"
+                "  troupe recover @last -i size=20\n"
                 "  troupe recover nightly-20260820 --file nightly.yaml",
     .options = recover_options,
     .outputs = "text|json|yaml|name",

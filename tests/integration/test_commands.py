@@ -31,7 +31,7 @@ COMMANDS = {
     "signal": ("EXEC ID VALUE", "--node -m --message"),
     "approve": ("EXEC ID", "--node -m --message"),
     "reject": ("EXEC ID", "--node -m --message"),
-    "recover": ("EXEC", "--file --name --if-new --cache -d --detach -o"),
+    "recover": ("EXEC", f"{BEGIN} --file -d --detach"),
     "rerun": ("EXEC", f"{BEGIN} --from --failed --set --file -d --detach"),
     "actors": ("", "-o"),
     "plugins": ("", "--release -o"),

@@ -290,6 +290,22 @@ workflows:
         for element in range(40):
             self.assertEqual(runs[f"sq {element}"], 0 if element in kept else 1, element)
 
+    def test_recover_with_edited_inputs(self):
+        """The plan is that of a rerun with the same edits: what uses them runs again, too."""
+        self.bad("last-4")
+        self.run_first(STEPS, status=1)
+        self.bad()
+        stdout, stderr = self.troupe("recover", "first", "--name", "second", "-i", "k=6")
+        self.assertIn("again: w/two (uses the input k, which is edited)", stderr)
+        self.assertEqual(self.runs(), {"w/two": 1, "last": 1})
+        self.assertEqual(self.document("get", "second")["inputs"], {"x": 1, "k": 6})
+        self.assertEqual(self.phases("second")["first"], "recovered")
+        self.write("inputs.json", '{"x": 1}')
+        self.troupe("recover", "first", "--name", "third", "--inputs", "inputs.json")
+        self.assertEqual(self.runs(), {"last": 1})
+        _, stderr = self.troupe("recover", "first", "-i", "nothing=6", status=2)
+        self.assertIn("nothing", stderr)
+
     def test_recover_refuses(self):
         self.run_first(STEPS)
         _, stderr = self.troupe("recover", "first", status=2)
