@@ -364,6 +364,8 @@ static int on_timer(struct tri_array *array, const struct tr_message *message)
     case TRI_ARRAY_TIMER_HISTORY:
         array->state->has_timer = false;
         return tri_history_flush(array);
+    case TRI_ARRAY_TIMER_PROGRESS:
+        return tri_history_count(array);
     case TRI_ARRAY_TIMER_CALL:
         return tri_array_call_again(array);
     default:

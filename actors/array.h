@@ -81,6 +81,7 @@ enum tri_array_timer {
     TRI_ARRAY_TIMER_DEADLINE = 1,
     TRI_ARRAY_TIMER_HISTORY,
     TRI_ARRAY_TIMER_CALL,
+    TRI_ARRAY_TIMER_PROGRESS,
 };
 
 /* One handler of an array. */
@@ -299,6 +300,9 @@ TR_MUST_USE int tri_history_value(struct tri_array *array, enum tr_value_side si
 
 /* Writes what waits, and how many elements are where. */
 TR_MUST_USE int tri_history_flush(struct tri_array *array);
+
+/* Writes how many elements are where, which was put off. */
+TR_MUST_USE int tri_history_count(struct tri_array *array);
 
 /* The map itself went from a phase to the one it is in. */
 TR_MUST_USE int tri_history_phase_changed(struct tri_array *array, uint8_t from);

@@ -114,6 +114,28 @@ static int record_change(struct tri_array *array, const struct tr_element_change
     return error;
 }
 
+/* Says how many elements are where: now, or as soon as that is due. */
+static int count_soon(struct tri_array *array)
+{
+    struct tr_array_state *state = array->state;
+    uint64_t due_ms = state->progress_ms + TR_ARRAY_PROGRESS_MS;
+    uint64_t now_ms = tr_now_ms(array->context);
+    if (now_ms >= due_ms) {
+        return write_progress(array);
+    }
+    if (state->is_counting) {
+        return 0;
+    }
+    state->is_counting = true;
+    return tr_timer_start(array->context, TRI_ARRAY_TIMER_PROGRESS, due_ms - now_ms);
+}
+
+int tri_history_count(struct tri_array *array)
+{
+    array->state->is_counting = false;
+    return write_progress(array);
+}
+
 /* Something waits: when it is written at the latest, and how many are where, if that is due. */
 static int keep_up(struct tri_array *array)
 {
@@ -123,8 +145,7 @@ static int keep_up(struct tri_array *array)
         state->has_timer = true;
         error = tr_timer_start(array->context, TRI_ARRAY_TIMER_HISTORY, TR_ARRAY_HISTORY_MS);
     }
-    bool is_due = tr_now_ms(array->context) >= state->progress_ms + TR_ARRAY_PROGRESS_MS;
-    return error == 0 && is_due ? write_progress(array) : error;
+    return error != 0 ? error : count_soon(array);
 }
 
 int tri_history_element_changed(struct tri_array *array, uint32_t element,

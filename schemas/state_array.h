@@ -67,13 +67,14 @@
     FIELD(bool, is_paused, 3, 0)     /* no element begins */                                 \
     FIELD(bool, is_pausing, 3, 0)    /* those from pause_next on hear of it */               \
     FIELD(u32, pause_next, 3, 0)                                                             \
-    FIELD(u8, head_version, 4, 0) /* in which the node_start is packed; 0: the first */
+    FIELD(u8, head_version, 4, 0)  /* in which the node_start is packed; 0: the first */     \
+    FIELD(bool, is_counting, 5, 0) /* progress is written when its timer comes */
 
 /* An array to itself: go on. */
 #define TR_ARRAY_NEXT_FIELDS(FIELD, ARRAY) FIELD(u8, step, 1, 0)
 
 #define TR_STATE_ARRAY_SCHEMAS(S)                              \
-    S(array_state, 103, TR_STATE, 4, 0, TR_ARRAY_STATE_FIELDS) \
+    S(array_state, 103, TR_STATE, 5, 0, TR_ARRAY_STATE_FIELDS) \
     S(array_next, 440, TR_MESSAGE, 1, TR_DURABLE, TR_ARRAY_NEXT_FIELDS)
 
 TR_STATE_ARRAY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

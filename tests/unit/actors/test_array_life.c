@@ -453,6 +453,29 @@ static void test_history_is_written_within_a_second(void **state)
     array_stand_close();
 }
 
+/* The last row that says how many elements are where. */
+static struct tr_progress last_progress(void)
+{
+    struct tr_progress row;
+    size_t count = tri_model_record_count(array_stand.model, tr_progress_schema.id);
+    const struct tri_op *op = tri_model_record(array_stand.model, tr_progress_schema.id, count - 1);
+    assert_int_equal(tr_progress_unpack(op->data, 1, &row), 0);
+    return row;
+}
+
+/* However soon after a count the last change comes: it is counted when the next count is due. */
+static void test_the_last_change_is_counted_soon(void **state)
+{
+    (void)state;
+    array_stand_open(definition, run_on, true);
+    array_stand_start("all", list_of(3, 1, true));
+    array_stand_run();
+    array_stand_advance(TR_ARRAY_PROGRESS_MS);
+    assert_int_equal(last_progress().running, 3);
+    assert_int_equal(last_progress().at_ms, array_stand_state()->progress_ms);
+    array_stand_close();
+}
+
 static void test_a_failure_is_seen_with_code_and_message(void **state)
 {
     (void)state;
@@ -548,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_what_a_child_may_not_say_costs_no_sibling),
         cmocka_unit_test(test_a_success_without_outputs_is_a_failure),
         cmocka_unit_test(test_history_is_written_within_a_second),
+        cmocka_unit_test(test_the_last_change_is_counted_soon),
         cmocka_unit_test(test_a_failure_is_seen_with_code_and_message),
         cmocka_unit_test(test_the_cause_of_an_abort_is_seen),
         cmocka_unit_test(test_the_array_knows_no_plugin),
