@@ -40,7 +40,9 @@
     E(HOPS, 30, "forwarded too often")                                            \
     E(SYSTEM, 31, "the operating system refused")                                 \
     E(ESCALATED, 32, "a child failed for good")                                   \
-    E(OUTSIDE, 33, "it lies outside of where it may lie")
+    E(OUTSIDE, 33, "it lies outside of where it may lie")                         \
+    E(NO_FILE, 34, "it is a folder or a device, not a file")                      \
+    E(DENIED, 35, "permission denied")
 
 enum tr_error {
 #define TRI_ERROR_ENUM(name, number, text) TR_##name = -(number),

@@ -93,3 +93,13 @@ size_t tr_utf8_cut(struct tr_text text, size_t size_max)
     }
     return size;
 }
+
+struct tr_text tr_utf8_skip_mark(struct tr_text text)
+{
+    static const char mark[] = {'\xef', '\xbb', '\xbf'};
+    if (text.size >= sizeof mark && memcmp(text.data, mark, sizeof mark) == 0) {
+        text.data += sizeof mark;
+        text.size -= sizeof mark;
+    }
+    return text;
+}

@@ -18,4 +18,7 @@ size_t tr_utf8_width(struct tr_text text);
 /* The most bytes, but not more than `size_max`, that can be kept without cutting a character. */
 size_t tr_utf8_cut(struct tr_text text, size_t size_max);
 
+/* The text without the byte order mark that some editors write at the beginning of a file. */
+struct tr_text tr_utf8_skip_mark(struct tr_text text);
+
 #endif

@@ -14,7 +14,15 @@
 
 static int error_of(int number)
 {
-    return number == ENOENT || number == ENOTDIR ? TR_NOT_FOUND : TR_SYSTEM;
+    switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+        return TR_NOT_FOUND;
+    case EACCES:
+        return TR_DENIED;
+    default:
+        return TR_SYSTEM;
+    }
 }
 
 /* Reads what is in an open file, up to the limit. */
@@ -25,7 +33,7 @@ static int read_open(int descriptor, uint8_t **data, size_t *size)
         return TR_SYSTEM;
     }
     if (!S_ISREG(status.st_mode) || status.st_size > (off_t)TR_FILE_BYTES_MAX) {
-        return S_ISREG(status.st_mode) ? TR_LIMIT : TR_SYSTEM;
+        return S_ISREG(status.st_mode) ? TR_LIMIT : TR_NO_FILE;
     }
     size_t room = (size_t)status.st_size;
     uint8_t *block = tr_alloc(room + 1);

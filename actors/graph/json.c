@@ -8,6 +8,7 @@
 
 #include "actors/graph/buffer.h"
 #include "actors/graph/limits.h"
+#include "schemas/utf8.h"
 
 struct reader {
     struct tr_arena *arena;
@@ -118,8 +119,9 @@ static const struct tr_tree *parse(struct reader *reader, struct tr_text text, s
                                    size_t *used)
 {
     json_error_t error;
+    struct tr_text json = tr_utf8_skip_mark(text);
     json_t *value =
-        json_loadb(text.data, text.size,
+        json_loadb(json.data, json.size,
                    JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL | flags, &error);
     if (value == NULL) {
         struct tri_place place = {.source = reader->place.source,
@@ -131,7 +133,7 @@ static const struct tr_tree *parse(struct reader *reader, struct tr_text text, s
     }
     struct tr_tree *tree = convert(reader, value, 0);
     json_decref(value);
-    *used = error.position > 0 ? (size_t)error.position : text.size;
+    *used = text.size - json.size + (error.position > 0 ? (size_t)error.position : json.size);
     return tree;
 }
 
@@ -206,7 +208,9 @@ static void pack(struct tr_buffer *buffer, json_t *value, uint32_t depth)
 int tr_json_pack(struct tr_arena *arena, struct tr_bytes json, struct tr_bytes *value)
 {
     struct tr_buffer buffer;
-    json_t *read = json_loadb((const char *)json.data, json.size,
+    struct tr_text text =
+        tr_utf8_skip_mark((struct tr_text){.data = (const char *)json.data, .size = json.size});
+    json_t *read = json_loadb(text.data, text.size,
                               JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
     if (read == NULL) {
         return TR_INVALID;

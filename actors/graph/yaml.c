@@ -8,6 +8,7 @@
 #include <yaml.h>
 
 #include "actors/graph/limits.h"
+#include "schemas/utf8.h"
 
 /* A list or a mapping that is still open. */
 struct level {
@@ -25,6 +26,7 @@ struct reader {
     struct tr_arena *arena;
     struct tr_report *report;
     uint32_t source;
+    struct tr_text text;
     yaml_parser_t parser;
     struct level levels[TR_TREE_DEPTH_MAX];
     uint32_t depth;
@@ -71,6 +73,30 @@ static const char *parser_remedy(const yaml_parser_t *parser)
     return "check the indentation, brackets and quotes here";
 }
 
+/* A byte that no text has: libyaml counts these from the beginning, people in lines. */
+static bool refuse_byte(struct reader *reader, const char *problem, size_t offset)
+{
+    const char *text = reader->text.data;
+    struct tri_place place = {.source = reader->source, .line = 1, .column = 1};
+    if (offset >= reader->text.size) {
+        offset = reader->text.size == 0 ? 0 : reader->text.size - 1;
+    }
+    for (size_t i = 0; i < offset; i++) {
+        bool is_begin = ((unsigned char)text[i] & 0xc0U) != 0x80U; /* of a character */
+        place.column += is_begin ? 1 : 0;
+        if (text[i] == '\n') {
+            place.line++;
+            place.column = 1;
+        }
+    }
+    unsigned byte = reader->text.size == 0 ? 0 : (unsigned char)text[offset];
+    bool is_utf16 = offset == 0 && (byte == 0xffU || byte == 0xfeU);
+    tri_report_add(reader->report, place, "SyntaxError",
+                   "this is no YAML: %s (0x%02x)\nsave the file as UTF-8 text%s", problem, byte,
+                   is_utf16 ? "; it seems to be UTF-16" : "");
+    return false;
+}
+
 static bool parser_failed(struct reader *reader)
 {
     const yaml_parser_t *parser = &reader->parser;
@@ -81,11 +107,7 @@ static bool parser_failed(struct reader *reader)
     struct tri_place place = place_of(reader, parser->problem_mark);
     const char *problem = parser->problem == NULL ? "it cannot be read" : parser->problem;
     if (parser->error == YAML_READER_ERROR) {
-        place = (struct tri_place){.source = reader->source};
-        tri_report_add(reader->report, place, "SyntaxError",
-                       "this is no YAML: %s (at byte %zu)\nsave the file as UTF-8 text", problem,
-                       parser->problem_offset);
-        return false;
+        return refuse_byte(reader, problem, parser->problem_offset);
     }
     tri_report_add(reader->report, place, "SyntaxError", "this is no YAML: %s%s%s\n%s",
                    parser->context == NULL ? "" : parser->context,
@@ -398,6 +420,7 @@ const struct tr_tree *tr_yaml_read(struct tr_arena *arena, struct tr_report *rep
                                    uint32_t source, struct tr_text text)
 {
     struct tri_place place = {.source = source};
+    text = tr_utf8_skip_mark(text);
     if (!within_limits(report, place, text)) {
         return NULL;
     }
@@ -408,5 +431,6 @@ const struct tr_tree *tr_yaml_read(struct tr_arena *arena, struct tr_report *rep
     reader->arena = arena;
     reader->report = report;
     reader->source = source;
+    reader->text = text;
     return read_all(reader, text);
 }

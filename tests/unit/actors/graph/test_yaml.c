@@ -40,6 +40,9 @@ static const struct example accepted[] = {
     {"a: !!str 5\nb: yes\nc: ~\nd:\ne: 0x10\nf: \"1\"", "{\"a\": \"5\", \"b\": \"yes\", "
                                                         "\"c\": null, \"d\": null, "
                                                         "\"e\": 16, \"f\": \"1\"}"},
+    {"\xef\xbb\xbf"
+     "a: 1\nb: 2",
+     "{\"a\": 1, \"b\": 2}"},
     {"a: &x 1\nb: &x 2\nc: *x", "{\"a\": 1, \"b\": 2, \"c\": 2}"},
 };
 
@@ -77,6 +80,19 @@ static const struct example refused[] = {
                   "cannot start any token; indent with blanks, not tabs, and quote text that "
                   "begins with @, ` or % [SyntaxError]"},
     {"{[a]: 1}", "t:1:2: a key has to be text; in flow style separate entries by commas"},
+    {"a: 1\nb: \"\xc3\xa4\x01\"",
+     "t:2:6: this is no YAML: control characters are not allowed (0x01); "
+     "save the file as UTF-8 text [SyntaxError]"},
+    {"\xef\xbb\xbf"
+     "a: 1\nbc: \xff",
+     "t:2:5: this is no YAML: invalid leading UTF-8 octet (0xff); "
+     "save the file as UTF-8 text [SyntaxError]"},
+    {"a: 1\nb: \xc3(", "t:2:5: this is no YAML: invalid trailing UTF-8 octet (0x28); save the file "
+                       "as UTF-8 text [SyntaxError]"},
+    {"\xff\xfe"
+     "a",
+     "t:1:1: this is no YAML: invalid leading UTF-8 octet (0xff); save the file as "
+     "UTF-8 text; it seems to be UTF-16 [SyntaxError]"},
     {"a: {<<: 5}", "t:1:9: '<<' merges mappings, and this is an integer; name an anchor of a "
                    "mapping"},
 };
@@ -91,6 +107,21 @@ static void test_what_is_refused(void **state)
         assert_string_equal(help_errors(&help), refused[i].expected);
         help_fini(&help);
     }
+}
+
+/* A zero byte ends no file. */
+static void test_zero_byte(void **state)
+{
+    (void)state;
+    static const char text[] = "a: 1\nb: \0";
+    struct help help;
+    help_init(&help);
+    assert_null(tr_yaml_read(&help.arena, &help.report, help.source,
+                             (struct tr_text){.data = text, .size = sizeof text - 1}));
+    assert_string_equal(help_errors(&help),
+                        "t:2:4: this is no YAML: control characters are not allowed (0x00); save "
+                        "the file as UTF-8 text [SyntaxError]");
+    help_fini(&help);
 }
 
 /* Reads a hostile text, which has to be refused within 100 ms of processor time. */
@@ -169,8 +200,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places_and_order), cmocka_unit_test(test_what_is_read),
-        cmocka_unit_test(test_what_is_refused),  cmocka_unit_test(test_brackets),
-        cmocka_unit_test(test_alias_bomb),       cmocka_unit_test(test_million_keys),
+        cmocka_unit_test(test_what_is_refused),  cmocka_unit_test(test_zero_byte),
+        cmocka_unit_test(test_brackets),         cmocka_unit_test(test_alias_bomb),
+        cmocka_unit_test(test_million_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
