@@ -18,6 +18,8 @@
 /* Nodes of one workflow that have not begun: so many are shown without -v. */
 #define TR_EXPLAIN_NODES 20
 
+struct tr_document;
+
 struct tr_explain_request {
     struct tr_reader *reader;
     const char *folder; /* of the store */
@@ -33,5 +35,12 @@ struct tr_explain_request {
 
 /* Writes the explanation. TR_MEMORY, TR_MALFORMED, and what the reader says. */
 TR_MUST_USE int tr_explain_write(const struct tr_explain_request *request);
+
+/*
+ * Writes why an execution or a target of it failed, as text or, unless that is NULL, into a list of
+ * the document. Errors as above.
+ */
+TR_MUST_USE int tri_explain_causes(const struct tr_explain_request *request,
+                                   struct tr_document *document);
 
 #endif

@@ -11,16 +11,11 @@
 #include "actors/task_name.h"
 #include "actors/workflow.h"
 #include "deploy/account.h"
-#include "deploy/causes.h"
 #include "deploy/explain.h"
-#include "deploy/handlers.h"
 #include "deploy/screen.h"
 #include "deploy/show.h"
 #include "deploy/waiting.h"
 #include "schemas/error.h"
-
-/* Clean-up nodes that failed which are shown without -v. */
-#define HANDLERS_SHOWN 5
 
 /* Kinds of waits of elements that are told apart. */
 #define CLASSES 256
@@ -37,7 +32,6 @@ struct explaining {
     uint32_t shown;          /* nodes of it */
     uint32_t written;        /* lines in all */
     uint32_t hidden;         /* nodes and elements that are not shown */
-    uint32_t handlers;       /* clean-up nodes that failed */
     uint32_t alike[CLASSES]; /* elements of the array that is being shown, by what they wait for */
     struct tr_text alike_path;
     bool is_held_up; /* who the actor that is being shown waits for stands still */
@@ -435,105 +429,17 @@ static int show_waiting(struct explaining *explaining)
     return error;
 }
 
-/* -------------------------------------------------------------------------- causes */
-
-static void write_cause(struct tr_document *document, const struct tr_cause *cause)
-{
-    tr_document_begin_map(document, NULL);
-    tr_document_text(document, "node", cause->path);
-    tr_document_element(document, "element", cause->element);
-    if (cause->is_attempt) {
-        tr_document_number(document, "attempt", cause->attempt);
-    } else {
-        tr_document_null(document, "attempt");
-    }
-    tr_document_text(document, "phase", cause->phase);
-    tr_document_text(document, "code", cause->code);
-    tr_document_text(document, "message", cause->message);
-    tr_document_text(document, "folder", cause->folder);
-    tr_document_end(document);
-}
-
-static void print_cause(FILE *stream, const struct tr_cause *cause, const char *lead)
-{
-    struct tr_buffer line;
-    tr_buffer_init(&line, 0);
-    if (cause->path.size > 0) {
-        tr_buffer_print(&line, "%s%.*s", lead, (int)cause->path.size, cause->path.data);
-    }
-    if (cause->element != TR_ELEMENT_NONE) {
-        tr_buffer_print(&line, "[%llu]", (unsigned long long)cause->element);
-    }
-    if (cause->is_attempt) {
-        tr_buffer_print(&line, "@%u", cause->attempt);
-    }
-    tr_buffer_print(&line, "%s%.*s", line.size > 0 ? " " : "it ", (int)cause->phase.size,
-                    cause->phase.data);
-    tr_buffer_add_string(&line, cause->code.size > 0 ? ": " : "");
-    tr_line_print(cause->code, 0, &line);
-    tr_buffer_add_string(&line, cause->message.size > 0 ? ": " : "");
-    tr_line_print(cause->message, 0, &line);
-    if (cause->folder.size > 0) {
-        tr_buffer_print(&line, " (its files are in %.*s)", (int)cause->folder.size,
-                        cause->folder.data);
-    }
-    fprintf(stream, "  %.*s\n", (int)line.size, (const char *)line.data);
-    tr_buffer_fini(&line);
-}
-
-/* The chain of causes of a target, or of the execution itself; its first line begins with `lead`. */
-static int show_chain(struct explaining *explaining, const struct tr_target *target,
-                      const char *lead)
-{
-    struct tr_causes causes;
-    const struct tr_explain_request *request = explaining->request;
-    int error = tr_causes_read(request->reader, request->execution, target, &causes);
-    if (error != 0) {
-        return error;
-    }
-    for (uint32_t i = 0; i < causes.count; i++) {
-        if (explaining->has_document) {
-            write_cause(&explaining->document, &causes.items[i]);
-        } else {
-            print_cause(request->stream, &causes.items[i], i == 0 ? lead : "because ");
-        }
-    }
-    tr_causes_fini(&causes);
-    return 0;
-}
-
-/* A clean-up node that failed, with its own causes. */
-static int show_handler(void *self, const struct tr_node_status *row)
-{
-    struct explaining *explaining = self;
-    bool is_shown = explaining->request->is_verbose || explaining->handlers < HANDLERS_SHOWN;
-    struct tr_target target = {.path = row->path, .element = TR_ELEMENT_NONE};
-    explaining->handlers++;
-    return is_shown || explaining->has_document ? show_chain(explaining, &target, "and ") : 0;
-}
-
-static int show_causes(struct explaining *explaining)
-{
-    const struct tr_explain_request *request = explaining->request;
-    int error = show_chain(explaining, request->target, "");
-    if (error != 0 || request->target->path.size > 0) {
-        return error;
-    }
-    error = tr_handlers_failed(request->reader, request->folder, request->execution, show_handler,
-                               explaining);
-    bool has_more = !request->is_verbose && explaining->handlers > HANDLERS_SHOWN;
-    if (error == 0 && has_more && !explaining->has_document) {
-        fprintf(request->stream, "  and %u more of on_failure and finally failed; -v shows all\n",
-                explaining->handlers - HANDLERS_SHOWN);
-    }
-    return error;
-}
-
 /* ------------------------------------------------------------------------- all of it */
 
 static bool has_ended(const struct tr_execution *row)
 {
     return tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
+}
+
+static int show_causes(struct explaining *explaining)
+{
+    return tri_explain_causes(explaining->request,
+                              explaining->has_document ? &explaining->document : NULL);
 }
 
 /* Of an execution that goes badly; of a node that does not wait for anything any more. */

@@ -206,7 +206,8 @@ class LookingTest(ProgramTest):
         out, _ = self.troupe("explain", "first")
         self.assertRegex(out, r"\n  and on_failure failed: .*exit status 5\n  because on_failure@0")
         self.assertRegex(out, r"\n  and a/on_failure failed: ")
-        causes = [(row["node"], row["attempt"]) for row in self.document("explain", "first")["causes"]]
+        causes = self.document("explain", "first")["causes"]
+        causes = [(row["node"], row["attempt"]) for row in causes]
         self.assertEqual(causes[3:], [("a/b", 0), ("a/on_failure", None), ("a/on_failure", 0),
                                       ("finally", None), ("finally", 0), ("on_failure", None),
                                       ("on_failure", 0)])
