@@ -37,8 +37,8 @@
 #include "schemas/field.h"
 
 /* The version of this conversation, and the oldest one that this program still speaks. */
-#define TR_KEEPER_PROTOCOL 1
-#define TR_KEEPER_PROTOCOL_OLDEST 1
+#define TR_KEEPER_PROTOCOL 2
+#define TR_KEEPER_PROTOCOL_OLDEST 2
 
 /* A grace_ms that means: as process_start said. */
 #define TR_PROCESS_GRACE_AS_STARTED UINT32_MAX
@@ -112,7 +112,10 @@ const char *tr_process_phase_name(uint8_t phase);
  * slash is looked for in the PATH given there. The folder must exist. The files of stdin, stdout
  * and stderr count from the folder, empty means /dev/null, the outputs are made or emptied, and
  * equal names for both are one file. `limits` is an array of [name, soft, hard], with UINT64_MAX
- * for none; keeper_limits.h has the names. timeout_ms 0 means none.
+ * for none; keeper_limits.h has the names. timeout_ms 0 means none. All that lies below
+ * `synced_folder` is on the disk before the end is written down, unless the keeper's log itself is
+ * not synced; empty: none. `made` are words, the names of what was put there for the process:
+ * where nothing else has come there is nothing to sync.
  */
 #define TR_PROCESS_START_FIELDS(FIELD, ARRAY) \
     FIELD(text, key, 1, 0)                    \
@@ -125,7 +128,9 @@ const char *tr_process_phase_name(uint8_t phase);
     FIELD(u32, grace_ms, 1, 0)                \
     FIELD(u64, timeout_ms, 1, 0)              \
     FIELD(any, limits, 1, 0)                  \
-    FIELD(u16, umask, 1, 0)
+    FIELD(u16, umask, 1, 0)                   \
+    FIELD(text, synced_folder, 2, 0)          \
+    FIELD(any, made, 2, 0)
 
 /* It runs. `start_time` is in the system's ticks since boot (field 22 of /proc/PID/stat). */
 #define TR_PROCESS_STARTED_FIELDS(FIELD, ARRAY) \
@@ -142,7 +147,7 @@ const char *tr_process_phase_name(uint8_t phase);
 
 /*
  * It ended: times on the wall clock, elapsed_us on the monotonic one, cpu and memory of the process
- * and of those descendants that it waited for.
+ * and of those descendants that it waited for. `is_synced`: what it has written was on the disk.
  */
 #define TR_PROCESS_ENDED_FIELDS(FIELD, ARRAY) \
     FIELD(text, key, 1, 0)                    \
@@ -157,7 +162,8 @@ const char *tr_process_phase_name(uint8_t phase);
     FIELD(u64, cpu_user_us, 1, 0)             \
     FIELD(u64, cpu_system_us, 1, 0)           \
     FIELD(u64, memory_bytes_max, 1, 0)        \
-    FIELD(text, reason, 1, 0)
+    FIELD(text, reason, 1, 0)                 \
+    FIELD(bool, is_synced, 2, 0)
 
 /* What became of a key? Answered by process_state, and by process_ended behind it when it ended. */
 #define TR_PROCESS_QUERY_FIELDS(FIELD, ARRAY) FIELD(text, key, 1, 0)
@@ -291,10 +297,10 @@ const char *tr_process_phase_name(uint8_t phase);
 
 #define TR_PROCESS_SCHEMAS(S)                                                      \
     S(keeper_hello, 300, TR_MESSAGE, 1, TR_HINT, TR_KEEPER_HELLO_FIELDS)           \
-    S(process_start, 301, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_START_FIELDS)      \
+    S(process_start, 301, TR_MESSAGE, 2, TR_DURABLE, TR_PROCESS_START_FIELDS)      \
     S(process_started, 302, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_STARTED_FIELDS)  \
     S(process_refused, 303, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_REFUSED_FIELDS) \
-    S(process_ended, 304, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_ENDED_FIELDS)     \
+    S(process_ended, 304, TR_MESSAGE, 2, TR_PRIORITY, TR_PROCESS_ENDED_FIELDS)     \
     S(process_query, 305, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_QUERY_FIELDS)      \
     S(process_state, 306, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_STATE_FIELDS)     \
     S(process_stop, 307, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_STOP_FIELDS)       \

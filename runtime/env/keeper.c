@@ -170,6 +170,10 @@ static int set_up(struct tri_keeper *keeper, char *reason)
     if (error == 0) {
         error = open_signals(&keeper->signals);
     }
+    if (error == 0 && !keeper->options.is_unsynced) {
+        error = tri_keeper_sync_init(&keeper->sync, keeper->folder);
+        keeper->has_sync = error == 0;
+    }
     return error == 0 ? tri_keeper_folder_listen(keeper->folder, &keeper->listener) : error;
 }
 
@@ -184,6 +188,9 @@ static void fini(struct tri_keeper *keeper)
 {
     for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
         tri_keeper_drop(keeper, &keeper->clients[i]);
+    }
+    if (keeper->has_sync) {
+        tri_keeper_sync_fini(&keeper->sync);
     }
     if (keeper->children.table != NULL) {
         tri_children_fini(&keeper->children);
@@ -220,7 +227,20 @@ static void note_end(void *self, struct tri_child *child)
 {
     struct tri_keeper *keeper = self;
     keeper->unclaimed_running -= tri_keeper_is_claimed(keeper, child) ? 0 : 1;
-    tri_child_queue_put(&keeper->ended, child);
+    if (keeper->has_sync && child->synced_folder != NULL) {
+        tri_keeper_sync_give(&keeper->sync, &child->sync);
+    } else {
+        tri_child_queue_put(&keeper->ended, child);
+    }
+}
+
+/* Takes in those whose files are on the disk now. */
+static void take_in_synced(struct tri_keeper *keeper)
+{
+    struct tri_sync_job *job;
+    while (keeper->has_sync && (job = tri_keeper_sync_take(&keeper->sync)) != NULL) {
+        tri_child_queue_put(&keeper->ended, tri_children_synced(job));
+    }
 }
 
 static void take_in_signals(struct tri_keeper *keeper)
@@ -247,13 +267,21 @@ static void watch(struct tri_keeper *keeper)
     }
 }
 
-/* The descriptors of one wait: signals, listener, and the clients in their places. */
-enum { AT_SIGNALS, AT_LISTENER, AT_CLIENTS, POLL_COUNT = AT_CLIENTS + TR_KEEPER_CLIENTS_MAX };
+/* The descriptors of one wait: signals, synced files, listener, and the clients in their places. */
+enum {
+    AT_SIGNALS,
+    AT_SYNCED,
+    AT_LISTENER,
+    AT_CLIENTS,
+    POLL_COUNT = AT_CLIENTS + TR_KEEPER_CLIENTS_MAX
+};
 
 static void prepare(const struct tri_keeper *keeper, struct pollfd *polled)
 {
     bool is_open = tri_monotonic_ms() >= keeper->accept_ms;
     polled[AT_SIGNALS] = (struct pollfd){.fd = keeper->signals, .events = POLLIN};
+    polled[AT_SYNCED] = (struct pollfd){
+        .fd = keeper->has_sync ? tri_keeper_sync_descriptor(&keeper->sync) : -1, .events = POLLIN};
     polled[AT_LISTENER] = (struct pollfd){.fd = is_open ? keeper->listener : -1, .events = POLLIN};
     for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
         const struct tri_keeper_peer *client = &keeper->clients[i];
@@ -303,6 +331,7 @@ static void go_round(struct tri_keeper *keeper)
     prepare(keeper, polled);
     (void)!poll(polled, POLL_COUNT, wait_ms(keeper));
     take_in_signals(keeper);
+    take_in_synced(keeper);
     listen_to_clients(keeper, polled + AT_CLIENTS);
     if ((polled[AT_LISTENER].revents & POLLIN) != 0) {
         tri_keeper_accept(keeper);

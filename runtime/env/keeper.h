@@ -7,7 +7,8 @@
  * folder the keeper has keeper.lock, keeper.sock, keeper.log, and keeper.err for its complaints.
  *
  * What it promises: a key is written down, synced, before its process exists; an end is written
- * down, synced, before it is told; a key that is known is not started again. A keeper that follows
+ * down, synced, before it is told, and behind what the process has written; a key that is known is
+ * not started again. A keeper that follows
  * a dead one kills what is left and tells each unfinished key's end with the outcome UNKNOWN. One
  * whose engine never came back leaves when all has ended and been written down: whoever comes
  * later starts another, which has read those ends and tells them.

@@ -51,6 +51,8 @@ static void free_child(struct tri_child *child)
 {
     tri_spawn_plan_free(child->plan);
     tr_free(child->reason);
+    tr_free(child->synced_folder);
+    tr_free(child->made);
     tr_free(child);
 }
 
@@ -79,6 +81,45 @@ struct tri_child *tri_children_find(const struct tri_children *children, uint32_
     return child;
 }
 
+/* The words of `made`, each with its zero, and one more; NULL without memory. */
+static char *copy_names(struct tr_bytes words)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_process_array_begin(words, &cursor);
+    char *names = tr_alloc(words.size + count + 1);
+    char *at = names;
+    for (uint32_t i = 0; names != NULL && i < count; i++) {
+        struct tr_bytes word = tr_process_word_next(&cursor);
+        if (cursor.error == 0 && word.size > 0) {
+            memcpy(at, word.data, word.size);
+            at += word.size;
+            *at++ = '\0';
+        }
+    }
+    if (names != NULL) {
+        *at = '\0';
+    }
+    return names;
+}
+
+/* Keeps what is to be synced when a child has ended. */
+static int keep_sync(struct tri_child *child, const struct tr_process_start *start)
+{
+    if (start->synced_folder.size == 0) {
+        return 0;
+    }
+    child->synced_folder = tr_text_copy(start->synced_folder);
+    child->made = copy_names(start->made);
+    if (child->synced_folder == NULL || child->made == NULL) {
+        tr_free(child->synced_folder);
+        tr_free(child->made);
+        return TR_MEMORY;
+    }
+    child->sync =
+        (struct tri_sync_job){.folder = child->synced_folder, .made = child->made, .user = child};
+    return 0;
+}
+
 int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
                      const struct tr_process_start *start, char *reason, struct tri_child **child)
 {
@@ -94,9 +135,11 @@ int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
         return error;
     }
     struct tri_child *made = tr_alloc_zero(1, sizeof *made);
-    if (made == NULL) {
+    error = made == NULL ? TR_MEMORY : keep_sync(made, start);
+    if (error != 0) {
+        tr_free(made);
         tri_spawn_plan_free(plan);
-        return TR_MEMORY;
+        return error;
     }
     made->entry = entry;
     made->plan = plan;
@@ -236,6 +279,22 @@ static void end_unlaunched(struct tri_child *child, int number, const char *reas
         .ended_ms = tri_wall_ms(),
         .reason = tr_text_of(child->reason),
     };
+}
+
+struct tri_child *tri_children_synced(struct tri_sync_job *job)
+{
+    struct tri_child *child = job->user;
+    child->end.is_synced = job->number == 0;
+    if (job->number != 0) {
+        char words[TR_KEEPER_REASON_BYTES_MAX];
+        snprintf(words, sizeof words, "what it has written cannot be brought to the disk: %s",
+                 strerror(job->number));
+        child->reason = tr_text_copy(tr_text_of(words));
+        child->end.outcome = TR_PROCESS_UNKNOWN;
+        child->end.status = 0;
+        child->end.reason = tr_text_of(child->reason != NULL ? child->reason : "");
+    }
+    return child;
 }
 
 void tri_children_skip(struct tri_child *child, const char *reason)

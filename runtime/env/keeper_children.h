@@ -12,6 +12,7 @@
 #define TR_RUNTIME_ENV_KEEPER_CHILDREN_H
 
 #include "runtime/env/keeper_orphans.h"
+#include "runtime/env/keeper_sync.h"
 #include "runtime/env/keeper_table.h"
 #include "runtime/env/spawn.h"
 
@@ -46,7 +47,11 @@ struct tri_child {
     uint64_t due_ms; /* when the next stage begins by itself; 0: never */
     uint64_t began_us;
     uint64_t started_ms;
-    char *reason; /* why it did not start; end.reason is a view of it */
+    char
+        *reason; /* why it did not start, or what became of its files; end.reason is a view of it */
+    char *synced_folder; /* what lies below is synced before its end is written down; or NULL */
+    char *made;          /* as struct tri_sync_job has it */
+    struct tri_sync_job sync;
 };
 
 struct tri_children {
@@ -88,6 +93,9 @@ TR_MUST_USE int tri_children_launch(struct tri_children *children, struct tri_ch
 
 /* Forgets a child that was never launched, or has ended. */
 void tri_children_remove(struct tri_children *children, struct tri_child *child);
+
+/* The child whose files a job has synced. Where that has failed nobody knows what came of it. */
+struct tri_child *tri_children_synced(struct tri_sync_job *job);
 
 /* Ends a child that waits to be launched, as not started. */
 void tri_children_skip(struct tri_child *child, const char *reason);

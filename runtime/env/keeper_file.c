@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
+#include "runtime/env/keeper_folder.h"
 
 #define NEW_NAME TRI_KEEPER_LOG_NAME ".new"
 
@@ -140,6 +141,9 @@ int tri_keeper_file_open(struct tri_keeper_file *file, int folder, bool is_synce
         goto close;
     }
     bool is_same = found.has_store && tr_text_equal(found.place, place);
+    if (found.has_store && !tri_keeper_folder_same_boot(found.place, place)) {
+        tri_key_table_restarted(table);
+    }
     error = take_over(file, &found, place, reason);
     if (error != 0) {
         goto close;

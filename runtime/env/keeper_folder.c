@@ -131,3 +131,19 @@ int tri_keeper_folder_place(int folder, char *buffer)
              (unsigned long long)status.st_dev, (unsigned long long)status.st_ino);
     return 0;
 }
+
+/* The front of a place: "boot ID". */
+static struct tr_text boot_of(struct tr_text place)
+{
+    unsigned blanks = 0;
+    size_t size = 0;
+    while (size < place.size && (blanks += place.data[size] == ' ' ? 1 : 0) < 2) {
+        size++;
+    }
+    return (struct tr_text){.data = place.data, .size = size};
+}
+
+bool tri_keeper_folder_same_boot(struct tr_text one, struct tr_text other)
+{
+    return tr_text_equal(boot_of(one), boot_of(other));
+}

@@ -43,4 +43,7 @@ bool tri_keeper_folder_is_gone(int folder);
  */
 TR_MUST_USE int tri_keeper_folder_place(int folder, char *buffer);
 
+/* Whether two places are of one boot, so that what was written in one is there in the other. */
+bool tri_keeper_folder_same_boot(struct tr_text one, struct tr_text other);
+
 #endif

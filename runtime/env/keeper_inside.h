@@ -41,10 +41,12 @@ struct tri_keeper {
     struct tri_child_queue asked; /* to be written down */
     struct tri_child_queue ready; /* written down; wait for their turn to be launched */
     struct tri_child_queue ended; /* to be written down and told */
-    uint64_t retry_ms;            /* the disk was full: no commit before */
-    uint64_t accept_ms;           /* no descriptor was left: nobody is let in before */
-    uint64_t idle_since_ms;       /* 0: there is something to do */
-    uint64_t watch_ms;            /* when to look at the folder again */
+    struct tri_keeper_sync sync;  /* before that; not there with is_unsynced */
+    bool has_sync;
+    uint64_t retry_ms;      /* the disk was full: no commit before */
+    uint64_t accept_ms;     /* no descriptor was left: nobody is let in before */
+    uint64_t idle_since_ms; /* 0: there is something to do */
+    uint64_t watch_ms;      /* when to look at the folder again */
     size_t running_max;
     uint32_t engine;          /* counts those that came */
     uint64_t claim_ms;        /* until then this one may ask for what others started */

@@ -58,6 +58,14 @@
 /* The name of boot, process namespace and folder in the log. */
 #define TR_KEEPER_PLACE_BYTES_MAX 256
 
+/*
+ * The folders of so many ended processes are synced file by file; more at once by syncfs, as is one
+ * with more files or deeper folders than these.
+ */
+#define TR_KEEPER_SYNC_ALONE_MAX 4
+#define TR_KEEPER_SYNC_FILES_MAX 256
+#define TR_KEEPER_SYNC_DEPTH_MAX 32
+
 /* How long a keeper without children, clients and ends to tell stays. */
 #define TR_KEEPER_IDLE_MS 10000
 

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "runtime/env/keeper_folder.h"
 #include "runtime/memory.h"
 
 /* The CRC of four bits at a time: small, and quick enough for records of a hundred bytes. */
@@ -184,6 +185,9 @@ static int apply_opened(struct reader *reader, const struct record *record)
     }
     if (reader->found->has_store) {
         reader->table->forgotten_bytes += record->size; /* the last one is enough */
+        if (!tri_keeper_folder_same_boot(reader->found->place, opened.place)) {
+            tri_key_table_restarted(reader->table);
+        }
     }
     reader->found->has_store = true;
     reader->found->store = opened.store;

@@ -231,6 +231,20 @@ int tri_key_table_end(struct tri_key_table *table, struct tri_key_entry *entry,
     return 0;
 }
 
+void tri_key_table_restarted(struct tri_key_table *table)
+{
+    for (struct tri_key_entry *entry = table->ended.first; entry != NULL; entry = entry->next) {
+        struct tr_process_ended *end = &entry->end;
+        bool has_run = end->outcome == TR_PROCESS_EXITED || end->outcome == TR_PROCESS_SIGNALLED;
+        if (has_run && !end->is_synced) {
+            end->outcome = TR_PROCESS_UNKNOWN;
+            end->status = 0;
+            end->reason = tr_text_of("the machine was restarted after it had ended, and what it "
+                                     "has written was not synced");
+        }
+    }
+}
+
 /* Takes an entry out of its chain and its list, and frees it. */
 static void drop(struct tri_key_table *table, struct tri_key_list *list,
                  struct tri_key_entry *entry)

@@ -92,6 +92,12 @@ TR_MUST_USE int tri_key_table_start(struct tri_key_table *table, struct tri_key_
 TR_MUST_USE int tri_key_table_end(struct tri_key_table *table, struct tri_key_entry *entry,
                                   const struct tr_process_ended *ended);
 
+/*
+ * The machine was restarted: what ended before and was not synced may be lost, so that nobody knows
+ * what came of it.
+ */
+void tri_key_table_restarted(struct tri_key_table *table);
+
 /* It is dropped, and the entry is gone. TR_INVALID unless ENDED. */
 TR_MUST_USE int tri_key_table_forget(struct tri_key_table *table, struct tri_key_entry *entry);
 

@@ -17,6 +17,9 @@
 #include "runtime/host/process_inside.h"
 #include "runtime/memory.h"
 
+/* The names of files that are made for a process, as the keeper is told them. */
+#define MADE_BYTES_MAX 1024
+
 void tri_run_set_phase(struct tri_process_service *service, struct tri_process_key *entry,
                        enum tri_run_phase phase)
 {
@@ -50,6 +53,21 @@ static void refuse(struct tri_process_service *service, struct tri_process_key *
 
 /* ---- Telling the keeper. -------------------------------------------------------------------- */
 
+/* The names of the files that were made for a process; none where there are too many to say. */
+static struct tr_bytes made_files(struct tr_bytes files, uint8_t *bytes, size_t size)
+{
+    struct tr_cursor cursor;
+    struct tr_writer writer = tr_writer_of(bytes, size);
+    uint32_t count = tr_process_array_begin(files, &cursor);
+    tr_write_array(&writer, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_text name = tr_process_file_next(&cursor).name;
+        tr_process_word_write(&writer, (struct tr_bytes){(const uint8_t *)name.data, name.size});
+    }
+    bool is_whole = cursor.error == 0 && writer.error == 0;
+    return (struct tr_bytes){.data = bytes, .size = is_whole ? tr_writer_size(&writer) : 0};
+}
+
 /* What the keeper gets: names with their folders, and the environment as it was made. */
 static int send_start(struct tri_process_service *service, const struct tr_process_run *run)
 {
@@ -62,6 +80,7 @@ static int send_start(struct tri_process_service *service, const struct tr_proce
             return error;
         }
     }
+    uint8_t made[MADE_BYTES_MAX];
     struct tr_process_start start = {
         .key = run->key,
         .argv = run->argv,
@@ -75,6 +94,8 @@ static int send_start(struct tri_process_service *service, const struct tr_proce
         .timeout_ms = run->timeout_ms,
         .limits = run->limits,
         .umask = run->umask,
+        .synced_folder = run->folder,
+        .made = made_files(run->files, made, sizeof made),
     };
     return tri_keeper_client_send(service->client, &tr_process_start_schema, &start);
 }

@@ -182,7 +182,8 @@ static void a_start_comes_back(void **state)
     struct tr_writer body = tr_writer_of(buffer, sizeof buffer);
     assert_int_equal(tr_process_start_pack(&start, &body), 0);
     struct tr_process_start found;
-    assert_int_equal(tr_process_start_unpack(written(&body), 1, &found), 0);
+    assert_int_equal(
+        tr_process_start_unpack(written(&body), tr_process_start_schema.version, &found), 0);
     assert_true(tr_text_equal(found.key, start.key));
     assert_int_equal(found.argv.size, start.argv.size);
     assert_memory_equal(found.argv.data, start.argv.data, start.argv.size);

@@ -383,6 +383,43 @@ static void too_many_keys_are_told(void **state)
     end(&story);
 }
 
+/* An end as one of a keeper that has synced, or not, what the process had written. */
+static void put_exited(struct story *story, const char *key, bool is_synced)
+{
+    struct tr_process_ended ended = {
+        .key = tr_text_of(key), .outcome = TR_PROCESS_EXITED, .is_synced = is_synced};
+    put_starting(story, key);
+    put_started(story, key, 7);
+    assert_int_equal(put(story, &tr_process_ended_schema, &ended), 0);
+}
+
+static uint8_t outcome_of(const struct story *story, const char *key)
+{
+    const struct tri_key_entry *entry = tri_key_table_find(&story->table, tr_text_of(key));
+    assert_non_null(entry);
+    return entry->end.outcome;
+}
+
+/* Behind a restart of the machine nobody knows what came of an end whose files were not synced. */
+static void a_restart_of_the_machine_leaves_unsynced_ends_unknown(void **state)
+{
+    (void)state;
+    struct story story;
+    begin(&story);
+    put_exited(&story, "synced", true);
+    put_exited(&story, "torn", false);
+    struct tr_log_opened opened = {.store = 42, .place = tr_text_of("boot b folder 1:2")};
+    assert_int_equal(put(&story, &tr_log_opened_schema, &opened), 0);
+    put_exited(&story, "later", false);
+    opened.place = tr_text_of("boot b folder 3:4"); /* moved, not restarted */
+    assert_int_equal(put(&story, &tr_log_opened_schema, &opened), 0);
+    assert_int_equal(read_bytes(&story, bytes_of(&story)), 0);
+    assert_int_equal(outcome_of(&story, "synced"), TR_PROCESS_EXITED);
+    assert_int_equal(outcome_of(&story, "torn"), TR_PROCESS_UNKNOWN);
+    assert_int_equal(outcome_of(&story, "later"), TR_PROCESS_EXITED);
+    end(&story);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +435,7 @@ int main(void)
         cmocka_unit_test(later_records_are_told),
         cmocka_unit_test(a_log_begins_with_its_opening),
         cmocka_unit_test(too_many_keys_are_told),
+        cmocka_unit_test(a_restart_of_the_machine_leaves_unsynced_ends_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
