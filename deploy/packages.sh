@@ -35,6 +35,7 @@ packages_to_test=(
     "python3-jsonschema|holds the language's schema against the compiler"
     "python3-yaml|reads definitions for that"
     "python3-venv|a folder for Flyte's own library, which Debian has not"
+    "faketime|sets the wall clock under a program that runs"
     "python3-aiohttp|serves the doubles of back ends that plugins are tested against"
 )
 

@@ -43,8 +43,7 @@ struct tri_shared {
     bool is_balanced;               /* actors move from busy workers to idle ones */
     bool has_lost_workers; /* the store has counters of workers that this start does not have */
     uint64_t seed;
-    uint64_t start_ns; /* when the host was made, on both clocks */
-    uint64_t start_wall_ms;
+    struct tri_life life;
     atomic_uint_fast64_t next_number;             /* of the journal's total order */
 };
 

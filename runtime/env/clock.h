@@ -16,7 +16,7 @@ static inline uint64_t tri_clock_us(clockid_t clock)
 
 static inline uint64_t tri_monotonic_us(void)
 {
-    return tri_clock_us(CLOCK_MONOTONIC);
+    return tri_clock_us(CLOCK_BOOTTIME); /* a suspended machine's time counts */
 }
 
 static inline uint64_t tri_monotonic_ms(void)

@@ -16,7 +16,8 @@ struct tri_wire;
 struct tri_directory;
 
 struct tr_env_ops {
-    /* Nanoseconds that only ever grow; any thread. */
+    /* Nanoseconds since boot, which only ever grow, also while the machine is suspended; any
+     * thread. */
     uint64_t (*monotonic_ns)(struct tr_env *env);
     /* Milliseconds since 1970, which people may set; any thread. */
     uint64_t (*wall_ms)(struct tr_env *env);
@@ -28,6 +29,16 @@ struct tr_env_ops {
      * NULL where there are no other hosts. */
     int (*wire_open)(struct tr_env *env, const struct tri_directory *directory, const char *address,
                      struct tri_wire **wire);
+};
+
+/*
+ * The clock of one life of a host: what the wall clock said at its start, and what has gone by on
+ * the monotonic one since. Deadlines and whatever else is measured within a life are by it, so that
+ * setting the wall clock changes nothing.
+ */
+struct tri_life {
+    uint64_t start_ns;
+    uint64_t start_wall_ms;
 };
 
 /* The head of every environment's own struct. */
@@ -58,5 +69,16 @@ TR_MUST_USE int tri_env_real_new(struct tr_env **env);
 
 /* Ends it, after all its links are closed; NULL is fine. */
 void tri_env_real_free(struct tr_env *env);
+
+static inline struct tri_life tri_life_begin(struct tr_env *env)
+{
+    return (struct tri_life){tri_monotonic_ns(env), tri_wall_ms(env)};
+}
+
+/* Milliseconds since 1970 by a life's clock, when the monotonic one says `now_ns`. */
+static inline uint64_t tri_life_ms(const struct tri_life *life, uint64_t now_ns)
+{
+    return life->start_wall_ms + (now_ns - life->start_ns) / 1000000;
+}
 
 #endif

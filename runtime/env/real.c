@@ -25,7 +25,7 @@ static uint64_t read_clock(clockid_t clock)
 static uint64_t real_monotonic_ns(struct tr_env *env)
 {
     (void)env;
-    return read_clock(CLOCK_MONOTONIC);
+    return read_clock(CLOCK_BOOTTIME);
 }
 
 static uint64_t real_wall_ms(struct tr_env *env)

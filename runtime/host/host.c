@@ -79,8 +79,7 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     shared->services |= options->keeper_command != NULL ? 1U << TR_SERVICE_PROCESSES : 0;
     shared->is_balanced = options->is_balanced;
     shared->seed = options->seed != 0 ? options->seed : tri_entropy(host->env);
-    shared->start_ns = tri_monotonic_ns(host->env);
-    shared->start_wall_ms = tri_wall_ms(host->env);
+    shared->life = tri_life_begin(host->env);
     atomic_init(&shared->next_number, host->store == NULL ? 1 : host->store->last_number + 1);
     int error = fill_directory(&shared->directory, options);
     return error != 0 ? error : register_behaviours(shared, options);
@@ -405,6 +404,7 @@ static int start_services(struct tr_host *host)
             .env = host->env,
             .worker_count = shared->worker_count,
             .host_epoch = shared->host_epoch,
+            .life = shared->life,
             .patience_ms = host->http_patience_ms,
             .secrets = host->secrets,
             .secret_count = host->secret_count,

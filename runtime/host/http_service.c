@@ -20,6 +20,7 @@ struct tri_http_service {
     struct tri_service calls;   /* hears */
     struct tri_service answers; /* speaks; used by the http thread alone */
     struct tri_http_options options;
+    struct tri_life life;
     struct tri_http *http; /* NULL until the first request: its library takes time to load */
     struct tri_http_calls open;
 };
@@ -121,7 +122,7 @@ static uint32_t timeout_ms_of(struct tri_http_service *service, const uint8_t *e
                               const struct tr_http_request *wanted)
 {
     uint64_t deadline_ms = tr_envelope_get(envelope, 64, deadline_ms);
-    uint64_t now_ms = tri_wall_ms(service->calls.env);
+    uint64_t now_ms = tri_life_ms(&service->life, tri_monotonic_ns(service->calls.env));
     uint64_t left_ms = deadline_ms > now_ms ? deadline_ms - now_ms : 1;
     if (deadline_ms == 0 || (wanted->timeout_ms != 0 && wanted->timeout_ms < left_ms)) {
         return wanted->timeout_ms;
@@ -293,6 +294,7 @@ int tri_http_service_start(const struct tri_http_service_options *options,
     if (service == NULL) {
         return TR_MEMORY;
     }
+    service->life = options->life;
     tri_service_init(&service->calls, options->env, options->worker_count, options->host_epoch,
                      TR_SERVICE_HTTP);
     tri_service_init(&service->answers, options->env, options->worker_count, options->host_epoch,

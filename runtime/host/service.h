@@ -60,6 +60,7 @@ struct tri_http_service_options {
     struct tr_env *env;
     uint32_t worker_count;
     uint32_t host_epoch;
+    struct tri_life life;                   /* deadlines are by its clock */
     uint32_t patience_ms;                   /* 0: TR_HTTP_PATIENCE_MS */
     const struct tr_secret_source *secrets; /* they outlive the service */
     size_t secret_count;                    /* 0: the environment, then the user's folder */

@@ -119,8 +119,7 @@ void tri_worker_tell_time(struct tri_worker *worker)
 {
     struct tri_shared *shared = worker->shared;
     worker->now_ns = tri_monotonic_ns(shared->env);
-    /* The wall clock was read once, at the start: within a host, time never jumps. */
-    worker->now_ms = shared->start_wall_ms + (worker->now_ns - shared->start_ns) / 1000000;
+    worker->now_ms = tri_life_ms(&shared->life, worker->now_ns);
     uint64_t clock = worker->now_ms << 16;
     worker->clock = clock > worker->clock ? clock : worker->clock;
 }
