@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The wall clock is set under a live engine: what is measured within a life goes on as if it had not
-been. libfaketime answers for the wall clock alone, by a file that the test writes; it is the clock
-of the program under test, not of this machine."""
+"""The wall clock is set under a live engine: what is measured within a life goes on as if it had
+not been. libfaketime answers for the wall clock alone, by a file that the test writes; it is the
+clock of the program under test, not of this machine."""
 
 import pathlib
 import threading
