@@ -27,7 +27,7 @@ enum house_law {
 };
 
 enum {
-    HOUSE_FILE_LINES_MAX = 600,
+    HOUSE_FILE_LINES_MAX = 1000,
     HOUSE_FUNCTION_LINES_MAX = 70, /* between the braces */
     HOUSE_LINE_COLUMNS_MAX = 100,
     HOUSE_OPENING_LINES_MIN = 2,
