@@ -122,6 +122,12 @@ static int begin_log(struct tri_keeper *keeper, char *reason, bool *was_here)
     }
     error = tri_keeper_file_open(&keeper->file, keeper->folder, !keeper->options.is_unsynced,
                                  tr_text_of(keeper->place), &keeper->table, reason, was_here);
+    if (error != 0) {
+        char words[TR_KEEPER_REASON_BYTES_MAX];
+        snprintf(words, sizeof words, "%s: %.400s", TRI_KEEPER_LOG_NAME,
+                 reason[0] != '\0' ? reason : tr_error_text(error));
+        memcpy(reason, words, sizeof words);
+    }
     if (error == 0 && reason[0] != '\0') {
         tri_keeper_complain(keeper, "%s was cut %s", TRI_KEEPER_LOG_NAME, reason);
         reason[0] = '\0';
@@ -152,6 +158,10 @@ static int set_up(struct tri_keeper *keeper, char *reason)
 {
     bool was_here = false;
     int error = tri_keeper_folder_lock(keeper->folder, &keeper->lock);
+    if (error == TR_SYSTEM) {
+        snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%s: %s", TRI_KEEPER_LOCK_NAME,
+                 strerror(errno));
+    }
     if (error == 0 && keeper->options.is_detached) {
         error = leave_surroundings(keeper);
     }
@@ -420,7 +430,7 @@ static void report_failure(int error, const char *reason)
     if (error == TR_EXISTS) {
         report("exists\n");
     } else {
-        report("failed %d %s: %s\n", error, TRI_KEEPER_LOG_NAME, words);
+        report("failed %d %s\n", error, words);
     }
 }
 

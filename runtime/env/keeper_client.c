@@ -104,7 +104,7 @@ static int await(struct tri_keeper_client *client, int fd, uint32_t events)
 static int open_descriptors(struct tri_keeper_client *client)
 {
     client->epoll = epoll_create1(EPOLL_CLOEXEC);
-    client->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    client->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (client->epoll < 0 || client->timer < 0) {
         return TR_SYSTEM;
     }
@@ -373,6 +373,7 @@ static void understand_line(struct tri_keeper_client *client)
     } else if (strncmp(text, "failed ", 7) == 0) {
         long error = strtol(text + 7, &end, 10);
         go_down(client, (int)error, *end == ' ' ? end + 1 : end);
+        client->event.is_refused = true;
     } else {
         go_down(client, TR_SYSTEM, "the keeper ended before it could be reached");
     }

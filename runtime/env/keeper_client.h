@@ -42,6 +42,7 @@ struct tri_keeper_event {
     struct tr_keeper_hello hello;
     int error;
     const char *words;
+    bool is_refused; /* of DOWN: a keeper was started and cannot work here */
     struct tri_packet packet;
 };
 

@@ -546,6 +546,9 @@ int tr_host_resume(struct tr_host *host, struct tr_ref actor, bool drop)
 const char *tr_host_explain(struct tr_host *host)
 {
     int fatal = atomic_load(&host->fatal);
+    if (host->fatal_words[0] != '\0') {
+        return host->fatal_words;
+    }
     if (fatal == 0) {
         return "";
     }

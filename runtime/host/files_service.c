@@ -4,6 +4,7 @@
  */
 #include "runtime/host/files_service.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "runtime/env/blob.h"
@@ -413,7 +414,9 @@ int tri_files_service_start(const struct tri_files_service_options *options,
         error = TR_SYSTEM;
     }
     if (error != 0) {
+        int number = errno;
         files_service_free(service);
+        errno = number;
         return error;
     }
     *out = service;

@@ -3,7 +3,9 @@
  */
 #include "runtime/host/control.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/border/border.h"
@@ -331,6 +333,13 @@ static void fail_host(struct tr_host *host, int error)
     atomic_compare_exchange_strong(&host->fatal, &expected, error);
 }
 
+static void fail_with_words(void *self, int error, const char *words)
+{
+    struct tr_host *host = self;
+    snprintf(host->fatal_words, sizeof host->fatal_words, "%s", words);
+    fail_host(host, error);
+}
+
 static void *worker_main(void *argument)
 {
     const struct tri_thread *thread = argument;
@@ -395,6 +404,16 @@ static void *journal_main(void *argument)
     return NULL;
 }
 
+/* Why the blobs cannot be used. */
+static void explain_files(struct tr_host *host, int error)
+{
+    const char *words = error == TR_NOT_FOUND ? "it is no folder"
+                        : error == TR_SYSTEM  ? strerror(errno)
+                                              : tr_error_text(error);
+    snprintf(host->fatal_words, sizeof host->fatal_words, "%.300s/blobs cannot be used: %s",
+             host->folder, words);
+}
+
 static int start_services(struct tr_host *host)
 {
     struct tri_shared *shared = &host->shared;
@@ -422,6 +441,8 @@ static int start_services(struct tr_host *host)
             .secrets = host->secrets,
             .secret_count = host->secret_count,
             .unclaimed_ms = host->unclaimed_ms,
+            .fail = fail_with_words,
+            .self = host,
         };
         error = tri_process_service_start(&options, &host->processes);
     }
@@ -435,37 +456,14 @@ static int start_services(struct tr_host *host)
             .program = shared->program,
         };
         error = tri_files_service_start(&options, &host->files);
+        if (error != 0) {
+            explain_files(host, error);
+        }
     }
     if (error == 0 && shared->directory.number != 0) {
         error = tri_border_thread_start(host, &host->border);
     }
     return error;
-}
-
-int tr_host_start(struct tr_host *host)
-{
-    if (host->is_started) {
-        return TR_EXISTS;
-    }
-    int error = start_services(host);
-    if (error != 0) {
-        return error;
-    }
-    host->is_started = true;
-    if (host->store != NULL &&
-        pthread_create(&host->journal_thread, NULL, journal_main, host) != 0) {
-        return TR_SYSTEM;
-    }
-    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
-        struct tri_thread *thread = &host->threads[i];
-        thread->host = host;
-        thread->worker = &host->workers[i];
-        if (pthread_create(&thread->thread, NULL, worker_main, thread) != 0) {
-            return TR_SYSTEM;
-        }
-        host->thread_count++;
-    }
-    return tri_watchdog_start(host, &host->watchdog);
 }
 
 /* Wakes a place that may be asleep: an empty frame is read and forgotten. */
@@ -535,12 +533,49 @@ void tr_host_stop(struct tr_host *host)
     tri_watchdog_stop(host->watchdog);
     host->watchdog = NULL;
     atomic_store_explicit(&host->is_draining, true, memory_order_release);
-    if (host->store != NULL) {
+    if (host->has_journal_thread) {
         nudge_journal(host);
         pthread_join(host->journal_thread, NULL);
+        host->has_journal_thread = false;
     }
     stop_services(host);
     host->is_started = false;
+}
+
+static int start_threads(struct tr_host *host)
+{
+    if (host->store != NULL) {
+        if (pthread_create(&host->journal_thread, NULL, journal_main, host) != 0) {
+            return TR_SYSTEM;
+        }
+        host->has_journal_thread = true;
+    }
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        struct tri_thread *thread = &host->threads[i];
+        thread->host = host;
+        thread->worker = &host->workers[i];
+        if (pthread_create(&thread->thread, NULL, worker_main, thread) != 0) {
+            return TR_SYSTEM;
+        }
+        host->thread_count++;
+    }
+    return tri_watchdog_start(host, &host->watchdog);
+}
+
+int tr_host_start(struct tr_host *host)
+{
+    if (host->is_started) {
+        return TR_EXISTS;
+    }
+    host->is_started = true;
+    int error = start_services(host);
+    if (error == 0) {
+        error = start_threads(host);
+    }
+    if (error != 0) {
+        tr_host_stop(host); /* what has begun; nothing of it may wait for what has not */
+    }
+    return error;
 }
 
 static void close_links(struct tr_host *host)

@@ -53,6 +53,8 @@ struct tr_host {
     /* Threads. */
     struct tri_thread threads[TR_WORKERS_MAX];
     pthread_t journal_thread;
+    bool has_journal_thread;
+    char fatal_words[TRI_STORE_EXPLAIN_BYTES]; /* written before `fatal`, by one thread */
     uint32_t thread_count;
     bool is_started;
     atomic_bool is_stopping;

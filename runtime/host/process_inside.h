@@ -31,7 +31,9 @@ struct tri_process_service {
     struct tri_frame frame;        /* of calls that wait for the keeper, */
     size_t offset;                 /* from here on */
     bool has_frame;
-    uint64_t taken;  /* calls so far */
+    uint64_t taken; /* calls so far */
+    void (*fail)(void *self, int error, const char *words);
+    void *self;
     bool has_failed; /* no keeper can be had: what waits is refused, once */
 };
 

@@ -5,6 +5,7 @@
  */
 #include "runtime/host/process_service.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "runtime/host/process_inside.h"
@@ -389,6 +390,34 @@ static void refuse_open(void *self, struct tri_process_key *entry)
     }
 }
 
+/* The program's own thread looks at once why the host cannot go on: an empty frame is forgotten. */
+static void wake_program(struct tri_process_service *service)
+{
+    struct tri_frame_builder frame = {0};
+    struct tri_voice *voice = &service->base.voice;
+    size_t size;
+    if (tri_frame_add(&frame, (struct tr_bytes){0}, false) == 0) {
+        uint8_t *data = tri_frame_take(&frame, TRI_PLACE_PROCESSES, &size);
+        tri_outbox_send(&voice->outbox, voice->link, TRI_PLACE_CONTROL, data, size);
+    }
+}
+
+/*
+ * A keeper that does not understand its own files will not do so the next time: nobody could say
+ * what ran here, and whatever has to run would wait for ever.
+ */
+static void tell_refused(struct tri_process_service *service, const struct tri_keeper_event *event)
+{
+    char words[2 * TR_KEEPER_REASON_BYTES_MAX];
+    bool is_damaged = event->error == TR_STORE_DAMAGED || event->error == TR_STORE_FOREIGN;
+    snprintf(words, sizeof words, "the keeper of processes cannot start: %s%s", event->words,
+             is_damaged ? "; see that nothing of it runs any more, move keeper.log away and start "
+                          "again: what it knew of has an unknown outcome then"
+                        : "");
+    service->fail(service->self, event->error, words);
+    wake_program(service);
+}
+
 static void take_events(struct tri_process_service *service)
 {
     struct tri_keeper_event event;
@@ -401,6 +430,9 @@ static void take_events(struct tri_process_service *service)
             tri_process_keys_clear(&service->keys, service, refuse_open);
             tri_turns_clear(service);
             service->has_failed = true;
+            if (event.is_refused && service->fail != NULL) {
+                tell_refused(service, &event);
+            }
             break;
         case TRI_KEEPER_PACKET:
             take_news(service, &event.packet);
@@ -461,6 +493,8 @@ static int start(struct tri_process_service *service,
                                                .running_max = jobs_wanted(options)};
     int error = tri_process_keys_init(&service->keys);
     service->ahead_max = tri_turns_ahead(client.running_max);
+    service->fail = options->fail;
+    service->self = options->self;
     service->unclaimed_ms =
         options->unclaimed_ms != 0 ? options->unclaimed_ms : TR_PROCESS_UNCLAIMED_MS;
     if (error == 0) {

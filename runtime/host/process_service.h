@@ -39,6 +39,9 @@ struct tri_process_service_options {
     const struct tr_secret_source *secrets; /* they outlive the service */
     size_t secret_count;                    /* 0: the environment, then the user's folder */
     uint32_t unclaimed_ms;                  /* 0: TR_PROCESS_UNCLAIMED_MS */
+    /* Told once, by the service's thread, where no keeper can work here: the host cannot go on. */
+    void (*fail)(void *self, int error, const char *words);
+    void *self; /* of `fail` */
 };
 
 /* Starts it; the keeper is started with the first call. TR_MEMORY, TR_SYSTEM, TR_INVALID. */
