@@ -13,6 +13,7 @@
 #include "deploy/backends.h"
 #include "deploy/background.h"
 #include "deploy/clock.h"
+#include "deploy/descriptors.h"
 #include "deploy/exchange.h"
 #include "deploy/executions.h"
 #include "deploy/graphs.h"
@@ -32,8 +33,6 @@ const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
     &tr_resources_behaviour, &tr_catalog_behaviour,  &tr_signals_behaviour, &tr_launch_behaviour,
     &tr_schedules_behaviour, &tr_schedule_behaviour, &tr_refresh_behaviour,
 };
-
-static const char *const keeper_command[] = {"troupe", "keeper", NULL};
 
 /* ------------------------------------------------------------------------ the host */
 
@@ -86,7 +85,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .has_files = true,
         .has_http = true,
         .exchange = &tr_live_exchange,
-        .keeper_command = keeper_command,
+        .keeper_command = live->keeper_command,
         .jobs = options->jobs,
         .secrets = live->settings != NULL ? live->settings->secrets.items : NULL,
         .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
@@ -273,6 +272,7 @@ static int run_host(struct tr_live *live, const struct tr_live_options *options,
     }
     if (error == 0) {
         error = tr_host_start(live->host);
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%.500s", tr_host_explain(live->host));
     }
     if (error == 0) {
         error = bear_services(live);
@@ -318,9 +318,27 @@ static int open_doors(struct tr_live *live, char *explain)
     return error != 0 ? error : watch(live->events, tri_endpoint_descriptor(live->door));
 }
 
+/* The keeper gives its processes the limit that the engine was started with. */
+static void write_keeper_command(struct tr_live *live, uint64_t open_files)
+{
+    const char **word = live->keeper_command;
+    *word++ = "troupe";
+    *word++ = "keeper";
+    snprintf(live->open_files, sizeof live->open_files, "--open-files=%llu",
+             (unsigned long long)open_files);
+    *word++ = live->open_files;
+    if (live->durability != TR_DURABILITY_FULL) {
+        *word++ = "--unsynced";
+    }
+    *word = NULL;
+}
+
 static int open_all(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
-    int error = tr_signals_open(&live->signals);
+    uint64_t open_files = 0;
+    int error = tr_descriptors_raise(explain, &open_files);
+    write_keeper_command(live, open_files);
+    error = error != 0 ? error : tr_signals_open(&live->signals);
     live->engine = tr_alloc_zero(1, sizeof *live->engine);
     if (error != 0 || live->engine == NULL) {
         return error != 0 ? error : TR_MEMORY;

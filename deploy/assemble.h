@@ -43,6 +43,9 @@ struct tr_live_launcher {
     struct tr_ref ref;
 };
 
+/* Words of the keeper's command, with the NULL behind them. */
+#define TR_KEEPER_COMMAND_WORDS 6
+
 struct tr_live {
     struct tr_host *host;
     struct tr_engine *engine;
@@ -63,6 +66,8 @@ struct tr_live {
     size_t launcher_count;
     struct tr_ref schedules;
     struct tr_sweeper *sweeper;
+    const char *keeper_command[TR_KEEPER_COMMAND_WORDS];
+    char open_files[24]; /* a word of it */
     int clock; /* readable when the clock was set, or stood still in a suspended machine; -1 */
 };
 

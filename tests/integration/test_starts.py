@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Engines that cannot start, or that meet a limit of the machine: each ends in words and with 4,
+within seconds, whatever is in the way; and one that can start serves more clients than a shell's
+soft limit of open files has room for."""
+
+import resource
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+from program import IS_SANITIZED, LIMIT_S, PROGRAM, ProgramTest
+
+FLOW = """
+troupe: 1
+tasks: {t: {run: [sh, -c, "ulimit -S -n >$TROUPE_FOLDER/limit"]}}
+workflows: {main: {nodes: {a: {task: t}, b: {task: t, after: [a]}}}}
+"""
+
+# Descriptors that an engine wants at least (deploy/descriptors.h).
+LEAST = 128
+QUICKLY_S = 20 if IS_SANITIZED else 5
+
+
+class StartTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("flow.yaml", FLOW)
+
+    def begin(self, *words, limit=None):
+        """Runs a command; gives its status and words, and that it did not take long."""
+        begin = time.monotonic()
+        done = subprocess.run(
+            [PROGRAM, *words], cwd=self.folder, text=True, env=self.environment(),
+            capture_output=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL,
+            preexec_fn=limit and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit)))
+        self.assertLess(time.monotonic() - begin, QUICKLY_S)
+        return done.returncode, done.stderr
+
+    def refused(self, words, *command, limit=None):
+        for line in (("run", "flow.yaml", "-q"), ("serve",)) if not command else (command,):
+            status, stderr = self.begin(*line, limit=limit)
+            self.assertEqual(status, 4, stderr)
+            self.assertIn(words, stderr)
+
+    def in_place_of(self, name):
+        """The path of a file of a store that was used and left."""
+        self.troupe("run", "flow.yaml", "-q")
+        self.end_keeper()
+        end = time.monotonic() + LIMIT_S
+        while (self.store / "keeper.sock").exists() and time.monotonic() < end:
+            threading.Event().wait(0.01)
+        return self.store / name
+
+    def test_blobs_are_a_file(self):
+        blobs = self.in_place_of("blobs")
+        blobs.rename(self.store / "away")
+        blobs.write_text("")
+        self.refused("/store/blobs cannot be used: it is no folder")
+        blobs.unlink()
+        (self.store / "away").rename(blobs)
+        self.troupe("run", "flow.yaml", "-q")
+
+    def test_a_keeper_that_cannot_start(self):
+        log = self.in_place_of("keeper.log")
+        whole = log.read_bytes()
+        damaged = bytearray(whole)
+        damaged[60] ^= 4
+        run = ("run", "flow.yaml", "-q")
+        log.write_bytes(damaged)
+        self.refused("the keeper of processes cannot start: keeper.log: at byte 8 of", *run)
+        self.refused("move keeper.log away and start again", *run)
+        log.write_bytes(b"something else")
+        self.refused("keeper.log", *run)
+        log.unlink()
+        log.mkdir()
+        self.refused("keeper.log: opening it: Is a directory", *run)
+        log.rmdir()
+        log.write_bytes(whole)
+        lock = self.store / "keeper.lock"
+        lock.unlink()
+        lock.mkdir()
+        self.refused("keeper.lock: Is a directory", *run)
+        lock.rmdir()
+        self.troupe(*run)
+
+    def test_too_few_descriptors(self):
+        for most in (8, 24, 60, LEAST - 1):
+            self.refused(f"the engine needs {LEAST} open files, and the limit of this process is "
+                         f"{most}", limit=(most, most))
+        status, stderr = self.begin("run", "flow.yaml", "-q", limit=(LEAST, LEAST))
+        self.assertEqual(status, 0, stderr)
+
+    def test_processes_get_the_limit_that_the_engine_was_started_with(self):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        status, stderr = self.begin("run", "flow.yaml", "-q", limit=(300, hard))
+        self.assertEqual(status, 0, stderr)
+        self.assertEqual((self.folder / "limit").read_text(), "300\n")
+
+    def test_more_clients_than_a_soft_limit(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard < 4096:
+            self.skipTest("the hard limit of open files is too low")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+        serve = self.start("serve")
+        serve.wait_for(" serves ")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4096, hard))
+        clients = []
+        try:
+            for _ in range(1500):
+                client = socket.socket(socket.AF_UNIX)
+                client.connect(f"{self.store}/engine.sock")
+                clients.append(client)
+            self.troupe("submit", "flow.yaml", "--wait", "-q")
+        finally:
+            for client in clients:
+                client.close()
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        self.assertIsNone(serve.process.poll())
+        serve.signal(signal.SIGTERM)
+        self.assertEqual(serve.end()[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
