@@ -81,6 +81,9 @@ TR_MUST_USE int tri_list_remove(struct tri_refresh *refresh, struct tri_job_row 
 /* A job waits for a time: about `delay_ms` from now. */
 TR_MUST_USE int tri_clock_add(struct tri_refresh *refresh, uint32_t number, uint64_t delay_ms);
 
+/* A job beside a stream waits for the next sweep, which all jobs of the endpoint share. */
+TR_MUST_USE int tri_clock_add_sweep(struct tri_refresh *refresh, uint32_t number);
+
 /* Looks at some of those whose time has come; `more`: there are others. */
 TR_MUST_USE int tri_clock_go(struct tri_refresh *refresh, bool *more);
 

@@ -100,7 +100,7 @@ int tri_job_wait_poll(struct tri_refresh *refresh, uint32_t number, struct tri_j
     job->marks &= (uint16_t)~TRI_JOB_STREAMED;
     if (serves) {
         job->marks |= TRI_JOB_STREAMED;
-        return tri_clock_add(refresh, number, jitter(refresh, TR_REFRESH_SWEEP_MS));
+        return tri_clock_add_sweep(refresh, number);
     }
     return tri_clock_add(refresh, number, interval_ms);
 }

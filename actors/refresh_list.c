@@ -111,23 +111,44 @@ static int set_alarm(struct tri_refresh *refresh, uint64_t due_ms)
     return tr_timer_start_at(refresh->context, TRI_REFRESH_CLOCK_TIMER, due_ms);
 }
 
-int tri_clock_add(struct tri_refresh *refresh, uint32_t number, uint64_t delay_ms)
+/* Puts a job behind those of a clock; none of these may be due later. */
+static int wait_until(struct tri_refresh *refresh, uint32_t number, uint32_t clock, uint64_t due_ms)
 {
     struct tr_refresh_state *state = refresh->state;
     struct tri_list_row *list;
     struct tri_job_row *job;
     uint32_t list_number;
-    uint32_t clock = clock_of(delay_ms);
     int error = tri_list_find(refresh, TRI_REFRESH_CLOCK, clock, 0, true, &list_number, &list);
     error = error != 0 ? error : tri_list_add(refresh, list_number, list, number, false);
     error = error != 0 ? error : tri_job_edit(refresh, number, &job);
     if (error != 0) {
         return error;
     }
-    job->due_ms = refresh->now_ms + (delay_ms > WAIT_MS_MAX ? WAIT_MS_MAX : delay_ms);
+    job->due_ms = due_ms;
     state->clocks |= 1ULL << clock;
-    bool is_next = state->alarm_ms == 0 || job->due_ms < state->alarm_ms;
-    return is_next ? set_alarm(refresh, job->due_ms) : 0;
+    bool is_next = state->alarm_ms == 0 || due_ms < state->alarm_ms;
+    return is_next ? set_alarm(refresh, due_ms) : 0;
+}
+
+int tri_clock_add(struct tri_refresh *refresh, uint32_t number, uint64_t delay_ms)
+{
+    uint64_t due_ms = refresh->now_ms + (delay_ms > WAIT_MS_MAX ? WAIT_MS_MAX : delay_ms);
+    return wait_until(refresh, number, clock_of(delay_ms), due_ms);
+}
+
+/*
+ * All jobs share the moments of their sweeps, one an interval, other ones at each endpoint: so what
+ * has spread them, their beginnings or late answers, is over with the next sweep, and each takes as
+ * few calls as there are batches. A sweep comes three quarters of an interval away at the earliest,
+ * since the answers of one are all there by then; those added later are never due sooner.
+ */
+int tri_clock_add_sweep(struct tri_refresh *refresh, uint32_t number)
+{
+    uint64_t phase_ms = tr_self(refresh->context).key.group * 7919 % TR_REFRESH_SWEEP_MS;
+    uint64_t earliest_ms = refresh->now_ms + TR_REFRESH_SWEEP_MS / 4 * 3 - phase_ms;
+    uint64_t sweep = (earliest_ms + TR_REFRESH_SWEEP_MS - 1) / TR_REFRESH_SWEEP_MS;
+    return wait_until(refresh, number, clock_of(TR_REFRESH_SWEEP_MS),
+                      sweep * TR_REFRESH_SWEEP_MS + phase_ms);
 }
 
 /* Those of one list whose time has come. `next_ms`: when that of its first one comes. */

@@ -60,6 +60,28 @@ static void test_a_stream_takes_the_place_of_polls(void **state)
     refresh_stand_end();
 }
 
+/*
+ * Beside a stream all jobs are looked at in full batches, however their beginnings were spread, and
+ * also after hours: what one answer is late by spreads nothing.
+ */
+static void test_sweeps_stay_together(void **state)
+{
+    (void)state;
+    begin();
+    for (uint32_t i = 0; i < 5000; i++) {
+        (void)refresh_stand_make("g");
+        refresh_stand_pass(i % 10 == 0 ? 97 : 0);
+    }
+    back_phase_all(TR_TASK_PHASE_RUNNING);
+    refresh_stand_pass(2 * TR_REFRESH_SWEEP_MS);
+    for (unsigned interval = 0; interval < 60; interval++) {
+        uint32_t calls = back.calls[TR_WEBAPI_VERB_STATUS];
+        refresh_stand_pass(TR_REFRESH_SWEEP_MS);
+        assert_in_range(back.calls[TR_WEBAPI_VERB_STATUS] - calls, 1, 5000 / 500 + 1);
+    }
+    refresh_stand_end();
+}
+
 /* An array of little parallelism: its group is empty between its waves. */
 static void run_waves(uint32_t first, uint32_t last)
 {
@@ -175,7 +197,7 @@ static void test_a_refused_place_is_given_up(void **state)
     refresh_stand_end();
 }
 
-/* What a stream never says is found by a sweep each minute. */
+/* What a stream never says is found by a sweep each minute, which all jobs share. */
 static void test_a_silent_stream_is_swept(void **state)
 {
     (void)state;
@@ -183,9 +205,9 @@ static void test_a_silent_stream_is_swept(void **state)
     (void)refresh_stand_make("g");
     refresh_stand_pass(1000);
     back.jobs[0].phase = TR_TASK_PHASE_SUCCESS;
-    refresh_stand_pass(60000);
+    refresh_stand_pass(TR_REFRESH_SWEEP_MS / 2);
     assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_SUBMITTED);
-    refresh_stand_pass(20000);
+    refresh_stand_pass(TR_REFRESH_SWEEP_MS + TR_REFRESH_SWEEP_MS / 2);
     assert_int_equal(refresh_stand_holder(0)->stage, TR_WEBAPI_STAGE_TERMINAL);
     refresh_stand_end();
 }
@@ -445,6 +467,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_stream_takes_the_place_of_polls),
+        cmocka_unit_test(test_sweeps_stay_together),
         cmocka_unit_test(test_waves_have_one_stream),
         cmocka_unit_test(test_resting_groups_are_bounded),
         cmocka_unit_test(test_a_restart_asks_once_about_all),
