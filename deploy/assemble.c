@@ -22,6 +22,7 @@
 #include "deploy/schemas.h"
 #include "deploy/signals.h"
 #include "deploy/store_number.h"
+#include "runtime/env/secret.h"
 #include "runtime/host/host.h"
 #include "runtime/memory.h"
 #include "schemas/history.h"
@@ -338,6 +339,7 @@ static int open_all(struct tr_live *live, const struct tr_live_options *options,
     uint64_t open_files = 0;
     int error = tr_descriptors_raise(explain, &open_files);
     write_keeper_command(live, open_files);
+    error = error != 0 ? error : tri_secret_hide_environment();
     error = error != 0 ? error : tr_signals_open(&live->signals);
     live->engine = tr_alloc_zero(1, sizeof *live->engine);
     if (error != 0 || live->engine == NULL) {

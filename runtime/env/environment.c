@@ -50,11 +50,14 @@ static int put_word(struct maker *maker, struct tr_bytes name, const char *value
     return writer.error;
 }
 
-/* What the engine's environment has under this name, or NULL. */
+/* What the engine's environment has under this name, or NULL; secrets go by their own way. */
 static const char *inherited(struct tr_bytes name)
 {
     char text[TR_KEEPER_PATH_BYTES_MAX];
-    if (name.size >= sizeof text) {
+    size_t prefix = strlen(TR_SECRET_VARIABLE_PREFIX);
+    bool is_secret =
+        name.size >= prefix && memcmp(name.data, TR_SECRET_VARIABLE_PREFIX, prefix) == 0;
+    if (name.size >= sizeof text || is_secret) {
         return NULL;
     }
     memcpy(text, name.data, name.size);

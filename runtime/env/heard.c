@@ -27,9 +27,10 @@ static int spawn_with(const struct tri_heard *heard, posix_spawn_file_actions_t 
     posix_spawnattr_setsigmask(attributes, &none);
     posix_spawnattr_setsigdefault(attributes, &all);
     posix_spawnattr_setflags(attributes, flags);
+    char **environment = heard->environment != NULL ? heard->environment : environ;
     return heard->program != NULL
-               ? posix_spawn(pid, heard->program, files, attributes, heard->words, environ)
-               : posix_spawnp(pid, heard->words[0], files, attributes, heard->words, environ);
+               ? posix_spawn(pid, heard->program, files, attributes, heard->words, environment)
+               : posix_spawnp(pid, heard->words[0], files, attributes, heard->words, environment);
 }
 
 int tri_heard_spawn(const struct tri_heard *heard, pid_t *pid)

@@ -12,10 +12,11 @@ struct tri_heard {
     const char *program; /* its file; NULL: words[0], looked for in PATH */
     char *const *words;  /* argv, ended by NULL */
     int line;            /* becomes its stdout */
+    char **environment;  /* ended by NULL; NULL: ours */
     bool is_alone;       /* in a process group of its own, with no other descriptors of ours */
 };
 
-/* Starts it with our environment, from any thread. 0, or the number of an errno. */
+/* Starts it, from any thread. 0, or the number of an errno. */
 int tri_heard_spawn(const struct tri_heard *heard, pid_t *pid);
 
 #endif

@@ -26,6 +26,7 @@
 #include "runtime/env/clock.h"
 #include "runtime/env/heard.h"
 #include "runtime/env/keeper_folder.h"
+#include "runtime/env/secret.h"
 #include "runtime/memory.h"
 
 #define COMMAND_WORDS_MAX 16
@@ -298,9 +299,12 @@ static void start_keeper(struct tri_keeper_client *client)
         go_down_with_errno(client, "cannot start the keeper");
         return;
     }
-    struct tri_heard keeper = {
-        .program = client->program, .words = client->command, .line = ends[1]};
-    int number = tri_heard_spawn(&keeper, &client->child);
+    struct tri_heard keeper = {.program = client->program,
+                               .words = client->command,
+                               .line = ends[1],
+                               .environment = tri_secret_free_environment()};
+    int number = keeper.environment == NULL ? ENOMEM : tri_heard_spawn(&keeper, &client->child);
+    tr_free(keeper.environment);
     close(ends[1]);
     client->line = ends[0];
     client->text_size = 0;

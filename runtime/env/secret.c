@@ -128,6 +128,49 @@ static void put_capitals(struct name *name, struct tr_text part)
     }
 }
 
+static bool is_secret(const char *entry)
+{
+    return strncmp(entry, TR_SECRET_VARIABLE_PREFIX, strlen(TR_SECRET_VARIABLE_PREFIX)) == 0;
+}
+
+/* The kernel shows the block that the process was started with; a copy is its own affair. */
+int tri_secret_hide_environment(void)
+{
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+        const char *equals = strchr(*entry, '=');
+        if (equals == NULL || !is_secret(*entry)) {
+            continue;
+        }
+        char *copy = tr_text_copy(tr_text_of(*entry));
+        if (copy == NULL) {
+            return TR_MEMORY;
+        }
+        char *value = *entry + (equals - *entry) + 1;
+        explicit_bzero(value, strlen(value));
+        *entry = copy;
+    }
+    return 0;
+}
+
+char **tri_secret_free_environment(void)
+{
+    size_t count = 0;
+    while (environ != NULL && environ[count] != NULL) {
+        count++;
+    }
+    char **free_of_them = tr_alloc((count + 1) * sizeof *free_of_them);
+    char **end = free_of_them;
+    for (size_t i = 0; end != NULL && i < count; i++) {
+        if (!is_secret(environ[i])) {
+            *end++ = environ[i];
+        }
+    }
+    if (end != NULL) {
+        *end = NULL;
+    }
+    return free_of_them;
+}
+
 static int find_variable(struct look *look)
 {
     const struct tr_process_secret *reference = look->reference;

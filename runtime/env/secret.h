@@ -50,4 +50,19 @@ TR_MUST_USE int tri_secret_find(struct tri_secrets *secrets,
 /* Overwrites and empties a buffer that held a value. */
 void tri_secret_wipe(struct tri_buffer *value);
 
+/*
+ * Variables that hold secrets begin so. They are for this program: no process that it starts for
+ * somebody gets them.
+ */
+#define TR_SECRET_VARIABLE_PREFIX "TROUPE_SECRET_"
+
+/*
+ * Takes the values of such variables out of what others of the same user may read of this process
+ * (/proc/PID/environ); getenv goes on to find them. Once, before threads are started. TR_MEMORY.
+ */
+TR_MUST_USE int tri_secret_hide_environment(void);
+
+/* The environment without them, for tri_heard_spawn; to be freed with tr_free. NULL: no memory. */
+char **tri_secret_free_environment(void);
+
 #endif

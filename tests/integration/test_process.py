@@ -118,6 +118,26 @@ class ProcessTest(ProgramTest):
             if path.is_file():
                 self.assertNotIn(b"s3cret", path.read_bytes(), path)
 
+    def test_secrets_of_the_engine_are_in_no_environment(self):
+        """What another process of the same user may read: of the engine, of the keeper, its own."""
+        os.environ["TROUPE_SECRET_CRM_TOKEN"] = "s3cret"
+        self.write("look.sh", r"""
+found=0; leaks=0
+for process in /proc/[0-9]*; do
+    if tr '\0' ' ' <$process/cmdline | grep -q "troupe \(run\|keeper\) .*$1"; then
+        found=$((found + 1))
+        grep -q s3cret $process/environ && leaks=$((leaks + 1))
+    fi
+done 2>/dev/null
+own=$TROUPE_SECRET_CRM_TOKEN
+echo "{\"found\": $found, \"leaks\": $leaks, \"own\": \"$own\"}" >$TROUPE_OUTPUTS
+""")
+        self.task("sh", "./look.sh", str(self.store), secrets={"TOKEN": "crm/token"},
+                  env={"TROUPE_SECRET_CRM_TOKEN": None},
+                  outputs={"found": "int", "leaks": "int", "own": "string"})
+        outputs = self.outputs("--store", str(self.store))
+        self.assertEqual((outputs["found"], outputs["leaks"], outputs["own"]), (2, 0, ""))
+
     def test_a_secret_that_is_not_there(self):
         self.task("true", secrets={"TOKEN": "nowhere/key"})
         self.fails("SecretNotFound", "nowhere/key")
