@@ -64,7 +64,10 @@ TR_MUST_USE int tri_process_request(struct tr_task_context *task,
                                     const struct tri_process_inputs inputs[TRI_PROCESS_FORMS],
                                     struct tr_process_run *run, struct tr_text *problem);
 
-/* Checks `config`: {limits: {open_files: 1024, ...}}. As tr_plugin's check. */
+/* Whether an attempt may be done again of which nobody knows what it has done. */
+bool tri_process_may_repeat(struct tr_task_context *task);
+
+/* Checks `config`, {limits: {open_files: 1024}, in_doubt: fail|repeat}, as tr_plugin's check. */
 TR_MUST_USE int tri_process_check(const struct tr_task_template *task, char *problem,
                                   size_t problem_size);
 

@@ -85,12 +85,19 @@ static struct tr_text signal_words(struct tr_task_context *task, uint32_t number
                          words != NULL ? words : "unknown");
 }
 
-static int on_exit_status(struct tr_task_context *task, uint32_t status,
+/* How the process ended, whoever says what that means. */
+static void note_end(const struct tr_process_over *over, struct tr_transition *transition)
+{
+    transition->exit_status = over->outcome == TR_PROCESS_EXITED ? over->status : 0;
+    transition->signal = over->outcome == TR_PROCESS_SIGNALLED ? (uint8_t)over->status : 0;
+}
+
+static int on_exit_status(struct tr_task_context *task, const struct tr_process_over *over,
                           struct tr_transition *transition)
 {
     int error = fail(transition, TR_FAILURE_USER, "ProcessFailed",
-                     tr_task_words(task, "exit status %u", status));
-    transition->exit_status = status;
+                     tr_task_words(task, "exit status %u", over->status));
+    note_end(over, transition);
     return error;
 }
 
@@ -100,7 +107,7 @@ static int on_signal(struct tr_task_context *task, const struct tr_process_over 
     bool is_keepers = over->stopped_by == TR_PROCESS_STOPPED_BY_KEEPER;
     int error = fail(transition, is_keepers ? TR_FAILURE_SYSTEM : TR_FAILURE_USER,
                      "ProcessSignalled", signal_words(task, over->status));
-    transition->signal = (uint8_t)over->status;
+    note_end(over, transition);
     return error;
 }
 
@@ -171,7 +178,10 @@ static int on_outputs(struct tr_task_context *task, const struct found *found,
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
 
-/* The keeper died: what the task has left behind decides, and only if it is complete. */
+/*
+ * The keeper died: what the task has left behind decides, and only if it is complete. Else the
+ * task's policy says whether it is done again; what the dead keeper had started was killed.
+ */
 static int on_unknown(struct tr_task_context *task, const struct tr_process_over *over,
                       const struct found *outputs, struct tri_process_large *large,
                       struct tr_transition *transition)
@@ -190,6 +200,9 @@ static int on_unknown(struct tr_task_context *task, const struct tr_process_over
         transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
         tr_task_words(task, "outcome unknown: %.*s", (int)over->reason.size, over->reason.data));
     transition->is_unknown = true;
+    if (!tri_process_may_repeat(task)) {
+        transition->phase = TR_TASK_PHASE_PERMANENT_FAILURE;
+    }
     return error;
 }
 
@@ -206,11 +219,13 @@ int tri_process_outcome(struct tr_task_context *task, const struct tr_process_ov
     bool is_begun = over->outcome == TR_PROCESS_UNKNOWN && !said->is_too_large &&
                     said->bytes.size == 0; /* made, and not yet written */
     if (!said->is_absent && !is_begun) {
-        return on_error_document(task, &documents.error, transition);
+        error = on_error_document(task, &documents.error, transition);
+        note_end(over, transition);
+        return error;
     }
     switch (over->outcome) {
     case TR_PROCESS_EXITED:
-        return over->status != 0 ? on_exit_status(task, over->status, transition)
+        return over->status != 0 ? on_exit_status(task, over, transition)
                                  : on_outputs(task, &documents.outputs, large, transition);
     case TR_PROCESS_SIGNALLED:
         return on_signal(task, over, transition);

@@ -283,49 +283,78 @@ static bool read_limit(struct tr_cursor *cursor, struct tr_process_limit *limit)
 
 #define LIMITS_MAX 16
 
-/*
- * Reads {limits: {NAME: NUMBER, ...}}: the limits are given, or what is wrong is said in `problem`.
- */
-static bool read_config(struct tr_bytes config, struct tr_process_limit limits[LIMITS_MAX],
-                        uint32_t *count, const char **problem)
+/* What a task's `config` says. */
+struct config {
+    struct tr_process_limit limits[LIMITS_MAX];
+    uint32_t limit_count;
+    bool is_final; /* an attempt of which nobody knows what it has done is not done again */
+};
+
+static bool read_limits(struct tr_cursor *cursor, struct config *config, const char **problem)
 {
-    struct tr_cursor cursor = tr_cursor_of(config);
-    *count = 0;
-    if (config.size == 0) {
+    uint32_t rows = tr_read_map(cursor);
+    if (rows > LIMITS_MAX) {
+        *problem = "config.limits: too many";
+        return false;
+    }
+    for (config->limit_count = 0; config->limit_count < rows; config->limit_count++) {
+        if (!read_limit(cursor, &config->limits[config->limit_count])) {
+            *problem = "config.limits: each is a name and a number that is not negative";
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_policy(struct tr_cursor *cursor, struct config *config, const char **problem)
+{
+    struct tr_text policy = tr_read_text(cursor);
+    config->is_final = tr_text_equal(policy, tr_text_of("fail"));
+    *problem = "config.in_doubt has to be fail or repeat";
+    return cursor->error == 0 && (config->is_final || tr_text_equal(policy, tr_text_of("repeat")));
+}
+
+/*
+ * Reads {limits: {NAME: NUMBER, ...}, in_doubt: fail|repeat}, or says in `problem` what is wrong.
+ */
+static bool read_config(struct tr_bytes packed, struct config *config, const char **problem)
+{
+    struct tr_cursor cursor = tr_cursor_of(packed);
+    *config = (struct config){.limit_count = 0};
+    if (packed.size == 0) {
         return true;
     }
     uint32_t keys = tr_read_map(&cursor);
     for (uint32_t i = 0; i < keys && cursor.error == 0; i++) {
-        if (!tr_text_equal(tr_read_text(&cursor), tr_text_of("limits"))) {
-            *problem = "config: a process task knows only `limits`";
+        struct tr_text key = tr_read_text(&cursor);
+        bool is_limits = tr_text_equal(key, tr_text_of("limits"));
+        bool is_policy = tr_text_equal(key, tr_text_of("in_doubt"));
+        *problem = "config: a process task knows only `limits` and `in_doubt`";
+        if (!(is_limits ? read_limits(&cursor, config, problem)
+                        : is_policy && read_policy(&cursor, config, problem))) {
             return false;
-        }
-        uint32_t rows = tr_read_map(&cursor);
-        if (rows > LIMITS_MAX) {
-            *problem = "config.limits: too many";
-            return false;
-        }
-        for (uint32_t row = 0; row < rows; row++) {
-            if (!read_limit(&cursor, &limits[(*count)++])) {
-                *problem = "config.limits: each is a name and a number that is not negative";
-                return false;
-            }
         }
     }
     *problem = "config: write a mapping such as {limits: {open_files: 1024}}";
     return cursor.error == 0;
 }
 
+bool tri_process_may_repeat(struct tr_task_context *task)
+{
+    struct config config;
+    const char *words;
+    return read_config(tr_task_template(task)->config, &config, &words) && !config.is_final;
+}
+
 int tri_process_check(const struct tr_task_template *task, char *problem, size_t problem_size)
 {
-    struct tr_process_limit limits[LIMITS_MAX];
-    uint32_t count;
+    struct config config;
     const char *words = "";
     if (task->word_count == 0) {
         snprintf(problem, problem_size, "run: a process task needs a program to run");
         return TR_INVALID;
     }
-    if (!read_config(task->config, limits, &count, &words)) {
+    if (!read_config(task->config, &config, &words)) {
         snprintf(problem, problem_size, "%s", words);
         return TR_INVALID;
     }
@@ -335,15 +364,14 @@ int tri_process_check(const struct tr_task_template *task, char *problem, size_t
 static int write_limits(struct tr_task_context *task, struct tr_process_run *run,
                         struct tr_text *problem)
 {
-    struct tr_process_limit limits[LIMITS_MAX];
-    uint32_t count;
+    struct config config;
     const char *words = "";
-    if (!read_config(tr_task_template(task)->config, limits, &count, &words)) {
+    if (!read_config(tr_task_template(task)->config, &config, &words)) {
         *problem = tr_text_of(words);
         return TR_INVALID;
     }
-    struct tr_writer writer = writer_new(task, ARRAY_BYTES * (count + 1) * 2);
-    int error = tr_process_limits_pack(limits, count, &writer);
+    struct tr_writer writer = writer_new(task, ARRAY_BYTES * (config.limit_count + 1) * 2);
+    int error = tr_process_limits_pack(config.limits, config.limit_count, &writer);
     run->limits = written(&writer);
     return error;
 }

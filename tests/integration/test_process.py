@@ -103,7 +103,53 @@ class ProcessTest(ProgramTest):
     def test_wrong_configurations_are_refused(self):
         self.task("true", config={"limit": {"open_files": 37}})
         _, stderr = self.troupe("run", "flow.yaml", status=2)
-        self.assertIn("config: a process task knows only `limits`", stderr)
+        self.assertIn("config: a process task knows only `limits` and `in_doubt`", stderr)
+
+        self.task("true", config={"in_doubt": "perhaps"})
+        _, stderr = self.troupe("run", "flow.yaml", status=2)
+        self.assertIn("config.in_doubt has to be fail or repeat", stderr)
+
+    def test_an_unknown_outcome_is_the_policys(self):
+        """The keeper is killed while a process runs: done again, or, where that is said, not."""
+        for policy, runs in (("fail", 1), ("repeat", 2), (None, 2)):
+            with self.subTest(policy):
+                self.task("sh", "-c", "echo x >>$TROUPE_FOLDER/runs; "
+                          "[ $(wc -l <$TROUPE_FOLDER/runs) -gt 1 ] || sleep 60",
+                          **({"config": {"in_doubt": policy}} if policy else {}))
+                running = self.start("run", "flow.yaml", "--name", f"x-{policy}", "-o", "json")
+                self.await_file("runs")
+                self.kill_keeper()
+                status, stdout, stderr = running.end()
+                self.assertEqual(status, 1 if policy == "fail" else 0, stderr)
+                self.assertEqual(len((self.folder / "runs").read_text().split()), runs)
+                attempts = self.document("get", f"x-{policy}/n")["attempts"]
+                self.assertEqual([row["is_unknown"] for row in attempts][0], True)
+                self.assertEqual(len(attempts), runs)
+                self.assertIn("OutcomeUnknown", attempts[0]["error"]["code"])
+                (self.folder / "runs").unlink()
+
+    def kill_keeper(self):
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"keeper" in words and os.fsencode(str(self.store)) in words:
+                os.kill(int(path.parent.name), signal.SIGKILL)
+
+    def test_an_error_document_keeps_the_exit_status(self):
+        self.task("sh", "-c", "echo '{\"code\": \"Mine\", \"message\": \"no\"}' >$TROUPE_ERROR; "
+                  "exit 3")
+        self.document("run", "flow.yaml", "--name", "x", status=1)
+        attempt = self.document("get", "x/n")["attempts"][0]
+        self.assertEqual((attempt["error"]["code"], attempt["exit_status"]), ("Mine", 3))
+
+    def test_a_success_has_not_its_predecessors_status(self):
+        self.task("sh", "-c", "[ -e $TROUPE_FOLDER/once ] || "
+                  "{ touch $TROUPE_FOLDER/once; exit 3; }", retries=1)
+        self.document("run", "flow.yaml", "--name", "x")
+        attempts = self.document("get", "x/n")["attempts"]
+        self.assertEqual([row["exit_status"] for row in attempts], [3, 0])
 
     def test_secrets(self):
         os.environ["TROUPE_SECRET_CRM_TOKEN"] = "s3cret"

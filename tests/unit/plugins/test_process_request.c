@@ -244,7 +244,8 @@ static void test_wrong_configurations(void **state)
 {
     (void)state;
     static const uint8_t text[] = {0xa1, 'x'};
-    refuses(config("limit", "open_files", 1), "config: a process task knows only `limits`");
+    refuses(config("limit", "open_files", 1),
+            "config: a process task knows only `limits` and `in_doubt`");
     refuses(config("limits", "open_files", -1),
             "config.limits: each is a name and a number that is not negative");
     refuses((struct tr_bytes){.data = text, .size = sizeof text},
