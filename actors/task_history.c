@@ -141,11 +141,11 @@ static struct tr_attempt attempt_row(struct tri_task *task)
         .logs = note->logs.size == 0 ? (struct tr_text){0} : logs_json(task, note->logs),
         .created_ms = state->attempt_created_ms,
         .started_ms = state->attempt_started_ms,
-        .exit_status = note->exit_status,
-        .signal = note->signal,
         .is_unknown = note->is_unknown,
     };
-    if (is_failed) {
+    if (is_failed) { /* until then the note speaks of the attempt before */
+        row.exit_status = note->exit_status;
+        row.signal = note->signal;
         row.failure = note->failure;
         row.code = note->code;
         row.message = note->message;
