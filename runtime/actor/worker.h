@@ -44,7 +44,7 @@ struct tri_shared {
     bool has_lost_workers; /* the store has counters of workers that this start does not have */
     uint64_t seed;
     struct tri_life life;
-    atomic_uint_fast64_t next_number;             /* of the journal's total order */
+    atomic_uint_fast64_t next_number; /* of the journal's total order */
 };
 
 /* Doubly linked timers by due time: four levels of 64 places; see timer.c. */
