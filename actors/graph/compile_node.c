@@ -110,6 +110,25 @@ static void bind_given(struct tri_builder *builder, uint32_t node, const struct 
     tri_binding_at(builder, slot)->is_mapped = is_mapped;
 }
 
+/* Whether a launch plan that a node runs fixes an input, so that nobody else may give it. */
+static bool is_fixed(const struct tri_builder *builder, uint32_t node, struct tr_text name)
+{
+    const struct tr_graph *graph = builder->compiler->graph;
+    const struct tr_node *compiled = &builder->workflow->nodes[node];
+    if (compiled->target_kind != TR_TARGET_PLAN) {
+        return false;
+    }
+    const struct tr_plan *plan = &graph->plans[compiled->target];
+    const struct tr_workflow *workflow = &graph->workflows[plan->workflow];
+    uint32_t input = tr_variables_find(&workflow->interface.inputs, name);
+    for (uint32_t i = 0; i < plan->value_count; i++) {
+        if (plan->values[i].input == input && plan->values[i].is_fixed) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The position of each pair's input; unknown names are told. */
 static const struct tr_tree **match_inputs(struct tri_builder *builder, uint32_t node,
                                            const struct tr_variables *inputs)
@@ -122,6 +141,13 @@ static const struct tr_tree **match_inputs(struct tri_builder *builder, uint32_t
         uint32_t position = tr_variables_find(inputs, pair->key->text);
         if (position != TR_GRAPH_NONE) {
             given[position] = pair->value;
+            continue;
+        }
+        if (is_fixed(builder, node, pair->key->text)) {
+            tri_report_add(builder->compiler->report, pair->key->place, "VariableNameNotFound",
+                           "the launch plan '%.*s' fixes the input '%.*s'\n"
+                           "remove it here, or name it under inputs of the plan, not under fixed",
+                           TRI_SHOWN(source->target.text), TRI_SHOWN(pair->key->text));
             continue;
         }
         tri_report_add(builder->compiler->report, pair->key->place, "VariableNameNotFound",

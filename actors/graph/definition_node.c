@@ -63,8 +63,9 @@ static void read_min_successes(struct tri_definition *definition, const struct t
 {
     struct tri_node *node = target;
     if (begin_criterion(definition, value, node) &&
-        tri_read_count(definition, value, 1, UINT32_MAX - 1, &node->min_successes)) {
+        tri_read_count(definition, value, 0, UINT32_MAX - 1, &node->min_successes)) {
         node->allows_failures = true;
+        node->min_success_ratio = node->min_successes == 0 ? 0 : 1; /* a count of 0 is none given */
     }
 }
 

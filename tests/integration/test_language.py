@@ -37,6 +37,11 @@ class LanguageTest(ProgramTest):
         nodes["n"]["retries"] = 1
         self.assertIn("it was told to fail", self.run_nodes(nodes, status=1)["error"]["message"])
 
+    def test_no_success_may_be_enough(self):
+        for criterion in ({"min_successes": 0}, {"min_success_ratio": 0}):
+            nodes = {"m": {"map": "fail", "with": {"a": [1, 2]}, **criterion}}
+            self.assertEqual(self.run_nodes(nodes, {"b": "$m.b"})["outputs"], {"b": [None, None]})
+
     def test_projects_and_domains(self):
         self.write("flow.yaml", json.dumps({
             "troupe": 1, "project": "shop", "domain": "production", "tasks": TASKS, "workflows": {
