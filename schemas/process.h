@@ -191,7 +191,7 @@ const char *tr_process_phase_name(uint8_t phase);
  * `umask` are process_start's, with these differences:
  *
  * `folder` is the attempt's, absolute and below the store's folder; it is made (0700), with parents
- * (0755). What an earlier engine left there of a key that never began is removed first. `work` is
+ * (0700). What an earlier engine left there of a key that never began is removed first. `work` is
  * the working folder, a name below `folder`; empty: `folder` itself. stdin, stdout and stderr count
  * from `folder`; an output that is empty in the end is removed.
  * `environment`: words NAME=value, and words NAME for what the engine's own environment has.

@@ -18,7 +18,7 @@
 #include "runtime/env/environment.h"
 #include "runtime/memory.h"
 
-#define PARENT_MODE 0755
+#define PARENT_MODE 0700
 #define FOLDER_MODE 0700
 #define FILE_MODE 0600
 

@@ -49,7 +49,7 @@ static int open_folders(struct tri_blobs *blobs, const char *store_folder)
     if (size < 0 || (size_t)size + NAME_MAX + 2 >= sizeof blobs->path) {
         return TR_LIMIT;
     }
-    int error = tri_below_folder(blobs->store, tr_text_of(TRI_BLOBS_FOLDER), 0755, &blobs->folder);
+    int error = tri_below_folder(blobs->store, tr_text_of(TRI_BLOBS_FOLDER), 0700, &blobs->folder);
     if (error == 0) {
         error =
             tri_below_folder(blobs->folder, tr_text_of(TRI_BLOBS_NEW_FOLDER), 0700, &blobs->fresh);

@@ -219,8 +219,23 @@ static int judge_file(struct tri_sqlite *self, const char *vfs, enum tri_sqlite_
     return error;
 }
 
+/*
+ * A new database is its owner's alone, whatever the umask; the files beside it get its mode. What
+ * is wrong here is told by the opening that follows.
+ */
+static void make_private(const struct tri_sqlite *self)
+{
+    int fd = open(self->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 static int open_database(struct tri_sqlite *self, const char *vfs)
 {
+    if (!self->read_only && vfs == NULL) {
+        make_private(self);
+    }
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     flags |= self->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     int code = sqlite3_open_v2(self->path, &self->database, flags, vfs);

@@ -3,6 +3,7 @@
 within seconds, whatever is in the way; and one that can start serves more clients than a shell's
 soft limit of open files has room for."""
 
+import os
 import resource
 import signal
 import socket
@@ -85,6 +86,29 @@ class StartTest(ProgramTest):
         self.refused("keeper.lock: Is a directory", *run)
         lock.rmdir()
         self.troupe(*run)
+
+    def test_a_store_is_its_owners_alone(self):
+        """Also in a folder that others may look into, and with a umask that lets them read."""
+        self.store.mkdir(mode=0o755)
+        self.store.chmod(0o755)
+        before = os.umask(0o022)
+        try:
+            self.write("one.txt", "mine").chmod(0o600)
+            self.write("copy.sh", """cat "$1" >g; echo '{"g": "g"}' >$TROUPE_OUTPUTS""")
+            self.write("flow.yaml", """
+troupe: 1
+tasks:
+  t: {inputs: {f: file}, outputs: {g: file}, run: [sh, ./copy.sh, "{{.inputs.f}}"]}
+workflows:
+  main: {inputs: {f: file}, nodes: {a: {task: t, with: {f: $f}}}, outputs: {g: $a.g}}
+""")
+            self.troupe("run", "flow.yaml", "-q", "-i", "f=one.txt")
+        finally:
+            os.umask(before)
+        found = {path.name: path.stat().st_mode & 0o077 for path in self.store.iterdir()}
+        self.assertIn("blobs", found)
+        self.assertIn("attempts", found)
+        self.assertEqual({name: mode for name, mode in found.items() if mode}, {})
 
     def test_too_few_descriptors(self):
         for most in (8, 24, 60, LEAST - 1):
