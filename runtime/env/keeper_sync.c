@@ -180,7 +180,7 @@ static bool has_content(int parent, const char *name, const char *made, unsigned
     return is_found;
 }
 
-/* Takes the jobs out of a batch whose processes have written nothing. */
+/* Takes the jobs out of a batch whose processes have written nothing; they wait for no sync. */
 static struct tri_sync_job *take_out_empty(struct tri_keeper_sync *sync, struct tri_sync_job *jobs)
 {
     struct tri_sync_job *left = NULL;
@@ -195,6 +195,7 @@ static struct tri_sync_job *take_out_empty(struct tri_keeper_sync *sync, struct 
         } else {
             job->number = 0;
             push(&sync->finished, job);
+            ring(sync->done);
         }
     }
     return left;
