@@ -160,6 +160,18 @@ static void note_quarantine(const struct tr_invocation *invocation, const struct
     }
 }
 
+/* How an engine is to be is said to the one that begins: another command cannot change it. */
+static const char *engine_option(const struct tr_invocation *invocation)
+{
+    static const char *const options[] = {"jobs", "durability"};
+    for (size_t i = 0; i < TR_COUNT_OF(options); i++) {
+        if (tr_arguments_has(&invocation->arguments, options[i])) {
+            return options[i];
+        }
+    }
+    return NULL;
+}
+
 enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
                              const struct tr_live_options *options, struct tr_reached *reached)
 {
@@ -167,6 +179,15 @@ enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
     struct engine engine = {.client = NULL};
     *reached = (struct tr_reached){.live = NULL};
     int error = become_or_find(options, explain, &reached->live, &engine);
+    const char *option = engine.client == NULL ? NULL : engine_option(invocation);
+    if (option != NULL) {
+        tri_client_close(engine.client);
+        return tr_command_refused(invocation->command,
+                                  "--%s is said to an engine that begins, and %s has one: `troupe "
+                                  "%s`, process %llu; leave it out, or stop that one",
+                                  option, options->folder, engine.command,
+                                  (unsigned long long)engine.pid);
+    }
     reached->client = engine.client;
     note_quarantine(invocation, reached->live);
     return error == 0 ? TR_EXIT_DONE : tr_command_failed(invocation->command, "%s", explain);

@@ -357,6 +357,16 @@ class SleepersTest(ProgramTest):
         self.assertEqual(self.troupe("resume", "one", "-q")[0], "n: 2\n")
         self.assertEqual(new.end()[:2], (0, "n: 2"))
 
+    def test_a_guest_does_not_say_how_the_engine_is(self):
+        serve = self.start("serve")
+        serve.wait_for(" serves ")
+        self.write("sleep.yaml", SLEEP)
+        for word, value in (("--jobs", "8"), ("--durability", "process")):
+            _, err = self.troupe("run", "sleep.yaml", word, value, status=2)
+            self.assertIn(f"{word} is said to an engine that begins, and ", err)
+            self.assertIn(f"`troupe serve`, process {serve.process.pid}; leave it out", err)
+        self.assertEqual(self.document("list"), [])
+
     def test_an_answer_and_a_pause_wake_one(self):
         self.write("gate.yaml", "troupe: 1\nworkflows: {main: {nodes: {g: {signal: g, type: int}}, "
                    "outputs: {n: $g.value}}}\n")
