@@ -36,6 +36,15 @@ def without_quarantine(environment):
     return environment | {"ASAN_OPTIONS": f"{options}:quarantine_size_mb=8"}
 
 
+def wait_until(condition, what, limit_s=LIMIT_S):
+    """Asks again and again, at intervals that are no part of any result."""
+    end = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {limit_s} s: {what}")
+        threading.Event().wait(0.005)
+
+
 class Running:
     """A `troupe` that runs in the background, whose lines can be waited for."""
 
@@ -94,15 +103,29 @@ class ProgramTest(unittest.TestCase):
         self.end_keeper()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def end_keeper(self):
-        """The keeper leaves by itself when it is idle; a test does not wait for that."""
+    def keepers(self):
+        """The processes of keepers of this store; what one is just starting looks like it."""
+        found = {}
         for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
             try:
                 words = path.read_bytes().split(b"\0")
-                if b"keeper" in words and os.fsencode(str(self.store)) in words:
-                    os.kill(int(path.parent.name), signal.SIGTERM)
-            except (OSError, ValueError):
+                parent = (path.parent / "stat").read_text().rsplit(")", 1)[1].split()[1]
+            except OSError:
+                continue
+            if b"keeper" in words and os.fsencode(str(self.store)) in words:
+                found[int(path.parent.name)] = int(parent)
+        return [pid for pid, parent in found.items() if parent not in found]
+
+    def kill_keeper(self, number=signal.SIGKILL):
+        for pid in self.keepers():
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
                 pass
+
+    def end_keeper(self):
+        """The keeper leaves by itself when it is idle; a test does not wait for that."""
+        self.kill_keeper(signal.SIGTERM)
 
     def environment(self):
         environment = dict(os.environ, TROUPE_STORE=str(self.store), TERM="dumb")

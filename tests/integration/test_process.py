@@ -128,14 +128,6 @@ class ProcessTest(ProgramTest):
                 self.assertIn("OutcomeUnknown", attempts[0]["error"]["code"])
                 (self.folder / "runs").unlink()
 
-    def kill_keeper(self):
-        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = path.read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if b"keeper" in words and os.fsencode(str(self.store)) in words:
-                os.kill(int(path.parent.name), signal.SIGKILL)
 
     def test_an_error_document_keeps_the_exit_status(self):
         self.task("sh", "-c", "echo '{\"code\": \"Mine\", \"message\": \"no\"}' >$TROUPE_ERROR; "

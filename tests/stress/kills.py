@@ -7,12 +7,10 @@ import pathlib
 import random
 import signal
 import sys
-import threading
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
 
-from program import LIMIT_S, PROGRAM, ProgramTest  # noqa: E402
+from program import LIMIT_S, PROGRAM, ProgramTest, wait_until  # noqa: E402, F401
 
 # How many elements a map has outside at once.
 PARALLELISM = 64
@@ -53,15 +51,6 @@ def seed_of(test):
     seed = int(os.environ.get("TROUPE_TEST_SEED", random.SystemRandom().randrange(1 << 31)))
     print(f"{test.id()}: TROUPE_TEST_SEED={seed}", flush=True)
     return seed
-
-
-def wait_until(condition, what, limit_s=LIMIT_S):
-    """Asks again and again, at intervals that are no part of any result."""
-    end = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError(f"not within {limit_s} s: {what}")
-        threading.Event().wait(0.005)
 
 
 class KillTest(ProgramTest):
@@ -115,11 +104,11 @@ class KillTest(ProgramTest):
                 return pid
         return None
 
-    def kill_keeper(self):
+    def kill_keeper(self, number=signal.SIGKILL):
         pid = self.keeper()
         if pid is not None:
             try:
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, number)
             except ProcessLookupError:
                 pass
         return pid is not None

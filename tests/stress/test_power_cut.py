@@ -96,23 +96,9 @@ class PowerCutTest(ProgramTest):
         if done.returncode != 0:
             self.skipTest(f"no image can be mounted here: {done.stderr.decode().strip()}")
 
-    def keepers(self):
-        """The processes of keepers of this store; what one is just starting looks like it."""
-        found = {}
-        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                words = path.read_bytes().split(b"\0")
-                parent = (path.parent / "stat").read_text().rsplit(")", 1)[1].split()[1]
-            except OSError:
-                continue
-            if b"keeper" in words and os.fsencode(str(self.store)) in words:
-                found[int(path.parent.name)] = int(parent)
-        return [pid for pid, parent in found.items() if parent not in found]
-
     def leave_disk(self):
         """Ends what holds the disk, and unmounts it."""
-        for pid in self.keepers():
-            os.kill(pid, signal.SIGKILL)
+        self.kill_keeper()
         end = time.monotonic() + LIMIT_S
         while os.path.ismount(self.mounted):
             subprocess.run(["umount", self.mounted], capture_output=True)
