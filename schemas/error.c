@@ -39,3 +39,8 @@ const char *tr_error_text(int error)
 {
     return find(error)->text;
 }
+
+bool tr_error_is_shortage(int error)
+{
+    return error == TR_MEMORY || error == TR_BUSY || error == TR_STORE_FULL;
+}

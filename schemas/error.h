@@ -7,6 +7,8 @@
 #ifndef TR_SCHEMAS_ERROR_H
 #define TR_SCHEMAS_ERROR_H
 
+#include <stdbool.h>
+
 #define TR_ERRORS(E)                                                              \
     E(MEMORY, 1, "out of memory")                                                 \
     E(INVALID, 2, "an argument that makes no sense")                              \
@@ -49,6 +51,9 @@ enum tr_error {
     TR_ERRORS(TRI_ERROR_ENUM)
 #undef TRI_ERROR_ENUM
 };
+
+/* Whether the machine has too little of something, so that trying again later may help. */
+bool tr_error_is_shortage(int error);
 
 /* The error's name, such as "NO_ACTOR"; "ok" for 0, "UNKNOWN" for what is none of them. */
 const char *tr_error_name(int error);

@@ -161,12 +161,6 @@ static void release_group(struct tri_journal *journal)
     }
 }
 
-/* Errors after which nothing was written and the same group may be tried again. */
-static bool may_retry(int error)
-{
-    return error == TR_STORE_FULL || error == TR_BUSY || error == TR_MEMORY;
-}
-
 static void commit_group(struct tri_journal *journal)
 {
     uint64_t last_number;
@@ -185,7 +179,7 @@ static void commit_group(struct tri_journal *journal)
         journal->ops_since_rest += commit.count;
         journal->committed_ns = tri_monotonic_ns(journal->env);
         release_group(journal);
-    } else if (may_retry(error)) {
+    } else if (tr_error_is_shortage(error)) { /* nothing was written */
         journal->state = TRI_JOURNAL_WAITS;
         journal->error = error;
         atomic_store_explicit(&journal->waits_for, error, memory_order_relaxed);

@@ -83,7 +83,7 @@ static int copy_log(struct tri_sqlite *self, int mode)
     int copied = 0;
     int code = sqlite3_wal_checkpoint_v2(self->database, "main", mode, &frames, &copied);
     int error = tri_sqlite_error(self, code, "copying the log into the database");
-    if (error == TR_STORE_FULL || error == TR_BUSY || error == TR_MEMORY) {
+    if (tr_error_is_shortage(error)) {
         return error;
     }
     if (error == 0 && copied > 0) {

@@ -72,12 +72,27 @@ static void numbers_never_change(void **state)
     }
 }
 
+static void shortages_are_those_that_may_pass(void **state)
+{
+    (void)state;
+    static const int shortages[] = {TR_MEMORY, TR_BUSY, TR_STORE_FULL};
+    unsigned count = 0;
+    for (int error = 0; error > -100; error--) {
+        count += tr_error_is_shortage(error) ? 1 : 0;
+    }
+    assert_int_equal(count, TR_COUNT_OF(shortages));
+    for (size_t i = 0; i < TR_COUNT_OF(shortages); i++) {
+        assert_true(tr_error_is_shortage(shortages[i]));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_has_its_own_number_name_and_text),
         cmocka_unit_test(success_and_unknown),
         cmocka_unit_test(numbers_never_change),
+        cmocka_unit_test(shortages_are_those_that_may_pass),
     };
     return cmocka_run_group_tests_name("schemas/error", tests, NULL, NULL);
 }
