@@ -4,6 +4,9 @@
  * An error document is a failure whatever the exit status; then the way it ended counts, and last
  * whether the outputs are there and are what the interface says. A document of Flyte's, where a
  * template asks for it, goes before one of JSON.
+ *
+ * After the death of a keeper a document counts if it is whole: what it names was written before.
+ * After that of the machine none does: it can have come to the disk before what it names.
  */
 #include "plugins/process.h"
 
@@ -178,10 +181,21 @@ static int on_outputs(struct tr_task_context *task, const struct found *found,
     return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
 }
 
-/*
- * The keeper died: what the task has left behind decides, and only if it is complete. Else the
- * task's policy says whether it is done again; what the dead keeper had started was killed.
- */
+/* Nobody knows what became of it: the task's policy says whether it is done again. */
+static int give_up(struct tr_task_context *task, const struct tr_process_over *over,
+                   struct tr_transition *transition)
+{
+    int error = fail(
+        transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
+        tr_task_words(task, "outcome unknown: %.*s", (int)over->reason.size, over->reason.data));
+    transition->is_unknown = true;
+    if (!tri_process_may_repeat(task)) {
+        transition->phase = TR_TASK_PHASE_PERMANENT_FAILURE;
+    }
+    return error;
+}
+
+/* The keeper died: the outputs that the task has left behind decide, if they are complete. */
 static int on_unknown(struct tr_task_context *task, const struct tr_process_over *over,
                       const struct found *outputs, struct tri_process_large *large,
                       struct tr_transition *transition)
@@ -193,17 +207,10 @@ static int on_unknown(struct tr_task_context *task, const struct tr_process_over
     if (given == TR_LIMIT) {
         return on_outputs(task, outputs, large, transition);
     }
-    if (given != TR_INVALID) {
-        return given != 0 ? given : tr_task_succeed(transition);
+    if (given == TR_INVALID) {
+        return give_up(task, over, transition);
     }
-    int error = fail(
-        transition, TR_FAILURE_SYSTEM, "OutcomeUnknown",
-        tr_task_words(task, "outcome unknown: %.*s", (int)over->reason.size, over->reason.data));
-    transition->is_unknown = true;
-    if (!tri_process_may_repeat(task)) {
-        transition->phase = TR_TASK_PHASE_PERMANENT_FAILURE;
-    }
-    return error;
+    return given != 0 ? given : tr_task_succeed(transition);
 }
 
 int tri_process_outcome(struct tr_task_context *task, const struct tr_process_over *over,
@@ -214,6 +221,9 @@ int tri_process_outcome(struct tr_task_context *task, const struct tr_process_ov
     int error = read_documents(over, &documents);
     if (error != 0) {
         return error;
+    }
+    if (over->outcome == TR_PROCESS_LOST) {
+        return give_up(task, over, transition);
     }
     const struct tr_process_document *said = &documents.error.document;
     bool is_begun = over->outcome == TR_PROCESS_UNKNOWN && !said->is_too_large &&

@@ -46,12 +46,16 @@
 /* What a process_start with umask 0 gets; no process of ours makes files that all may write. */
 #define TR_PROCESS_UMASK_DEFAULT 0022
 
-/* How a process ended. */
+/*
+ * How a process ended. `unknown`: its keeper died meanwhile, and what was left was killed; what it
+ * has written is there. `lost`: of what it has written, too, nobody knows whether it is whole.
+ */
 #define TR_PROCESS_OUTCOMES(O)                                                       \
     O(EXITED, 1, "exited")           /* `status` is its exit status */               \
     O(SIGNALLED, 2, "signalled")     /* `status` is the signal that ended it */      \
     O(NOT_STARTED, 3, "not started") /* `status` is the errno, `reason` the words */ \
-    O(UNKNOWN, 4, "unknown")         /* the keeper died meanwhile; what was left was killed */
+    O(UNKNOWN, 4, "unknown")                                                         \
+    O(LOST, 5, "lost")
 
 enum tr_process_outcome {
 #define TRI_OUTCOME(name, number, text) TR_PROCESS_##name = (number),

@@ -290,7 +290,7 @@ struct tri_child *tri_children_synced(struct tri_sync_job *job)
         snprintf(words, sizeof words, "what it has written cannot be brought to the disk: %s",
                  strerror(job->number));
         child->reason = tr_text_copy(tr_text_of(words));
-        child->end.outcome = TR_PROCESS_UNKNOWN;
+        child->end.outcome = TR_PROCESS_LOST;
         child->end.status = 0;
         child->end.reason = tr_text_of(child->reason != NULL ? child->reason : "");
     }

@@ -237,7 +237,7 @@ void tri_key_table_restarted(struct tri_key_table *table)
         struct tr_process_ended *end = &entry->end;
         bool has_run = end->outcome == TR_PROCESS_EXITED || end->outcome == TR_PROCESS_SIGNALLED;
         if (has_run && !end->is_synced) {
-            end->outcome = TR_PROCESS_UNKNOWN;
+            end->outcome = TR_PROCESS_LOST;
             end->status = 0;
             end->reason = tr_text_of("the machine was restarted after it had ended, and what it "
                                      "has written was not synced");

@@ -371,8 +371,9 @@ static struct tr_process_ended settled(const struct tri_key_entry *entry, bool w
                                      .started_ms = entry->started_ms,
                                      .ended_ms = tri_wall_ms()};
     if (!was_here) {
-        /* After a loss of power the log may lack what was not synced. */
-        ended.reason = tr_text_of("the machine or the keeper's folder is another one by now");
+        /* After a loss of power the log, too, may lack what was not synced. */
+        ended.outcome = TR_PROCESS_LOST;
+        ended.reason = tr_text_of("the machine was restarted or the store is on another one");
     } else if (entry->may_run) {
         ended.reason = tr_text_of("the keeper ended while it ran; what was left was killed");
     } else {

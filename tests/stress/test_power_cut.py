@@ -64,6 +64,26 @@ workflows:
     outputs: {b: $w.b, ok: $c.ok}
 """.replace("NUMBERS", str(list(range(SIZE))))
 
+# Waits behind its documents until it may end.
+TORN = r"""
+troupe: 1
+tasks:
+  one:
+    outputs: {f: file}
+    retries: 1
+    env: {HERE: FOLDER}
+    run:
+      - /bin/sh
+      - -c
+      - |
+        echo whole >one.txt
+        echo '{"f": "one.txt"}' >"$TROUPE_OUTPUTS"
+        echo >"$HERE/begun"
+        until [ -e "$HERE/may_end" ]; do sleep 0.1; done
+workflows:
+  main: {nodes: {t: {task: one}}, outputs: {f: $t.f}}
+"""
+
 
 def can_mount():
     return os.geteuid() == 0 and pathlib.Path("/dev/loop-control").exists() \
@@ -206,6 +226,27 @@ class PowerCutTest(ProgramTest):
                 done += 1
         print(f"{done} cuts, {known} of them in the middle of the execution", flush=True)
         self.assertGreater(known, 0)
+
+    def test_a_whole_document_may_name_a_torn_file(self):
+        """What a task has written before a restart of the machine, unsynced, is not believed."""
+        self.write("torn.yaml", TORN.replace("FOLDER", str(self.folder)))
+        self.store = self.folder / "store"
+        running = self.start("run", "torn.yaml", "--name", "it", "-q")
+        self.await_file("begun")
+        running.signal(signal.SIGKILL)
+        self.kill_keeper()
+        running.end()
+        (self.folder / "begun").unlink()
+        for path in self.store.glob("attempts/**/work/one.txt"):
+            os.truncate(path, 0)
+        (self.folder / "may_end").touch()
+        self.boot.write_text("00000001-0000-4000-8000-000000000000\n")
+        done = self.at_another_boot("resume", "it", "-q", "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        path = json.loads(done.stdout)["outputs"]["f"]
+        self.assertEqual(pathlib.Path(path.removeprefix("file://")).read_text(), "whole\n")
+        attempts = self.document("get", "it/t")["attempts"]
+        self.assertEqual([attempt["is_unknown"] for attempt in attempts], [True, False])
 
 
 if __name__ == "__main__":

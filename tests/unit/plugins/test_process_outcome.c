@@ -185,6 +185,18 @@ static void test_an_unknown_end_is_known_by_its_outputs(void **state)
     assert_true(transition.is_unknown);
 }
 
+/* After a restart of the machine a whole document may name what never came to the disk. */
+static void test_a_lost_end_leaves_nothing_to_believe(void **state)
+{
+    (void)state;
+    judge(&(struct end){.outcome = TR_PROCESS_LOST, .outputs = "{}", .reason = "restarted"});
+    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "OutcomeUnknown", "outcome unknown: restarted");
+    assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
+    assert_true(transition.is_unknown);
+    judge(&(struct end){.outcome = TR_PROCESS_LOST, .error = "{no}", .reason = "restarted"});
+    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "OutcomeUnknown", "outcome unknown: restarted");
+}
+
 /* Where both are there, Flyte's counts: the template asked for it. */
 static void test_flytes_documents_go_before_json(void **state)
 {
@@ -225,6 +237,7 @@ int main(void)
         TEST(test_outputs_that_are_none),
         TEST(test_large_outputs),
         TEST(test_an_unknown_end_is_known_by_its_outputs),
+        TEST(test_a_lost_end_leaves_nothing_to_believe),
         TEST(test_flytes_documents_go_before_json),
     };
 #undef TEST

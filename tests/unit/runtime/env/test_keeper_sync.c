@@ -126,13 +126,13 @@ static void an_end_waits_for_what_is_under_way(void **state)
 }
 
 /* Bytes that the disk has refused may have been all that a process has done. */
-static void what_cannot_be_synced_is_unknown(void **state)
+static void what_cannot_be_synced_is_lost(void **state)
 {
     (void)state;
     struct tri_child child = {.end = {.outcome = TR_PROCESS_EXITED, .status = 3}};
     child.sync = (struct tri_sync_job){.user = &child, .number = EIO};
     assert_ptr_equal(tri_children_synced(&child.sync), &child);
-    assert_int_equal(child.end.outcome, TR_PROCESS_UNKNOWN);
+    assert_int_equal(child.end.outcome, TR_PROCESS_LOST);
     assert_false(child.end.is_synced);
     assert_true(tr_text_equal(
         child.end.reason,
@@ -150,7 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(whatever_a_task_left_is_synced, set_up, take_down),
         cmocka_unit_test_setup_teardown(many_at_once_are_one_batch, set_up, take_down),
-        cmocka_unit_test(what_cannot_be_synced_is_unknown),
+        cmocka_unit_test(what_cannot_be_synced_is_lost),
         cmocka_unit_test_setup_teardown(an_end_waits_for_what_is_under_way, set_up, take_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
