@@ -5,6 +5,7 @@
 #include "actors/graph/flyte.h"
 #include "actors/graph/json.h"
 #include "actors/task.h"
+#include "schemas/files.h"
 
 /* A failure whose document cannot be read is one that may be tried again. */
 static void malformed(struct tr_transition *transition, struct tr_text words)
@@ -12,7 +13,7 @@ static void malformed(struct tr_transition *transition, struct tr_text words)
     *transition = (struct tr_transition){
         .phase = TR_TASK_PHASE_RETRYABLE_FAILURE,
         .failure = TR_FAILURE_USER,
-        .code = TRI_LITERAL_TEXT("ErrorDocumentMalformed"),
+        .code = TRI_LITERAL_TEXT(TR_CODE_ERROR_DOCUMENT_MALFORMED),
         .message = words,
     };
 }

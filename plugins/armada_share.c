@@ -75,7 +75,7 @@ static void judge_failure(enum tri_armada_document document, const struct tr_blo
         answer->found = TRI_ARMADA_WRONG;
         answer->code = tr_text_of(failed->error == TR_OUTSIDE ? "OutputNotAllowed"
                                   : is_about_outputs          ? "OutputsNotFound"
-                                                              : "ErrorDocumentMalformed");
+                                                              : TR_CODE_ERROR_DOCUMENT_MALFORMED);
         return;
     }
     answer->found = failed->error == TR_NOT_FOUND                   ? TRI_ARMADA_MISSING

@@ -213,6 +213,16 @@ static int on_unknown(struct tr_task_context *task, const struct tr_process_over
     return given != 0 ? given : tr_task_succeed(transition);
 }
 
+/* Whether a keeper's end came while the task wrote its error document. */
+static bool is_torn(const struct tr_process_over *over, const struct tr_transition *transition)
+{
+    bool is_keepers =
+        over->outcome == TR_PROCESS_UNKNOWN ||
+        (over->outcome == TR_PROCESS_SIGNALLED && over->stopped_by == TR_PROCESS_STOPPED_BY_KEEPER);
+    return is_keepers &&
+           tr_text_equal(transition->code, tr_text_of(TR_CODE_ERROR_DOCUMENT_MALFORMED));
+}
+
 int tri_process_outcome(struct tr_task_context *task, const struct tr_process_over *over,
                         struct tri_process_large *large, struct tr_transition *transition)
 {
@@ -225,13 +235,14 @@ int tri_process_outcome(struct tr_task_context *task, const struct tr_process_ov
     if (over->outcome == TR_PROCESS_LOST) {
         return give_up(task, over, transition);
     }
-    const struct tr_process_document *said = &documents.error.document;
-    bool is_begun = over->outcome == TR_PROCESS_UNKNOWN && !said->is_too_large &&
-                    said->bytes.size == 0; /* made, and not yet written */
-    if (!said->is_absent && !is_begun) {
+    if (!documents.error.document.is_absent) {
+        const struct tr_transition before = *transition;
         error = on_error_document(task, &documents.error, transition);
-        note_end(over, transition);
-        return error;
+        if (error != 0 || !is_torn(over, transition)) {
+            note_end(over, transition);
+            return error;
+        }
+        *transition = before;
     }
     switch (over->outcome) {
     case TR_PROCESS_EXITED:

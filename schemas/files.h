@@ -70,6 +70,9 @@ struct tr_fence {
 /* Makes what a URI names a local file. Answered by blob_stored. */
 #define TR_BLOB_FETCH_FIELDS(FIELD, ARRAY) FIELD(text, uri, 1, 0)
 
+/* The code of a failure whose own document cannot be read. */
+#define TR_CODE_ERROR_DOCUMENT_MALFORMED "ErrorDocumentMalformed"
+
 /* One document of values: a task's inputs or outputs as JSON. */
 #define TR_VALUES_BYTES_MAX (1ULL << 30)
 

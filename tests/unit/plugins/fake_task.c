@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "schemas/files.h"
+
 #define BLOCKS_MAX 1024
 
 static void *blocks[BLOCKS_MAX];
@@ -155,12 +157,14 @@ static int api_shared_folder(struct tr_task_context *task, struct tr_text path,
     return api_folder(task, path);
 }
 
-/* The document is not read: its words are the message. */
+/* The document is not read: its words are the message. One that begins and does not end is torn. */
 static int api_failure_json(struct tr_task_context *task, struct tr_text json,
                             struct tr_transition *transition)
 {
     (void)task;
-    return tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("FromDocument"), json);
+    bool is_torn = json.size == 0 || (json.data[0] == '{' && json.data[json.size - 1] != '}');
+    const char *code = is_torn ? TR_CODE_ERROR_DOCUMENT_MALFORMED : "FromDocument";
+    return tr_task_fail(transition, TR_FAILURE_USER, tr_text_of(code), json);
 }
 
 static int api_inputs_plan(struct tr_task_context *task, enum tr_document_form form,

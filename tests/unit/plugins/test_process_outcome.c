@@ -185,6 +185,23 @@ static void test_an_unknown_end_is_known_by_its_outputs(void **state)
     assert_true(transition.is_unknown);
 }
 
+/* A keeper's end in the middle of an error document is no failure that the task has reported. */
+static void test_a_torn_error_document_is_no_word(void **state)
+{
+    (void)state;
+    judge(&(struct end){.outcome = TR_PROCESS_UNKNOWN, .error = "{\"co", .reason = "died"});
+    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "OutcomeUnknown", "outcome unknown: died");
+    judge(&(struct end){.outcome = TR_PROCESS_SIGNALLED,
+                        .status = 9,
+                        .stopped_by = TR_PROCESS_STOPPED_BY_KEEPER,
+                        .error = "{\"co"});
+    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "ProcessSignalled",
+                   "ended by signal 9 (SIGKILL, Killed)");
+    assert_int_equal(transition.failure, TR_FAILURE_SYSTEM);
+    judge(&(struct end){.outcome = TR_PROCESS_EXITED, .error = "{\"co"});
+    expect_failure(TR_TASK_PHASE_RETRYABLE_FAILURE, "ErrorDocumentMalformed", "{\"co");
+}
+
 /* After a restart of the machine a whole document may name what never came to the disk. */
 static void test_a_lost_end_leaves_nothing_to_believe(void **state)
 {
@@ -237,6 +254,7 @@ int main(void)
         TEST(test_outputs_that_are_none),
         TEST(test_large_outputs),
         TEST(test_an_unknown_end_is_known_by_its_outputs),
+        TEST(test_a_torn_error_document_is_no_word),
         TEST(test_a_lost_end_leaves_nothing_to_believe),
         TEST(test_flytes_documents_go_before_json),
     };
