@@ -171,39 +171,41 @@ static enum tr_exit_status check_parent(const struct exporting *exporting)
                               row->parent.data);
 }
 
-static enum tr_exit_status export(struct exporting *exporting) {
+static enum tr_exit_status export_row(struct exporting *exporting)
+{
     bool is_gone = exporting->row->phase == TR_EXECUTION_EXPORTED;
     enum tr_exit_status status = check_parent(exporting);
-    if (status == TR_EXIT_DONE && !is_gone){status = find_path(exporting);}
-if (status != TR_EXIT_DONE)
-{
-    return status;
-}
-int error = find_executions(exporting);
-if (error != 0) {
-    return tr_browse_failed(exporting->browse, error);
-}
-if (is_gone) {
-    error = go_on(exporting);
-} else if (exporting->executions.unfinished > 0) {
-    error = take_out(exporting);
-} else {
-    error = pack(exporting, NULL);
-    error = error != 0 ? error : seal(exporting);
-}
-tr_packed_executions_fini(&exporting->executions);
-if (error != 0) {
-    return fail(exporting, error);
-}
-printf("%s\n", exporting->path);
-return TR_EXIT_DONE;
+    if (status == TR_EXIT_DONE && !is_gone) {
+        status = find_path(exporting);
+    }
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    int error = find_executions(exporting);
+    if (error != 0) {
+        return tr_browse_failed(exporting->browse, error);
+    }
+    if (is_gone) {
+        error = go_on(exporting);
+    } else if (exporting->executions.unfinished > 0) {
+        error = take_out(exporting);
+    } else {
+        error = pack(exporting, NULL);
+        error = error != 0 ? error : seal(exporting);
+    }
+    tr_packed_executions_fini(&exporting->executions);
+    if (error != 0) {
+        return fail(exporting, error);
+    }
+    printf("%s\n", exporting->path);
+    return TR_EXIT_DONE;
 }
 
 static enum tr_exit_status export_found(const struct tr_browse *browse,
                                         const struct tr_found *found)
 {
     struct exporting exporting = {.browse = browse, .row = &found->execution.row};
-    return export(&exporting);
+    return export_row(&exporting);
 }
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
