@@ -145,6 +145,10 @@ static int take_out(struct exporting *exporting)
                  "it has ended meanwhile; say it again");
         error = TR_BUSY;
     }
+    error = error != 0 ? error
+                       : tr_outside_check_recorded(exporting->browse->place.folder,
+                                                   exporting->browse->reader,
+                                                   &exporting->executions, exporting->explain);
     error = error != 0 ? error : pack(exporting, &leaving);
     tr_leaving_fini(&leaving);
     tri_store_close(leaving.store);

@@ -1,8 +1,10 @@
 /*
- * Talking to a keeper without an engine: each key is stopped, its end waited for and forgotten.
+ * Talking to a keeper without an engine: what became of each key is asked; or each is stopped, its
+ * end waited for and forgotten.
  */
 #include "deploy/outside.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -22,7 +24,9 @@ struct outside {
     struct tr_arena arena;
     struct tri_vector keys; /* struct tr_text; an empty one is done with */
     uint32_t left;
-    int error;
+    bool stops;       /* else it only asks */
+    uint32_t ended;   /* how many have run and ended, */
+    char example[64]; /* and the key of one */
     char *explain;
 };
 
@@ -58,38 +62,71 @@ static int find_keys(struct outside *outside, struct tr_reader *reader,
     return error;
 }
 
-/* Says to all keys that are left that they end now. */
-static int stop_all(struct outside *outside)
+/* Asks about all keys that are left, or says that they end now. */
+static int say_all(struct outside *outside)
 {
     const struct tr_text *keys = outside->keys.items;
     int error = 0;
     for (uint32_t i = 0; error == 0 && i < outside->keys.count; i++) {
         struct tr_process_stop stop = {.key = keys[i]};
+        struct tr_process_query query = {.key = keys[i]};
         if (keys[i].size > 0) {
-            error = tri_keeper_client_send(outside->client, &tr_process_stop_schema, &stop);
+            error = outside->stops
+                        ? tri_keeper_client_send(outside->client, &tr_process_stop_schema, &stop)
+                        : tri_keeper_client_send(outside->client, &tr_process_query_schema, &query);
         }
     }
     tri_keeper_client_flush(outside->client);
     return error;
 }
 
-/* Nothing runs under this key any more. */
-static int note_end(struct outside *outside, struct tr_text key, bool is_known)
+static int forget(const struct outside *outside, struct tr_text key)
+{
+    struct tr_process_forget request = {.key = key};
+    int error = tri_keeper_client_send(outside->client, &tr_process_forget_schema, &request);
+    tri_keeper_client_flush(outside->client);
+    return error;
+}
+
+/* A key is done with; false where it was before, or is none of these. */
+static bool is_done_with(struct outside *outside, struct tr_text key)
 {
     struct tr_text *keys = outside->keys.items;
-    struct tr_process_forget forget = {.key = key};
     for (uint32_t i = 0; i < outside->keys.count; i++) {
         if (keys[i].size > 0 && tr_text_equal(keys[i], key)) {
             keys[i].size = 0;
             outside->left--;
-            int error = is_known ? tri_keeper_client_send(outside->client,
-                                                          &tr_process_forget_schema, &forget)
-                                 : 0;
-            tri_keeper_client_flush(outside->client);
-            return error;
+            return true;
         }
     }
+    return false;
+}
+
+/* What never ran has done nothing that an engine would have to hear of. */
+static int take_end(struct outside *outside, const struct tr_process_ended *ended)
+{
+    bool is_new = is_done_with(outside, ended->key);
+    if (is_new && outside->stops) {
+        return forget(outside, ended->key);
+    }
+    bool has_run = ended->outcome != TR_PROCESS_NOT_STARTED || ended->status != (uint32_t)ECANCELED;
+    if (is_new && has_run) {
+        snprintf(outside->example, sizeof outside->example, "%.*s", (int)ended->key.size,
+                 ended->key.data);
+        outside->ended++;
+    }
     return 0;
+}
+
+/* Behind the state of a key that has ended comes its end. */
+static int take_state(struct outside *outside, const struct tr_process_state *state)
+{
+    bool is_live = state->phase == TR_PROCESS_STARTING || state->phase == TR_PROCESS_RUNNING;
+    bool is_last = outside->stops ? !is_live : state->phase != TR_PROCESS_ENDED;
+    bool is_new = is_last && is_done_with(outside, state->key);
+    return is_new && outside->stops && state->phase == TR_PROCESS_ENDED
+               ? forget(outside, state->key)
+               : 0;
 }
 
 static int take_packet(struct outside *outside, const struct tri_packet *packet)
@@ -98,12 +135,11 @@ static int take_packet(struct outside *outside, const struct tri_packet *packet)
     struct tr_process_state state;
     if (packet->type == tr_process_ended_schema.id &&
         tr_process_ended_unpack(packet->body, packet->version, &ended) == 0) {
-        return note_end(outside, ended.key, true);
+        return take_end(outside, &ended);
     }
     if (packet->type == tr_process_state_schema.id &&
-        tr_process_state_unpack(packet->body, packet->version, &state) == 0 &&
-        state.phase != TR_PROCESS_STARTING && state.phase != TR_PROCESS_RUNNING) {
-        return note_end(outside, state.key, state.phase == TR_PROCESS_ENDED);
+        tr_process_state_unpack(packet->body, packet->version, &state) == 0) {
+        return take_state(outside, &state);
     }
     return 0;
 }
@@ -111,7 +147,7 @@ static int take_packet(struct outside *outside, const struct tri_packet *packet)
 static int take_event(struct outside *outside, const struct tri_keeper_event *event)
 {
     if (event->kind == TRI_KEEPER_UP) {
-        return stop_all(outside);
+        return say_all(outside);
     }
     if (event->kind == TRI_KEEPER_DOWN) {
         snprintf(outside->explain, TRI_STORE_EXPLAIN_BYTES,
@@ -140,25 +176,57 @@ static int talk(struct outside *outside)
     return error;
 }
 
-int tr_outside_end(const char *folder, struct tr_reader *reader,
-                   const struct tr_packed_executions *executions, char *explain)
+/* Says it to the keeper of a store; without any keeper's log nothing was ever started. */
+static int reach_keeper(struct outside *outside, const char *folder)
 {
     static const char *const command[] = {"troupe", "keeper", NULL};
-    char log[PATH_MAX];
-    struct outside outside = {.explain = explain};
     struct tri_keeper_client_options options = {.store_folder = folder, .command = command};
+    char log[PATH_MAX];
+    snprintf(log, sizeof log, "%s/keeper.log", folder);
+    if (outside->left == 0 || access(log, F_OK) != 0) {
+        return 0;
+    }
+    int error = tri_keeper_client_new(&options, &outside->client);
+    error = error != 0 ? error : talk(outside);
+    tri_keeper_client_free(outside->client);
+    return error;
+}
+
+static int refuse_unrecorded(struct outside *outside)
+{
+    snprintf(outside->explain, TRI_STORE_EXPLAIN_BYTES,
+             "%u of its attempts (%s%s) ended while no engine ran, which is not recorded yet; let "
+             "an engine run for a moment (`troupe resume`) and say it again",
+             outside->ended, outside->example, outside->ended > 1 ? " and others" : "");
+    return TR_BUSY;
+}
+
+static int reach(const char *folder, struct tr_reader *reader,
+                 const struct tr_packed_executions *executions, bool stops, char *explain)
+{
+    struct outside outside = {.stops = stops, .explain = explain};
     tr_arena_init(&outside.arena);
     int error = find_keys(&outside, reader, executions);
-    snprintf(log, sizeof log, "%s/keeper.log", folder);
-    if (error == 0 && outside.left > 0 && access(log, F_OK) == 0) {
-        error = tri_keeper_client_new(&options, &outside.client);
-        error = error != 0 ? error : talk(&outside);
-        tri_keeper_client_free(outside.client);
+    error = error != 0 ? error : reach_keeper(&outside, folder);
+    if (error == 0 && outside.ended > 0) {
+        error = refuse_unrecorded(&outside);
     }
     if (error != 0 && explain[0] == '\0') {
-        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "what runs for it cannot be ended: %s",
-                 tr_error_text(error));
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "what runs for it cannot be %s: %s",
+                 stops ? "ended" : "asked about", tr_error_text(error));
     }
     tr_arena_fini(&outside.arena);
     return error;
+}
+
+int tr_outside_check_recorded(const char *folder, struct tr_reader *reader,
+                              const struct tr_packed_executions *executions, char *explain)
+{
+    return reach(folder, reader, executions, false, explain);
+}
+
+int tr_outside_end(const char *folder, struct tr_reader *reader,
+                   const struct tr_packed_executions *executions, char *explain)
+{
+    return reach(folder, reader, executions, true, explain);
 }

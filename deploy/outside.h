@@ -1,10 +1,18 @@
 /*
- * Ending what runs outside for an execution that leaves its store, by the keeper of that store.
+ * What runs outside for an execution that leaves its store, by the keeper of that store.
  */
 #ifndef TR_DEPLOY_OUTSIDE_H
 #define TR_DEPLOY_OUTSIDE_H
 
 #include "deploy/packing.h"
+
+/*
+ * Whether the history knows all ends of processes that the keeper knows. TR_BUSY: some ended while
+ * no engine ran, and would be done again elsewhere. The other errors are those of tr_outside_end.
+ */
+TR_MUST_USE int tr_outside_check_recorded(const char *folder, struct tr_reader *reader,
+                                          const struct tr_packed_executions *executions,
+                                          char *explain);
 
 /*
  * Kills the processes of attempts that have not ended, and waits for their ends; a keeper that died

@@ -183,9 +183,9 @@ class UnfinishedTest(ProgramTest):
     def begun(self):
         return sorted((self.folder / "begun").read_text().splitlines())
 
-    def stop_while_it_runs(self):
+    def stop_while_it_runs(self, *options):
         """Runs until four processes wait, and ends the engine."""
-        engine = self.start("run", "flow.yaml", "main", "--name", "it")
+        engine = self.start("run", "flow.yaml", "main", "--name", "it", *options)
         end = time.monotonic() + LIMIT_S
         while not (self.folder / "begun").exists() or len(self.begun()) < 3:
             self.assertLess(time.monotonic(), end, "nothing runs")
@@ -222,6 +222,35 @@ class UnfinishedTest(ProgramTest):
         # Its name is free again when it is forgotten, and nothing of it is left.
         self.there("prune", "it", "other", "--unnamed-older-than", "0s", "--yes")
         self.there("run", "flow.yaml", "over", "--name", "it", "-q")
+
+    def runs_outside(self):
+        """Whether a process of the store works."""
+        for path in pathlib.Path("/proc").glob("[0-9]*/cwd"):
+            try:
+                if path.readlink().is_relative_to(self.store / "attempts"):
+                    return True
+            except OSError:
+                pass
+        return False
+
+    def test_what_ended_meanwhile_is_recorded_first(self):
+        """A success that only the keeper knows is not done again elsewhere."""
+        self.stop_while_it_runs("--durability", "process")
+        self.write("go", "")
+        end = time.monotonic() + LIMIT_S
+        while self.runs_outside():
+            self.assertLess(time.monotonic(), end, "the processes do not end")
+            threading.Event().wait(0.02)
+        before = self.begun()
+        _, stderr = self.troupe("export", "it", status=4)
+        self.assertRegex(stderr, r"export: [34] of its attempts \(it-\S+ and others\) ended while "
+                                 r"no engine ran, which is not recorded yet; let an engine run")
+        self.assertEqual(list(self.folder.glob("*.troupe*")), [])
+        self.assertIn("running", self.document("list")[0]["phase"])
+        self.troupe("resume", "it", "-q")
+        self.assertEqual(self.begun(), before)
+        self.there("import", self.troupe("export", "it")[0].strip())
+        self.assertEqual(self.document("get", "it", "--store", self.other)["phase"], "succeeded")
 
     def test_it_goes_on_once(self):
         self.stop_while_it_runs()
