@@ -363,15 +363,9 @@ static bool has_clients(const struct tri_keeper *keeper)
 }
 
 /*
- * How long it stays with nothing to do. Ends that wait to be told are in the log: to leave them
- * there is as safe as to be killed, when nothing runs.
+ * Whether it is time to go: asked to, and nothing runs; or nothing to do for long enough. Ends that
+ * wait to be told are in the log, from which the next keeper tells them.
  */
-static uint32_t patience_ms(const struct tri_keeper *keeper)
-{
-    return keeper->table.ended.count > 0 ? keeper->options.unheard_ms : keeper->options.idle_ms;
-}
-
-/* Whether it is time to go: asked to, and nothing runs; or nothing to do for long enough. */
 static bool is_over(struct tri_keeper *keeper)
 {
     uint64_t now_ms = tri_monotonic_ms();
@@ -393,7 +387,7 @@ static bool is_over(struct tri_keeper *keeper)
     if (keeper->idle_since_ms == 0) {
         keeper->idle_since_ms = now_ms;
     }
-    return now_ms - keeper->idle_since_ms >= patience_ms(keeper);
+    return now_ms - keeper->idle_since_ms >= keeper->options.idle_ms;
 }
 
 /* ---- The whole. ----------------------------------------------------------------------------- */
@@ -403,9 +397,6 @@ static void set_defaults(struct tri_keeper *keeper, const struct tri_keeper_opti
     keeper->options = *options;
     if (keeper->options.idle_ms == 0) {
         keeper->options.idle_ms = TR_KEEPER_IDLE_MS;
-    }
-    if (keeper->options.unheard_ms == 0) {
-        keeper->options.unheard_ms = TR_KEEPER_UNHEARD_MS;
     }
     if (keeper->options.forgotten_bytes_max == 0) {
         keeper->options.forgotten_bytes_max = TR_KEEPER_LOG_FORGOTTEN_BYTES_MAX;

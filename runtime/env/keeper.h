@@ -20,10 +20,9 @@
 
 /* All zero is what an engine wants, but for is_detached. */
 struct tri_keeper_options {
-    bool is_detached;    /* leave the session, close what was inherited, go on in a new process */
-    bool is_unsynced;    /* the log survives the end of processes, not the loss of power */
-    uint32_t idle_ms;    /* leave after so long without anything to do; 0: TR_KEEPER_IDLE_MS */
-    uint32_t unheard_ms; /* the same where ends wait to be told; 0: TR_KEEPER_UNHEARD_MS */
+    bool is_detached; /* leave the session, close what was inherited, go on in a new process */
+    bool is_unsynced; /* the log survives the end of processes, not the loss of power */
+    uint32_t idle_ms; /* leave after so long without anything to do; 0: TR_KEEPER_IDLE_MS */
     size_t forgotten_bytes_max; /* 0: TR_KEEPER_LOG_FORGOTTEN_BYTES_MAX */
 };
 

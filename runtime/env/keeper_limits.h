@@ -66,11 +66,8 @@
 #define TR_KEEPER_SYNC_FILES_MAX 256
 #define TR_KEEPER_SYNC_DEPTH_MAX 32
 
-/* How long a keeper without children, clients and ends to tell stays. */
+/* How long a keeper without children and clients stays; ends that it leaves are in the log. */
 #define TR_KEEPER_IDLE_MS 10000
-
-/* The same of one that has ends to tell and nobody who asks: the next one finds them in the log. */
-#define TR_KEEPER_UNHEARD_MS 600000
 
 /* How often it looks whether its folder still exists, and tries a full disk again. */
 #define TR_KEEPER_WATCH_MS 1000

@@ -238,8 +238,6 @@ static int keep(int count, char **arguments)
     for (int i = 0; i + 1 < count; i++) {
         if (strcmp(arguments[i], "idle") == 0) {
             options.idle_ms = (uint32_t)atoi(arguments[i + 1]);
-        } else if (strcmp(arguments[i], "unheard") == 0) {
-            options.unheard_ms = (uint32_t)atoi(arguments[i + 1]);
         } else if (strcmp(arguments[i], "forgotten") == 0) {
             options.forgotten_bytes_max = (size_t)atoi(arguments[i + 1]);
         } else if (strcmp(arguments[i], "unsynced") == 0) {
