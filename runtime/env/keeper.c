@@ -286,8 +286,13 @@ enum {
     POLL_COUNT = AT_CLIENTS + TR_KEEPER_CLIENTS_MAX
 };
 
-static void prepare(const struct tri_keeper *keeper, struct pollfd *polled)
+/*
+ * Fills them in up to the last client there is, and gives their number: poll refuses more than the
+ * process may have open, of which little may be left.
+ */
+static nfds_t prepare(const struct tri_keeper *keeper, struct pollfd *polled)
 {
+    nfds_t count = AT_CLIENTS;
     bool is_open = tri_monotonic_ms() >= keeper->accept_ms;
     polled[AT_SIGNALS] = (struct pollfd){.fd = keeper->signals, .events = POLLIN};
     polled[AT_SYNCED] = (struct pollfd){
@@ -300,7 +305,9 @@ static void prepare(const struct tri_keeper *keeper, struct pollfd *polled)
         int output = waiting > 0 && !keeper->is_gathering ? POLLOUT : 0;
         polled[AT_CLIENTS + i] =
             (struct pollfd){.fd = client->frames.fd, .events = (short)(input | output)};
+        count = client->frames.fd >= 0 ? AT_CLIENTS + i + 1 : count;
     }
+    return count;
 }
 
 /* How long a round may wait: until something is due, at most until the next look around. */
@@ -338,8 +345,8 @@ static void listen_to_clients(struct tri_keeper *keeper, const struct pollfd *po
 static void go_round(struct tri_keeper *keeper)
 {
     struct pollfd polled[POLL_COUNT];
-    prepare(keeper, polled);
-    (void)!poll(polled, POLL_COUNT, wait_ms(keeper));
+    nfds_t count = prepare(keeper, polled);
+    (void)!poll(polled, count, wait_ms(keeper));
     take_in_signals(keeper);
     take_in_synced(keeper);
     listen_to_clients(keeper, polled + AT_CLIENTS);
