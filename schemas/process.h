@@ -7,7 +7,9 @@
  *
  *     engine                          keeper
  *     keeper_hello{follow}     ->
- *                              <-     keeper_hello, and process_ended for each end not forgotten
+ *                              <-     keeper_hello, keeper_session{nonce}
+ *     keeper_session{nonce}    ->
+ *                              <-     process_ended for each end not forgotten
  *     process_start            ->
  *                              <-     process_started, or process_refused (try again), or
  *                                     process_ended (it is over already)
@@ -37,8 +39,8 @@
 #include "schemas/field.h"
 
 /* The version of this conversation, and the oldest one that this program still speaks. */
-#define TR_KEEPER_PROTOCOL 2
-#define TR_KEEPER_PROTOCOL_OLDEST 2
+#define TR_KEEPER_PROTOCOL 3
+#define TR_KEEPER_PROTOCOL_OLDEST 3
 
 /* A grace_ms that means: as process_start said. */
 #define TR_PROCESS_GRACE_AS_STARTED UINT32_MAX
@@ -109,6 +111,12 @@ const char *tr_process_phase_name(uint8_t phase);
     FIELD(u64, start_time, 1, 0)             \
     FIELD(u32, running, 1, 0)                \
     FIELD(u32, unforgotten, 1, 0)
+
+/*
+ * A number drawn for one connection, which its client says back before the keeper does anything for
+ * it: what was once said in another connection cannot be said again.
+ */
+#define TR_KEEPER_SESSION_FIELDS(FIELD, ARRAY) FIELD(u64, nonce, 1, 0)
 
 /*
  * Starts argv in an own session with nothing inherited. `argv` is an array of words (see
@@ -315,6 +323,7 @@ const char *tr_process_phase_name(uint8_t phase);
     S(folder_remove, 312, TR_MESSAGE, 1, TR_DURABLE, TR_FOLDER_REMOVE_FIELDS)      \
     S(folder_removed, 313, TR_MESSAGE, 1, TR_PRIORITY, TR_FOLDER_REMOVED_FIELDS)   \
     S(shared_clean, 314, TR_MESSAGE, 1, TR_DURABLE, TR_SHARED_CLEAN_FIELDS)        \
+    S(keeper_session, 315, TR_MESSAGE, 1, TR_HINT, TR_KEEPER_SESSION_FIELDS)       \
     S(log_opened, 320, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_OPENED_FIELDS)            \
     S(log_starting, 321, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_STARTING_FIELDS)        \
     S(log_launching, 322, TR_MESSAGE, 1, TR_DURABLE, TR_LOG_LAUNCHING_FIELDS)

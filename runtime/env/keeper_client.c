@@ -397,42 +397,56 @@ static void on_line(struct tri_keeper_client *client)
     }
 }
 
-/* Takes the keeper's first message, which has to be a hello that we can live with. */
-static void on_hello(struct tri_keeper_client *client)
+/* The keeper's first message has to be a hello that we can live with. */
+static int take_hello(struct tri_keeper_client *client, const struct tri_packet *frame)
 {
-    struct tri_packet frame;
     struct tr_keeper_hello hello;
-    int error = tri_frames_next(&client->frames, &frame);
-    if (error == TR_NOT_FOUND) {
-        return;
-    }
-    if (error == 0) {
-        error = frame.type == tr_keeper_hello_schema.id
-                    ? tr_keeper_hello_unpack(frame.body, frame.version, &hello)
-                    : TR_UNKNOWN_TYPE;
-    }
+    int error = tr_keeper_hello_unpack(frame->body, frame->version, &hello);
     if (error == 0 && (hello.protocol < TR_KEEPER_PROTOCOL_OLDEST ||
                        hello.protocol_oldest > TR_KEEPER_PROTOCOL)) {
         error = TR_VERSION;
     }
-    if (error != 0) {
-        go_down(client, error, "the keeper that runs here is of a version that is not understood");
-        return;
-    }
-    /* Room for one small message is there: nothing else was put yet. */
+    client->event = (struct tri_keeper_event){.kind = TRI_KEEPER_UP, .hello = hello};
+    return error;
+}
+
+/* Says the second one back. Room for some small messages is there: nothing else was put yet. */
+static int take_session(struct tri_keeper_client *client, const struct tri_packet *frame)
+{
+    struct tr_keeper_session session;
     struct tr_keeper_turns turns = {.running_max = client->running_max};
-    if (!client->is_passive) {
+    int error = tr_keeper_session_unpack(frame->body, frame->version, &session);
+    error =
+        error != 0 ? error : tri_frames_put(&client->frames, &tr_keeper_session_schema, &session);
+    if (error == 0 && !client->is_passive) {
         error = tri_frames_put(&client->frames, &tr_keeper_turns_schema, &turns);
     }
-    if (error != 0) {
-        go_down(client, error, tr_error_text(error));
-        return;
+    if (error == 0) {
+        struct itimerspec never = {0};
+        timerfd_settime(client->timer, 0, &never, NULL);
+        client->state = STATE_UP;
+        client->has_event = true;
+        tri_keeper_client_flush(client);
     }
-    struct itimerspec never = {0};
-    timerfd_settime(client->timer, 0, &never, NULL);
-    client->state = STATE_UP;
-    client->has_event = true;
-    client->event = (struct tri_keeper_event){.kind = TRI_KEEPER_UP, .hello = hello};
+    return error;
+}
+
+/* Takes what the keeper says before it can be asked. */
+static void on_greeting(struct tri_keeper_client *client)
+{
+    struct tri_packet frame;
+    int error = 0;
+    while (error == 0 && client->state == STATE_GREETING) {
+        error = tri_frames_next(&client->frames, &frame);
+        if (error == 0) {
+            error = frame.type == tr_keeper_hello_schema.id     ? take_hello(client, &frame)
+                    : frame.type == tr_keeper_session_schema.id ? take_session(client, &frame)
+                                                                : TR_UNKNOWN_TYPE;
+        }
+    }
+    if (error != 0 && error != TR_NOT_FOUND) {
+        go_down(client, error, "the keeper that runs here is of a version that is not understood");
+    }
 }
 
 static void await_output(struct tri_keeper_client *client, bool is_awaited)
@@ -461,7 +475,7 @@ static void on_socket(struct tri_keeper_client *client)
 {
     int error = tri_frames_fill(&client->frames, TR_KEEPER_INPUT_BYTES_PER_TURN);
     if (client->state == STATE_GREETING) {
-        on_hello(client);
+        on_greeting(client);
         if (client->state == STATE_GREETING && error != 0) {
             /* It was just leaving: the next one will answer. */
             wait_a_moment(client);

@@ -14,7 +14,9 @@
 /* Somebody who is connected; a free place has no descriptor. */
 struct tri_keeper_peer {
     struct tri_frames frames;
-    bool is_greeted; /* its keeper_hello came, and we speak a common version */
+    uint64_t nonce; /* what its keeper_session has to say; 0: there was no hello to answer yet */
+    bool wants_to_follow; /* as its keeper_hello says */
+    bool is_greeted;      /* both came, and it may ask */
     bool is_following;
     bool has_more;        /* frames came that wait for room in its output */
     bool is_lost;         /* to be dropped at the end of the round */

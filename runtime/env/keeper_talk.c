@@ -8,6 +8,7 @@
 #include "runtime/env/keeper_inside.h"
 
 #include <errno.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -100,6 +101,15 @@ static void refuse(struct tri_keeper *keeper, struct tri_keeper_peer *client, st
     tri_keeper_tell(keeper, client, &tr_process_refused_schema, &refused);
 }
 
+/* A number that nobody can foresee, never 0. */
+static uint64_t draw_nonce(void)
+{
+    uint64_t nonce = 0;
+    bool is_drawn = getrandom(&nonce, sizeof nonce, 0) == (ssize_t)sizeof nonce;
+    TR_ASSERT(is_drawn); /* so few bytes are always given whole */
+    return nonce | 1;
+}
+
 static void do_hello(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
 {
     const struct tr_keeper_hello *theirs = value;
@@ -113,10 +123,26 @@ static void do_hello(struct tri_keeper *keeper, struct tri_keeper_peer *client, 
         .running = (uint32_t)keeper->table.live.count,
         .unforgotten = (uint32_t)keeper->table.ended.count,
     };
-    client->is_greeted = theirs->protocol >= TR_KEEPER_PROTOCOL_OLDEST &&
-                         theirs->protocol_oldest <= TR_KEEPER_PROTOCOL;
-    client->is_following = client->is_greeted && theirs->follow;
+    bool is_common = theirs->protocol >= TR_KEEPER_PROTOCOL_OLDEST &&
+                     theirs->protocol_oldest <= TR_KEEPER_PROTOCOL;
     tri_keeper_tell(keeper, client, &tr_keeper_hello_schema, &ours);
+    if (is_common && !client->is_greeted) {
+        struct tr_keeper_session session = {.nonce = draw_nonce()};
+        client->nonce = session.nonce;
+        client->wants_to_follow = theirs->follow;
+        tri_keeper_tell(keeper, client, &tr_keeper_session_schema, &session);
+    }
+}
+
+static void do_session(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
+{
+    const struct tr_keeper_session *session = value;
+    client->is_greeted = client->nonce != 0 && session->nonce == client->nonce;
+    client->is_following = client->is_greeted && client->wants_to_follow;
+    if (!client->is_greeted) {
+        tri_keeper_complain(keeper, "a client that says what another one was told to say");
+        client->is_lost = true;
+    }
 }
 
 static void do_turns(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value)
@@ -243,13 +269,15 @@ static const struct message_kind {
     const struct tr_schema *schema;
     void (*handle)(struct tri_keeper *keeper, struct tri_keeper_peer *client, const void *value);
 } message_kinds[] = {
-    {&tr_keeper_hello_schema, do_hello},    {&tr_process_start_schema, do_start},
-    {&tr_process_query_schema, do_query},   {&tr_process_stop_schema, do_stop},
-    {&tr_process_forget_schema, do_forget}, {&tr_keeper_turns_schema, do_turns},
+    {&tr_keeper_hello_schema, do_hello},  {&tr_keeper_session_schema, do_session},
+    {&tr_process_start_schema, do_start}, {&tr_process_query_schema, do_query},
+    {&tr_process_stop_schema, do_stop},   {&tr_process_forget_schema, do_forget},
+    {&tr_keeper_turns_schema, do_turns},
 };
 
 union any_message {
     struct tr_keeper_hello hello;
+    struct tr_keeper_session session;
     struct tr_process_start start;
     struct tr_process_query query;
     struct tr_process_stop stop;
@@ -260,8 +288,9 @@ union any_message {
 static int handle_frame(struct tri_keeper *keeper, struct tri_keeper_peer *client,
                         const struct tri_packet *frame)
 {
-    bool is_hello = frame->type == tr_keeper_hello_schema.id;
-    if (!client->is_greeted && !is_hello) {
+    bool is_greeting =
+        frame->type == tr_keeper_hello_schema.id || frame->type == tr_keeper_session_schema.id;
+    if (!client->is_greeted && !is_greeting) {
         return TR_VERSION;
     }
     for (size_t i = 0; i < TR_COUNT_OF(message_kinds); i++) {

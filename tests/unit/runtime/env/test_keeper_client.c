@@ -260,6 +260,8 @@ static void half_a_frame_is_none(void **state)
     struct tr_keeper_hello hello = {.protocol = TR_KEEPER_PROTOCOL,
                                     .protocol_oldest = TR_KEEPER_PROTOCOL_OLDEST};
     assert_int_equal(tri_frames_put(&frames, &tr_keeper_hello_schema, &hello), 0);
+    struct tr_keeper_session session = {.nonce = 7};
+    assert_int_equal(tri_frames_put(&frames, &tr_keeper_session_schema, &session), 0);
     assert_int_equal(tri_frames_flush(&frames), 0);
     assert_int_equal(await_event(fixture->client).kind, TRI_KEEPER_UP);
     assert_int_equal(send(frames.fd, "\0\0\0\5half", 8, 0), 8);
@@ -280,6 +282,67 @@ static int connect_raw(struct keeper_fixture *fixture)
     assert_int_equal(tri_keeper_folder_connect(folder, &fd), 0);
     close(folder);
     return fd;
+}
+
+/* Waits for what a keeper says at first, and gives the nonce in it. */
+static uint64_t take_nonce(struct tri_frames *frames)
+{
+    struct tri_packet packet;
+    struct tr_keeper_session session = {.nonce = 0};
+    while (session.nonce == 0) {
+        struct pollfd ready = {.fd = frames->fd, .events = POLLIN};
+        assert_int_equal(poll(&ready, 1, 10000), 1);
+        assert_int_equal(tri_frames_fill(frames, TR_KEEPER_INPUT_BYTES_PER_TURN), 0);
+        while (session.nonce == 0 && tri_frames_next(frames, &packet) == 0) {
+            if (packet.type == tr_keeper_session_schema.id) {
+                assert_int_equal(tr_keeper_session_unpack(packet.body, packet.version, &session),
+                                 0);
+            }
+        }
+    }
+    return session.nonce;
+}
+
+/* Says hello, says a nonce, or its own where it is 0, and asks; gives what the nonce should be. */
+static uint64_t greet_raw(struct keeper_fixture *fixture, uint64_t nonce, struct tri_frames *frames)
+{
+    struct tr_keeper_hello hello = {.protocol = TR_KEEPER_PROTOCOL,
+                                    .protocol_oldest = TR_KEEPER_PROTOCOL_OLDEST,
+                                    .follow = true};
+    struct tr_process_forget forget = {.key = tr_text_of("it")};
+    tri_frames_init(frames, connect_raw(fixture), TR_KEEPER_FRAME_BYTES_MAX,
+                    TR_KEEPER_OUTPUT_BYTES_MAX);
+    assert_int_equal(tri_frames_put(frames, &tr_keeper_hello_schema, &hello), 0);
+    assert_int_equal(tri_frames_flush(frames), 0);
+    uint64_t own = take_nonce(frames);
+    struct tr_keeper_session session = {.nonce = nonce != 0 ? nonce : own};
+    assert_int_equal(tri_frames_put(frames, &tr_keeper_session_schema, &session), 0);
+    assert_int_equal(tri_frames_put(frames, &tr_process_forget_schema, &forget), 0);
+    assert_int_equal(tri_frames_flush(frames), 0);
+    return own;
+}
+
+/* What was said in one connection is worth nothing in another: an end is taken by nobody else. */
+static void what_was_said_cannot_be_said_again(void **state)
+{
+    struct keeper_fixture *fixture = *state;
+    struct tri_frames frames;
+    uint8_t byte;
+    fixture_connect(fixture);
+    struct job job = {.key = "it", .act = {"exit", "3"}};
+    fixture_start(fixture, &job);
+    fixture_await(fixture, &tr_process_ended_schema, "it");
+    uint64_t other = greet_raw(fixture, 12345, &frames);
+    struct pollfd ready = {.fd = frames.fd, .events = POLLIN};
+    do {
+        assert_int_equal(poll(&ready, 1, 10000), 1); /* the keeper ends the connection */
+    } while (recv(frames.fd, &byte, 1, 0) > 0);
+    tri_frames_fini(&frames);
+    fixture_start(fixture, &job);
+    struct received end = fixture_await(fixture, &tr_process_ended_schema, "it");
+    assert_int_equal(end.ended.status, 3); /* it was not forgotten, nor run again */
+    assert_int_not_equal(greet_raw(fixture, 0, &frames), other);
+    tri_frames_fini(&frames);
 }
 
 static void a_keeper_bears_bad_clients(void **state)
@@ -376,7 +439,7 @@ int main(int count, char **arguments)
         TEST(another_version_is_told),       TEST(nonsense_is_told),
         TEST(a_leaving_keeper_is_followed),  TEST(half_a_frame_is_none),
         TEST(a_keeper_bears_bad_clients),    TEST(too_many_clients_are_turned_away),
-        TEST(a_slow_client_gets_all),
+        TEST(a_slow_client_gets_all),        TEST(what_was_said_cannot_be_said_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
