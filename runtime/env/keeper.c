@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
+#include "runtime/env/keeper_cgroup.h"
 #include "runtime/env/keeper_folder.h"
 #include "runtime/env/keeper_inside.h"
 #include "runtime/memory.h"
@@ -139,6 +140,7 @@ static int begin_log(struct tri_keeper *keeper, char *reason, bool *was_here)
 static int take_over(struct tri_keeper *keeper, bool was_here)
 {
     size_t killed = 0;
+    tri_keeper_cgroup_end_remains(keeper->folder, keeper->file.store);
     if (was_here) {
         int error = tri_orphans_kill_remains(&keeper->children.orphans, &keeper->table,
                                              keeper->file.store, &killed);
@@ -177,6 +179,9 @@ static int set_up(struct tri_keeper *keeper, char *reason)
     if (error == 0) {
         error = take_over(keeper, was_here);
     }
+    if (error == 0 && keeper->options.is_detached) {
+        tri_keeper_cgroup_enter(keeper->folder, keeper->file.store);
+    }
     if (error == 0) {
         error = open_signals(&keeper->signals);
     }
@@ -204,6 +209,7 @@ static void fini(struct tri_keeper *keeper)
     }
     if (keeper->children.table != NULL) {
         tri_children_fini(&keeper->children);
+        tri_keeper_cgroup_leave(keeper->folder, keeper->file.store);
     }
     tri_keeper_file_close(&keeper->file);
     if (keeper->table.buckets != NULL) {

@@ -9,9 +9,35 @@ import threading
 import time
 import unittest
 
-from program import ProgramTest
+from program import ProgramTest, wait_until
 
 HEAD = "troupe: 1\n"
+
+
+def can_make_cgroups():
+    """Whether a cgroup can be made below our own, and be killed as a whole."""
+    mounts = [line.split()[4] for line in open("/proc/self/mountinfo", encoding="utf-8")
+              if " - cgroup2 " in line]
+    own = [line.strip()[3:] for line in open("/proc/self/cgroup", encoding="utf-8")
+           if line.startswith("0::/")]
+    if not mounts or not own:
+        return False
+    place = pathlib.Path(mounts[0] + own[0]) / f"troupe-test-{os.getpid()}"
+    try:
+        place.mkdir()
+    except OSError:
+        return False
+    is_whole = (place / "cgroup.kill").exists()
+    place.rmdir()
+    return is_whole
+
+
+def lives(process):
+    """Whether it has not ended; somebody may have to reap it still."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 class ProcessTest(ProgramTest):
@@ -128,6 +154,27 @@ class ProcessTest(ProgramTest):
                 self.assertIn("OutcomeUnknown", attempts[0]["error"]["code"])
                 (self.folder / "runs").unlink()
 
+    def test_a_daemon_that_hides_ends_with_the_keeper_after(self):
+        """It has a session of its own and none of its environment; only its cgroup tells of it."""
+        if not can_make_cgroups():
+            self.skipTest("no cgroup (v2) can be made here")
+        self.task("sh", "-c", "[ -e $TROUPE_FOLDER/daemon ] && exit 0; "
+                  "setsid -f env -i sh -c 'echo $$ >$0/new; mv $0/new $0/daemon; exec sleep 600' "
+                  "$TROUPE_FOLDER; sleep 600", config={"in_doubt": "repeat"})
+        running = self.start("run", "flow.yaml", "--name", "x")
+        self.await_file("daemon")
+        daemon = pathlib.Path("/proc") / (self.folder / "daemon").read_text().strip()
+        cgroup = pathlib.Path((self.store / "keeper.cgroup").read_text())
+        self.assertIn(daemon.name, (cgroup / "cgroup.procs").read_text().split())
+        self.kill_keeper()
+        status, _, stderr = running.end()
+        self.assertEqual(status, 0, stderr)
+        self.assertFalse(lives(daemon))
+        self.assertFalse(cgroup.exists())
+        cgroup = pathlib.Path((self.store / "keeper.cgroup").read_text())
+        self.end_keeper()
+        wait_until(lambda: not cgroup.exists(), "a keeper that leaves to take its own away")
+        self.assertFalse((self.store / "keeper.cgroup").exists())
 
     def test_an_error_document_keeps_the_exit_status(self):
         self.task("sh", "-c", "echo '{\"code\": \"Mine\", \"message\": \"no\"}' >$TROUPE_ERROR; "
