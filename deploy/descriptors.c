@@ -29,12 +29,3 @@ int tr_descriptors_raise(char *explain, uint64_t *before)
     }
     return setrlimit(RLIMIT_NOFILE, &limit) == 0 ? 0 : TR_SYSTEM;
 }
-
-void tr_descriptors_restore(uint64_t soft)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && soft <= limit.rlim_max) {
-        limit.rlim_cur = soft;
-        (void)setrlimit(RLIMIT_NOFILE, &limit); /* a lower limit than the hard one is always free */
-    }
-}

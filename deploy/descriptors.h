@@ -20,7 +20,4 @@
  */
 TR_MUST_USE int tr_descriptors_raise(char *explain, uint64_t *before);
 
-/* Sets the soft limit, for those who have inherited a raised one. */
-void tr_descriptors_restore(uint64_t limit);
-
 #endif

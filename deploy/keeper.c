@@ -5,8 +5,8 @@
 #include "runtime/env/keeper.h"
 
 #include "deploy/commands.h"
-#include "deploy/descriptors.h"
 #include "deploy/show.h"
+#include "runtime/env/child_limit.h"
 #include "schemas/error.h"
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
@@ -21,7 +21,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
                                   open_files);
     }
     if (open_files != NULL) {
-        tr_descriptors_restore(limit);
+        tri_child_open_files_set(limit);
     }
     int error = tri_keeper_main(invocation->arguments.words[0], &keeper);
     return error == 0 || error == TR_EXISTS ? TR_EXIT_DONE : TR_EXIT_ENGINE;

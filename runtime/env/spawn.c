@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/env/child_limit.h"
 #include "runtime/env/spawn_plan.h"
 
 #define STACK_BYTES (64U << 10)
@@ -40,6 +41,7 @@ static const char *const step_words[] = {
 /* What both sides share while the child is on its way. */
 struct launch {
     const struct tri_spawn_plan *plan;
+    const struct rlimit *open_files; /* unless the plan says otherwise; NULL: ours */
     int null_fd;
     enum step step; /* where it failed; STEP_DONE while it has not */
     int number;     /* the errno of that */
@@ -79,6 +81,9 @@ CHILD_CODE bool open_file(struct launch *launch, int target)
 CHILD_CODE bool set_limits(struct launch *launch)
 {
     const struct tri_spawn_plan *plan = launch->plan;
+    if (launch->open_files != NULL && setrlimit(RLIMIT_NOFILE, launch->open_files) != 0) {
+        return fail(launch, STEP_LIMIT, "open_files");
+    }
     for (size_t i = 0; i < plan->limit_count; i++) {
         if (setrlimit((__rlimit_resource_t)plan->limits[i].resource, &plan->limits[i].value) != 0) {
             return fail(launch, STEP_LIMIT, plan->limits[i].name);
@@ -220,7 +225,8 @@ static int explain(const struct launch *launch, pid_t pid, struct tri_spawn_fail
 int tri_spawn(struct tri_spawner *spawner, const struct tri_spawn_plan *plan,
               struct tri_spawn_failure *failure, uint32_t *pid)
 {
-    struct launch launch = {.plan = plan, .null_fd = spawner->null_fd};
+    struct launch launch = {
+        .plan = plan, .open_files = tri_child_open_files(), .null_fd = spawner->null_fd};
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

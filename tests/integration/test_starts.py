@@ -4,6 +4,8 @@ within seconds, whatever is in the way; and one that can start serves more clien
 soft limit of open files has room for."""
 
 import os
+import pathlib
+import re
 import resource
 import signal
 import socket
@@ -122,6 +124,18 @@ workflows:
         status, stderr = self.begin("run", "flow.yaml", "-q", limit=(300, hard))
         self.assertEqual(status, 0, stderr)
         self.assertEqual((self.folder / "limit").read_text(), "300\n")
+        self.assertNotIn(" 300 ", self.limit_of_keeper())
+
+    def limit_of_keeper(self):
+        """Which has its own, as the engine has, whatever its processes get."""
+        for path in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (path / "cmdline").read_bytes().split(b"\0")
+                if b"keeper" in words and os.fsencode(str(self.store)) in words:
+                    return re.search("Max open files.*", (path / "limits").read_text())[0]
+            except OSError:
+                continue
+        return self.fail("there is no keeper")
 
     def test_more_clients_than_a_soft_limit(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
