@@ -25,11 +25,17 @@
 /* Puts an error into words: what it is about, and what is wrong. */
 static int explain(char *reason, int error, struct tr_text what)
 {
-    bool is_system = error == TR_SYSTEM || error == TR_NOT_FOUND || error == TR_STORE_FULL;
+    bool is_system = error == TR_SYSTEM || error == TR_NOT_FOUND || tr_error_is_shortage(error);
     snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%.*s: %s",
              (int)(what.size < 256 ? what.size : 256), what.data,
              is_system && errno != 0 ? strerror(errno) : tr_error_text(error));
     return error;
+}
+
+/* That a place of the store cannot be made says nothing of a name that somebody has given. */
+static int explain_place(char *reason, int error, struct tr_text what)
+{
+    return explain(reason, error == TR_NOT_FOUND ? TR_SYSTEM : error, what);
 }
 
 static int refuse(char *reason, int error, const char *words)
@@ -345,7 +351,7 @@ static int make_folders(const struct tri_attempt_folders *folders, int folder,
             error = make_below(folders->store, below, PARENT_MODE);
         }
     }
-    return error != 0 ? explain(reason, error, name) : 0;
+    return error != 0 ? explain_place(reason, error, name) : 0;
 }
 
 /* A link to a file that lies elsewhere. */
@@ -395,7 +401,7 @@ static int fill(struct tri_attempt_folders *folders, const struct tri_attempt *a
     int folder;
     int error = tri_attempt_open(folders, attempt, &folder);
     if (error != 0) {
-        return explain(reason, error, run->folder);
+        return explain_place(reason, error, run->folder);
     }
     error = make_folders(folders, folder, run, reason);
     if (error == 0) {
@@ -421,7 +427,7 @@ int tri_attempt_make(struct tri_attempt_folders *folders, struct tri_attempt *at
         error = make_folder(folders, attempt, is_emptied);
     }
     if (error != 0) {
-        return error == TR_EXISTS ? error : explain(reason, error, run->folder);
+        return error == TR_EXISTS ? error : explain_place(reason, error, run->folder);
     }
     error = fill(folders, attempt, run, environment, reason);
     if (error != 0) {

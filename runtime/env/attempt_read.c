@@ -1,7 +1,8 @@
 /*
  * The end of an attempt: its documents are read, secrets and empty outputs removed; later the whole
  * folder. Whatever the process has put there is not trusted: only regular files are read, never
- * through a link, and no more of them than was asked for.
+ * through a link, and no more of them than was asked for. What cannot be read since the machine is
+ * short of something is not taken for missing: it is read again when it is asked for again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +66,7 @@ static int put_content(struct reading *reading, int fd, size_t size)
     uint8_t *at = reading->packed->data + reading->packed->end;
     uint8_t *content = at + TR_BLOB_HEADER_BYTES_MAX + size;
     if (!read_bytes(fd, content, size, &got)) {
-        return put_nil(reading);
+        return TR_SYSTEM;
     }
     struct tr_writer writer = tr_writer_of(at, TR_BLOB_HEADER_BYTES_MAX + size);
     tr_write_bytes(&writer, (struct tr_bytes){.data = content, .size = got});
@@ -78,13 +79,12 @@ static int put_document(struct reading *reading, const struct tr_process_result 
 {
     int fd;
     struct stat status;
-    bool is_there =
-        reading->folder >= 0 && tri_below_open(reading->folder, result->name,
-                                               O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd) == 0;
-    if (!is_there) {
-        return put_nil(reading);
+    int error = reading->folder < 0 ? TR_NOT_FOUND
+                                    : tri_below_open(reading->folder, result->name,
+                                                     O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd);
+    if (error != 0) {
+        return tr_error_is_shortage(error) ? error : put_nil(reading);
     }
-    int error;
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
         error = put_nil(reading);
     } else if ((uint64_t)status.st_size > result->size_max ||
@@ -133,11 +133,15 @@ int tri_attempt_read(struct tri_attempt_folders *folders, const struct tri_attem
 {
     struct reading reading = {
         .folder = -1, .packed = documents, .left = TR_ATTEMPT_DOCUMENTS_BYTES_MAX};
-    if (tri_attempt_open(folders, attempt, &reading.folder) != 0) {
-        reading.folder = -1;
+    int error = tri_attempt_open(folders, attempt, &reading.folder);
+    if (tr_error_is_shortage(error)) {
+        return error;
     }
-    int error = put_documents(&reading, attempt->results);
-    if (reading.folder >= 0) {
+    reading.folder = error != 0 ? -1 : reading.folder;
+    error = put_documents(&reading, attempt->results);
+    if (reading.folder >= 0 && error != 0) {
+        close(reading.folder);
+    } else if (reading.folder >= 0) {
         remove_empty(reading.folder, attempt->outputs[0]);
         remove_empty(reading.folder, attempt->outputs[1]);
         if (attempt->has_secrets) {

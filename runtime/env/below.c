@@ -29,6 +29,10 @@ int tri_below_error(void)
         return TR_STORE_FULL;
     case ENOMEM:
         return TR_MEMORY;
+    case EMFILE:
+    case ENFILE:
+    case EAGAIN:
+        return TR_BUSY;
     default:
         return TR_SYSTEM;
     }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/env/below.h"
 #include "runtime/env/clock.h"
 #include "runtime/env/keeper_cgroup.h"
 #include "runtime/env/keeper_folder.h"
@@ -428,6 +429,8 @@ static void set_defaults(struct tri_keeper *keeper, const struct tri_keeper_opti
 /* Tells whoever waits that it did not work out, and why. */
 static void report_failure(int error, const char *reason)
 {
+    int shortage = error == TR_SYSTEM ? tri_below_error() : error;
+    error = tr_error_is_shortage(shortage) ? shortage : error;
     const char *words = reason[0] != '\0'    ? reason
                         : error == TR_SYSTEM ? strerror(errno)
                                              : tr_error_text(error);

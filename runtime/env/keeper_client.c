@@ -377,7 +377,7 @@ static void understand_line(struct tri_keeper_client *client)
     } else if (strncmp(text, "failed ", 7) == 0) {
         long error = strtol(text + 7, &end, 10);
         go_down(client, (int)error, *end == ' ' ? end + 1 : end);
-        client->event.is_refused = true;
+        client->event.is_refused = !tr_error_is_shortage((int)error);
     } else {
         go_down(client, TR_SYSTEM, "the keeper ended before it could be reached");
     }

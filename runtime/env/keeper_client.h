@@ -42,7 +42,7 @@ struct tri_keeper_event {
     struct tr_keeper_hello hello;
     int error;
     const char *words;
-    bool is_refused; /* of DOWN: a keeper was started and cannot work here */
+    bool is_refused; /* of DOWN: a keeper was started and cannot work here, whenever it is tried */
     struct tri_packet packet;
 };
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/env/below.h"
 #include "runtime/env/clock.h"
 #include "runtime/env/keeper_folder.h"
 
@@ -23,7 +24,9 @@ static int explain(char *reason, const char *step)
 {
     int number = errno;
     snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%s: %s", step, strerror(number));
-    return number == ENOSPC || number == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
+    errno = number;
+    int error = tri_below_error();
+    return tr_error_is_shortage(error) ? error : TR_STORE_FAILED;
 }
 
 /* Writes all of it at its place; errno tells why not. */

@@ -136,6 +136,8 @@ static void sync_above(struct walk *walk, int fd, int store)
     }
     if (above >= 0) {
         close(above);
+    } else {
+        walk->is_too_much = true;
     }
 }
 
@@ -203,28 +205,36 @@ static struct tri_sync_job *take_out_empty(struct tri_keeper_sync *sync, struct 
 
 /* ---- All of a job. -------------------------------------------------------------------------- */
 
-/* Opens a job's folder; one that its task has closed or removed: the store's. */
+/*
+ * Opens a job's folder. One that its task has closed or removed, or for which no descriptor is
+ * left: the store's own, whose file system it is.
+ */
 static int open_folder(const struct tri_keeper_sync *sync, const struct tri_sync_job *job)
 {
     int fd = open(job->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    return fd >= 0 ? fd : openat(sync->store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 ? fd : sync->store;
+}
+
+static void close_folder(const struct tri_keeper_sync *sync, int fd)
+{
+    if (fd != sync->store) {
+        close(fd);
+    }
 }
 
 static void sync_one(const struct tri_keeper_sync *sync, struct tri_sync_job *job)
 {
-    struct walk walk = {.files = 0};
     int fd = open_folder(sync, job);
-    if (fd < 0) {
-        job->number = errno;
-        return;
+    struct walk walk = {.is_too_much = fd == sync->store};
+    if (!walk.is_too_much) {
+        sync_folder(&walk, fd, 0);
+        sync_above(&walk, fd, sync->store);
     }
-    sync_folder(&walk, fd, 0);
-    sync_above(&walk, fd, sync->store);
     if (walk.is_too_much && syncfs(fd) != 0) {
         failed(&walk);
     }
     job->number = walk.number;
-    close(fd);
+    close_folder(sync, fd);
 }
 
 /* ---- A batch. ------------------------------------------------------------------------------- */
@@ -237,7 +247,7 @@ static void sync_file_systems(const struct tri_keeper_sync *sync, struct tri_syn
     for (struct tri_sync_job *job = jobs; job != NULL; job = job->next) {
         struct stat status;
         int fd = open_folder(sync, job);
-        if (fd < 0 || fstat(fd, &status) != 0) {
+        if (fstat(fd, &status) != 0) {
             job->number = errno;
         } else if (job == jobs || status.st_dev != device) {
             number = syncfs(fd) == 0 ? 0 : errno;
@@ -246,9 +256,7 @@ static void sync_file_systems(const struct tri_keeper_sync *sync, struct tri_syn
         } else {
             job->number = number;
         }
-        if (fd >= 0) {
-            close(fd);
-        }
+        close_folder(sync, fd);
     }
 }
 

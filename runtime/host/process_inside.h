@@ -34,7 +34,7 @@ struct tri_process_service {
     uint64_t taken; /* calls so far */
     void (*fail)(void *self, int error, const char *words);
     void *self;
-    bool has_failed; /* no keeper can be had: what waits is refused, once */
+    int failure; /* why no keeper can be had: what waits is refused with it, once; or 0 */
 };
 
 /* A process_run came. What goes wrong is said to the caller. */

@@ -64,10 +64,16 @@ struct call {
     bool is_answered;
 };
 
+/* Why there is no keeper. */
+static int failure_of(const struct tri_process_service *service)
+{
+    return service->failure != 0 ? service->failure : TR_NO_CONNECTION;
+}
+
 static int take_run(struct tri_process_service *service, const struct call *call)
 {
     if (!tri_keeper_client_is_up(service->client)) {
-        return TR_NO_CONNECTION;
+        return failure_of(service);
     }
     tri_run_take(service, call->body, call->version, &call->caller);
     return 0;
@@ -78,7 +84,7 @@ static int hand_on(struct tri_process_service *service, const struct call *call,
                    const struct tr_schema *schema, const void *value, struct tr_text key)
 {
     if (!tri_keeper_client_is_up(service->client)) {
-        return TR_NO_CONNECTION;
+        return failure_of(service);
     }
     int error = tri_keeper_client_send(service->client, schema, value);
     if (error == 0 && call->is_answered) {
@@ -239,7 +245,7 @@ static void take_call(struct tri_process_service *service, const uint8_t *envelo
 /* The first call starts the keeper. Calls wait until it is up and has room, or can't be had. */
 static bool is_ready(struct tri_process_service *service)
 {
-    if (service->has_failed) {
+    if (service->failure != 0) {
         return true;
     }
     if (tri_keeper_client_is_up(service->client)) {
@@ -283,7 +289,7 @@ static void take_calls(struct tri_process_service *service)
     while (calls_left > 0) {
         if (!service->has_frame) {
             if (tri_link_receive(service->base.voice.link, &service->frame) != 0) {
-                service->has_failed = false;
+                service->failure = 0;
                 return;
             }
             service->has_frame = true;
@@ -298,7 +304,7 @@ static bool can_go_on(const struct tri_process_service *service)
 {
     bool has_room =
         tri_keeper_client_is_up(service->client) && tri_keeper_client_has_room(service->client);
-    return service->has_frame && (service->has_failed || has_room);
+    return service->has_frame && (service->failure != 0 || has_room);
 }
 
 /* ---- From the keeper. ----------------------------------------------------------------------- */
@@ -383,10 +389,10 @@ static void refuse_open(void *self, struct tri_process_key *entry)
     struct tri_process_service *service = self;
     struct tri_caller caller;
     if (entry->phase != TRI_RUN_NONE) {
-        tri_service_refuse(&service->base, &entry->run, TR_NO_CONNECTION);
+        tri_service_refuse(&service->base, &entry->run, failure_of(service));
     }
     while (tri_process_key_answer(entry, &caller)) {
-        tri_service_refuse(&service->base, &caller, TR_NO_CONNECTION);
+        tri_service_refuse(&service->base, &caller, failure_of(service));
     }
 }
 
@@ -427,9 +433,9 @@ static void take_events(struct tri_process_service *service)
             tri_unclaimed_begin(service);
             break;
         case TRI_KEEPER_DOWN:
+            service->failure = tr_error_is_shortage(event.error) ? event.error : TR_NO_CONNECTION;
             tri_process_keys_clear(&service->keys, service, refuse_open);
             tri_turns_clear(service);
-            service->has_failed = true;
             if (event.is_refused && service->fail != NULL) {
                 tell_refused(service, &event);
             }
