@@ -38,7 +38,7 @@ static void reply(struct tri_files_service *service, const struct call *call,
 {
     int error = tri_service_reply(&service->base, &call->caller, schema, body);
     if (error != 0) {
-        atomic_store(&service->base.fatal, error);
+        tri_service_refuse(&service->base, &call->caller, error);
     }
 }
 
@@ -368,7 +368,7 @@ static void *service_main(void *argument)
     struct tri_service *base = &service->base;
     int error = base->env->ops->link_open(base->env, TRI_PLACE_FILES, &base->voice.link);
     if (error != 0) {
-        atomic_store(&base->fatal, error);
+        tri_service_fail(base, error);
         return NULL;
     }
     while (!atomic_load(&base->is_stopping)) {
@@ -403,6 +403,7 @@ int tri_files_service_start(const struct tri_files_service_options *options,
     }
     tri_service_init(&service->base, options->env, options->worker_count, options->host_epoch,
                      TR_SERVICE_FILES);
+    service->base.fatal = options->fatal;
     service->folder = options->folder;
     service->exchange = options->exchange;
     service->program = options->program;

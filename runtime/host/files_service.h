@@ -17,6 +17,7 @@ struct tri_files_service_options {
     struct tr_env *env;
     uint32_t worker_count;
     uint32_t host_epoch;
+    atomic_int *fatal;                  /* the host's */
     const char *folder;                 /* of the store; it and what follows outlive the service */
     const struct tr_exchange *exchange; /* NULL: large documents and inquiries are refused */
     void *program;                      /* that inquiries are handed */

@@ -74,7 +74,7 @@ static void deliver(void *self, const struct tri_http_event *event)
         tri_voice_flush(&service->answers.voice);
     }
     if (error != 0) {
-        atomic_store(&service->answers.fatal, error);
+        tri_service_fail(&service->answers, error);
     }
     if (event->kind == TRI_HTTP_END) {
         tri_http_calls_end(&service->open, call);
@@ -271,7 +271,7 @@ static void *calls_main(void *argument)
     struct tri_service *calls = &service->calls;
     int error = calls->env->ops->link_open(calls->env, TRI_PLACE_HTTP, &calls->voice.link);
     if (error != 0) {
-        atomic_store(&calls->fatal, error);
+        tri_service_fail(calls, error);
         return NULL;
     }
     while (!atomic_load(&calls->is_stopping)) {
@@ -299,6 +299,8 @@ int tri_http_service_start(const struct tri_http_service_options *options,
                      TR_SERVICE_HTTP);
     tri_service_init(&service->answers, options->env, options->worker_count, options->host_epoch,
                      TR_SERVICE_HTTP_ANSWERS);
+    service->calls.fatal = options->fatal;
+    service->answers.fatal = options->fatal;
     service->options = (struct tri_http_options){
         .deliver = deliver,
         .self = service,

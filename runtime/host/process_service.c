@@ -18,8 +18,8 @@
 
 void tri_process_service_check(struct tri_process_service *service, int error)
 {
-    if (error != 0) {
-        atomic_store(&service->base.fatal, error);
+    if (error == TR_MEMORY) { /* without memory whoever asked would wait for ever */
+        tri_service_fail(&service->base, error);
     }
 }
 
@@ -466,7 +466,7 @@ static void *service_main(void *argument)
     struct tri_service *base = &service->base;
     int error = base->env->ops->link_open(base->env, TRI_PLACE_PROCESSES, &base->voice.link);
     if (error != 0) {
-        atomic_store(&base->fatal, error);
+        tri_service_fail(base, error);
         return NULL;
     }
     while (!atomic_load(&base->is_stopping)) {
@@ -552,6 +552,7 @@ int tri_process_service_start(const struct tri_process_service_options *options,
     }
     tri_service_init(&service->base, options->env, options->worker_count, options->host_epoch,
                      TR_SERVICE_PROCESSES);
+    service->base.fatal = options->fatal;
     service->folders.store = -1;
     service->folders.parent = -1;
     int error = start(service, options);

@@ -33,6 +33,7 @@ struct tri_process_service_options {
     struct tr_env *env;
     uint32_t worker_count;
     uint32_t host_epoch;
+    atomic_int *fatal;                      /* the host's */
     const char *folder;                     /* of the store: the keeper is its own */
     const char *const *keeper_command;      /* argv of the keeper, ended by NULL */
     uint32_t jobs;                          /* processes at once; 0: one per core */

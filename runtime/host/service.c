@@ -11,6 +11,14 @@ void tri_service_init(struct tri_service *service, struct tr_env *env, uint32_t 
     tri_voice_init(&service->voice, serial, host_epoch);
 }
 
+void tri_service_fail(struct tri_service *service, int error)
+{
+    int expected = 0;
+    if (service->fatal != NULL) {
+        atomic_compare_exchange_strong(service->fatal, &expected, error);
+    }
+}
+
 void tri_service_fini(struct tri_service *service)
 {
     tri_voice_fini(&service->voice);
@@ -64,6 +72,6 @@ void tri_service_refuse(struct tri_service *service, const struct tri_caller *ca
     struct tr_ask_failed failed = {.reason = (uint32_t)-reason};
     int error = say(service, caller, TR_KIND_SIGNAL, &tr_ask_failed_schema, &failed);
     if (error != 0) {
-        atomic_store(&service->fatal, error);
+        tri_service_fail(service, error);
     }
 }

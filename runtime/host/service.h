@@ -31,11 +31,14 @@ struct tri_service {
     pthread_t thread;
     bool is_started;
     atomic_bool is_stopping;
-    atomic_int fatal; /* why it could not go on; 0 while it can */
+    atomic_int *fatal; /* the host's: why it cannot go on; 0 while it can. NULL: it has none */
 };
 
 void tri_service_init(struct tri_service *service, struct tr_env *env, uint32_t worker_count,
                       uint32_t host_epoch, uint64_t serial);
+
+/* It cannot go on: then its host cannot, and ends, since somebody would wait for ever. */
+void tri_service_fail(struct tri_service *service, int error);
 void tri_service_fini(struct tri_service *service);
 
 /* The caller that a call's envelope names. */
@@ -61,6 +64,7 @@ struct tri_http_service_options {
     uint32_t worker_count;
     uint32_t host_epoch;
     struct tri_life life;                   /* deadlines are by its clock */
+    atomic_int *fatal;                      /* the host's */
     uint32_t patience_ms;                   /* 0: TR_HTTP_PATIENCE_MS */
     const struct tr_secret_source *secrets; /* they outlive the service */
     size_t secret_count;                    /* 0: the environment, then the user's folder */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/memory.h"
 #include "runtime/troupe.h"
 #include "schemas/files.h"
 #include "tests/support/folder.h"
@@ -112,7 +113,19 @@ static int answer(const struct tr_inquiry *inquiry, char *explain)
     return tr_inquiry_answer(inquiry, &tr_blob_bytes_schema, &bytes);
 }
 
-static const struct tr_exchange exchange = {.answer = answer};
+/* Slots that no message carries. */
+static int read_too_much(const struct tr_exchange_reading *reading, struct tr_bytes *slots,
+                         char *code, char *explain_words)
+{
+    uint8_t *bytes = tr_alloc_zero(1, 2U << 20);
+    (void)reading;
+    (void)code;
+    (void)explain_words;
+    *slots = (struct tr_bytes){.data = bytes, .size = 2U << 20};
+    return bytes == NULL ? TR_MEMORY : 0;
+}
+
+static const struct tr_exchange exchange = {.answer = answer, .read = read_too_much};
 
 static const struct tr_behaviour actor_behaviour = {
     .name = "files", .id = 2301, .state = &tr_files_actor_schema, .handle = actor_handle};
@@ -229,6 +242,9 @@ static void what_fails_has_words(void **state)
     struct tr_document_get outside = {.path = tr_text_of("../x")};
     assert_int_equal(say(world, &tr_document_get_schema, &outside), tr_blob_failed_schema.id);
     assert_int_equal(seen.error, TR_INVALID);
+    struct tr_values_read large = {.path = tr_text_of("/x")};
+    assert_int_equal(say(world, &tr_values_read_schema, &large), tr_ask_failed_schema.id);
+    assert_int_equal(seen.error, TR_LIMIT);
     struct tr_blob_failed nonsense = {.message = tr_text_of("an answer, not a question")};
     assert_int_equal(say(world, &tr_blob_failed_schema, &nonsense), tr_ask_failed_schema.id);
     assert_int_equal(seen.error, TR_UNKNOWN_TYPE);
