@@ -5,6 +5,10 @@
  * keeper starts a key once, so when the engine or the keeper has died meanwhile, the same call is
  * made again and takes up with whatever became of the key (law 5). Documents that are too large for
  * that call are written before it and read behind it, by the files service.
+ *
+ * Where the machine is short of something (processes, descriptors, room on the disk) before the
+ * process runs, the attempt waits, asks again less and less often, and says why: nothing was done,
+ * so there is nothing that has failed.
  */
 #include "plugins/process.h"
 
@@ -16,6 +20,28 @@
 #define AGAIN_TIMER 1
 #define AGAIN_MS 100
 #define AGAIN_DOUBLINGS_MAX 7
+
+/* Says what a question waits for, which is asked again after a while; `call` is the one before. */
+static int put_off(struct tr_task_context *task, struct tr_process_attempt *state, uint64_t call,
+                   struct tr_text words, struct tr_transition *transition)
+{
+    uint32_t behind = state->losses > 2 ? state->losses - 2 : 0;
+    uint64_t delay_ms = (uint64_t)AGAIN_MS
+                        << (behind < AGAIN_DOUBLINGS_MAX ? behind : AGAIN_DOUBLINGS_MAX);
+    state->lost = call;
+    transition->version++;
+    transition->reason = tr_task_words(task, "%.*s; tried again in %llu ms", (int)words.size,
+                                       words.data, (unsigned long long)delay_ms);
+    return tr_task_timer(task, AGAIN_TIMER, delay_ms);
+}
+
+/* A shortage is no crash: not even the first question behind it is asked at once. */
+static int wait_out(struct tr_task_context *task, struct tr_process_attempt *state, uint64_t call,
+                    struct tr_text words, struct tr_transition *transition)
+{
+    state->losses += state->losses == 0 ? 2 : 1;
+    return put_off(task, state, call, words, transition);
+}
 
 /* Asks for the process, or for what became of it. */
 static int run(struct tr_task_context *task, struct tr_process_attempt *state,
@@ -79,22 +105,25 @@ static int on_made(struct tr_task_context *task, struct tr_process_attempt *stat
                    const struct tr_task_event *event, struct tr_transition *transition)
 {
     int error = tri_process_made(task, event, state, transition);
+    state->losses = 0;
     bool is_made = tr_task_event_is(event, blob_stored);
     return error != 0 || !is_made ? error : begin(task, state, transition);
 }
 
-static int on_started(struct tr_task_context *task, const struct tr_task_event *event,
-                      struct tr_transition *transition)
+static int on_started(struct tr_task_context *task, struct tr_process_attempt *state,
+                      const struct tr_task_event *event, struct tr_transition *transition)
 {
     struct tr_process_started started;
     int error = tr_process_started_unpack(event->body, event->version, &started);
+    state->losses = 0;
     return error != 0 ? error
                       : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
                                    tr_task_words(task, "process %u", started.pid));
 }
 
-static int on_refused(struct tr_task_context *task, const struct tr_task_event *event,
-                      struct tr_transition *transition)
+/* Nothing was started. What only the user can mend ends the attempt; the rest is waited out. */
+static int on_refused(struct tr_task_context *task, struct tr_process_attempt *state,
+                      const struct tr_task_event *event, struct tr_transition *transition)
 {
     struct tr_process_refused refused;
     int error = tr_process_refused_unpack(event->body, event->version, &refused);
@@ -103,9 +132,40 @@ static int on_refused(struct tr_task_context *task, const struct tr_task_event *
     }
     bool is_secret = refused.error == TR_NOT_FOUND;
     bool is_users = is_secret || refused.error == TR_INVALID || refused.error == TR_LIMIT;
-    return tr_task_fail(transition, is_users ? TR_FAILURE_USER : TR_FAILURE_SYSTEM,
-                        tr_text_of(is_secret ? "SecretNotFound" : "ProcessRefused"),
-                        tr_task_words(task, "%.*s", (int)refused.reason.size, refused.reason.data));
+    struct tr_text words =
+        tr_task_words(task, "%.*s", (int)refused.reason.size, refused.reason.data);
+    return is_users
+               ? tr_task_fail(transition, TR_FAILURE_USER,
+                              tr_text_of(is_secret ? "SecretNotFound" : "ProcessRefused"), words)
+               : wait_out(task, state, event->call, words, transition);
+}
+
+/*
+ * The keeper could not start it. Its key is forgotten, so that it may be started yet: until the
+ * keeper has heard of that it gives the same end again.
+ */
+static int on_short(struct tr_task_context *task, struct tr_process_attempt *state, uint64_t call,
+                    const struct tr_process_over *over, struct tr_transition *transition)
+{
+    struct tr_process_forget forget = {.key = over->key};
+    struct tr_text words = tr_task_words(task, "%.*s", (int)over->reason.size, over->reason.data);
+    int error = tr_task_tell(task, TR_SERVICE_PROCESSES, &tr_process_forget_schema, &forget);
+    return error != 0 ? error : wait_out(task, state, call, words, transition);
+}
+
+/* Whether nothing was logged. */
+static int note_logs(struct tr_process_attempt *state, const struct tr_process_over *over)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_process_array_begin(over->documents, &cursor);
+    state->is_quiet = true;
+    for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
+        struct tr_process_document document = tr_process_document_next(&cursor);
+        bool is_log = i == TRI_PROCESS_RESULT_STDOUT || i == TRI_PROCESS_RESULT_STDERR;
+        bool is_empty = document.is_absent || (!document.is_too_large && document.size == 0);
+        state->is_quiet = state->is_quiet && (!is_log || is_empty);
+    }
+    return cursor.error;
 }
 
 static int on_over(struct tr_task_context *task, struct tr_process_attempt *state,
@@ -116,17 +176,12 @@ static int on_over(struct tr_task_context *task, struct tr_process_attempt *stat
     if (error != 0) {
         return error;
     }
-    struct tr_cursor cursor;
-    uint32_t count = tr_process_array_begin(over.documents, &cursor);
-    state->is_quiet = true;
-    for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
-        struct tr_process_document document = tr_process_document_next(&cursor);
-        bool is_log = i == TRI_PROCESS_RESULT_STDOUT || i == TRI_PROCESS_RESULT_STDERR;
-        bool is_empty = document.is_absent || (!document.is_too_large && document.size == 0);
-        state->is_quiet = state->is_quiet && (!is_log || is_empty);
+    if (tri_process_was_short(task, &over)) {
+        return on_short(task, state, event->call, &over, transition);
     }
     struct tri_process_large large;
-    error = cursor.error != 0 ? cursor.error : tri_process_outcome(task, &over, &large, transition);
+    error = note_logs(state, &over);
+    error = error != 0 ? error : tri_process_outcome(task, &over, &large, transition);
     if (error != 0 || !large.is_one) {
         return error;
     }
@@ -134,13 +189,19 @@ static int on_over(struct tr_task_context *task, struct tr_process_attempt *stat
     return tri_process_read_outputs(task, large.form, &state->read, transition);
 }
 
+/* Whether an event is about documents that are written or read. */
+static bool is_of_files(const struct tr_process_attempt *state, const struct tr_task_event *event)
+{
+    return event->call != 0 && (event->call == state->make || event->call == state->read);
+}
+
 /* A call was lost with the engine, its service or the keeper: what became of it is asked again. */
 static int say_again(struct tr_task_context *task, struct tr_process_attempt *state,
                      const struct tr_task_event *event, struct tr_transition *transition)
 {
     bool is_lost = event->error == TR_NO_CONNECTION || event->error == TR_CLOSED;
-    bool is_files = event->call != 0 && (event->call == state->make || event->call == state->read);
-    if (is_files && !is_lost) {
+    bool is_files = is_of_files(state, event);
+    if (is_files && !is_lost && !tr_error_is_shortage(event->error)) {
         return tr_task_fail(transition, TR_FAILURE_SYSTEM, tr_text_of("StorageError"),
                             tr_task_words(task, "large documents cannot be exchanged: %s",
                                           tr_error_text(event->error)));
@@ -151,29 +212,24 @@ static int say_again(struct tr_task_context *task, struct tr_process_attempt *st
                : begin(task, state, transition);
 }
 
+/* Why a question has no answer. */
+static struct tr_text why_lost(struct tr_task_context *task, int error)
+{
+    const char *what = tr_error_is_shortage(error) ? "the keeper of processes cannot do it now"
+                                                   : "the keeper of processes cannot be reached";
+    return tr_task_words(task, "%s (%s)", what, tr_error_text(error));
+}
+
 /*
  * The first loss is a crash, and asked about at once. Those behind it without a word in between are
  * a keeper or a service that cannot be had: they are asked less and less often, and it is said.
  */
-static int put_off(struct tr_task_context *task, struct tr_process_attempt *state,
-                   const struct tr_task_event *event, struct tr_transition *transition)
-{
-    uint32_t behind = state->losses - 2;
-    uint64_t delay_ms = (uint64_t)AGAIN_MS
-                        << (behind < AGAIN_DOUBLINGS_MAX ? behind : AGAIN_DOUBLINGS_MAX);
-    state->lost = event->call;
-    transition->version++;
-    transition->reason = tr_task_words(
-        task, "the keeper of processes cannot be reached (%s); it is asked again in %llu ms",
-        tr_error_text(event->error), (unsigned long long)delay_ms);
-    return tr_task_timer(task, AGAIN_TIMER, delay_ms);
-}
-
 static int on_lost(struct tr_task_context *task, struct tr_process_attempt *state,
                    const struct tr_task_event *event, struct tr_transition *transition)
 {
-    return ++state->losses == 1 ? say_again(task, state, event, transition)
-                                : put_off(task, state, event, transition);
+    return ++state->losses == 1
+               ? say_again(task, state, event, transition)
+               : put_off(task, state, event->call, why_lost(task, event->error), transition);
 }
 
 static int on_again(struct tr_task_context *task, struct tr_process_attempt *state,
@@ -184,21 +240,34 @@ static int on_again(struct tr_task_context *task, struct tr_process_attempt *sta
     return say_again(task, state, &event, transition);
 }
 
+/* Answers of the files service. Where the disk is full, say, nothing is lost by waiting. */
+static int on_files(struct tr_task_context *task, struct tr_process_attempt *state,
+                    const struct tr_task_event *event, struct tr_transition *transition)
+{
+    struct tr_blob_failed failed;
+    if (tr_task_event_is(event, blob_failed) &&
+        tr_task_event_read(event, blob_failed, &failed) == 0 &&
+        tr_error_is_shortage((int)failed.error)) {
+        struct tr_text words =
+            tr_task_words(task, "%.*s", (int)failed.message.size, failed.message.data);
+        return wait_out(task, state, event->call, words, transition);
+    }
+    return event->call == state->make ? on_made(task, state, event, transition)
+                                      : tri_process_given(task, event, transition);
+}
+
 /* Messages by their type, whether they answer the call or come beside it. */
 static int on_message(struct tr_task_context *task, struct tr_process_attempt *state,
                       const struct tr_task_event *event, struct tr_transition *transition)
 {
-    if (event->call != 0 && event->call == state->make) {
-        return on_made(task, state, event, transition);
-    }
-    if (event->call != 0 && event->call == state->read) {
-        return tri_process_given(task, event, transition);
+    if (is_of_files(state, event)) {
+        return on_files(task, state, event, transition);
     }
     if (event->type == tr_process_started_schema.id) {
-        return on_started(task, event, transition);
+        return on_started(task, state, event, transition);
     }
     if (event->type == tr_process_refused_schema.id) {
-        return on_refused(task, event, transition);
+        return on_refused(task, state, event, transition);
     }
     if (event->type == tr_process_over_schema.id) {
         return on_over(task, state, event, transition);
@@ -218,7 +287,6 @@ static int handle(struct tr_task_context *task, void *data, const struct tr_task
     case TR_TASK_TIMER:
         return on_again(task, state, transition);
     default:
-        state->losses = 0;
         return on_message(task, state, event, transition);
     }
 }
@@ -262,8 +330,9 @@ static int on_stop_lost(struct tr_task_context *task, struct tr_process_attempt 
     if (event->call != state->stop) {
         return 0;
     }
-    return ++state->losses == 1 ? stop(task, state, is_hard)
-                                : put_off(task, state, event, transition);
+    return ++state->losses == 1
+               ? stop(task, state, is_hard)
+               : put_off(task, state, event->call, why_lost(task, event->error), transition);
 }
 
 static int abort_process(struct tr_task_context *task, void *data, bool is_hard,

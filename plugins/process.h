@@ -71,6 +71,12 @@ bool tri_process_may_repeat(struct tr_task_context *task);
 TR_MUST_USE int tri_process_check(const struct tr_task_template *task, char *problem,
                                   size_t problem_size);
 
+/* Whether its limits may be why it could not be started. */
+bool tri_process_has_limits(struct tr_task_context *task);
+
+/* Whether a process was not started since the machine had too little for it. */
+bool tri_process_was_short(struct tr_task_context *task, const struct tr_process_over *over);
+
 /* Outputs that only the files service can read. */
 struct tri_process_large {
     bool is_one;

@@ -114,6 +114,16 @@ static int on_signal(struct tr_task_context *task, const struct tr_process_over 
     return error;
 }
 
+bool tri_process_was_short(struct tr_task_context *task, const struct tr_process_over *over)
+{
+    static const uint32_t shortages[] = {EAGAIN, ENOMEM, EMFILE, ENFILE, ENOSPC, EDQUOT};
+    bool is_one = false;
+    for (size_t i = 0; i < TR_COUNT_OF(shortages); i++) {
+        is_one = is_one || over->status == shortages[i];
+    }
+    return is_one && over->outcome == TR_PROCESS_NOT_STARTED && !tri_process_has_limits(task);
+}
+
 /* That a keeper ended before it came to a process is no fault of the process. */
 static int on_not_started(struct tr_task_context *task, const struct tr_process_over *over,
                           struct tr_transition *transition)

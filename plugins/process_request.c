@@ -346,6 +346,13 @@ bool tri_process_may_repeat(struct tr_task_context *task)
     return read_config(tr_task_template(task)->config, &config, &words) && !config.is_final;
 }
 
+bool tri_process_has_limits(struct tr_task_context *task)
+{
+    struct config config;
+    const char *words;
+    return read_config(tr_task_template(task)->config, &config, &words) && config.limit_count > 0;
+}
+
 int tri_process_check(const struct tr_task_template *task, char *problem, size_t problem_size)
 {
     struct config config;

@@ -2,6 +2,7 @@
  * The process plugin's way through an attempt: which call follows which event, what is asked again
  * after a crash, how it is ended early, and what is cleaned up.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "plugins/process.h"
@@ -123,8 +124,11 @@ static void test_a_keeper_that_is_not_there_is_asked_less_and_less(void **state)
         handle(&(struct tr_task_event){.kind = TR_TASK_TIMER, .call = fake.timer});
         assert_int_equal(fake.sent_count, 3 + i);
     }
-    handle(&(struct tr_task_event){.kind = TR_TASK_NEWS});
-    lose(fake.sent[fake.sent_count - 1].call, TR_NO_CONNECTION); /* a word came between */
+    struct tr_process_started started = {.key = tr_text_of("x-n-0"), .pid = 17};
+    struct tr_task_event news = fake_answer(0, &tr_process_started_schema, &started);
+    news.kind = TR_TASK_NEWS;
+    handle(&news); /* a word came between */
+    lose(fake.sent[fake.sent_count - 1].call, TR_NO_CONNECTION);
     assert_int_equal(fake.sent_count, 4 + TR_COUNT_OF(delays_ms) - 1);
 }
 
@@ -139,8 +143,6 @@ static void test_refusals(void **state)
         {TR_NOT_FOUND, "SecretNotFound", TR_FAILURE_USER},
         {TR_INVALID, "ProcessRefused", TR_FAILURE_USER},
         {TR_LIMIT, "ProcessRefused", TR_FAILURE_USER},
-        {TR_BUSY, "ProcessRefused", TR_FAILURE_SYSTEM},
-        {TR_STORE_FULL, "ProcessRefused", TR_FAILURE_SYSTEM},
     };
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         struct tr_process_refused refused = {
@@ -152,6 +154,56 @@ static void test_refusals(void **state)
         assert_string_equal(fake_text(transition.code), cases[i].code);
         assert_string_equal(fake_text(transition.message), "why");
     }
+}
+
+/* Waits as long as it is put off, which takes no attempt and says why. */
+static void expect_wait(uint64_t delay_ms, const char *words)
+{
+    size_t sent = fake.sent_count;
+    assert_int_equal(transition.phase, TR_TASK_PHASE_QUEUED);
+    assert_int_equal(fake.timer_ms, delay_ms);
+    assert_string_equal(fake_text(transition.reason), words);
+    handle(&(struct tr_task_event){.kind = TR_TASK_TIMER, .call = fake.timer});
+    assert_int_equal(fake.sent_count, sent + 1);
+    (void)fake_sent(&fake, sent, &tr_process_run_schema);
+}
+
+static void test_shortages_before_a_start_are_waited_out(void **state)
+{
+    (void)state;
+    static const int errors[] = {TR_BUSY, TR_STORE_FULL, TR_MEMORY, TR_SYSTEM, TR_STORE_FAILED};
+    for (size_t i = 0; i < TR_COUNT_OF(errors); i++) {
+        struct tr_process_refused refused = {
+            .key = tr_text_of("x-n-0"), .error = errors[i], .reason = tr_text_of("why")};
+        attempt = (struct tr_process_attempt){0};
+        start();
+        struct tr_task_event event =
+            fake_answer(fake.sent[fake.sent_count - 1].call, &tr_process_refused_schema, &refused);
+        handle(&event);
+        expect_wait(100, "why; tried again in 100 ms");
+        event.call = fake.sent[fake.sent_count - 1].call;
+        handle(&event);
+        expect_wait(200, "why; tried again in 200 ms");
+    }
+}
+
+static void test_what_cannot_be_started_for_now_waits(void **state)
+{
+    (void)state;
+    struct tr_process_over over = {.key = tr_text_of("x-n-0"),
+                                   .outcome = TR_PROCESS_NOT_STARTED,
+                                   .status = EAGAIN,
+                                   .reason = tr_text_of("cannot run sh: why")};
+    start();
+    struct tr_task_event event = fake_answer(fake.sent[0].call, &tr_process_over_schema, &over);
+    handle(&event);
+    (void)fake_sent(&fake, 1, &tr_process_forget_schema);
+    expect_wait(100, "cannot run sh: why; tried again in 100 ms");
+    over.status = ENOENT; /* no program: waiting brings none */
+    event = fake_answer(fake.sent[2].call, &tr_process_over_schema, &over);
+    handle(&event);
+    assert_int_equal(transition.phase, TR_TASK_PHASE_RETRYABLE_FAILURE);
+    assert_int_equal(transition.failure, TR_FAILURE_USER);
 }
 
 static void test_a_request_too_large_is_refused(void **state)
@@ -206,7 +258,6 @@ static void test_inputs_that_cannot_be_written(void **state)
         uint8_t phase;
     } cases[] = {
         {TR_LIMIT, "InputSizeExceeded", TR_TASK_PHASE_PERMANENT_FAILURE},
-        {TR_STORE_FULL, "StorageError", TR_TASK_PHASE_RETRYABLE_FAILURE},
         {TR_NOT_FOUND, "StorageError", TR_TASK_PHASE_RETRYABLE_FAILURE},
     };
     fake.inputs_json = NULL;
@@ -219,6 +270,16 @@ static void test_inputs_that_cannot_be_written(void **state)
         assert_string_equal(fake_text(transition.code), cases[i].code);
         assert_string_equal(fake_text(transition.message), "why");
     }
+    /* A full disk is waited out: they are written later. */
+    start();
+    struct tr_blob_failed full = {.error = TR_STORE_FULL, .message = tr_text_of("full")};
+    struct tr_task_event event = fake_answer(attempt.make, &tr_blob_failed_schema, &full);
+    size_t sent = fake.sent_count;
+    handle(&event);
+    assert_string_equal(fake_text(transition.reason), "full; tried again in 100 ms");
+    handle(&(struct tr_task_event){.kind = TR_TASK_TIMER, .call = fake.timer});
+    (void)fake_sent(&fake, sent, &tr_blob_make_schema);
+    attempt = (struct tr_process_attempt){0};
     start();
     lose(attempt.make, TR_UNKNOWN_TYPE);
     assert_string_equal(fake_text(transition.code), "StorageError");
@@ -332,6 +393,8 @@ int main(void)
         TEST(test_a_lost_call_is_said_again),
         TEST(test_a_keeper_that_is_not_there_is_asked_less_and_less),
         TEST(test_refusals),
+        TEST(test_shortages_before_a_start_are_waited_out),
+        TEST(test_what_cannot_be_started_for_now_waits),
         TEST(test_a_request_too_large_is_refused),
         TEST(test_large_inputs_are_written_first),
         TEST(test_inputs_that_cannot_be_written),
