@@ -135,17 +135,32 @@ static struct budget budget_of(const struct tri_task *task, uint8_t kind)
                            task->settings->retries + 1};
 }
 
-/* The wait before the next attempt: first * factor^n up to max, of which half to all (jitter). */
-static uint64_t backoff_ms(struct tri_task *task)
+/* What a failure of the system waits at least, so that retries are not used up in a moment. */
+static const struct tr_backoff system_backoff = {.first_ns = 250000000, .factor = 4};
+
+/* first * factor^n up to max, in nanoseconds. */
+static double wait_ns(const struct tr_backoff *backoff, uint32_t n)
 {
-    const struct tr_backoff *backoff = &task->settings->backoff;
     if (backoff->first_ns <= 0) {
         return 0;
     }
     double factor = backoff->factor >= 1 ? backoff->factor : 1;
-    double wait = (double)backoff->first_ns * pow(factor, task->state->attempt);
+    double wait = (double)backoff->first_ns * pow(factor, n);
     double bound = backoff->max_ns > 0 ? (double)backoff->max_ns : 9e18;
-    wait = wait < bound ? wait : bound;
+    return wait < bound ? wait : bound;
+}
+
+/* The wait before the next attempt, of which half to all (jitter). */
+static uint64_t backoff_ms(struct tri_task *task, uint8_t kind)
+{
+    const struct tr_task_state *state = task->state;
+    double wait = wait_ns(&task->settings->backoff, state->attempt);
+    if (kind == TR_FAILURE_SYSTEM) {
+        wait = fmax(wait, wait_ns(&system_backoff, state->system_failures - 1));
+    }
+    if (wait <= 0) {
+        return 0;
+    }
     double share = (double)(tr_random(task->context) >> 11) / 9007199254740992.0;
     return tri_milliseconds((int64_t)(wait * (0.5 + share / 2)));
 }
@@ -154,7 +169,7 @@ static uint64_t backoff_ms(struct tri_task *task)
 static int try_again(struct tri_task *task, const struct tri_task_failure *failure)
 {
     struct tr_task_state *state = task->state;
-    uint64_t wait_ms = backoff_ms(task);
+    uint64_t wait_ms = backoff_ms(task, failure->kind);
     int error = tri_task_node_phase(task, TR_NODE_PHASE_RETRYABLE_FAILURE, failure->message);
     error =
         error != 0 ? error : tri_task_news(task, TR_NODE_PHASE_RETRYABLE_FAILURE, failure->message);

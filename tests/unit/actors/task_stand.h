@@ -48,6 +48,9 @@ struct outside_message {
     struct tr_bytes body; /* lives until the stand ends */
 };
 
+/* What each of the retries of the system waits at most. */
+#define SYSTEM_RETRY_MS 4000
+
 #define STAND_NEWS_MAX 64
 #define STAND_OUTSIDE_MAX 4096
 

@@ -184,7 +184,12 @@ static void test_the_system_has_a_budget_of_its_own(void **state)
     (void)state;
     stand_begin(flow, true);
     start("crashing");
-    stage_advance(&stand.stage, 5);
+    /* 250 ms, 1 s and 4 s, of each at least the half. */
+    stage_advance(&stand.stage, 120);
+    assert_int_equal(stand_state()->attempt, 1);
+    stage_advance(&stand.stage, 2480);
+    assert_int_equal(stand_state()->step, TR_STEP_BACKOFF);
+    stage_advance(&stand.stage, 2700);
     assert_ended(TR_NODE_PHASE_FAILED);
     assert_int_equal(stand.ended.attempts, 4);
     assert_int_equal(stand.ended.failure, TR_FAILURE_SYSTEM);

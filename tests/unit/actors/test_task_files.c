@@ -244,7 +244,7 @@ static void test_an_input_that_cannot_be_had_names_itself(void **state)
     stand_start(&start_doll);
     for (int i = 0; i < 10; i++) {
         stand_run(serve);
-        stage_advance(&stand.stage, 2);
+        stage_advance(&stand.stage, SYSTEM_RETRY_MS);
     }
     assert_int_equal(stand.ended.phase, TR_NODE_PHASE_FAILED);
     assert_int_equal(stand.ended.attempts, 4);
@@ -279,7 +279,7 @@ static void test_without_a_service_it_fails(void **state)
     stand.stage.host.shared.services &= ~(1U << TR_SERVICE_FILES);
     stand_start(&start_doll);
     for (int i = 0; i < 10; i++) {
-        stage_advance(&stand.stage, 2);
+        stage_advance(&stand.stage, SYSTEM_RETRY_MS);
     }
     assert_int_equal(stand.ended.phase, TR_NODE_PHASE_FAILED);
     assert_true(tr_text_equal(stand.ended.code, tr_text_of("RetriesExhausted|StorageError")));

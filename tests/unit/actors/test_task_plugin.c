@@ -222,7 +222,7 @@ static void test_a_plugin_that_does_wrong_hurts_its_task_only(void **state)
         stand_start(JOB_START("job"));
         for (int turn = 0; turn < 4; turn++) {
             stand_run(task_jobs_serve);
-            stage_advance(&stand.stage, 2);
+            stage_advance(&stand.stage, SYSTEM_RETRY_MS);
         }
         assert_ended(TR_NODE_PHASE_FAILED);
         assert_int_equal(stand.ended.failure, TR_FAILURE_SYSTEM);
