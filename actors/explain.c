@@ -103,6 +103,19 @@ static void explain_token(const struct tr_task_note *note, struct tr_buffer *tex
     }
 }
 
+/* In a step of the files service's, without a call under way: why it was put off. */
+static void explain_shortage(const struct tr_task_state *state, const struct tr_task_note *note,
+                             struct tr_buffer *text)
+{
+    bool is_of_files = state->step == TR_STEP_FETCH || state->step == TR_STEP_KEEP ||
+                       state->step == TR_STEP_OFFLOAD || state->step == TR_STEP_GRAPH;
+    if (is_of_files && state->call == 0 && note->reason.size > 0) {
+        tr_buffer_add_string(text, " (");
+        add_words(text, note->reason);
+        tr_buffer_add_string(text, ")");
+    }
+}
+
 int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_pages *pages,
                     struct tr_text generated_name, uint64_t now_ms, struct tr_buffer *text)
 {
@@ -130,6 +143,7 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
         break;
     default:
         tr_buffer_print(text, "it %s", tr_task_step_words(state->step));
+        explain_shortage(state, &note, text);
     }
     return text->error;
 }

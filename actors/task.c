@@ -152,6 +152,8 @@ static int on_own_timer(struct tri_task *task, uint64_t timer)
                               expired(task, "active", task->node->deadline_ns));
     case TRI_TIMER_RETRY:
         return on_retry_timer(task);
+    case TRI_TIMER_FILES:
+        return tri_task_ask_again(task);
     default:
         return TR_INVALID;
     }

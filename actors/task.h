@@ -93,6 +93,7 @@ enum tri_task_timer {
     TRI_TIMER_ATTEMPT = 1, /* timeout_ns of an attempt */
     TRI_TIMER_DEADLINE,    /* deadline_ns of the node */
     TRI_TIMER_RETRY,
+    TRI_TIMER_FILES, /* the files service is asked again for what it had no room to do */
 };
 TR_MUST_USE int tri_task_timer_start(struct tri_task *task, enum tri_task_timer timer,
                                      uint64_t delay_ms);
@@ -251,6 +252,9 @@ TR_MUST_USE int tri_enter_offload(struct tri_task *task);
 
 /* What became of the call that the step waits for: ANSWER or FAILED. */
 TR_MUST_USE int tri_task_answered(struct tri_task *task, const struct tr_task_event *event);
+
+/* Asks the files service again for what it was short of something for. */
+TR_MUST_USE int tri_task_ask_again(struct tri_task *task);
 
 /* The same taken apart: `error` with words, or 0 and the event of the answer. */
 struct tri_reply {

@@ -18,6 +18,9 @@
 /* Tries of a call that was lost with the engine or finds no service. */
 #define TRIES_MAX 5
 
+/* How long what the machine had no room for is put off. */
+#define AGAIN_MS 1000U
+
 /* ---------------------------------------------------------------- outputs */
 
 int tri_outputs_keep(struct tri_task *task)
@@ -510,6 +513,34 @@ static int (*const answered[TR_STEP_COUNT])(struct tri_task *task,
     [TR_STEP_GRAPH] = tri_graph_answered,
 };
 
+/* Whether what a step asks for is needed: without the cache work is merely done once more. */
+static bool is_needed(const struct tr_task_state *state)
+{
+    return state->step == TR_STEP_FETCH || state->step == TR_STEP_KEEP ||
+           state->step == TR_STEP_OFFLOAD || state->step == TR_STEP_GRAPH;
+}
+
+int tri_task_ask_again(struct tri_task *task)
+{
+    if (task->state->call != 0) {
+        return 0; /* it was aborted meanwhile, and is at something else */
+    }
+    int error = tri_outputs_load(task);
+    return error != 0 ? error : say_again(task);
+}
+
+/*
+ * What the machine has too little of for the moment, such as room on the disk, fails nobody's work:
+ * the same is asked for again after a while. Without a call under way it is this that it waits for.
+ */
+static int wait_out(struct tri_task *task, const struct tri_reply *reply)
+{
+    int error = tri_task_note(task, true);
+    task->note.reason = tr_arena_print(&task->arena, "%.*s; tried again every %u ms",
+                                       TRI_TEXT(reply->message), AGAIN_MS);
+    return error != 0 ? error : tri_task_timer_start(task, TRI_TIMER_FILES, AGAIN_MS);
+}
+
 int tri_task_answered(struct tri_task *task, const struct tr_task_event *event)
 {
     struct tr_task_state *state = task->state;
@@ -531,5 +562,10 @@ int tri_task_answered(struct tri_task *task, const struct tr_task_event *event)
         reply.message = failed.message;
     }
     state->tries = 0;
-    return answered[state->step] == NULL ? 0 : answered[state->step](task, &reply);
+    if (answered[state->step] == NULL) {
+        return 0;
+    }
+    return tr_error_is_shortage(reply.error) && is_needed(state)
+               ? wait_out(task, &reply)
+               : answered[state->step](task, &reply);
 }

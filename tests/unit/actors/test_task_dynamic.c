@@ -215,8 +215,10 @@ static void test_what_the_machine_cannot_do_is_tried_again(void **state)
     failures = 1;
     stand_start(&start);
     stand_run(serve);
+    stage_advance(&stand.stage, SYSTEM_RETRY_MS);
+    stand_run(serve);
     assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
-    assert_int_equal(stand.ended.attempts, 2);
+    assert_int_equal(stand.ended.attempts, 1); /* the work itself was done */
     end();
 }
 

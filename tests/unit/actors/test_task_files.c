@@ -255,6 +255,31 @@ static void test_an_input_that_cannot_be_had_names_itself(void **state)
     stand_end();
 }
 
+/* A full disk ends nothing: the same is asked for again, with no attempt lost. */
+static void test_a_shortage_is_waited_out(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/fetched/x", "/store/blobs/result.txt"};
+    for (size_t i = 0; i < TR_COUNT_OF(paths); i++) {
+        begin();
+        refused = paths[i];
+        refused_error = i == 0 ? TR_BUSY : TR_STORE_FULL;
+        stand_start(&start_doll);
+        for (int turn = 0; turn < 5; turn++) {
+            stand_run(serve);
+            stage_advance(&stand.stage, 1000);
+        }
+        assert_int_equal(stand_ends(), 0);
+        refused = NULL;
+        stand_run(serve);
+        stage_advance(&stand.stage, 1000);
+        stand_run(serve);
+        assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+        assert_int_equal(stand.ended.attempts, 1);
+        stand_end();
+    }
+}
+
 static void test_it_ends_the_same_wherever_the_engine_dies(void **state)
 {
     (void)state;
@@ -447,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_a_file_outside_of_the_fence_is_a_failure_of_the_task),
         cmocka_unit_test(test_without_a_folder_no_file_comes_from_afar),
         cmocka_unit_test(test_an_input_that_cannot_be_had_names_itself),
+        cmocka_unit_test(test_a_shortage_is_waited_out),
         cmocka_unit_test(test_it_ends_the_same_wherever_the_engine_dies),
         cmocka_unit_test(test_without_a_service_it_fails),
         cmocka_unit_test(test_an_abort_waits_for_no_file),
