@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "deploy/clock.h"
+#include "deploy/executions.h"
 #include "schemas/request.h"
 
 /* How long an engine that is about to open its door, or to leave, is waited for. */
@@ -100,11 +101,26 @@ static int knock(const char *folder, struct engine *out)
     return 0;
 }
 
+/* Whether no engine could begin there either; `explain` says why. */
+static bool is_damaged(const char *folder, char *explain)
+{
+    struct tr_reader *reader;
+    int error = tr_history_open(folder, explain, &reader);
+    if (error == 0) {
+        tr_reader_close(reader);
+    }
+    return error == TR_STORE_DAMAGED;
+}
+
 enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const char *folder,
                                   struct tri_client **client)
 {
     struct engine engine;
+    char explain[TRI_STORE_EXPLAIN_BYTES];
     int error = knock(folder, &engine);
+    if (error == TR_NO_CONNECTION && is_damaged(folder, explain)) {
+        return tr_command_failed(invocation->command, "%s", explain);
+    }
     if (error == TR_NO_CONNECTION) {
         return tr_command_failed(invocation->command,
                                  "no engine runs on %s; `troupe serve` starts one that stays, "

@@ -190,6 +190,9 @@ static int open_store(struct tri_sqlite *self, const struct tri_store_options *o
     if (error == 0) {
         error = tri_sqlite_records_init(self, options);
     }
+    if (error == 0 && options->vfs == NULL) {
+        error = tri_sqlite_check_lost(self, options->folder);
+    }
     if (error == 0) {
         error = take_folder(self, options);
     }

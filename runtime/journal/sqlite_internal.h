@@ -142,6 +142,11 @@ TR_MUST_USE int tri_sqlite_error(struct tri_sqlite *self, int code, const char *
 /* Says that what was read cannot be right, and returns TR_STORE_DAMAGED. */
 int tri_sqlite_damaged(struct tri_sqlite *self, const char *what);
 
+/* --- sqlite_lost.c --- */
+
+/* TR_STORE_DAMAGED where the folder shows that its database was lost, or emptied. */
+TR_MUST_USE int tri_sqlite_check_lost(struct tri_sqlite *self, const char *folder);
+
 /* --- sqlite_file.c --- */
 
 /* What the first bytes of a file say. */

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +15,7 @@ import threading
 import time
 import unittest
 
-from program import IS_SANITIZED, LIMIT_S, PROGRAM, ProgramTest
+from program import EXAMPLES, IS_SANITIZED, LIMIT_S, PROGRAM, ProgramTest
 
 FLOW = """
 troupe: 1
@@ -111,6 +112,40 @@ workflows:
         self.assertIn("blobs", found)
         self.assertIn("attempts", found)
         self.assertEqual({name: mode for name, mode in found.items() if mode}, {})
+
+    def test_a_store_that_lost_its_database(self):
+        """None of the commands takes it for a new one."""
+        flow = EXAMPLES / "hello.yaml"
+        self.troupe("run", flow, "-i", "name=Ada", "--name", "it", "-q")
+        self.troupe("export", "it")
+        self.end_keeper()
+        database = self.store / "troupe.db"
+        sound = database.read_bytes()
+        left = [path.name for path in self.store.iterdir()
+                if path.name in ("attempts", "blobs", "checkpoints", "graphs", "keeper.log")]
+        commands = (("run", flow, "-i", "name=Bob"), ("submit", flow, "-i", "name=Bob"), ("serve",),
+                    ("resume",), ("recover", "it"), ("rerun", "it", "--from", "greet"), ("list",),
+                    ("get", "it"), ("watch", "it"), ("explain", "it"), ("logs", "it"),
+                    ("export", "it"), ("import", "it.troupe"), ("prune", "--yes"), ("apply",),
+                    ("abort", "it"), ("pause", "it"), ("approve", "it", "g"), ("actors",))
+        for is_there, words in ((False, "is missing"), (True, "is empty")):
+            for command in commands:
+                with self.subTest(words, command=command):
+                    database.unlink(missing_ok=True)
+                    if is_there:
+                        database.write_bytes(b"")
+                    _, stderr = self.troupe(*command, status=4)
+                    self.assertIn(f"{database}: {words}, but there was a store here, which has "
+                                  f"left {', '.join(sorted(left))}; put the file back from a copy, "
+                                  "or remove what is left for a new store", stderr)
+                    self.assertEqual(database.exists(), is_there)
+        database.write_bytes(sound)
+        self.assertIn("succeeded", self.troupe("list")[0])
+        for name in left:
+            path = self.store / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        database.unlink()
+        self.troupe("run", flow, "-i", "name=Ada", "--name", "it", "-q")
 
     def test_too_few_descriptors(self):
         for most in (8, 24, 60, LEAST - 1):
