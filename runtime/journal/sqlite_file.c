@@ -251,6 +251,13 @@ static int open_database(struct tri_sqlite *self, const char *vfs)
     return tri_sqlite_error(self, code, "opening it");
 }
 
+/* Whether it was read in vain since the files beside it cannot be made. */
+static bool cannot_open_more(const struct tri_sqlite *self)
+{
+    int code = sqlite3_extended_errcode(self->database);
+    return (code & 0xff) == SQLITE_CANTOPEN || code == SQLITE_READONLY_DIRECTORY;
+}
+
 int tri_sqlite_open_file(struct tri_sqlite *self, const char *vfs, enum tri_sqlite_kind *kind)
 {
     enum tri_sqlite_kind found = TRI_SQLITE_EMPTY;
@@ -267,6 +274,8 @@ int tri_sqlite_open_file(struct tri_sqlite *self, const char *vfs, enum tri_sqli
             /* Who only reads may not undo it. A store that was finished has no such journal. */
             error = 0;
             found = TRI_SQLITE_EMPTY;
+        } else if (self->read_only && vfs == NULL && cannot_open_more(self)) {
+            error = tri_sqlite_open_still(self);
         }
     }
     if (error == 0 && found == TRI_SQLITE_EMPTY && self->read_only) {

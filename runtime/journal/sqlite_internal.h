@@ -1,11 +1,12 @@
 /*
  * What the files of the SQLite store share; nobody else includes it.
  *
- * Reading order: sqlite_file.c (may this file be touched at all), sqlite_tables.c (what is in it),
- * sqlite_record.c (the tables of records), sqlite_row.c (their rows), sqlite_view.c (how people see
- * them), sqlite.c (opening and closing), sqlite_batch.c and sqlite_commit.c (writing),
- * sqlite_load.c (reading what an engine goes on from), sqlite_reader.c (reading records),
- * sqlite_images.c (reading actors), sqlite_error.c (what went wrong, in words).
+ * Reading order: sqlite_lost.c (was there one before), sqlite_file.c (may this file be touched at
+ * all), sqlite_still.c (may nothing be touched), sqlite_tables.c (what is in it), sqlite_record.c
+ * (the tables of records), sqlite_row.c (their rows), sqlite_view.c (how people see them), sqlite.c
+ * (opening and closing), sqlite_batch.c and sqlite_commit.c (writing), sqlite_load.c (reading what
+ * an engine goes on from), sqlite_reader.c (reading records), sqlite_images.c (reading actors),
+ * sqlite_error.c (what went wrong, in words).
  *
  * Unsigned 64-bit numbers are stored as the signed numbers of the same bits, which is all SQLite
  * has. So the order of keys is right below 2^63; groups and serials count up from 1 and stay far
@@ -15,6 +16,7 @@
 #define TR_RUNTIME_JOURNAL_SQLITE_INTERNAL_H
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"
@@ -111,6 +113,8 @@ struct tri_sqlite {
     struct tri_sqlite_batch batch;
     enum tr_durability durability;
     bool read_only;
+    bool is_still;             /* read as what nobody changes (sqlite_still.c) */
+    struct stat seen;          /* of it: the file as it was opened */
     bool pages_exist;          /* false: no page was ever put, so none has to be deleted */
     int broken;                /* the error after which nothing is written any more, or 0 */
     int lock_descriptor;       /* -1: none */
@@ -176,6 +180,17 @@ TR_MUST_USE int tri_sqlite_use_log(struct tri_sqlite *self);
 
 /* Syncs the database's file: what ran before us may have written without syncing. */
 TR_MUST_USE int tri_sqlite_sync_file(struct tri_sqlite *self);
+
+/* --- sqlite_still.c --- */
+
+/*
+ * Opens once more, without files beside it, what is open for reading and could not be read, since
+ * nothing may be written there. TR_STORE_FAILED where its log would have to be read, too.
+ */
+TR_MUST_USE int tri_sqlite_open_still(struct tri_sqlite *self);
+
+/* Whether a store that is read so may have changed since. */
+bool tri_sqlite_is_stale(const struct tri_sqlite *self);
 
 /* --- sqlite_tables.c --- */
 

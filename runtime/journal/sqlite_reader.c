@@ -17,6 +17,8 @@
 
 struct tr_reader {
     struct tri_store *store;
+    struct tri_store_options options; /* its folder is `folder` */
+    char folder[TRI_SQLITE_PATH_BYTES];
 };
 
 struct tri_sqlite *tri_reader_sqlite(const struct tr_reader *reader)
@@ -48,17 +50,35 @@ static int take_moment(struct tri_sqlite *self)
     return error != 0 ? error : tri_sqlite_records_upgrade(self);
 }
 
+/* Opens the store, and lets SQL use our globs. */
+static int open_store(struct tr_reader *reader, char *explain, struct tri_store **out)
+{
+    struct tri_store *store = NULL;
+    int error = tri_sqlite_open(&reader->options, explain, &store);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_sqlite *self = tri_sqlite_of(store);
+    int code = sqlite3_create_function_v2(self->database, "troupe_glob", 2,
+                                          SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, call_glob, NULL,
+                                          NULL, NULL);
+    error = tri_sqlite_error(self, code, "registering a function");
+    error = error != 0 ? error : take_moment(self);
+    if (error != 0) {
+        if (explain != NULL) {
+            (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tri_store_explain(store));
+        }
+        tri_sqlite_rollback(self);
+        tri_store_close(store);
+        return error;
+    }
+    *out = store;
+    return 0;
+}
+
 int tr_reader_open(const struct tr_reader_options *options, char *explain,
                    struct tr_reader **reader)
 {
-    struct tri_store_options store_options = {
-        .folder = options->folder,
-        .durability = TR_DURABILITY_PROCESS,
-        .read_only = true,
-        .records = options->records,
-        .record_count = options->record_count,
-        .vfs = options->vfs,
-    };
     struct tr_reader *made = tr_alloc_zero(1, sizeof *made);
     if (made == NULL) {
         if (explain != NULL) {
@@ -66,34 +86,44 @@ int tr_reader_open(const struct tr_reader_options *options, char *explain,
         }
         return TR_MEMORY;
     }
-    int error = tri_sqlite_open(&store_options, explain, &made->store);
+    (void)snprintf(made->folder, sizeof made->folder, "%s", options->folder);
+    made->options = (struct tri_store_options){
+        .folder = options->folder,
+        .durability = TR_DURABILITY_PROCESS,
+        .read_only = true,
+        .records = options->records,
+        .record_count = options->record_count,
+        .vfs = options->vfs,
+    };
+    int error = open_store(made, explain, &made->store);
     if (error != 0) {
         tr_free(made);
         return error;
     }
-    struct tri_sqlite *self = tri_reader_sqlite(made);
-    int code = sqlite3_create_function_v2(self->database, "troupe_glob", 2,
-                                          SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, call_glob, NULL,
-                                          NULL, NULL);
-    error = tri_sqlite_error(self, code, "registering a function");
-    if (error == 0) {
-        error = take_moment(self);
-    }
-    if (error != 0) {
-        if (explain != NULL) {
-            (void)snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tri_store_explain(made->store));
-        }
-        tr_reader_close(made);
-        return error;
-    }
+    made->options.folder = made->folder; /* not cut: a longer one is refused */
     *reader = made;
+    return 0;
+}
+
+/* Opens anew what was read as unchanging, and may be an engine's now. */
+static int open_anew(struct tr_reader *reader)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct tri_store *store;
+    int error = open_store(reader, explain, &store);
+    if (error != 0) {
+        return tri_sqlite_say(tri_reader_sqlite(reader), error, "%s", explain);
+    }
+    tri_store_close(reader->store);
+    reader->store = store;
     return 0;
 }
 
 int tr_reader_refresh(struct tr_reader *reader)
 {
     tri_sqlite_rollback(tri_reader_sqlite(reader));
-    return take_moment(tri_reader_sqlite(reader));
+    return tri_sqlite_is_stale(tri_reader_sqlite(reader)) ? open_anew(reader)
+                                                          : take_moment(tri_reader_sqlite(reader));
 }
 
 void tr_reader_let_go(struct tr_reader *reader)
