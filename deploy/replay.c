@@ -209,6 +209,7 @@ static enum tr_exit_status put_actor(struct replay *replay)
         .behaviour_count = TR_LIVE_BEHAVIOURS,
         .program = replay->engine,
         .seed = replay->head.seed,
+        .ahead_ms = replay->head.ahead_ms,
         .epoch = replay->head.epoch,
         .host = replay->head.host,
     };

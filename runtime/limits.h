@@ -219,6 +219,9 @@
 #define TR_REST_OPS_FEW 512
 #define TR_REST_AFTER_MS 2000
 
+/* How old what the store knows of the clock may be after a commit. */
+#define TR_CLOCK_KEPT_MS 1000
+
 /* Columns of one record's table; a key takes two, a reference three. */
 #define TR_RECORD_COLUMNS_MAX 64
 

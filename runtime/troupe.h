@@ -117,8 +117,15 @@ struct tr_spawn_options {
 
 /* --------------------------------------------- within a handler: reading */
 
-/* The time, in milliseconds since 1970, one value for the whole message. */
+/* The time as people read it, in milliseconds since 1970, one value for the whole message. */
 uint64_t tr_now_ms(const struct tr_context *context);
+
+/*
+ * The time to keep and compare with later ones: it does not go back (after a kill not by more than
+ * TR_CLOCK_KEPT_MS), also where the wall clock was put back while no host lived, and is ahead of
+ * that one then.
+ */
+uint64_t tr_steady_ms(const struct tr_context *context);
 
 /* The next random number of this message: the same in every replay of it. */
 uint64_t tr_random(struct tr_context *context);
@@ -219,7 +226,7 @@ TR_MUST_USE int tr_unlink(struct tr_context *context, struct tr_ref actor);
 /* tr_timer comes with `id` after `delay_ms`. A timer of the same id is replaced. Durable. */
 TR_MUST_USE int tr_timer_start(struct tr_context *context, uint64_t id, uint64_t delay_ms);
 
-/* The same at a time of the wall clock. Time during which no host lived counts. */
+/* The same at a time of tr_steady_ms. Time during which no host lived counts. */
 TR_MUST_USE int tr_timer_start_at(struct tr_context *context, uint64_t id, uint64_t due_ms);
 
 /* After this no tr_timer with `id` comes, even one that is on its way. None is fine. */
@@ -476,6 +483,9 @@ const char *tr_host_explain(struct tr_host *host);
  * not. It is tried again until it succeeds. From any thread.
  */
 int tr_host_waits_for(const struct tr_host *host);
+
+/* How far the wall clock was put back between the store's host before and this one. */
+uint64_t tr_host_put_back_ms(const struct tr_host *host);
 
 /* ------------------------------------------------------------ looking at a host */
 

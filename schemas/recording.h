@@ -13,7 +13,8 @@
 /*
  * The first entry. `program` is the version that wrote it, `seed` that of the host's randomness,
  * `epoch` what the host's messages carry, `host` its number among several, `surroundings` what else
- * the program shows its handlers, in a form of its own (tr_program). Without `has_secrets`
+ * the program shows its handlers, in a form of its own (tr_program), `ahead_ms` how far the steady
+ * clock was ahead. Without `has_secrets`
  * everything that is marked as redacted in its schema was blanked, and pages, whose form only their
  * actor knows, left out.
  */
@@ -26,7 +27,8 @@
     FIELD(u32, epoch, 1, 0)               \
     FIELD(u16, host, 1, 0)                \
     FIELD(bool, has_secrets, 1, 0)        \
-    FIELD(any, surroundings, 1, 0)
+    FIELD(any, surroundings, 1, 0)        \
+    FIELD(u64, ahead_ms, 2, 0)
 
 /* The second: the actor as it would have moved then, without its mailbox (schemas/control.h). */
 #define TR_RECORDED_IMAGE_FIELDS(FIELD, ARRAY) \
@@ -56,7 +58,7 @@
 
 /* (name, id, role, version, marks, FIELDS). Ids 210 to 219 belong to recordings. */
 #define TR_RECORDING_SCHEMAS(S)                                                  \
-    S(recording, 210, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_FIELDS)               \
+    S(recording, 210, TR_MESSAGE, 2, TR_HINT, TR_RECORDING_FIELDS)               \
     S(recorded_image, 211, TR_MESSAGE, 1, TR_HINT, TR_RECORDED_IMAGE_FIELDS)     \
     S(recorded_message, 212, TR_MESSAGE, 1, TR_HINT, TR_RECORDED_MESSAGE_FIELDS) \
     S(recorded_end, 213, TR_MESSAGE, 1, TR_HINT, TR_RECORDED_END_FIELDS)

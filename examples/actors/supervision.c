@@ -44,7 +44,7 @@ static int clerk_handle(struct tr_context *context, void *state, const struct tr
         return error;
     }
     clerk->stamped++; /* on a copy: gone with everything else if this attempt fails */
-    if (form.is_torn || tr_now_ms(context) < form.not_before_ms) {
+    if (form.is_torn || tr_steady_ms(context) < form.not_before_ms) {
         printf("clerk: %s, this fails\n", form.is_torn ? "torn" : "too early");
         return TR_INVALID;
     }
@@ -77,7 +77,7 @@ static int citizen_handle(struct tr_context *context, void *state, const struct 
     if (error != 0) {
         return error;
     }
-    struct tr_form form = {.not_before_ms = tr_now_ms(context) + send.delay_ms,
+    struct tr_form form = {.not_before_ms = tr_steady_ms(context) + send.delay_ms,
                            .is_torn = send.is_torn};
     return tr_ask(context, citizen->clerk, &tr_form_schema, &form, PATIENCE_MS, NULL);
 }

@@ -43,6 +43,11 @@ uint64_t tr_now_ms(const struct tr_context *context)
     return context->worker->now_ms;
 }
 
+uint64_t tr_steady_ms(const struct tr_context *context)
+{
+    return context->worker->steady_ms;
+}
+
 void tr_blame(struct tr_context *context, const char *part, const char *function)
 {
     tri_in_hand_blame(context->worker->in_hand, part, function);
@@ -185,7 +190,7 @@ static int ask(struct tr_context *context, enum tri_edge_kind edge, struct tri_h
                const struct tr_schema *schema, const void *body, uint64_t timeout_ms,
                uint64_t *number)
 {
-    heading->deadline_ms = timeout_ms == 0 ? 0 : context->worker->now_ms + timeout_ms;
+    heading->deadline_ms = timeout_ms == 0 ? 0 : context->worker->steady_ms + timeout_ms;
     int error = send(context, heading, 0, schema, body);
     if (error != 0) {
         return error;
@@ -454,7 +459,7 @@ int tr_timer_start_at(struct tr_context *context, uint64_t id, uint64_t due_ms)
 
 int tr_timer_start(struct tr_context *context, uint64_t id, uint64_t delay_ms)
 {
-    return tr_timer_start_at(context, id, context->worker->now_ms + delay_ms);
+    return tr_timer_start_at(context, id, context->worker->steady_ms + delay_ms);
 }
 
 /* ----------------------------------------------------- pages and records */

@@ -46,8 +46,8 @@ static struct tri_edge *restart_count(struct tri_worker *worker, struct tri_acto
         edge = tri_edge_add(worker, actor, TRI_EDGE_BACKOFF, (struct tr_ref){0}, 0);
     }
     uint64_t window_ms = or_default(supervision->window_ms, WINDOW_MS);
-    if (edge != NULL && worker->now_ms - edge->peer.serial > window_ms) {
-        edge->peer.serial = worker->now_ms;
+    if (edge != NULL && worker->steady_ms - edge->peer.serial > window_ms) {
+        edge->peer.serial = worker->steady_ms;
         edge->id = 0;
     }
     return edge;
@@ -103,7 +103,7 @@ void tri_fail(struct tri_worker *worker, struct tri_actor *actor, int reason)
     }
     actor->flags |= TRI_ACTOR_RETRIED;
     actor->phase = TRI_BACKING_OFF;
-    edge->due_ms = worker->now_ms + backoff_ms(supervision, edge->id);
+    edge->due_ms = worker->steady_ms + backoff_ms(supervision, edge->id);
     tri_wheel_insert(worker, edge);
     tri_actor_touch(worker, actor);
 }

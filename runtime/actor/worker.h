@@ -196,8 +196,9 @@ struct tri_worker {
     uint32_t index;
     bool is_journaled;
     bool is_stopping;
-    /* The time of this slice. */
+    /* The time of this slice: as people read it, and as it is kept (struct tri_life). */
     uint64_t now_ms;
+    uint64_t steady_ms;
     uint64_t now_ns;
     uint64_t clock; /* hybrid logical clock */
     uint64_t said;  /* messages of the worker itself, such as DOWN for an actor long gone */

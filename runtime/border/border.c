@@ -92,7 +92,7 @@ int tri_border_set_due(struct tri_border_turn *turn, struct tri_pair *pair)
     uint64_t pause_ms = is_waiting ? again_ms(pair->tries) : TR_BORDER_IDLE_MS;
     bool is_any = is_waiting || pair->stream != 0;
     pair->due_ms =
-        is_any && tri_border_is_up(turn, pair->group) ? tr_now_ms(turn->context) + pause_ms : 0;
+        is_any && tri_border_is_up(turn, pair->group) ? tr_steady_ms(turn->context) + pause_ms : 0;
     return tri_border_wake_by(turn, pair->due_ms);
 }
 

@@ -389,8 +389,8 @@ static int look_at(void *self, struct tri_border_turn *turn, uint32_t page)
     if (error != 0 || pair->due_ms == 0) {
         return error;
     }
-    return pair->due_ms <= tr_now_ms(turn->context) ? on_due(turn, page)
-                                                    : tri_border_wake_by(turn, pair->due_ms);
+    return pair->due_ms <= tr_steady_ms(turn->context) ? on_due(turn, page)
+                                                       : tri_border_wake_by(turn, pair->due_ms);
 }
 
 int tri_border_on_timer(struct tri_border_turn *turn, const struct tr_message *message)

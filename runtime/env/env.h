@@ -32,13 +32,23 @@ struct tr_env_ops {
 };
 
 /*
- * The clock of one life of a host: what the wall clock said at its start, and what has gone by on
- * the monotonic one since. Deadlines and whatever else is measured within a life are by it, so that
- * setting the wall clock changes nothing.
+ * The clocks of one life of a host, made of what the wall clock said at its start and what has gone
+ * by on the monotonic one since, so that setting the wall clock changes neither. What people read
+ * is by the first. Deadlines, and whatever else is kept to be compared with a later time, are by
+ * the steady one, which goes on over lives: where the wall clock was put back between two of them,
+ * it is ahead of that by `ahead_ms`.
  */
 struct tri_life {
     uint64_t start_ns;
     uint64_t start_wall_ms;
+    uint64_t ahead_ms;
+    uint64_t put_back_ms; /* how far, since the life before; for people */
+};
+
+/* What a store keeps of the steady clock. */
+struct tri_kept_clock {
+    uint64_t steady_ms; /* no earlier life has seen it much later */
+    uint64_t ahead_ms;
 };
 
 /* The head of every environment's own struct. */
@@ -70,15 +80,31 @@ TR_MUST_USE int tri_env_real_new(struct tr_env **env);
 /* Ends it, after all its links are closed; NULL is fine. */
 void tri_env_real_free(struct tr_env *env);
 
-static inline struct tri_life tri_life_begin(struct tr_env *env)
+/*
+ * The clocks of a life that begins now. Time without a life counts, as far as the wall clock tells
+ * of it: while it is behind the steady one, that stands still. Once it has caught up they are the
+ * same again, so that a clock that jumps to and fro never drives the steady one on.
+ */
+static inline struct tri_life tri_life_begin(struct tr_env *env, struct tri_kept_clock kept)
 {
-    return (struct tri_life){tri_monotonic_ns(env), tri_wall_ms(env)};
+    struct tri_life life = {.start_ns = tri_monotonic_ns(env), .start_wall_ms = tri_wall_ms(env)};
+    if (kept.steady_ms > life.start_wall_ms) {
+        life.ahead_ms = kept.steady_ms - life.start_wall_ms;
+        life.put_back_ms = life.ahead_ms > kept.ahead_ms ? life.ahead_ms - kept.ahead_ms : 0;
+    }
+    return life;
 }
 
 /* Milliseconds since 1970 by a life's clock, when the monotonic one says `now_ns`. */
 static inline uint64_t tri_life_ms(const struct tri_life *life, uint64_t now_ns)
 {
     return life->start_wall_ms + (now_ns - life->start_ns) / 1000000;
+}
+
+/* The same by the steady one. */
+static inline uint64_t tri_life_steady_ms(const struct tri_life *life, uint64_t now_ns)
+{
+    return tri_life_ms(life, now_ns) + life->ahead_ms;
 }
 
 #endif

@@ -557,6 +557,11 @@ const char *tr_host_explain(struct tr_host *host)
     return is_journal ? host->journal.words : tr_error_text(fatal);
 }
 
+uint64_t tr_host_put_back_ms(const struct tr_host *host)
+{
+    return host->shared.life.put_back_ms;
+}
+
 int tr_host_waits_for(const struct tr_host *host)
 {
     return atomic_load_explicit(&host->journal.waits_for, memory_order_relaxed);

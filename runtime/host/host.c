@@ -64,6 +64,19 @@ static int fill_directory(struct tri_directory *directory, const struct tr_host_
     return error;
 }
 
+/* Where the steady clock of the lives before has come to; zeros where none has kept it. */
+static int load_clock(struct tr_host *host, struct tri_kept_clock *kept)
+{
+    size_t size = 0;
+    int error = host->store == NULL
+                    ? TR_NOT_FOUND
+                    : tri_store_read_meta(host->store, TRI_META_CLOCK, kept, sizeof *kept, &size);
+    if (error == 0 && size != sizeof *kept) {
+        return TR_STORE_DAMAGED;
+    }
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
 static int init_shared(struct tr_host *host, const struct tr_host_options *options)
 {
     struct tri_shared *shared = &host->shared;
@@ -81,9 +94,11 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     shared->services |= options->keeper_command != NULL ? 1U << TR_SERVICE_PROCESSES : 0;
     shared->is_balanced = options->is_balanced;
     shared->seed = options->seed != 0 ? options->seed : tri_entropy(host->env);
-    shared->life = tri_life_begin(host->env);
+    struct tri_kept_clock kept = {0};
+    int error = load_clock(host, &kept);
+    shared->life = tri_life_begin(host->env, kept);
     atomic_init(&shared->next_number, host->store == NULL ? 1 : host->store->last_number + 1);
-    int error = fill_directory(&shared->directory, options);
+    error = error != 0 ? error : fill_directory(&shared->directory, options);
     return error != 0 ? error : register_behaviours(shared, options);
 }
 
@@ -141,6 +156,7 @@ int tri_host_init(struct tr_host *host, const struct tr_host_options *options, s
     }
     if (error == 0 && store != NULL) {
         tri_journal_init(&host->journal, env, store);
+        tri_journal_keep_clock(&host->journal, &host->shared.life);
         error = load_next_groups(host);
     }
     return error;
@@ -401,6 +417,7 @@ static void *journal_main(void *argument)
     if (journal->state == TRI_JOURNAL_FAILED) {
         fail_host(host, journal->error);
     }
+    tri_journal_end(journal);
     return NULL;
 }
 

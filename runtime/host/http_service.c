@@ -122,7 +122,7 @@ static uint32_t timeout_ms_of(struct tri_http_service *service, const uint8_t *e
                               const struct tr_http_request *wanted)
 {
     uint64_t deadline_ms = tr_envelope_get(envelope, 64, deadline_ms);
-    uint64_t now_ms = tri_life_ms(&service->life, tri_monotonic_ns(service->calls.env));
+    uint64_t now_ms = tri_life_steady_ms(&service->life, tri_monotonic_ns(service->calls.env));
     uint64_t left_ms = deadline_ms > now_ms ? deadline_ms - now_ms : 1;
     if (deadline_ms == 0 || (wanted->timeout_ms != 0 && wanted->timeout_ms < left_ms)) {
         return wanted->timeout_ms;

@@ -73,6 +73,7 @@ int tri_sandbox_new(const struct tri_sandbox_options *options, struct tri_sandbo
     shared->host_epoch = options->epoch;
     shared->program = options->program;
     shared->seed = options->seed;
+    shared->life.ahead_ms = options->ahead_ms;
     shared->directory.number = options->host;
     int error = add_behaviours(shared, options);
     if (error == 0) {
@@ -321,6 +322,7 @@ static int set_scene(struct tri_sandbox *sandbox, const struct tr_recorded_messa
     }
     worker->index = recorded->worker;
     worker->now_ms = recorded->now_ms;
+    worker->steady_ms = recorded->now_ms + worker->shared->life.ahead_ms;
     uint64_t clock = tr_envelope_get(recorded->message.data, 64, clock);
     worker->clock = larger(worker->clock, larger(clock, recorded->now_ms << 16));
     group->next_birth = larger(recorded->births, sandbox->births[worker->index]);

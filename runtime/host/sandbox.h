@@ -21,8 +21,9 @@ struct tri_sandbox;
 struct tri_sandbox_options {
     const struct tr_behaviour *const *behaviours;
     size_t behaviour_count;
-    void *program; /* what tr_program gives */
-    uint64_t seed; /* of the host of the recording, and what its messages carry */
+    void *program;     /* what tr_program gives */
+    uint64_t ahead_ms; /* of the steady clock there */
+    uint64_t seed;     /* of the host of the recording, and what its messages carry */
     uint32_t epoch;
     uint16_t host; /* and its number among several: that of groups that begin here */
 };

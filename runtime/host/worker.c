@@ -51,7 +51,7 @@ int tri_worker_init(struct tri_worker *worker, struct tri_shared *shared, uint32
     tri_message_slabs_init(worker);
     tri_slab_init(&worker->edge_slab, &worker->directory, sizeof(struct tri_edge));
     tri_worker_tell_time(worker);
-    worker->wheel.now_ms = worker->now_ms;
+    worker->wheel.now_ms = worker->steady_ms;
     return 0;
 }
 
@@ -120,6 +120,7 @@ void tri_worker_tell_time(struct tri_worker *worker)
     struct tri_shared *shared = worker->shared;
     worker->now_ns = tri_monotonic_ns(shared->env);
     worker->now_ms = tri_life_ms(&shared->life, worker->now_ns);
+    worker->steady_ms = worker->now_ms + shared->life.ahead_ms;
     uint64_t clock = worker->now_ms << 16;
     worker->clock = clock > worker->clock ? clock : worker->clock;
 }
@@ -143,12 +144,12 @@ static bool receive_frames(struct tri_worker *worker)
 static bool fire_timers(struct tri_worker *worker)
 {
     if (worker->wheel.count == 0) {
-        worker->wheel.now_ms = worker->now_ms;
+        worker->wheel.now_ms = worker->steady_ms;
         return false;
     }
     uint32_t count = 0;
     struct tri_edge *edge = NULL;
-    while (count < SLICE_TIMERS && (edge = tri_wheel_expire(worker, worker->now_ms)) != NULL) {
+    while (count < SLICE_TIMERS && (edge = tri_wheel_expire(worker, worker->steady_ms)) != NULL) {
         tri_edge_due(worker, edge);
         count++;
     }
@@ -263,6 +264,6 @@ uint64_t tri_worker_idle_ns(const struct tri_worker *worker)
     if (next_ms == UINT64_MAX) {
         return longest_ns;
     }
-    uint64_t wait_ns = next_ms <= worker->now_ms ? 0 : (next_ms - worker->now_ms) * 1000000;
+    uint64_t wait_ns = next_ms <= worker->steady_ms ? 0 : (next_ms - worker->steady_ms) * 1000000;
     return wait_ns < longest_ns ? wait_ns : longest_ns;
 }

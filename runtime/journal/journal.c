@@ -104,6 +104,40 @@ static int each_op(const struct tri_pending *pending, struct tri_journal *journa
     return error;
 }
 
+void tri_journal_keep_clock(struct tri_journal *journal, const struct tri_life *life)
+{
+    journal->life = *life;
+}
+
+/* How late it is, to be kept. */
+static struct tri_kept_clock read_clock(const struct tri_journal *journal, uint64_t now_ns)
+{
+    return (struct tri_kept_clock){.steady_ms = tri_life_steady_ms(&journal->life, now_ns),
+                                   .ahead_ms = journal->life.ahead_ms};
+}
+
+static struct tri_op clock_op(const struct tri_kept_clock *clock)
+{
+    return (struct tri_op){.kind = TRI_OP_PUT_META,
+                           .number = TRI_META_CLOCK,
+                           .data = {.data = (const uint8_t *)clock, .size = sizeof *clock}};
+}
+
+/* Writes the clock with this group if it was not for a while. */
+static int add_clock(struct tri_journal *journal)
+{
+    uint64_t now_ns = tri_monotonic_ns(journal->env);
+    bool is_kept =
+        journal->clock_ns != 0 && now_ns - journal->clock_ns < (uint64_t)TR_CLOCK_KEPT_MS * 1000000;
+    if (journal->life.start_wall_ms == 0 || is_kept) {
+        return 0;
+    }
+    journal->kept = read_clock(journal, now_ns);
+    journal->clock_ns = now_ns;
+    struct tri_op op = clock_op(&journal->kept);
+    return tri_group_commit_add(&journal->group, &op);
+}
+
 /* Takes batches without a gap, up to a bound; gives the number of the last one. */
 static int gather(struct tri_journal *journal, uint64_t *last_number)
 {
@@ -120,9 +154,10 @@ static int gather(struct tri_journal *journal, uint64_t *last_number)
         number = pending->number;
         pending = pending->next;
     }
+    int error = add_clock(journal);
     tri_group_commit_finish(&journal->group);
     *last_number = number;
-    return 0;
+    return error;
 }
 
 /* How far the journal is, as a message for a worker. */
@@ -219,6 +254,18 @@ bool tri_journal_step(struct tri_journal *journal)
         }
     }
     return did_receive || did_commit;
+}
+
+void tri_journal_end(struct tri_journal *journal)
+{
+    struct tri_kept_clock clock = read_clock(journal, tri_monotonic_ns(journal->env));
+    struct tri_op op = clock_op(&clock);
+    struct tri_commit commit = {.ops = &op, .count = 1, .last_number = journal->committed_number};
+    bool is_due = journal->life.start_wall_ms != 0 && journal->state == TRI_JOURNAL_WELL &&
+                  clock.steady_ms >= journal->kept.steady_ms + TR_CLOCK_KEPT_MS;
+    if (is_due) {
+        (void)!tri_store_commit(journal->store, &commit);
+    }
 }
 
 void tri_journal_rest(struct tri_journal *journal)

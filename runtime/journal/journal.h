@@ -14,6 +14,7 @@
 
 #include <stdatomic.h>
 
+#include "runtime/env/env.h"
 #include "runtime/journal/group.h"
 #include "runtime/link/voice.h"
 
@@ -56,13 +57,25 @@ struct tri_journal {
     char words[TRI_STORE_EXPLAIN_BYTES];     /* the same for a person, once it has failed */
     struct tri_share shares[TR_WORKERS_MAX]; /* in the group in hand */
     uint64_t groups_committed;
-    uint64_t ops_since_rest; /* committed since memory was given back last */
-    uint64_t committed_ns;   /* when the last of them were */
+    uint64_t ops_since_rest;    /* committed since memory was given back last */
+    uint64_t committed_ns;      /* when the last of them were */
+    struct tri_life life;       /* whose steady clock the store keeps; none if it began at 0 */
+    uint64_t clock_ns;          /* when that was written last, or 0 */
+    struct tri_kept_clock kept; /* what was */
 };
 
 /* `store` stays the caller's; numbers begin behind its last one. */
 void tri_journal_init(struct tri_journal *journal, struct tr_env *env, struct tri_store *store);
 void tri_journal_fini(struct tri_journal *journal);
+
+/*
+ * From now on commits write the steady clock of this life, so that the next one goes on from there:
+ * the first of them, one in each TR_CLOCK_KEPT_MS, and that of tri_journal_end.
+ */
+void tri_journal_keep_clock(struct tri_journal *journal, const struct tri_life *life);
+
+/* Nothing will come any more: writes how late it is. A failure loses no more than that. */
+void tri_journal_end(struct tri_journal *journal);
 
 /* Reads what came and commits one group; whether there was anything to do. */
 bool tri_journal_step(struct tri_journal *journal);

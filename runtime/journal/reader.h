@@ -97,6 +97,12 @@ void tr_reader_let_go(struct tr_reader *reader);
 uint64_t tr_reader_number(const struct tr_reader *reader);
 
 /*
+ * What the steady clock of the store's host says when the one on the wall says `now_ms`: times in
+ * the states of actors are by it (tr_steady_ms). Errors are those of reading.
+ */
+TR_MUST_USE int tr_reader_steady_ms(struct tr_reader *reader, uint64_t now_ms, uint64_t *steady_ms);
+
+/*
  * Gives each row as the record's struct; its texts and bytes live as long as the call of `row`.
  * What that returns other than 0 ends the reading, and is returned. Other errors: TR_INVALID (a
  * field that is none, a comparison that does not suit it, too many filters), TR_STORE_DAMAGED (a

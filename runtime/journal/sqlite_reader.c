@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/env/env.h"
 #include "runtime/journal/sqlite_internal.h"
 #include "runtime/memory.h"
 #include "runtime/tap/glob.h"
@@ -134,6 +135,19 @@ void tr_reader_let_go(struct tr_reader *reader)
 uint64_t tr_reader_number(const struct tr_reader *reader)
 {
     return reader->store->last_number;
+}
+
+int tr_reader_steady_ms(struct tr_reader *reader, uint64_t now_ms, uint64_t *steady_ms)
+{
+    struct tri_kept_clock kept = {0};
+    size_t size = 0;
+    int error = tri_store_read_meta(reader->store, TRI_META_CLOCK, &kept, sizeof kept, &size);
+    if (error != 0 && error != TR_NOT_FOUND) {
+        return error;
+    }
+    now_ms += kept.ahead_ms;
+    *steady_ms = now_ms > kept.steady_ms ? now_ms : kept.steady_ms;
+    return 0;
 }
 
 const char *tr_reader_explain(const struct tr_reader *reader)

@@ -43,6 +43,7 @@ enum tri_op_kind {
 
 /* Named cells of the store beside its actors. */
 enum tri_meta {
+    TRI_META_CLOCK = 15,      /* struct tri_kept_clock (runtime/env/env.h) */
     TRI_META_NEXT_GROUP = 16, /* + worker: how many groups began there, a uint64_t */
     TRI_META_USER = 64,       /* from here on: the program's own */
 };

@@ -99,6 +99,7 @@ static int fill_head(struct tr_record *record, const struct tr_record_options *o
     record->head.seed = shared->seed;
     record->head.epoch = shared->host_epoch;
     record->head.host = shared->directory.number;
+    record->head.ahead_ms = shared->life.ahead_ms;
     if (size > 0) {
         memcpy(record->surroundings, options->surroundings.data, size);
     }

@@ -66,7 +66,14 @@ static bool keep_ends(struct sim_host *host, const struct tri_op *op)
 
 static bool keep_cells(struct sim_host *host, const struct tri_op *op)
 {
-    return op->kind != TRI_OP_PUT_META || !sim_plant_strikes(host, 2);
+    bool is_other = op->kind != TRI_OP_PUT_META || op->number == TRI_META_CLOCK;
+    return is_other || !sim_plant_strikes(host, 2);
+}
+
+bool sim_plant_keeps_clock(struct sim_host *host, const struct tri_op *op)
+{
+    bool is_clock = op->kind == TRI_OP_PUT_META && op->number == TRI_META_CLOCK;
+    return !is_clock || !sim_plant_strikes(host, 1);
 }
 
 static bool skip_commit(struct sim_host *host)
@@ -280,6 +287,11 @@ const struct sim_plant sim_plants[] = {
      .first_seed = 36,
      .is_blind = true,
      .keep = keep_cells},
+    {.name = "clock-not-kept",
+     .text = "how late it is is not written, so time goes back where people set the clock back",
+     .first_seed = 6,
+     .is_blind = true,
+     .keep = sim_plant_keeps_clock},
     {.name = "end-not-written",
      .text = "an actor that has ended stays in the store",
      .first_seed = 1,

@@ -75,4 +75,7 @@ sim_plant_link sim_plant_hides_down;
 sim_plant_link sim_plant_hides_up;
 bool sim_plant_keeps_border(struct sim_host *host, const struct tri_op *op);
 
+/* All but how late it is. */
+bool sim_plant_keeps_clock(struct sim_host *host, const struct tri_op *op);
+
 #endif

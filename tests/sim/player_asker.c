@@ -68,7 +68,7 @@ static int put_question(struct tr_context *context, struct asking *asking)
     struct tr_sim_question question = {.number = ++asking->asked, .manner = manner};
     *place = (struct question){.number = question.number,
                                .manner = manner,
-                               .due_ms = has_deadline ? tr_now_ms(context) + timeout_ms : 0};
+                               .due_ms = has_deadline ? tr_steady_ms(context) + timeout_ms : 0};
     return tr_ask(context, to, &tr_sim_question_schema, &question, timeout_ms, &place->ask);
 }
 

@@ -101,7 +101,7 @@ static int put_question(struct tr_context *context, struct envoying *envoying,
     envoying->question = (struct question){
         .number = ++envoying->asked,
         .is_answerable = is_answerable,
-        .due_ms = has_deadline ? tr_now_ms(context) + timeout_ms : 0,
+        .due_ms = has_deadline ? tr_steady_ms(context) + timeout_ms : 0,
     };
     struct tr_sim_question question = {.number = envoying->asked, .manner = is_answerable};
     return tr_ask(context, other->ref, &tr_sim_question_schema, &question, timeout_ms,

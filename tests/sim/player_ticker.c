@@ -2,11 +2,16 @@
  * Tickers and witnesses: what must come once, not too early, and not after it was taken back.
  */
 #include "tests/sim/players.h"
+#include "tests/sim/world.h"
 
 #define TIMERS_MAX 8
 
+/* No timer comes so late: hosts are up again before, whatever people set their clocks to. */
+#define LATE_NS (120 * 1000000000ULL)
+
 struct tick {
-    uint64_t due_ms;
+    uint64_t due_ms; /* by the steady clock */
+    uint64_t due_ns; /* by the world's */
     bool is_active;
 };
 
@@ -20,17 +25,19 @@ static int change_timer(struct tr_context *context, struct ticking *ticking)
     uint64_t choice = tr_random(context);
     uint64_t id = choice % TIMERS_MAX;
     struct tick *timer = &ticking->timers[id];
-    uint64_t now_ms = tr_now_ms(context);
+    uint64_t now_ms = tr_steady_ms(context);
+    uint64_t now_ns = sim_world()->now_ns;
     uint64_t delay_ms = choice / 64 % 16 == 0 ? choice / 1024 % 5000 : choice / 1024 % 40;
     switch (choice / 8 % 4) {
     case 0:
         timer->is_active = false;
         return tr_timer_stop(context, id);
     case 1:
-        *timer = (struct tick){.due_ms = now_ms - delay_ms, .is_active = true};
+        *timer = (struct tick){.due_ms = now_ms - delay_ms, .due_ns = now_ns, .is_active = true};
         return tr_timer_start_at(context, id, timer->due_ms);
     default:
-        *timer = (struct tick){.due_ms = now_ms + delay_ms, .is_active = true};
+        *timer = (struct tick){
+            .due_ms = now_ms + delay_ms, .due_ns = now_ns + delay_ms * 1000000, .is_active = true};
         return tr_timer_start(context, id, delay_ms);
     }
 }
@@ -44,7 +51,8 @@ static int hear_timer(struct tr_context *context, struct ticking *ticking,
         return error;
     }
     struct tick *timer = &ticking->timers[fired.id % TIMERS_MAX];
-    uint64_t now_ms = tr_now_ms(context);
+    uint64_t now_ms = tr_steady_ms(context);
+    uint64_t now_ns = sim_world()->now_ns;
     if (fired.id >= TIMERS_MAX || !timer->is_active) {
         return sim_wrong(context, message, "timer %llu comes though it is not running",
                          (unsigned long long)fired.id);
@@ -53,6 +61,11 @@ static int hear_timer(struct tr_context *context, struct ticking *ticking,
         return sim_wrong(context, message, "timer %llu comes %llu ms early",
                          (unsigned long long)fired.id,
                          (unsigned long long)(timer->due_ms - now_ms));
+    }
+    if (now_ns > timer->due_ns + LATE_NS) {
+        return sim_wrong(context, message, "timer %llu comes %llu s late",
+                         (unsigned long long)fired.id,
+                         (unsigned long long)((now_ns - timer->due_ns) / 1000000000));
     }
     timer->is_active = false;
     return 0;

@@ -66,7 +66,7 @@ uint64_t sim_planned(const struct tr_sim_player *state, uint64_t place, uint64_t
 
 bool sim_is_early(const struct tr_context *context, uint64_t due_ms)
 {
-    return tr_now_ms(context) + 2 * sim_world()->plan.clock_jump_ms < due_ms;
+    return tr_steady_ms(context) + 2 * sim_world()->plan.clock_jump_ms < due_ms;
 }
 
 int sim_wrong(const struct tr_context *context, const struct tr_message *message,

@@ -266,8 +266,9 @@ static struct exchange *own(struct sim_web *web, const struct sim_host *host,
 static uint64_t give_up_ns_of(const struct sim_host *host, const struct tr_envelope *call,
                               const struct tr_http_request *request)
 {
-    uint64_t wall_ms = tri_wall_ms(host->host->env);
-    uint64_t left_ms = call->deadline_ms > wall_ms ? call->deadline_ms - wall_ms : 1;
+    uint64_t now_ms =
+        tri_life_steady_ms(&host->host->shared.life, tri_monotonic_ns(host->host->env));
+    uint64_t left_ms = call->deadline_ms > now_ms ? call->deadline_ms - now_ms : 1;
     if (call->deadline_ms == 0 || (request->timeout_ms != 0 && request->timeout_ms < left_ms)) {
         left_ms = request->timeout_ms;
     }

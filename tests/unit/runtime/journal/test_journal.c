@@ -116,11 +116,78 @@ static void test_a_failed_commit_lets_nothing_go(void **state)
     end();
 }
 
+/* Operations are counted one by one. */
+static void keep_no_clock(struct tri_journal *journal)
+{
+    tri_journal_keep_clock(journal, &(struct tri_life){0});
+}
+
+/* How late it is as the store has it, after a start on the wall at STAGE_START_WALL_MS. */
+static uint64_t stored_clock_ms(void)
+{
+    struct tri_kept_clock kept = {0};
+    size_t size = 0;
+    int error = tri_store_read_meta(store, TRI_META_CLOCK, &kept, sizeof kept, &size);
+    assert_true(error == 0 ? size == sizeof kept : error == TR_NOT_FOUND);
+    return error != 0 ? 0 : kept.steady_ms - STAGE_START_WALL_MS;
+}
+
+static void test_the_clock_is_kept_now_and_then(void **state)
+{
+    (void)state;
+    begin();
+    struct tri_journal *journal = &stage.host.journal;
+    stage_advance(&stage, 5);
+    assert_int_equal(stored_clock_ms(), 0);
+    for (uint64_t number = 1; number < 4; number++) {
+        send_batch(number, 0);
+        stage_run(&stage);
+        assert_int_equal(stored_clock_ms(), number < 3 ? 5 : 5 + TR_CLOCK_KEPT_MS);
+        stage_advance(&stage, number == 1 ? TR_CLOCK_KEPT_MS - 1 : 1);
+    }
+    tri_journal_end(journal); /* too early to be worth a commit */
+    assert_int_equal(stored_clock_ms(), 5 + TR_CLOCK_KEPT_MS);
+    stage_advance(&stage, 60000);
+    tri_journal_end(journal);
+    assert_int_equal(stored_clock_ms(), 5 + TR_CLOCK_KEPT_MS + 1 + 60000);
+    assert_int_equal(journal->committed_number, 3);
+    end();
+}
+
+/* What the next life makes of it. */
+static void test_a_life_goes_on_where_the_last_one_was(void **state)
+{
+    (void)state;
+    begin();
+    const uint64_t wall_ms = stage.wall_ms;
+    const struct {
+        struct tri_kept_clock kept;
+        uint64_t ahead_ms;
+        uint64_t put_back_ms;
+    } rows[] = {
+        {{0, 0}, 0, 0},                       /* a new store */
+        {{wall_ms - 5000, 0}, 0, 0},          /* time has gone by */
+        {{wall_ms + 5000, 0}, 5000, 5000},    /* the clock was put back */
+        {{wall_ms + 3000, 5000}, 3000, 0},    /* it was before, and catches up */
+        {{wall_ms + 9000, 5000}, 9000, 4000}, /* and once more */
+        {{wall_ms - 1, 5000}, 0, 0},          /* it has caught up */
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(rows); i++) {
+        struct tri_life life = tri_life_begin(stage.host.env, rows[i].kept);
+        assert_int_equal(life.start_wall_ms, wall_ms);
+        assert_int_equal(life.ahead_ms, rows[i].ahead_ms);
+        assert_int_equal(life.put_back_ms, rows[i].put_back_ms);
+        assert_true(tri_life_steady_ms(&life, life.start_ns) >= rows[i].kept.steady_ms);
+    }
+    end();
+}
+
 static void test_memory_is_given_back_after_much_work_alone(void **state)
 {
     (void)state;
     begin();
     struct tri_journal *journal = &stage.host.journal;
+    keep_no_clock(journal);
     journal->ops_since_rest = TR_REST_OPS - 1;
     tri_journal_rest(journal);
     assert_int_equal(journal->ops_since_rest, TR_REST_OPS - 1);
@@ -142,6 +209,7 @@ static void test_memory_is_given_back_after_some_work_long_ago(void **state)
     (void)state;
     begin();
     struct tri_journal *journal = &stage.host.journal;
+    keep_no_clock(journal);
     journal->ops_since_rest = TR_REST_OPS_FEW - 2;
     for (uint64_t left = 1; left < 2; left--) {
         send_batch(store->last_number + 1, 0);
@@ -173,6 +241,8 @@ int main(void)
         cmocka_unit_test(test_no_number_is_committed_before_all_lower_ones),
         cmocka_unit_test(test_a_commit_that_may_be_tried_again_is),
         cmocka_unit_test(test_a_failed_commit_lets_nothing_go),
+        cmocka_unit_test(test_the_clock_is_kept_now_and_then),
+        cmocka_unit_test(test_a_life_goes_on_where_the_last_one_was),
         cmocka_unit_test(test_memory_is_given_back_after_much_work_alone),
         cmocka_unit_test(test_memory_is_given_back_after_some_work_long_ago),
         cmocka_unit_test(test_memory_is_given_back_after_a_start),
