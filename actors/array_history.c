@@ -73,7 +73,7 @@ static int write_progress(struct tri_array *array)
         error = tr_record(array->context, &tr_progress_schema, &row);
     }
     tr_buffer_fini(&buffer);
-    array->state->progress_ms = tr_now_ms(array->context);
+    array->state->progress_ms = tr_steady_ms(array->context);
     return error;
 }
 
@@ -119,7 +119,7 @@ static int count_soon(struct tri_array *array)
 {
     struct tr_array_state *state = array->state;
     uint64_t due_ms = state->progress_ms + TR_ARRAY_PROGRESS_MS;
-    uint64_t now_ms = tr_now_ms(array->context);
+    uint64_t now_ms = tr_steady_ms(array->context);
     if (now_ms >= due_ms) {
         return write_progress(array);
     }

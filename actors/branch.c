@@ -31,13 +31,13 @@ static int enter(struct tri_flow *flow, uint32_t node, uint32_t arm)
     const struct tr_node *compiled = &flow->workflow->nodes[node];
     struct tri_row *row;
     int error = tri_node_record(flow, node, TR_NODE_PHASE_NOT_YET_STARTED, TR_NODE_PHASE_RUNNING,
-                                tr_now_ms(flow->context), NULL);
+                                tr_steady_ms(flow->context), NULL);
     error = error != 0 ? error : tri_row_edit(flow, node, &row);
     if (error != 0) {
         return error;
     }
     row->phase = TR_NODE_PHASE_RUNNING;
-    row->child = tr_now_ms(flow->context);
+    row->child = tr_steady_ms(flow->context);
     row->arm = arm + 1;
     row->flags |= TRI_ROW_HAS_ARMS;
     if (compiled->deadline_ns > 0) {

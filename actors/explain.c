@@ -18,14 +18,15 @@
 /* Words of others that are shown: reasons, messages. */
 #define WORDS_BYTES_MAX 240
 
-void tri_explain_time(uint64_t at_ms, uint64_t now_ms, struct tr_buffer *text)
+void tri_explain_time(uint64_t at_ms, struct tr_explain_now now, struct tr_buffer *text)
 {
-    struct tr_moment moment = {.seconds = (int64_t)(at_ms / 1000),
-                               .nanoseconds = (uint32_t)(at_ms % 1000) * 1000000};
+    uint64_t shown_ms = at_ms - now.ahead_ms;
+    struct tr_moment moment = {.seconds = (int64_t)(shown_ms / 1000),
+                               .nanoseconds = (uint32_t)(shown_ms % 1000) * 1000000};
     tr_moment_print(moment, text);
-    if (at_ms > now_ms) {
+    if (at_ms > now.steady_ms) {
         tr_buffer_add_string(text, ", in ");
-        tr_duration_print((int64_t)(at_ms - now_ms) * 1000000, text);
+        tr_duration_print((int64_t)(at_ms - now.steady_ms) * 1000000, text);
     }
 }
 
@@ -50,10 +51,10 @@ static void add_words(struct tr_buffer *text, struct tr_text words)
 }
 
 static void explain_backoff(const struct tr_task_state *state, const struct tr_task_note *note,
-                            uint64_t now_ms, struct tr_buffer *text)
+                            struct tr_explain_now now, struct tr_buffer *text)
 {
     tr_buffer_print(text, "attempt %u waits until ", state->attempt);
-    tri_explain_time(state->until_ms, now_ms, text);
+    tri_explain_time(state->until_ms, now, text);
     tr_buffer_print(text, "; the one before failed with %.*s: ", TRI_TEXT(note->code));
     add_words(text, note->message);
 }
@@ -117,7 +118,8 @@ static void explain_shortage(const struct tr_task_state *state, const struct tr_
 }
 
 int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_pages *pages,
-                    struct tr_text generated_name, uint64_t now_ms, struct tr_buffer *text)
+                    struct tr_text generated_name, struct tr_explain_now now,
+                    struct tr_buffer *text)
 {
     struct tr_task_note note = {0};
     int error = read_note(pages, &note);
@@ -130,7 +132,7 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
     }
     switch ((enum tr_task_step)state->step) {
     case TR_STEP_BACKOFF:
-        explain_backoff(state, &note, now_ms, text);
+        explain_backoff(state, &note, now, text);
         break;
     case TR_STEP_RUN:
         explain_run(state, &note, generated_name, text);
@@ -269,7 +271,7 @@ static void explain_machine(struct tr_rows *rows, uint32_t number, const struct 
 }
 
 int tr_explain_request(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
-                       struct tr_key task, uint64_t now_ms, struct tr_buffer *text)
+                       struct tr_key task, struct tr_explain_now now, struct tr_buffer *text)
 {
     struct tr_rows rows =
         tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_resource_any));
@@ -284,7 +286,7 @@ int tr_explain_request(const struct tr_resources_state *state, const struct tr_e
     const struct tri_request_row *request = row;
     tr_buffer_add_string(text, request->queue == 0 ? "it has its token since "
                                                    : "it waits for its token since ");
-    tri_explain_time(request->since_ms, now_ms, text);
+    tri_explain_time(request->since_ms, now, text);
     if (request->queue != 0) {
         explain_place(&rows, state->start, request->place, "", text);
         uint32_t scope = tri_request_scope(request);

@@ -26,6 +26,12 @@
 #include "schemas/state_task.h"
 #include "schemas/state_workflow.h"
 
+/* How late it is by the clock of states, and how far that is ahead of what people read. */
+struct tr_explain_now {
+    uint64_t steady_ms;
+    uint64_t ahead_ms;
+};
+
 /* The pages of an actor as they are in the store: none where there is none. */
 struct tr_explain_pages {
     tr_rows_page *page;
@@ -38,12 +44,12 @@ struct tr_explain_pages {
 /* `generated_name` is its attempt's. TR_MALFORMED: pages that are none of a task's; TR_MEMORY. */
 TR_MUST_USE int tr_explain_task(const struct tr_task_state *state,
                                 const struct tr_explain_pages *pages, struct tr_text generated_name,
-                                uint64_t now_ms, struct tr_buffer *text);
+                                struct tr_explain_now now, struct tr_buffer *text);
 
 /* Of a task in step TOKEN. TR_NOT_FOUND: the manager does not know it (any more). */
 TR_MUST_USE int tr_explain_request(const struct tr_resources_state *state,
                                    const struct tr_explain_pages *pages, struct tr_key task,
-                                   uint64_t now_ms, struct tr_buffer *text);
+                                   struct tr_explain_now now, struct tr_buffer *text);
 
 /* Of a task in step RESERVE, and the execution whose task makes it, 0: its own. TR_NOT_FOUND as
  * above. */
@@ -55,7 +61,7 @@ TR_MUST_USE int tr_explain_cache(const struct tr_catalog_state *state,
  * TR_NOT_FOUND: this refresh actor does not know it. */
 TR_MUST_USE int tr_explain_job(const struct tr_refresh_state *state,
                                const struct tr_explain_pages *pages, struct tr_text identity,
-                               uint64_t now_ms, struct tr_buffer *text);
+                               struct tr_explain_now now, struct tr_buffer *text);
 
 /* Says that an execution sleeps, if the resource manager knows it does. */
 void tr_explain_asleep(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
@@ -80,7 +86,7 @@ struct tr_explain_scene {
     const struct tr_explain_pages *pages;
     const struct tr_graph *graph;
     struct tr_text execution;
-    uint64_t now_ms;
+    struct tr_explain_now now;
 };
 
 /*
@@ -95,6 +101,6 @@ TR_MUST_USE int tr_explain_nodes(const struct tr_explain_scene *scene,
                                  void *self, uint32_t *behind);
 
 /* Appends a time, and how far it is away when it is still to come. */
-void tri_explain_time(uint64_t at_ms, uint64_t now_ms, struct tr_buffer *text);
+void tri_explain_time(uint64_t at_ms, struct tr_explain_now now, struct tr_buffer *text);
 
 #endif

@@ -270,7 +270,7 @@ static void explain_waiter(const struct look *look, const struct tr_node *node, 
     struct tr_text id = node->signal_id;
     if (node->kind == TR_NODE_SLEEP) {
         tr_buffer_add_string(text, "it sleeps until ");
-        tri_explain_time(after(begun_ms, node->sleep_ns), scene->now_ms, text);
+        tri_explain_time(after(begun_ms, node->sleep_ns), scene->now, text);
     } else if (node->kind == TR_NODE_APPROVE) {
         tr_buffer_print(text, "it waits for people: `troupe approve %.*s %.*s`, or reject",
                         TRI_TEXT(execution), TRI_TEXT(id));
@@ -281,7 +281,7 @@ static void explain_waiter(const struct look *look, const struct tr_node *node, 
     }
     if (node->deadline_ns > 0) {
         tr_buffer_add_string(text, "; its deadline is ");
-        tri_explain_time(after(begun_ms, node->deadline_ns), scene->now_ms, text);
+        tri_explain_time(after(begun_ms, node->deadline_ns), scene->now, text);
     }
 }
 

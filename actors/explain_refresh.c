@@ -42,29 +42,29 @@ static const char *wait_of(const struct tri_job_row *job)
 }
 
 static void explain_list(const struct tri_job_row *job, const struct tri_list_row *list,
-                         uint64_t now_ms, struct tr_buffer *text)
+                         struct tr_explain_now now, struct tr_buffer *text)
 {
     bool is_known = list->verb >= TR_WEBAPI_VERB_CREATE && list->verb < TR_COUNT_OF(verbs);
     if (list->kind == TRI_REFRESH_CLOCK) {
         tr_buffer_print(text, "%s at ", wait_of(job));
-        tri_explain_time(job->due_ms, now_ms, text);
+        tri_explain_time(job->due_ms, now, text);
         if (job->stage == TR_WEBAPI_STAGE_IN_DOUBT) {
             tr_buffer_add_string(text, ", in doubt since ");
-            tri_explain_time(job->since_ms, now_ms, text);
+            tri_explain_time(job->since_ms, now, text);
         }
     } else if (list->kind == TRI_REFRESH_CALL && is_known) {
         tr_buffer_print(text, "%s since ", verbs[list->verb].is_called);
-        tri_explain_time(list->first_ms, now_ms, text);
+        tri_explain_time(list->first_ms, now, text);
         tr_buffer_print(text, ", one of %u", list->count);
     } else if (is_known) {
         tr_buffer_print(text, "%s, one of %u since ", verbs[list->verb].waits, list->count);
-        tri_explain_time(list->first_ms, now_ms, text);
+        tri_explain_time(list->first_ms, now, text);
     }
 }
 
 /* What the back end has said to ending it, where it did not, and when it is told again. */
 static void explain_refusal(const struct tr_rows *rows, const struct tri_job_row *job,
-                            uint64_t now_ms, struct tr_buffer *text)
+                            struct tr_explain_now now, struct tr_buffer *text)
 {
     struct tr_bytes kept;
     uint32_t times = 0;
@@ -81,23 +81,23 @@ static void explain_refusal(const struct tr_rows *rows, const struct tri_job_row
                     times == 1 ? "" : "s");
     if (job->stage == TR_WEBAPI_STAGE_CANCELLING) {
         tr_buffer_add_string(text, "; it is told again after ");
-        tri_explain_time(job->since_ms + TR_REFRESH_CANCEL_AGAIN_MS, now_ms, text);
+        tri_explain_time(job->since_ms + TR_REFRESH_CANCEL_AGAIN_MS, now, text);
     }
 }
 
 /* Where that is, and why nothing is called for at the moment, if that is so. */
-static void explain_back_end(const struct tr_refresh_state *state, uint64_t now_ms,
+static void explain_back_end(const struct tr_refresh_state *state, struct tr_explain_now now,
                              struct tr_buffer *text)
 {
     struct tr_text fault = tr_array_get(&state->fault);
     if (state->circuit != TR_CIRCUIT_CLOSED && fault.size > 0) {
         tr_buffer_print(text, "; %.*s: tried again at ", TRI_TEXT(fault));
-        tri_explain_time(state->circuit_ms, now_ms, text);
-    } else if (state->hold_ms > now_ms) {
+        tri_explain_time(state->circuit_ms, now, text);
+    } else if (state->hold_ms > now.steady_ms) {
         tr_buffer_print(text, "; endpoint %.*s of '%.*s' wants fewer calls (429): the next one at ",
                         TRI_TEXT(tr_array_get(&state->endpoint)),
                         TRI_TEXT(tr_array_get(&state->plugin)));
-        tri_explain_time(state->hold_ms, now_ms, text);
+        tri_explain_time(state->hold_ms, now, text);
     } else {
         tr_buffer_print(text, "; at endpoint %.*s of '%.*s'",
                         TRI_TEXT(tr_array_get(&state->endpoint)),
@@ -109,8 +109,8 @@ static void explain_back_end(const struct tr_refresh_state *state, uint64_t now_
 }
 
 /* A stream may be silent since nothing happens, or since nobody is at its other end any more. */
-static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job, uint64_t now_ms,
-                          struct tr_buffer *text)
+static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job,
+                          struct tr_explain_now now, struct tr_buffer *text)
 {
     const void *row;
     int error = tr_rows_get(rows, job->group, &row);
@@ -120,14 +120,14 @@ static int explain_stream(struct tr_rows *rows, const struct tri_job_row *job, u
     const struct tri_group_row *group = row;
     uint64_t since_ms = group->heard_ms > group->made_ms ? group->heard_ms : group->made_ms;
     if (job->stage != TR_WEBAPI_STAGE_SUBMITTED || group->stream == 0 ||
-        now_ms < since_ms + TR_REFRESH_SILENT_MS) {
+        now.steady_ms < since_ms + TR_REFRESH_SILENT_MS) {
         return 0;
     }
     tr_buffer_add_string(text, "; its stream has said nothing since ");
-    tri_explain_time(since_ms, now_ms, text);
+    tri_explain_time(since_ms, now, text);
     if (group->stream_ms > since_ms) {
         tr_buffer_add_string(text, ", though opened anew at ");
-        tri_explain_time(group->stream_ms, now_ms, text);
+        tri_explain_time(group->stream_ms, now, text);
     }
     return 0;
 }
@@ -143,7 +143,7 @@ static void explain_handle(struct tr_text handle, struct tr_buffer *text)
 }
 
 int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain_pages *pages,
-                   struct tr_text identity, uint64_t now_ms, struct tr_buffer *text)
+                   struct tr_text identity, struct tr_explain_now now, struct tr_buffer *text)
 {
     struct tr_rows rows =
         tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_refresh_any));
@@ -172,10 +172,10 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
     }
     error = tr_rows_get(&rows, job->list, &row);
     if (error == 0) {
-        explain_list(job, row, now_ms, text);
-        explain_refusal(&rows, job, now_ms, text);
-        error = explain_stream(&rows, job, now_ms, text);
-        explain_back_end(state, now_ms, text);
+        explain_list(job, row, now, text);
+        explain_refusal(&rows, job, now, text);
+        error = explain_stream(&rows, job, now, text);
+        explain_back_end(state, now, text);
     }
     return error != 0 ? error : text->error;
 }

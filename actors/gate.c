@@ -87,7 +87,7 @@ static int enter(struct tri_flow *flow, uint32_t node)
         return error;
     }
     row->phase = TR_NODE_PHASE_RUNNING;
-    row->child = tr_now_ms(flow->context);
+    row->child = tr_steady_ms(flow->context);
     flow->state->waiting++;
     error = tri_node_record(flow, node, TR_NODE_PHASE_NOT_YET_STARTED, TR_NODE_PHASE_RUNNING,
                             row->child, NULL);

@@ -19,7 +19,7 @@ static int record(struct tri_refresh *refresh)
     const struct tr_backend row = {
         .plugin = tr_array_get(&state->plugin),
         .endpoint = tr_array_get(&state->endpoint),
-        .at_ms = refresh->now_ms,
+        .at_ms = tr_now_ms(refresh->context),
         .jobs = state->jobs,
         .calls = state->calls,
         .streams = state->streams,
@@ -362,7 +362,7 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
                   .page_count = TRI_REFRESH_INDEX_PAGES,
                   .buckets = own->index_buckets,
                   .bytes = own->index_bytes},
-        .now_ms = tr_now_ms(context),
+        .now_ms = tr_steady_ms(context),
     };
     tr_rows_share(&refresh.rows, TRI_REFRESH_BUCKETS, TRI_REFRESH_ROWS);
     refresh.watch = tr_watch_open(&refresh.rows, own, TR_REFRESH_WATCHES_MAX);

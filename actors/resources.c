@@ -123,7 +123,7 @@ static enum hindrance hindrance_of(const struct tri_resources *resources,
         return POOL;
     }
     if (pool != NULL && pool->per_second > 0 &&
-        pool->next_us > tr_now_ms(resources->context) * 1000 + (uint64_t)BURST_US) {
+        pool->next_us > tr_steady_ms(resources->context) * 1000 + (uint64_t)BURST_US) {
         return RATE;
     }
     for (size_t i = 0; i < TR_COUNT_OF(amounts); i++) {
@@ -162,7 +162,7 @@ static void count_rate(const struct tri_resources *resources, struct tri_place_r
     if (pool == NULL || pool->per_second <= 0) {
         return;
     }
-    uint64_t now_us = tr_now_ms(resources->context) * 1000;
+    uint64_t now_us = tr_steady_ms(resources->context) * 1000;
     uint64_t from_us = pool->next_us > now_us ? pool->next_us : now_us;
     pool->next_us = from_us + (uint64_t)(MICROSECONDS / pool->per_second);
 }
@@ -180,7 +180,7 @@ static int grant(struct tri_resources *resources, uint32_t number, struct tri_re
     struct tr_resources_state *state = resources->state;
     book(places, request, 1);
     count_rate(resources, places->pool);
-    request->since_ms = tr_now_ms(resources->context);
+    request->since_ms = tr_steady_ms(resources->context);
     state->held++;
     state->granted++;
     int error = tr_watch_begin(&resources->watch, number, &request->watched);
@@ -367,7 +367,7 @@ static int request_new(struct tri_resources *resources, const struct tr_resource
     struct tri_request_row *request = row;
     request->watched.actor = actor;
     request->execution = wish->execution;
-    request->since_ms = tr_now_ms(resources->context);
+    request->since_ms = tr_steady_ms(resources->context);
     request->amounts = (struct tri_amounts){wish->cpu_millis, wish->memory_bytes, wish->gpu_count};
     request->slots = wish->slots;
     request->place = place;

@@ -29,7 +29,7 @@ static int noted(struct tri_task *task, int error)
 
 static uint64_t api_now_ms(struct tr_task_context *side)
 {
-    return tr_now_ms(behind(side)->context);
+    return tr_steady_ms(behind(side)->context);
 }
 
 static uint64_t api_random(struct tr_task_context *side)

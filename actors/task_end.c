@@ -184,7 +184,7 @@ static int try_again(struct tri_task *task, const struct tri_task_failure *failu
     state->attempt_started_ms = 0;
     state->plugin_call = 0;
     state->has_lasted = false;
-    state->until_ms = tr_now_ms(task->context) + wait_ms;
+    state->until_ms = tr_steady_ms(task->context) + wait_ms;
     state->step = TR_STEP_BACKOFF;
     task->has_identity = false;
     task->has_template = false;

@@ -404,7 +404,10 @@ TR_MUST_USE int tri_phase_set(struct tri_flow *flow, uint8_t phase, struct tr_te
 /* The execution was paused, or goes on, in the phase that it has. */
 TR_MUST_USE int tri_pause_record(struct tri_flow *flow, struct tr_text cause);
 
-/* A node that has no actor of its own goes to another phase. `failure` may be NULL. */
+/*
+ * A node that has no actor of its own goes to another phase; it has begun at this time of the
+ * steady clock, unless that is 0. `failure` may be NULL.
+ */
 TR_MUST_USE int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t to,
                                 uint64_t begun_ms, const struct tri_failure *failure);
 

@@ -222,10 +222,17 @@ int tri_pause_record(struct tri_flow *flow, struct tr_text cause)
 
 /* -------------------------------------------------- nodes without an actor */
 
+/* A time of the steady clock as people read it. */
+static uint64_t shown_ms_of(const struct tr_context *context, uint64_t steady_ms)
+{
+    return tr_now_ms(context) - (tr_steady_ms(context) - steady_ms);
+}
+
 int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t to,
                     uint64_t begun_ms, const struct tri_failure *failure)
 {
     const struct tr_node *compiled = &flow->workflow->nodes[node];
+    uint64_t shown_ms = begun_ms == 0 ? 0 : shown_ms_of(flow->context, begun_ms);
     struct tr_buffer path;
     tr_buffer_init(&path, 0);
     int error = tri_start(flow);
@@ -241,8 +248,8 @@ int tri_node_record(struct tri_flow *flow, uint32_t node, uint8_t from, uint8_t 
             .target = target_name(flow, compiled),
             .name = compiled->name,
             .phase = to,
-            .created_ms = begun_ms,
-            .started_ms = begun_ms,
+            .created_ms = shown_ms,
+            .started_ms = shown_ms,
         };
         if (failure != NULL) {
             row.failure = failure->kind;

@@ -34,6 +34,10 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
     if (error == TR_NOT_FOUND && problem[0] != '\0') {
         return tr_command_refused(invocation->command, "%s", problem);
     }
+    error = error != 0
+                ? error
+                : tr_reader_steady_ms(browse->reader, browse->now_ms, &request.now.steady_ms);
+    request.now.ahead_ms = request.now.steady_ms - browse->now_ms;
     error = error != 0 ? error : tr_explain_write(&request);
     return error == 0 ? TR_EXIT_DONE : tr_browse_failed(browse, error);
 }

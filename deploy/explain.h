@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "actors/explain.h"
 #include "deploy/command.h"
 #include "deploy/target.h"
 #include "runtime/journal/reader.h"
@@ -28,6 +29,7 @@ struct tr_explain_request {
     bool is_live;                   /* an engine has the store, */
     bool is_asleep;                 /* which lets it sleep */
     uint64_t now_ms;
+    struct tr_explain_now now; /* by the clock of states */
     enum tr_output output;
     bool is_verbose;
     FILE *stream;

@@ -86,7 +86,7 @@ static int explain_token(struct explaining *explaining, struct tr_key task, stru
 {
     struct tr_waiting_service *resources = &explaining->waiting.resources;
     struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &resources->pages};
-    return tr_explain_request(resources->state, &pages, task, explaining->request->now_ms, text);
+    return tr_explain_request(resources->state, &pages, task, explaining->request->now, text);
 }
 
 static int explain_services(struct explaining *explaining, const struct tr_waiter *waiter,
@@ -137,9 +137,9 @@ static int explain_job_at(struct explaining *explaining, struct tr_waiting_servi
     struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &service->pages};
     struct tr_buffer job;
     tr_buffer_init(&job, 0);
-    int error = service->state == NULL ? TR_NOT_FOUND
-                                       : tr_explain_job(service->state, &pages, name,
-                                                        explaining->request->now_ms, &job);
+    int error = service->state == NULL
+                    ? TR_NOT_FOUND
+                    : tr_explain_job(service->state, &pages, name, explaining->request->now, &job);
     if (error == TR_NOT_FOUND && tr_key_equal(waiter->said_to, service->key)) {
         tr_buffer_cut(&job, 0);
         tr_buffer_add_string(&job, "what it wants of the back end is on its way");
@@ -178,7 +178,7 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
     char name[TR_TASK_NAME_BYTES_MAX + 1];
     *has_event |= state->is_held; /* whoever resumes it */
     name_attempt(explaining, waiter, state->attempt, name);
-    int error = tr_explain_task(state, &pages, tr_text_of(name), now_ms, text);
+    int error = tr_explain_task(state, &pages, tr_text_of(name), explaining->request->now, text);
     *has_event |= state->is_held;
     bool is_served = state->step == TR_STEP_TOKEN || state->step == TR_STEP_RESERVE;
     if (error == 0 && is_served && !state->is_held) {
@@ -383,7 +383,7 @@ static int show_nodes(struct explaining *explaining, const struct tr_waiter *wai
                                      .pages = &pages,
                                      .graph = graph,
                                      .execution = explaining->request->execution->name,
-                                     .now_ms = explaining->request->now_ms};
+                                     .now = explaining->request->now};
     explaining->path = waiter->path;
     explaining->element = waiter->element;
     explaining->shown = 0;

@@ -8,6 +8,7 @@
 
 #include "deploy/clock.h"
 #include "deploy/executions.h"
+#include "deploy/screen.h"
 #include "schemas/request.h"
 
 /* How long an engine that is about to open its door, or to leave, is waited for. */
@@ -17,6 +18,9 @@
 /* How long one that was just started is waited for, and how often it is looked for. */
 #define WAIT_MS 1000
 #define LOOK_MS 5
+
+/* A clock that was put back by less is not worth a word. */
+#define PUT_BACK_TOLD_MS 2000
 
 /* How long an engine may take to answer. */
 #define HELLO_MS 5000
@@ -166,9 +170,31 @@ static int become_or_find(const struct tr_live_options *options, char *explain,
     return error;
 }
 
-/* Plugins that the engine here does not call are told once, when it begins. */
-static void note_quarantine(const struct tr_invocation *invocation, const struct tr_live *live)
+/* Times in the history of an engine whose clock was ahead are ahead, too. */
+static void note_clock(const struct tr_invocation *invocation, uint64_t put_back_ms)
 {
+    struct tr_buffer span;
+    if (put_back_ms < PUT_BACK_TOLD_MS) {
+        return;
+    }
+    tr_buffer_init(&span, 0);
+    tr_span_print(put_back_ms, &span);
+    tr_command_note(invocation,
+                    "the clock was put back by %.*s since the engine before; what waits goes on as "
+                    "if it had not been, and earlier times in the history are ahead",
+                    (int)span.size, (const char *)span.data);
+    tr_buffer_fini(&span);
+}
+
+/*
+ * What is told once, when an engine begins here: that the clock was put back, and which
+ * plugins it does not call.
+ */
+static void note_beginning(const struct tr_invocation *invocation, const struct tr_live *live)
+{
+    if (live != NULL) {
+        note_clock(invocation, tr_host_put_back_ms(live->host));
+    }
     for (size_t i = 0; live != NULL && i < live->engine->known_count; i++) {
         if (live->engine->known[i].quarantine != NULL) {
             tr_command_note(invocation, "%s", live->engine->known[i].quarantine);
@@ -205,7 +231,7 @@ enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
                                   (unsigned long long)engine.pid);
     }
     reached->client = engine.client;
-    note_quarantine(invocation, reached->live);
+    note_beginning(invocation, reached->live);
     return error == 0 ? TR_EXIT_DONE : tr_command_failed(invocation->command, "%s", explain);
 }
 
@@ -219,7 +245,7 @@ enum tr_exit_status tr_become(const struct tr_invocation *invocation,
         return tr_command_failed(invocation->command, "%s", explain);
     }
     if (engine.client == NULL) {
-        note_quarantine(invocation, *live);
+        note_beginning(invocation, *live);
         return TR_EXIT_DONE;
     }
     tri_client_close(engine.client);

@@ -26,6 +26,7 @@ extern const struct tr_plugin tr_plugin_table __attribute__((visibility("default
 
 /* ------------------------------------------------------ what a task is told */
 
+/* Milliseconds since 1970, never less than before, also where people put their clock back. */
 static inline uint64_t tr_task_now_ms(struct tr_task_context *task)
 {
     return task->api->now_ms(task);

@@ -158,7 +158,7 @@ struct tr_webapi_endpoint;
 /* What the engine does for a plugin's functions; each may be called only within one of them. */
 struct tr_task_api {
     uint32_t abi;
-    uint64_t (*now_ms)(struct tr_task_context *task);
+    uint64_t (*now_ms)(struct tr_task_context *task); /* never put back: for times to keep */
     uint64_t (*random)(struct tr_task_context *task);
     const struct tr_task_template *(*template)(struct tr_task_context *task);
     const struct tr_task_identity *(*identity)(struct tr_task_context *task);

@@ -3,8 +3,12 @@
 not been. libfaketime answers for the wall clock alone, by a file that the test writes; it is the
 clock of the program under test, not of this machine."""
 
+import datetime
 import pathlib
+import re
+import signal
 import threading
+import time
 import unittest
 
 from armada import ArmadaTest
@@ -12,6 +16,29 @@ from program import IS_SANITIZED, ProgramTest
 
 LIBRARIES = sorted(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 HOUR_S = 3600
+UTC = datetime.timezone.utc
+
+PUT_BACK = """
+troupe: 1
+pools: {door: {per_second: 5}}
+tasks:
+  try:
+    type: http
+    retries: 2
+    backoff: {first: 3s}
+    outputs: {status: int}
+    config: {url: "http://127.0.0.1:1/", method: GET}
+  nap: {type: core-sleep, inputs: {d: duration}}
+  pass: {type: echo, pool: door, inputs: {n: int}, outputs: {n: int}}
+workflows:
+  main:
+    policy: finish_runnable
+    nodes:
+      wait: {sleep: 6s}
+      nap: {task: nap, with: {d: 6s}}
+      try: {task: try}
+  quick: {nodes: {p: {task: pass, with: {n: 1}}}}
+"""
 
 
 @unittest.skipIf(IS_SANITIZED, "sanitizers want to be the first library")
@@ -60,6 +87,47 @@ workflows: {main: {nodes: {n: {task: nap, timeout: 50s}}, timeout: 60s}}
         threading.Event().wait(0.3)
         self.write("go", "")
         self.assertEqual(running.end()[0], 0)
+
+    def test_a_clock_put_back_between_two_engines(self):
+        """What waits for a time goes on as if nobody had set the clock: sleeps, retries, and what
+        a pool lets begin; and the history goes by the clock on the wall."""
+        self.write("flow.yaml", PUT_BACK)
+        for ahead_s in (HOUR_S, 60):
+            with self.subTest(ahead_s):
+                self.put_back_by(ahead_s)
+
+    def serve(self):
+        engine = self.start("serve")
+        engine.wait_for(" serves ")
+        return engine
+
+    def put_back_by(self, ahead_s):
+        name = f"it-{ahead_s}"
+        self.set_clock(ahead_s)
+        engine = self.serve()
+        self.troupe("submit", "flow.yaml", "quick", "--wait")
+        self.troupe("submit", "flow.yaml", "main", "--name", name)
+        while "try: attempt 1 waits until" not in self.troupe("explain", name)[0]:
+            threading.Event().wait(0.05)
+        self.set_clock(0)
+        engine.signal(signal.SIGKILL)
+        engine.end()
+        begin_s = time.monotonic()
+        engine = self.serve()
+        self.assertIn("the clock was put back by ", "\n".join(engine.lines["stderr"]))
+        for line in self.document("explain", name)["waiting"]:
+            for at in re.findall(r"\d{4}-\S+Z", line["text"]):
+                left = datetime.datetime.fromisoformat(at) - datetime.datetime.now(UTC)
+                self.assertLess(left.total_seconds(), 10, line)
+        self.troupe("submit", "flow.yaml", "quick", "--name", f"quick-{ahead_s}", "--wait")
+        self.troupe("watch", name, status=1)
+        self.assertLess(time.monotonic() - begin_s, 30)
+        for of in (name, f"quick-{ahead_s}"):
+            ended = datetime.datetime.fromisoformat(self.document("get", of)["ended_at"])
+            self.assertLess(ended, datetime.datetime.now(UTC))
+        engine.signal(signal.SIGTERM)
+        engine.end()
+        self.assertNotIn("the clock was put back", self.troupe("resume")[1])
 
 
 if __name__ == "__main__":

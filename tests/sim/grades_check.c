@@ -148,15 +148,14 @@ static uint64_t audible_ns(const struct sim_jobs *jobs, const struct sim_made *j
 }
 
 /*
- * The end of a job that nobody has cancelled is heard of soon, whatever a stream leaves out. What
- * waits for a time waits longer where people set the clock back.
+ * The end of a job that nobody has cancelled is heard of soon, whatever a stream leaves out and
+ * whatever people set the clock to.
  */
 static void check_end_news(const struct sim_jobs *jobs, const struct tr_refresh_news *news)
 {
-    uint64_t most_ns = LATE_NS + 2 * jobs->world->plan.clock_jump_ms * MS;
     for (const struct sim_made *job = jobs->made; job != NULL; job = job->next) {
         bool is_it = is_same(job->handle, news->handle) && !job->is_cancelled;
-        if (is_it && audible_ns(jobs, job) + most_ns < jobs->world->now_ns) {
+        if (is_it && audible_ns(jobs, job) + LATE_NS < jobs->world->now_ns) {
             uint64_t late_ns = jobs->world->now_ns - audible_ns(jobs, job);
             sim_fail("jobs: %s has ended as %s, and its task hears of that %llu s later",
                      job->wanted->identity, job->handle,

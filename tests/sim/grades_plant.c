@@ -359,5 +359,10 @@ const struct sim_plant sim_grades_plants[] = {
      .text = "the refresh actor does not hear that its time has come",
      .first_seed = 1,
      .turn = lose_timer},
+    {.name = "time-put-back",
+     .text = "how late it is is not written, so time goes back where people set the clock back",
+     .first_seed = 40,
+     .is_blind = true,
+     .keep = sim_plant_keeps_clock},
 };
 const size_t sim_grades_plant_count = TR_COUNT_OF(sim_grades_plants);

@@ -175,8 +175,8 @@ static void close_links(struct stage *stage)
 int stage_try_open(struct stage *stage, const struct stage_options *options)
 {
     *stage = (struct stage){.env = {.ops = &stage_env_ops},
-                            .now_ns = STAGE_START_NS,
-                            .wall_ms = STAGE_START_WALL_MS,
+                            .now_ns = STAGE_START_NS + options->passed_ms * 1000000,
+                            .wall_ms = STAGE_START_WALL_MS + options->passed_ms,
                             .memory_before = tr_memory_used()};
     for (size_t i = 0; i < TRI_PLACE_COUNT; i++) {
         stage->inboxes[i].capacity = SIZE_MAX;

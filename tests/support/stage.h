@@ -46,6 +46,7 @@ struct stage_options {
     uint16_t number; /* of several hosts; 0: alone */
     const struct tr_peer *peers;
     size_t peer_count;
+    uint64_t passed_ms; /* it begins so long after other stages do */
 };
 
 struct stage {

@@ -111,7 +111,7 @@ void refresh_stand_pass(uint64_t milliseconds)
 
 /* ------------------------------------------------------------------- stage */
 
-static void open_stage(void)
+static void open_stage(uint64_t passed_ms)
 {
     static const struct tr_behaviour *behaviours[] = {&holder_behaviour, NULL};
     static const struct tr_schema *const records[] = {&tr_backend_schema};
@@ -128,7 +128,8 @@ static void open_stage(void)
                                     .behaviour_count = TR_COUNT_OF(behaviours),
                                     .records = records,
                                     .record_count = TR_COUNT_OF(records),
-                                    .program = back.engine};
+                                    .program = back.engine,
+                                    .passed_ms = passed_ms};
     stage_open(&back.stage, &options);
     back.stage.host.shared.services |= 1U << TR_SERVICE_HTTP;
 }
@@ -176,7 +177,7 @@ void refresh_stand_begin(uint8_t grade, bool is_durable)
     back.engine->life = 1;
     back.latency_ms = 2;
     back.model = is_durable ? tri_model_new() : NULL;
-    open_stage();
+    open_stage(0);
     struct tr_refresh_state first = {0};
     assert_int_equal(tr_array_set(&first.plugin, tr_text_of("model")), 0);
     assert_int_equal(tr_array_set(&first.endpoint, tr_text_of("default")), 0);
@@ -229,9 +230,7 @@ void refresh_stand_crash(void)
     tri_model_kill(back.model, 1);
     close_stage();
     back.engine->life++;
-    open_stage();
-    back.stage.wall_ms += passed_ms;
-    back.stage.now_ns += passed_ms * 1000000;
+    open_stage(passed_ms);
     refresh_stand_run();
 }
 

@@ -50,8 +50,9 @@ static const char *task_words(void)
     struct tr_buffer text;
     struct tr_explain_pages pages = pages_of(stand_task());
     tr_buffer_init(&text, 0);
-    assert_int_equal(
-        tr_explain_task(stand_state(), &pages, tr_text_of("x-n-0"), STAGE_START_WALL_MS, &text), 0);
+    assert_int_equal(tr_explain_task(stand_state(), &pages, tr_text_of("x-n-0"),
+                                     (struct tr_explain_now){STAGE_START_WALL_MS, 0}, &text),
+                     0);
     return text_of(&text);
 }
 
@@ -99,7 +100,8 @@ static void test_a_graph_that_is_decided(void **state)
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         struct tr_buffer text;
         tr_buffer_init(&text, 0);
-        assert_int_equal(tr_explain_task(&cases[i].state, &pages, (struct tr_text){0}, 0, &text),
+        assert_int_equal(tr_explain_task(&cases[i].state, &pages, (struct tr_text){0},
+                                         (struct tr_explain_now){0}, &text),
                          0);
         tr_buffer_add(&text, "", 1);
         assert_string_equal((const char *)text.data, cases[i].words);
@@ -202,14 +204,15 @@ static void test_a_token_that_is_waited_for(void **state)
     struct tr_buffer text;
     tr_buffer_init(&text, 0);
     assert_int_equal(tr_explain_request(tri_actor_state(manager), &pages, stand_child().key,
-                                        STAGE_START_WALL_MS, &text),
+                                        (struct tr_explain_now){STAGE_START_WALL_MS, 0}, &text),
                      0);
     const char *words = text_of(&text);
     assert_begins(words, "it waits for its token since 2023-11-14T22:13:20Z; 1 of 1 slots of "
                          "'puppets' are in use: exec-job-");
     assert_non_null(strstr(words, "; 1 wait in all, and executions take turns"));
     tr_buffer_init(&text, 0);
-    assert_int_equal(tr_explain_request(tri_actor_state(manager), &pages, stand.boss.key, 0, &text),
+    assert_int_equal(tr_explain_request(tri_actor_state(manager), &pages, stand.boss.key,
+                                        (struct tr_explain_now){0}, &text),
                      TR_NOT_FOUND);
     tr_buffer_fini(&text);
     stand_end();
@@ -254,7 +257,8 @@ static void test_pages_that_are_none_are_refused(void **state)
     struct tr_buffer text;
     struct tr_explain_pages pages = pages_of(stand_task());
     tr_buffer_init(&text, 0);
-    assert_int_equal(tr_explain_task(stand_state(), &pages, (struct tr_text){0}, 0, &text),
+    assert_int_equal(tr_explain_task(stand_state(), &pages, (struct tr_text){0},
+                                     (struct tr_explain_now){0}, &text),
                      TR_MALFORMED);
     tr_buffer_fini(&text);
     stand_end();

@@ -177,7 +177,7 @@ static void expect_nodes(const struct tr_workflow_state *state, uint32_t behind,
                                      .pages = &pages,
                                      .graph = graph,
                                      .execution = tr_text_of("it"),
-                                     .now_ms = 1700000000000};
+                                     .now.steady_ms = 1700000000000};
     assert_int_equal(tr_explain_nodes(&scene, show, NULL, &counted), 0);
     assert_string_equal(shown, expected);
     assert_int_equal(counted, behind);

@@ -334,7 +334,7 @@ static void assert_explained(const char *identity, const char *wanted)
                                      .self = stage_actor(&back.stage, back.refresh)};
     tr_buffer_init(&text, 0);
     assert_int_equal(tr_explain_job(refresh_stand_state(), &pages, tr_text_of(identity),
-                                    refresh_stand_now_ms(), &text),
+                                    (struct tr_explain_now){refresh_stand_now_ms(), 0}, &text),
                      0);
     assert_true(text.size >= strlen(wanted));
     assert_text((struct tr_text){.data = (const char *)text.data, .size = strlen(wanted)}, wanted);
@@ -350,7 +350,7 @@ static void assert_explained_with(const char *identity, const char *wanted)
                                      .self = stage_actor(&back.stage, back.refresh)};
     tr_buffer_init(&text, 0);
     assert_int_equal(tr_explain_job(refresh_stand_state(), &pages, tr_text_of(identity),
-                                    refresh_stand_now_ms(), &text),
+                                    (struct tr_explain_now){refresh_stand_now_ms(), 0}, &text),
                      0);
     (void)snprintf(copy, sizeof copy, "%.*s", (int)text.size, (const char *)text.data);
     tr_buffer_fini(&text);

@@ -182,6 +182,7 @@ static const char *explain(const char *word, enum tr_output output, bool is_live
                                          .target = &target,
                                          .is_live = is_live,
                                          .now_ms = PAST_MS + 5000,
+                                         .now.steady_ms = PAST_MS + 5000,
                                          .output = output,
                                          .is_verbose = is_verbose,
                                          .stream = past_stream()};
