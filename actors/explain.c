@@ -60,14 +60,17 @@ static void explain_backoff(const struct tr_task_state *state, const struct tr_t
 }
 
 static void explain_run(const struct tr_task_state *state, const struct tr_task_note *note,
-                        struct tr_text generated_name, struct tr_buffer *text)
+                        struct tr_text generated_name, bool is_left, struct tr_buffer *text)
 {
-    tr_buffer_print(text, "attempt %u is %s", state->attempt,
+    tr_buffer_print(text, "attempt %u %s %s", state->attempt, is_left ? "was" : "is",
                     tr_task_phase_word(state->task_phase));
     if (note->reason.size > 0) {
         tr_buffer_add_string(text, " (");
         add_words(text, note->reason);
         tr_buffer_add_string(text, ")");
+    }
+    if (is_left) {
+        tr_buffer_add_string(text, " when the engine ended; the next one hears what came of it");
     }
     if (state->intent == TR_INTENT_INTENT || state->intent == TR_INTENT_IN_DOUBT) {
         tr_buffer_print(text, "; %s", tr_task_intent_words(state->intent));
@@ -135,7 +138,7 @@ int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_p
         explain_backoff(state, &note, now, text);
         break;
     case TR_STEP_RUN:
-        explain_run(state, &note, generated_name, text);
+        explain_run(state, &note, generated_name, pages->is_left, text);
         break;
     case TR_STEP_ABORT:
         explain_abort(state, &note, text);

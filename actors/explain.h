@@ -36,6 +36,7 @@ struct tr_explain_now {
 struct tr_explain_pages {
     tr_rows_page *page;
     void *self;
+    bool is_left; /* by an engine that has ended: what it says of the outside was so then */
 };
 
 /* Holders of a quota that are named. */

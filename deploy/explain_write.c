@@ -173,7 +173,8 @@ static int explain_task(struct explaining *explaining, const struct tr_waiter *w
 {
     const struct tr_task_state *state = waiter->state;
     struct tr_waiting_pages own = tr_waiting_pages(&explaining->waiting, waiter->key);
-    struct tr_explain_pages pages = {.page = tr_waiting_page, .self = &own};
+    struct tr_explain_pages pages = {
+        .page = tr_waiting_page, .self = &own, .is_left = !explaining->request->is_live};
     uint64_t now_ms = explaining->request->now_ms;
     char name[TR_TASK_NAME_BYTES_MAX + 1];
     *has_event |= state->is_held; /* whoever resumes it */

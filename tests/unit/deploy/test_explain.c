@@ -219,7 +219,8 @@ static void test_what_each_waits_for(void **state)
            "  and 3 more are like these; -v shows all\n");
     const char *all = explain("main", TR_OUTPUT_TEXT, false, true);
     assert_non_null(strstr(all, "no engine runs on"));
-    assert_non_null(strstr(all, "w/squares[6]: "));
+    assert_non_null(strstr(all, "w/squares[6]: attempt 0 was running (process 7) when the engine "
+                                "ended; the next one hears what came of it; since 1.00s\n"));
     assert_null(strstr(all, "more are like"));
 }
 
