@@ -45,8 +45,14 @@
  * a monitor or a link from somebody else that finds no room is answered as an end, TR_LIMIT. */
 #define TR_EDGES_MAX 16384
 
-/* Memory of one worker's actors and messages; above it new root actors are refused. */
+/* Memory that the host takes for each worker where nobody says how much it may have in all (struct
+ * tr_bounds), and the quarters of it above which new groups are refused, so that others can end. */
 #define TR_WORKER_BYTES_MAX (8ULL << 30)
+#define TR_NEW_GROUP_QUARTERS 3
+
+/* Actors of one group on one worker where nobody says how many, and bytes of them. */
+#define TR_GROUP_ACTORS_MAX 2000000U
+#define TR_GROUP_BYTES_MAX (6ULL << 30)
 
 /* Messages kept for what the runtime itself must say when there is no memory left. */
 #define TR_SIGNAL_RESERVE 256

@@ -145,6 +145,14 @@ struct tr_ref tr_parent(const struct tr_context *context);
 void *tr_program(const struct tr_context *context);
 
 /*
+ * Whether the handler's group may grow, and whether a new group may begin: TR_LIMIT where it has as
+ * many actors or bytes as its bounds say, TR_BUSY where the host has no memory for more. For those
+ * who bear children without end; they fail then, in words, instead of all that live here.
+ */
+TR_MUST_USE int tr_may_grow(const struct tr_context *context);
+TR_MUST_USE int tr_may_begin(const struct tr_context *context);
+
+/*
  * Names a part of the program whose function the handler is about to call; NULL and NULL: it has
  * returned. If that ends the process, by a signal or since it never returns, the part is counted
  * for it (tr_host_blamed), and the actor is not put into quarantine. Texts are copied, at most
@@ -349,6 +357,13 @@ struct tr_secret_source {
 };
 
 /* How a host is made; zeros are sensible. */
+/* How much there may be at once; 0: as limits.h says. */
+struct tr_bounds {
+    uint64_t group_actors; /* of one group, on one worker */
+    uint64_t group_bytes;  /* of these actors, their states and pages */
+    uint64_t host_bytes;   /* of all memory (tr_memory_used) */
+};
+
 struct tr_host_options {
     uint32_t worker_count; /* 0: one per core, at most TR_WORKERS_MAX */
     enum tr_durability durability;
@@ -370,6 +385,7 @@ struct tr_host_options {
     uint32_t unclaimed_ms;     /* keeps ends of processes nobody asks for; 0: ten minutes */
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
+    struct tr_bounds bounds;
     uint32_t http_patience_ms; /* with who takes nothing of a stream; 0: TR_HTTP_PATIENCE_MS */
     void *program;             /* what tr_program gives to handlers; it outlives the host */
     /* Of several hosts: this one's number, 1 to 32767, which no other host has, and which stays the

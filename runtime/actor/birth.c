@@ -147,6 +147,7 @@ int tri_actor_new(struct tri_worker *worker, const struct tri_birth *birth, stru
         return error;
     }
     group->actor_count++;
+    group->bytes += actor_slab_bytes(actor->slab);
     worker->actor_count++;
     *out = actor;
     return 0;
@@ -219,12 +220,14 @@ void tri_actor_free(struct tri_worker *worker, struct tri_actor *actor)
         tri_far_forget(worker, actor->key);
         tri_key_map_remove(&worker->borders, actor->key);
     }
-    tri_pages_free(actor);
+    uint64_t bytes = actor_slab_bytes(actor->slab) + tri_pages_free(actor);
     free_name(actor);
     worker->actor_count--;
     struct tri_group *group = tri_group_find(worker, actor->key.group);
     TR_ASSERT(group != NULL && group->actor_count > 0);
+    TR_ASSERT(group->bytes >= bytes);
     group->actor_count--;
+    group->bytes -= bytes;
     bool is_queued = actor->phase == TRI_READY || actor->phase == TRI_RUNNING;
     actor->phase = TRI_DEAD;
     if (!is_queued) {

@@ -112,7 +112,7 @@ static void apply(struct tri_worker *worker, struct tri_actor *actor,
         apply_edge_remove(worker, actor, effect);
         return;
     case TRI_EFFECT_PAGE:
-        tri_page_set(actor, effect->page, effect->bytes, effect->size);
+        tri_page_put(worker, actor, effect->page, effect->bytes, effect->size);
         return;
     case TRI_EFFECT_RECORD:
     case TRI_EFFECT_RECORD_DELETE:

@@ -4,6 +4,8 @@
  */
 #include "runtime/actor/parts.h"
 
+#include "runtime/memory.h"
+
 #define MAP_FIRST 64U
 
 int tri_group_map_init(struct tri_group_map *map)
@@ -143,6 +145,50 @@ int tri_group_birth(struct tri_worker *worker, struct tri_group *group, uint64_t
         *serial = group->next_birth++ << 4 | worker->index;
     }
     return error;
+}
+
+static uint64_t bound_of(uint64_t wanted, uint64_t otherwise)
+{
+    return wanted != 0 ? wanted : otherwise;
+}
+
+struct tr_bounds tri_bounds_of(const struct tr_bounds *wanted, uint32_t worker_count)
+{
+    return (struct tr_bounds){
+        .group_actors = bound_of(wanted->group_actors, TR_GROUP_ACTORS_MAX),
+        .group_bytes = bound_of(wanted->group_bytes, TR_GROUP_BYTES_MAX),
+        .host_bytes = bound_of(wanted->host_bytes, TR_WORKER_BYTES_MAX * worker_count),
+    };
+}
+
+void tri_page_put(struct tri_worker *worker, struct tri_actor *actor, uint32_t page, void *bytes,
+                  size_t size)
+{
+    struct tri_group *group = tri_group_find(worker, actor->key.group);
+    group->bytes += size;
+    group->bytes -= tri_page_bytes(actor, page).size;
+    tri_page_set(actor, page, bytes, size);
+}
+
+int tri_group_may_begin(const struct tri_shared *shared)
+{
+    uint64_t most = shared->bounds.host_bytes / 4 * TR_NEW_GROUP_QUARTERS;
+    return tr_memory_used() < most ? 0 : TR_BUSY;
+}
+
+int tr_may_begin(const struct tr_context *context)
+{
+    return tri_group_may_begin(context->worker->shared);
+}
+
+int tr_may_grow(const struct tr_context *context)
+{
+    const struct tr_bounds *bounds = &context->worker->shared->bounds;
+    const struct tri_group *group = tri_group_find(context->worker, context->actor->key.group);
+    if (group->actor_count >= bounds->group_actors || group->bytes >= bounds->group_bytes) {
+        return TR_LIMIT;
+    }
+    return tr_memory_used() < bounds->host_bytes ? 0 : TR_BUSY;
 }
 
 /* The first birth of a group, on the worker that made its number. */

@@ -88,11 +88,14 @@ void tri_page_mark_clean(struct tri_actor *actor)
     }
 }
 
-void tri_pages_free(struct tri_actor *actor)
+uint64_t tri_pages_free(struct tri_actor *actor)
 {
+    uint64_t freed = 0;
     for (uint32_t i = 0; actor->pages != NULL && i < actor->pages->capacity; i++) {
+        freed += actor->pages->pages[i].size;
         tr_free(actor->pages->pages[i].bytes);
     }
     tr_free(actor->pages);
     actor->pages = NULL;
+    return freed;
 }

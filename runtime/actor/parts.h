@@ -155,6 +155,13 @@ uint32_t tri_group_epoch(struct tri_worker *worker, uint64_t number);
 /* Sets it, in the store too; a group that is not here stays as it is. On the worker where the group
  * began. */
 void tri_group_set_epoch(struct tri_worker *worker, uint64_t number, uint32_t epoch);
+/* Bounds with those of limits.h where nothing is wanted. */
+struct tr_bounds tri_bounds_of(const struct tr_bounds *wanted, uint32_t worker_count);
+/* Puts a page in place (tri_page_set) of an actor that lives here, and counts its bytes. */
+void tri_page_put(struct tri_worker *worker, struct tri_actor *actor, uint32_t page, void *bytes,
+                  size_t size);
+/* Whether the host has memory for a new group: 0 or TR_BUSY. */
+TR_MUST_USE int tri_group_may_begin(const struct tri_shared *shared);
 /* A number that no group had. */
 uint64_t tri_group_number_new(struct tri_worker *worker);
 
@@ -173,7 +180,8 @@ void tri_page_each_dirty(struct tri_actor *actor, void *self,
 void tri_page_each(const struct tri_actor *actor, void *self,
                    void (*visit)(void *self, uint32_t page, struct tr_bytes bytes));
 void tri_page_mark_clean(struct tri_actor *actor);
-void tri_pages_free(struct tri_actor *actor);
+/* Gives all pages back; how many bytes they had. */
+uint64_t tri_pages_free(struct tri_actor *actor);
 
 /* --------------------------------------------------------------- birth.c */
 

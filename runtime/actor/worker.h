@@ -40,7 +40,8 @@ struct tri_shared {
     uint32_t services;              /* bits by enum tr_service: who is there to be called */
     struct tri_directory directory; /* which host has which group */
     void *program;                  /* tr_program */
-    bool is_balanced;               /* actors move from busy workers to idle ones */
+    struct tr_bounds bounds;
+    bool is_balanced;      /* actors move from busy workers to idle ones */
     bool has_lost_workers; /* the store has counters of workers that this start does not have */
     uint64_t seed;
     struct tri_life life;
@@ -64,6 +65,7 @@ struct tri_group {
     uint64_t next_birth; /* of this worker */
     uint32_t epoch;
     uint32_t actor_count; /* alive here */
+    uint64_t bytes;       /* of them, and of their pages */
     bool is_counter_dirty;
     bool is_spread; /* other workers may know it too: actors have moved */
     bool is_ended;  /* its first actor has ended: it goes with the last one here */

@@ -92,6 +92,7 @@ static int init_shared(struct tr_host *host, const struct tr_host_options *optio
     shared->services |= options->has_http ? 1U << TR_SERVICE_HTTP : 0;
     shared->services |= options->has_files ? 1U << TR_SERVICE_FILES : 0;
     shared->services |= options->keeper_command != NULL ? 1U << TR_SERVICE_PROCESSES : 0;
+    shared->bounds = tri_bounds_of(&options->bounds, shared->worker_count);
     shared->is_balanced = options->is_balanced;
     shared->seed = options->seed != 0 ? options->seed : tri_entropy(host->env);
     struct tri_kept_clock kept = {0};

@@ -88,7 +88,7 @@ static int load_page(void *self, const struct tri_op *op)
         return error != 0 ? error : TR_MEMORY;
     }
     memcpy(copy, op->data.data, op->data.size);
-    tri_page_set(actor, page, copy, op->data.size);
+    tri_page_put(home_of(loading->host, op->key), actor, page, copy, op->data.size);
     return 0;
 }
 

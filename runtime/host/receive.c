@@ -31,7 +31,7 @@ static int read_state(struct tri_worker *worker, const struct tr_schema *state,
 
 static int bear(struct tri_worker *worker, const struct tr_birth *wish, struct tr_ref *born)
 {
-    if (tr_memory_used() > TR_WORKER_BYTES_MAX * worker->shared->worker_count) {
+    if (tri_group_may_begin(worker->shared) != 0) {
         return TR_BUSY;
     }
     int index = tri_behaviour_index(worker->shared, (uint16_t)wish->behaviour);

@@ -69,6 +69,7 @@ int tri_sandbox_new(const struct tri_sandbox_options *options, struct tri_sandbo
     struct tri_shared *shared = &sandbox->shared;
     shared->env = &sandbox->env;
     shared->worker_count = 1;
+    shared->bounds = tri_bounds_of(&(struct tr_bounds){0}, 1);
     shared->durability = TR_DURABILITY_NONE;
     shared->host_epoch = options->epoch;
     shared->program = options->program;

@@ -62,7 +62,7 @@ static void free_actors(struct tri_worker *worker)
     uint32_t slot;
     while (worker->table.blocks != NULL && (slot = tri_table_next(&worker->table, &cursor)) != 0) {
         struct tri_actor *actor = tri_actor_at(worker, slot);
-        tri_pages_free(actor);
+        (void)tri_pages_free(actor);
         if ((actor->flags & TRI_ACTOR_ELEMENT) == 0) {
             tr_free((void *)(uintptr_t)actor->name);
         }

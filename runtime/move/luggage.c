@@ -87,7 +87,7 @@ int tri_luggage_pack_bare(struct tri_worker *worker, struct tri_actor *actor, ui
     return pack(worker, actor, NULL, bytes, size);
 }
 
-static int read_pages(struct tri_actor *actor, struct tr_bytes bytes)
+static int read_pages(struct tri_worker *worker, struct tri_actor *actor, struct tr_bytes bytes)
 {
     struct tr_cursor cursor = tr_cursor_of(bytes);
     uint32_t count = tr_read_array(&cursor);
@@ -104,7 +104,7 @@ static int read_pages(struct tri_actor *actor, struct tr_bytes bytes)
             return error != 0 ? error : TR_MEMORY;
         }
         memcpy(copy, content.data, content.size);
-        tri_page_set(actor, page, copy, content.size);
+        tri_page_put(worker, actor, page, copy, content.size);
     }
     return cursor.error;
 }
@@ -152,7 +152,7 @@ int tri_luggage_unpack(struct tri_worker *worker, struct tr_key key, struct tr_b
     if (error != 0) {
         return error;
     }
-    error = read_pages(actor, luggage.pages);
+    error = read_pages(worker, actor, luggage.pages);
     if (error == 0) {
         error = read_mailbox(worker, actor, luggage.mailbox);
     }

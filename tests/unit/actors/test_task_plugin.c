@@ -109,7 +109,7 @@ static void damage_state(enum damage damage)
     struct tr_writer writer = tr_writer_of(copy, page.size + 64);
     assert_int_equal(tr_task_plugin_pack(&wrapper, &writer), 0);
     size_t size = tr_writer_size(&writer) - (damage == OF_THE_WRAPPER ? 1 : 0);
-    tri_page_set(actor, 1, copy, size);
+    tri_page_put(stage_worker(&stand.stage, 0), actor, 1, copy, size);
 }
 
 static void test_a_lost_state_is_recovered_through_the_identity(void **state)
@@ -166,7 +166,7 @@ static void test_an_older_state_is_read(void **state)
     uint8_t *page = tr_alloc(64);
     struct tr_writer writer = tr_writer_of(page, 64);
     assert_int_equal(tr_task_plugin_pack(&wrapper, &writer), 0);
-    tri_page_set(stand_task(), 1, page, tr_writer_size(&writer));
+    tri_page_put(stage_worker(&stand.stage, 0), stand_task(), 1, page, tr_writer_size(&writer));
     stand.handle = note_state;
     task_jobs_end(JOB_SUCCEEDED);
     assert_int_equal(events_seen, 41);
