@@ -7,6 +7,7 @@
  * says counts only from the child of that element, while it lives.
  */
 #include "actors/array.h"
+#include "actors/room.h"
 
 /*
  * Children that the window counts: those whose work was not handed outside. What is launched is
@@ -142,6 +143,10 @@ int tri_array_spawn(struct tri_array *array)
     struct tri_feed feed = {0};
     if (!tri_array_has_room(array)) {
         return 0;
+    }
+    struct tr_room room = tr_room_to_grow(array->context);
+    if (room.code != NULL) {
+        return tri_array_fail(array, room.code, "%s", room.message);
     }
     if (tri_array_has_to_ask(array)) {
         return tri_array_ask(array);

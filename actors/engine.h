@@ -48,6 +48,7 @@ struct tr_engine {
     struct tr_ref catalog;    /* the catalog; serial 0: no work is serialized */
     const char *store_folder; /* absolute; NULL: no store, no files */
     uint32_t system_retries;  /* of failures that are not the task's fault (Flyte: 3) */
+    uint64_t memory_max;      /* of all that it has in hand; 0: no bound */
     bool fires_schedules;     /* else they rest */
     uint64_t life;            /* no other start of any engine has this number */
     uint64_t store;           /* no other store has this one; 0: nobody outside needs it */

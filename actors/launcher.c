@@ -9,6 +9,7 @@
 #include "actors/graph/literal.h"
 #include "actors/history.h"
 #include "actors/index.h"
+#include "actors/room.h"
 #include "actors/value.h"
 #include "schemas/parcel.h"
 #include "schemas/retention.h"
@@ -235,6 +236,13 @@ static bool check_new(struct launch *launch, int *error)
     return refuse(launch, TR_EXISTS, "an execution of this name is running");
 }
 
+/* New executions are refused before those that live have no room any more. */
+static bool check_room(struct launch *launch)
+{
+    struct tr_room room = tr_room_to_begin(launch->context);
+    return room.code == NULL || refuse(launch, TR_BUSY, room.message);
+}
+
 /* ---------------------------------------------------------------- launching */
 
 static int tell_start(struct launch *launch)
@@ -343,8 +351,8 @@ static int handle_launch(struct tr_context *context, struct tr_launcher_state *s
     if (error != 0) {
         return error;
     }
-    bool is_fine = check_new(&launch, &error) && check_graph(&launch) && check_inputs(&launch) &&
-                   check_fixed(&launch);
+    bool is_fine = check_new(&launch, &error) && check_room(&launch) && check_graph(&launch) &&
+                   check_inputs(&launch) && check_fixed(&launch);
     if (error == 0 && is_fine) {
         error = begin(&launch);
     }

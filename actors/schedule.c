@@ -208,6 +208,7 @@ static int on_launched(struct tri_schedule *schedule)
     case TR_EXISTS:
         return go_on(schedule, TR_SCHEDULE_OUTCOME_EXISTED);
     case TR_NOT_FOUND: /* the graph, which was replaced meanwhile */
+    case TR_BUSY:
         return look_later(schedule, RETRY_SOON_MS, launched.message);
     default:
         set_problem(schedule, launched.message);

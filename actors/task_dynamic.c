@@ -7,6 +7,7 @@
  * node's: its outputs are the task's, for the cache, too; its failure is not tried again here,
  * because its nodes have been.
  */
+#include "actors/room.h"
 #include "actors/task.h"
 #include "schemas/inquiry.h"
 
@@ -159,6 +160,13 @@ static int begin_inner(struct tri_task *task)
     const struct tr_graph *graph = tr_shelf_find(&task->engine->shelf, task->state->graph);
     if (graph == NULL) {
         return TR_NOT_FOUND;
+    }
+    struct tr_room room = tr_room_to_grow(task->context);
+    if (room.code != NULL) {
+        const struct tri_task_failure failure = {.kind = TR_FAILURE_USER,
+                                                 .code = tr_text_of(room.code),
+                                                 .message = tr_text_of(room.message)};
+        return tri_task_end_failed(task, TR_NODE_PHASE_FAILED, &failure);
     }
     int error = tr_spawn(task->context, &tr_workflow_behaviour, &options, &task->state->inner);
     return error != 0 ? error : tell_start(task, graph->main_workflow);

@@ -6,6 +6,7 @@
  */
 #include "actors/bind.h"
 #include "actors/history.h"
+#include "actors/room.h"
 #include "actors/workflow.h"
 #include "schemas/utf8.h"
 
@@ -236,7 +237,7 @@ static int spawn(struct tri_flow *flow, uint32_t node, const struct tr_behaviour
     return error;
 }
 
-static int begin_child(struct tri_flow *flow, uint32_t node, const struct tr_behaviour *behaviour)
+static int bear_child(struct tri_flow *flow, uint32_t node, const struct tr_behaviour *behaviour)
 {
     struct tr_buffer inputs;
     struct tr_buffer path;
@@ -265,6 +266,16 @@ done:
     tr_buffer_fini(&path);
     tr_buffer_fini(&inputs);
     return error;
+}
+
+static int begin_child(struct tri_flow *flow, uint32_t node, const struct tr_behaviour *behaviour)
+{
+    struct tr_room room = tr_room_to_grow(flow->context);
+    if (room.code != NULL) {
+        struct tri_failure failure = tri_failure_of(room.code, tr_text_of(room.message));
+        return tri_node_failed(flow, node, &failure);
+    }
+    return bear_child(flow, node, behaviour);
 }
 
 static int begin_task(struct tri_flow *flow, uint32_t node)

@@ -12,6 +12,7 @@
 
 #include "actors/engine.h"
 #include "actors/graph/compile.h"
+#include "actors/room.h"
 #include "deploy/file.h"
 #include "deploy/graphs.h"
 #include "deploy/offload.h"
@@ -129,8 +130,15 @@ static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *
     struct tr_report report;
     struct tr_buffer message;
     uint8_t hash[TR_GRAPH_HASH_BYTES];
+    struct tr_room room = tr_room_for_graph(engine->memory_max);
     tr_report_init(&report);
     tr_buffer_init(&message, 0);
+    if (room.code != NULL) {
+        tr_graph_free(parent);
+        made.code = tr_text_of(room.code);
+        made.message = tr_text_of(room.message);
+        return tr_inquiry_answer(inquiry, &tr_graph_made_schema, &made);
+    }
     int error = compile(engine, make, parent, text, &report, &graph);
     if (error == TR_INVALID) {
         made.code = tr_text_of(FAILED_CODE);

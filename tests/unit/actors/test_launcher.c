@@ -154,6 +154,23 @@ static void test_what_cannot_be_launched_is_refused(void **state)
     flow_free(flow);
 }
 
+static void test_a_full_engine_begins_nothing(void **state)
+{
+    (void)state;
+    struct flow *flow = flow_new(definition);
+    struct tr_launch request = request_of(flow, "one");
+    uint64_t before = flow->stage.host.shared.bounds.host_bytes;
+    flow->stage.host.shared.bounds.host_bytes = tr_memory_used();
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, TR_BUSY);
+    flow->stage.host.shared.bounds.host_bytes = before;
+    flow_ask(flow, &request);
+    assert_int_equal(flow->launch_error, 0);
+    flow_finish(flow);
+    assert_int_equal(flow_phase(flow, "one"), TR_EXECUTION_SUCCEEDED);
+    flow_free(flow);
+}
+
 static void test_what_is_too_large_is_refused(void **state)
 {
     (void)state;
@@ -248,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_a_launch_node_that_asks_twice_asks_once),
         cmocka_unit_test(test_names_last_over_crashes),
         cmocka_unit_test(test_what_cannot_be_launched_is_refused),
+        cmocka_unit_test(test_a_full_engine_begins_nothing),
         cmocka_unit_test(test_what_is_too_large_is_refused),
         cmocka_unit_test(test_graphs_are_held_while_they_are_used),
         cmocka_unit_test(test_graphs_are_held_again_after_a_start),
