@@ -12,6 +12,7 @@
 
 #include "deploy/backends.h"
 #include "deploy/background.h"
+#include "deploy/bounds.h"
 #include "deploy/clock.h"
 #include "deploy/descriptors.h"
 #include "deploy/exchange.h"
@@ -90,9 +91,11 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .jobs = options->jobs,
         .secrets = live->settings != NULL ? live->settings->secrets.items : NULL,
         .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
+        .bounds = tr_bounds_wanted(live->settings),
         .is_balanced = true,
         .program = live->engine,
     };
+    live->engine->memory_max = host.bounds.host_bytes;
     return tr_host_new(&host, explain, &live->host);
 }
 

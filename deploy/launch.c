@@ -140,6 +140,7 @@ static void take_launched(void *self, const struct tr_message *message)
     }
     outcome->execution = launched.execution.key.group;
     outcome->is_new = launched.error == 0;
+    outcome->is_busy = launched.error == TR_BUSY;
     if (launched.error != 0) {
         snprintf(outcome->message, sizeof outcome->message, "%s: %.*s",
                  tr_error_text((int)launched.error), (int)launched.message.size,
@@ -173,7 +174,7 @@ static int ask_launcher(struct tr_live *live, const struct begun *begun,
                  tr_error_text(error));
         return error;
     }
-    return outcome->is_new ? 0 : TR_EXISTS;
+    return outcome->is_new ? 0 : outcome->is_busy ? TR_BUSY : TR_EXISTS;
 }
 
 /* Keeps the graph and asks the launcher, while it is on the shelf. */

@@ -27,6 +27,7 @@ struct tr_launch_outcome {
     char name[TR_EXECUTION_NAME_BYTES];
     uint64_t execution; /* its number */
     bool is_new;
+    bool is_busy;      /* the engine has no memory for one more */
     char message[512]; /* of an error, in words */
 };
 

@@ -14,6 +14,7 @@
 #include "actors/graph/limits.h"
 #include "actors/graph/literal.h"
 #include "actors/graph/yaml.h"
+#include "deploy/bounds.h"
 #include "deploy/file.h"
 #include "deploy/problems.h"
 #include "deploy/settings_inside.h"
@@ -70,6 +71,51 @@ static void read_retention(struct tri_definition *definition, const struct tr_tr
                                           {"cache", read_cache_ms, 0}};
     struct tr_settings_file *settings = target;
     tri_read_keys(definition, value, "retention", keys, TR_COUNT_OF(keys), &settings->retention);
+}
+
+static void read_bytes(struct tri_definition *definition, const struct tr_tree *value,
+                       uint64_t *bytes)
+{
+    uint64_t read = TR_BOUNDS_MEMORY_MIN;
+    tri_read_units(definition, value, &read);
+    if (read < TR_BOUNDS_MEMORY_MIN) {
+        tri_report_add(definition->report, value->place, "InvalidValue",
+                       "this is too little for an engine\nwrite at least %lluMi",
+                       (unsigned long long)(TR_BOUNDS_MEMORY_MIN >> 20));
+        return;
+    }
+    *bytes = read;
+}
+
+static void read_limit_memory(struct tri_definition *definition, const struct tr_tree *value,
+                              void *target)
+{
+    read_bytes(definition, value, &((struct tr_bounds *)target)->host_bytes);
+}
+
+static void read_limit_execution_memory(struct tri_definition *definition,
+                                        const struct tr_tree *value, void *target)
+{
+    read_bytes(definition, value, &((struct tr_bounds *)target)->group_bytes);
+}
+
+static void read_limit_execution_nodes(struct tri_definition *definition,
+                                       const struct tr_tree *value, void *target)
+{
+    uint32_t count;
+    if (tri_read_count(definition, value, TR_SETTINGS_NODES_MIN, TR_SETTINGS_NODES_MAX, &count)) {
+        ((struct tr_bounds *)target)->group_actors = count;
+    }
+}
+
+static void read_limits(struct tri_definition *definition, const struct tr_tree *value,
+                        void *target)
+{
+    static const struct tri_key keys[] = {{"memory", read_limit_memory, 0},
+                                          {"execution_memory", read_limit_execution_memory, 0},
+                                          {"execution_nodes", read_limit_execution_nodes, 0}};
+    struct tr_settings_file *settings = target;
+    tri_read_keys(definition, value, "limits", keys, TR_COUNT_OF(keys), &settings->limits);
 }
 
 /* ---------------------------------------------------------------------------- task types */
@@ -278,6 +324,7 @@ static const struct tri_key keys[] = {
     {"jobs", read_jobs, 0},
     {"durability", read_durability, 0},
     {"retention", read_retention, 0},
+    {"limits", read_limits, 0},
     {"task_types", read_task_types, 0},
     {"plugins", tri_settings_read_plugins, 0},
     {"quotas", read_quotas, 0},

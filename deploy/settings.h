@@ -21,6 +21,10 @@
 #define TR_SETTINGS_JOBS_MAX 10000
 #define TR_SETTINGS_QUOTA_MAX 1000000
 
+/* The most that executions may have at once, and the least. */
+#define TR_SETTINGS_NODES_MAX 200000000U
+#define TR_SETTINGS_NODES_MIN 100U
+
 /* The most endpoints of all plugins together, calls a second, calls at once, streams. */
 #define TR_SETTINGS_ENDPOINTS_MAX 64
 #define TR_SETTINGS_CALLS_PER_SECOND_MAX 10000
@@ -56,6 +60,7 @@ struct tr_settings_file {
     uint32_t jobs;       /* 0: nothing is said */
     uint32_t durability; /* enum tr_durability; TR_DURABILITY_NONE: nothing is said */
     struct tr_retention retention;
+    struct tr_bounds limits;                /* each 0: nothing is said */
     struct tri_vector task_types;           /* struct tr_task_type */
     const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: none */
     struct tri_vector plugins;              /* const struct tr_plugin *: all there are */

@@ -163,9 +163,7 @@ static void read_cpu(struct tri_definition *definition, const struct tr_tree *va
     (void)read_quantity(definition, value, &resources->cpu_millis);
 }
 
-/* A quantity of whole units. */
-static void read_units(struct tri_definition *definition, const struct tr_tree *value,
-                       uint64_t *units)
+void tri_read_units(struct tri_definition *definition, const struct tr_tree *value, uint64_t *units)
 {
     uint64_t millis;
     if (read_quantity(definition, value, &millis)) {
@@ -177,27 +175,27 @@ static void read_memory(struct tri_definition *definition, const struct tr_tree 
                         void *target)
 {
     struct tr_resources *resources = target;
-    read_units(definition, value, &resources->memory_bytes);
+    tri_read_units(definition, value, &resources->memory_bytes);
 }
 
 static void read_gpu(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tr_resources *resources = target;
-    read_units(definition, value, &resources->gpu_count);
+    tri_read_units(definition, value, &resources->gpu_count);
 }
 
 static void read_storage(struct tri_definition *definition, const struct tr_tree *value,
                          void *target)
 {
     struct tr_resources *resources = target;
-    read_units(definition, value, &resources->storage_bytes);
+    tri_read_units(definition, value, &resources->storage_bytes);
 }
 
 static void read_ephemeral_storage(struct tri_definition *definition, const struct tr_tree *value,
                                    void *target)
 {
     struct tr_resources *resources = target;
-    read_units(definition, value, &resources->ephemeral_storage_bytes);
+    tri_read_units(definition, value, &resources->ephemeral_storage_bytes);
 }
 
 static void read_resources(struct tri_definition *definition, const struct tr_tree *value,

@@ -82,6 +82,9 @@ bool tri_read_bool(struct tri_definition *definition, const struct tr_tree *tree
 bool tri_read_duration(struct tri_definition *definition, const struct tr_tree *tree,
                        int64_t *nanoseconds);
 
+/* A quantity of whole units: 2, 1.5k, 256Mi. */
+void tri_read_units(struct tri_definition *definition, const struct tr_tree *tree, uint64_t *units);
+
 /* One of some words; the position of it. */
 bool tri_read_word(struct tri_definition *definition, const struct tr_tree *tree,
                    const char *const *words, uint32_t count, uint32_t *position);

@@ -1,6 +1,7 @@
 /*
  * The settings file: each key with what it means, and with what is wrong with it, word for word.
  */
+#include "deploy/bounds.h"
 #include "deploy/settings.h"
 
 #include <stdio.h>
@@ -95,6 +96,22 @@ static void test_unknown_keys_are_named(void **state)
     (void)state;
     require_problem("job: 3\n",
                     "s.yaml:1:1: 'job' is no key of the settings; the nearest one is 'jobs' "
+                    "[InvalidValue]\n");
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    require_good("limits: {memory: 1Gi, execution_nodes: 1000}\n");
+    struct tr_bounds bounds = tr_bounds_wanted(&settings);
+    assert_int_equal(bounds.host_bytes, 1U << 30);
+    assert_int_equal(bounds.group_bytes, (1U << 30) / 100 * TR_BOUNDS_EXECUTION_PERCENT);
+    assert_int_equal(bounds.group_actors, 1000);
+    bounds = tr_bounds_wanted(NULL);
+    assert_true(bounds.host_bytes <= tr_bounds_memory() / 2);
+    assert_int_equal(bounds.group_actors, 0); /* the runtime's own */
+    require_problem("limits: {memory: 1Mi}\n",
+                    "s.yaml:1:18: this is too little for an engine; write at least 16Mi "
                     "[InvalidValue]\n");
 }
 
@@ -465,6 +482,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_nothing_is_said, tear_down),
         cmocka_unit_test_teardown(test_unknown_keys_are_named, tear_down),
+        cmocka_unit_test_teardown(test_limits, tear_down),
         cmocka_unit_test_teardown(test_jobs, tear_down),
         cmocka_unit_test_teardown(test_durability, tear_down),
         cmocka_unit_test_teardown(test_retention, tear_down),
