@@ -68,6 +68,9 @@ struct tri_builder {
 void tri_place_tasks(struct tri_compiler *compiler);
 void tri_place_workflows(struct tri_compiler *compiler);
 
+/* Tells of workflows that come to more than TR_EXPANDED_NODES_MAX nodes; all are compiled. */
+void tri_check_sizes(struct tri_compiler *compiler);
+
 /* What came of it, once everything was looked at: 0 and a graph with its hash, or why not. */
 TR_MUST_USE int tri_compile_finish(struct tri_compiler *compiler);
 

@@ -204,6 +204,9 @@ static void compile_all(struct tri_compiler *compiler, const struct tr_compile_r
 
 int tri_compile_finish(struct tri_compiler *compiler)
 {
+    if (tr_report_total(compiler->report) == 0) {
+        tri_check_sizes(compiler);
+    }
     int error = compiler->graph->arena.error;
     tr_report_finish(compiler->report);
     if (error == 0) {

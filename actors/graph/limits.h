@@ -75,6 +75,9 @@
 /* How deeply workflows hold workflows. */
 #define TR_WORKFLOW_NESTING_MAX 64U
 
+/* Nodes that a workflow comes to, with those of workflows inside it at each place of a call. */
+#define TR_EXPANDED_NODES_MAX 10000000U
+
 /* How deeply a switch holds a switch. */
 #define TR_SWITCH_NESTING_MAX 16U
 

@@ -401,6 +401,46 @@ static void test_nesting(void **state)
     help_fini(&help);
 }
 
+/* Workflows that call the one before in two nodes, or in the arms of a switch. */
+static struct tr_graph *compile_tower(struct help *help, uint32_t height, bool in_arms)
+{
+    struct tr_buffer text;
+    tr_buffer_init(&text, 0);
+    tr_buffer_add_string(&text, "workflows:\n  w0: {nodes: {n: {task: maybe}}}\n");
+    for (uint32_t i = 1; i < height; i++) {
+        const uint32_t inner = i - 1;
+        tr_buffer_print(&text, "  w%u: {inputs: {k: {type: int, default: 1}}, nodes: {", i);
+        if (in_arms) {
+            tr_buffer_print(&text,
+                            "n: {switch: [{when: $k > 1, workflow: w%u}, {else: {workflow: w%u}}]}",
+                            inner, inner);
+        } else {
+            tr_buffer_print(&text, "n: {workflow: w%u}, m: {workflow: w%u}", inner, inner);
+        }
+        tr_buffer_add_string(&text, "}}\n");
+    }
+    tr_buffer_add(&text, "", 1);
+    struct tr_graph *graph = compile(help, (const char *)text.data);
+    tr_buffer_fini(&text);
+    return graph;
+}
+
+static void test_expanded_nodes(void **state)
+{
+    (void)state;
+    struct help help;
+    help_init(&help);
+    tr_graph_free(compile_tower(&help, 20, false));
+    assert_string_equal(help_errors(&help), "");
+    assert_null(compile_tower(&help, 60, false));
+    assert_non_null(strstr(help_errors(&help), "w21: the workflow comes to more than 10000000"));
+    assert_null(strstr(help_errors(&help), "w22"));
+    struct tr_graph *graph = compile_tower(&help, 60, true); /* one arm is taken */
+    assert_non_null(graph);
+    tr_graph_free(graph);
+    help_fini(&help);
+}
+
 /* Fails the n-th allocation, for each n until the compilation needs no more. */
 static bool allow(void *self, size_t size)
 {
@@ -448,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_nodes_without_a_body),
         cmocka_unit_test(test_hundred_thousand_nodes),
         cmocka_unit_test(test_nesting),
+        cmocka_unit_test(test_expanded_nodes),
         cmocka_unit_test(test_memory_may_end_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
