@@ -5,10 +5,51 @@
 #include "actors/graph/json.h"
 
 #include <jansson.h>
+#include <pthread.h>
 
 #include "actors/graph/buffer.h"
 #include "actors/graph/limits.h"
 #include "schemas/utf8.h"
+
+/*
+ * Memory for jansson. It passes over a text that could not grow, letter by letter, and gives what
+ * there is of it for the whole: so the first failure is noted, nothing more is asked for, and what
+ * was parsed is thrown away.
+ */
+static _Thread_local bool is_out_of_memory;
+static json_malloc_t standard_allocate;
+
+static void *allocate(size_t size)
+{
+    void *block = is_out_of_memory ? NULL : standard_allocate(size);
+    is_out_of_memory = is_out_of_memory || (block == NULL && size > 0);
+    return block;
+}
+
+static void watch_memory(void)
+{
+    json_free_t standard_free;
+    json_get_alloc_funcs(&standard_allocate, &standard_free);
+    json_set_alloc_funcs(allocate, standard_free);
+}
+
+/* Parses as jansson does; NULL with TR_MEMORY or, where it is no JSON, TR_INVALID. */
+static json_t *load(struct tr_text text, size_t flags, json_error_t *problem, int *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, watch_memory);
+    is_out_of_memory = false;
+    json_t *value =
+        json_loadb(text.data, text.size,
+                   JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL | flags, problem);
+    *error = is_out_of_memory ? TR_MEMORY : TR_INVALID;
+    if (is_out_of_memory) {
+        json_decref(value);
+        value = NULL;
+    }
+    is_out_of_memory = false;
+    return value;
+}
 
 struct reader {
     struct tr_arena *arena;
@@ -120,9 +161,12 @@ static const struct tr_tree *parse(struct reader *reader, struct tr_text text, s
 {
     json_error_t error;
     struct tr_text json = tr_utf8_skip_mark(text);
-    json_t *value =
-        json_loadb(json.data, json.size,
-                   JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL | flags, &error);
+    int failed;
+    json_t *value = load(json, flags, &error, &failed);
+    if (value == NULL && failed == TR_MEMORY) {
+        reader->arena->error = TR_MEMORY;
+        return NULL;
+    }
     if (value == NULL) {
         struct tri_place place = {.source = reader->place.source,
                                   .line = error.line > 0 ? (uint32_t)error.line : 0,
@@ -210,10 +254,10 @@ int tr_json_pack(struct tr_arena *arena, struct tr_bytes json, struct tr_bytes *
     struct tr_buffer buffer;
     struct tr_text text =
         tr_utf8_skip_mark((struct tr_text){.data = (const char *)json.data, .size = json.size});
-    json_t *read = json_loadb(text.data, text.size,
-                              JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    int failed;
+    json_t *read = load(text, 0, NULL, &failed);
     if (read == NULL) {
-        return TR_INVALID;
+        return failed;
     }
     tr_buffer_init(&buffer, TR_FILE_BYTES_MAX);
     pack(&buffer, read, 0);

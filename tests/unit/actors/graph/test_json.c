@@ -2,7 +2,10 @@
  * JSON packed at once: what it becomes, what is refused, and bytes that are cut off anywhere. That
  * the way by a tree agrees is fuzz_json_pack's.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include "actors/graph/json.h"
 #include "schemas/print.h"
@@ -154,6 +157,38 @@ static void test_without_memory(void **state)
     tr_arena_fini(&arena);
 }
 
+/* A text for which there is no room is no shorter text, and its rest is passed over at once. */
+static void test_a_long_text_without_memory(void **state)
+{
+    (void)state;
+    static const char path[] = "/proc/self/statm";
+    const size_t size = 48U << 20;
+    struct tr_bytes value = {.size = 7};
+    struct rlimit before;
+    unsigned long pages = 0;
+    if (TEST_SLOWNESS > 1) {
+        skip(); /* a sanitizer reserves all addresses that there are */
+    }
+    char *json = calloc(1, size);
+    FILE *file = fopen(path, "r");
+    assert_true(json != NULL && file != NULL);
+    assert_int_equal(fscanf(file, "%lu", &pages), 1);
+    assert_int_equal(fclose(file), 0);
+    memset(json, 'x', size);
+    json[0] = '"';
+    json[size - 1] = '"';
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    struct rlimit narrow = {.rlim_cur = pages * 4096 + (16U << 20), .rlim_max = before.rlim_max};
+    tr_arena_init(&arena);
+    assert_int_equal(setrlimit(RLIMIT_AS, &narrow), 0);
+    int error = pack((struct tr_text){.data = json, .size = size}, &value);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(error, TR_MEMORY);
+    assert_int_equal(pack(tr_text_of("[1]"), &value), 0);
+    tr_arena_fini(&arena);
+    free(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_every_beginning_is_refused),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_a_long_text_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
