@@ -25,6 +25,7 @@
 #include "deploy/store_number.h"
 #include "runtime/env/secret.h"
 #include "runtime/host/host.h"
+#include "runtime/link/afford.h"
 #include "runtime/memory.h"
 #include "schemas/history.h"
 #include "schemas/history_views.h"
@@ -305,7 +306,13 @@ static int watch(int events, int descriptor)
 
 static int open_doors(struct tr_live *live, char *explain)
 {
-    int error = tri_endpoint_open(live->folder, &live->door);
+    char words[TRI_AFFORD_WORDS_BYTES];
+    int error = tri_afford(TRI_NEEDS_OF_CLIENT, words);
+    if (error != 0) {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine's door needs %s", words);
+        return error;
+    }
+    error = tri_endpoint_open(live->folder, &live->door);
     if (error != 0) {
         snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the socket %.300s/%s cannot be opened: %s",
                  live->folder, TR_ENDPOINT_NAME, strerror(errno));
@@ -337,10 +344,35 @@ static void write_keeper_command(struct tr_live *live, uint64_t open_files)
     *word = NULL;
 }
 
+/*
+ * Threads beside those of workers: the host's services, the library's, the program's own; and
+ * memory that is used before anything runs.
+ */
+#define THREADS_BESIDE 14
+#define FIRST_BYTES (64ULL << 20)
+
+/* What no library may lack later, before the first one begins. */
+static int afford(char *explain)
+{
+    char words[TRI_AFFORD_WORDS_BYTES];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t workers = cores < 1 ? 1 : cores < TR_WORKERS_MAX ? (uint32_t)cores : TR_WORKERS_MAX;
+    struct tri_needs needs = {.threads = workers + THREADS_BESIDE,
+                              .descriptors = TR_DESCRIPTORS_MIN / 2,
+                              .bytes = FIRST_BYTES};
+    int error = tri_afford(needs, words);
+    if (error != 0) {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine needs %s", words);
+    }
+    return error;
+}
+
 static int open_all(struct tr_live *live, const struct tr_live_options *options, char *explain)
 {
     uint64_t open_files = 0;
+    tr_memory_begin();
     int error = tr_descriptors_raise(explain, &open_files);
+    error = error != 0 ? error : afford(explain);
     write_keeper_command(live, open_files);
     error = error != 0 ? error : tri_secret_hide_environment();
     error = error != 0 ? error : tr_signals_open(&live->signals);

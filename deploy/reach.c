@@ -9,6 +9,7 @@
 #include "deploy/clock.h"
 #include "deploy/executions.h"
 #include "deploy/screen.h"
+#include "runtime/link/afford.h"
 #include "schemas/request.h"
 
 /* How long an engine that is about to open its door, or to leave, is waited for. */
@@ -121,6 +122,7 @@ enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const 
 {
     struct engine engine;
     char explain[TRI_STORE_EXPLAIN_BYTES];
+    char words[TRI_AFFORD_WORDS_BYTES];
     int error = knock(folder, &engine);
     if (error == TR_NO_CONNECTION && is_damaged(folder, explain)) {
         return tr_command_failed(invocation->command, "%s", explain);
@@ -130,6 +132,10 @@ enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const 
                                  "no engine runs on %s; `troupe serve` starts one that stays, "
                                  "`troupe resume` one that goes on with what is unfinished",
                                  folder);
+    }
+    if (error == TR_LIMIT && tri_afford(TRI_NEEDS_OF_CLIENT, words) != 0) {
+        return tr_command_failed(invocation->command,
+                                 "to talk with an engine this command needs %s", words);
     }
     if (error != 0) {
         return tr_command_failed(invocation->command, "the engine of %s does not answer: %s",

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #define HEADER_BYTES 16
 
@@ -138,7 +139,11 @@ void tr_chunk_free(void *chunk)
 void tr_memory_begin(void)
 {
 #ifdef __GLIBC__
+    struct rlimit addresses;
     (void)mallopt(M_MMAP_THRESHOLD, TR_MAPPED_BYTES);
+    if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) {
+        (void)mallopt(M_ARENA_MAX, 1);
+    }
 #endif
 }
 

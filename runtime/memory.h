@@ -37,7 +37,8 @@ void tr_chunk_free(void *chunk);
  * Blocks from TR_MAPPED_BYTES on come from the system and go back to it at once. Else glibc learns
  * from the first large ones that they are short-lived, takes later ones from its heaps, too, and
  * these stay as large as they were once: ten megabytes of an engine that had submitted 5,000 jobs.
- * For the whole process; may be called again.
+ * And where addresses are bounded (`ulimit -v`) threads share one heap, each of which would take 64
+ * MiB of them. For the whole process, before its threads; may be called again.
  */
 void tr_memory_begin(void);
 

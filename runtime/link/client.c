@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include "runtime/link/afford.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/memory.h"
 
@@ -81,7 +82,13 @@ int tri_client_open(const char *folder, struct tri_client **out)
         close(descriptor);
         return TR_NO_CONNECTION;
     }
-    struct tri_client *client = tr_alloc_zero(1, sizeof *client);
+    char words[TRI_AFFORD_WORDS_BYTES];
+    struct tri_client *client = NULL;
+    if (tri_afford(TRI_NEEDS_OF_CLIENT, words) != 0) {
+        close(descriptor);
+        return TR_LIMIT;
+    }
+    client = tr_alloc_zero(1, sizeof *client);
     if (client == NULL) {
         close(descriptor);
         return TR_MEMORY;

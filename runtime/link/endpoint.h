@@ -89,7 +89,8 @@ struct tri_client;
 
 /*
  * Knocks at the door of the store in `folder`; whether somebody opens, the first tri_client_next
- * says. TR_NO_CONNECTION (there is no door), TR_MEMORY, TR_SYSTEM.
+ * says. TR_NO_CONNECTION (there is no door), TR_MEMORY, TR_SYSTEM; TR_LIMIT: this process cannot
+ * have what that takes (link/afford.h).
  */
 TR_MUST_USE int tri_client_open(const char *folder, struct tri_client **client);
 

@@ -48,16 +48,24 @@ struct zmq_link {
     zmq_msg_t received;
 };
 
-void *tri_zmq_context_new(void)
-{
-    return zmq_ctx_new();
-}
-
 void tri_zmq_context_free(void *context)
 {
     if (context != NULL) {
         zmq_ctx_term(context);
     }
+}
+
+void *tri_zmq_context_new(void)
+{
+    void *context = zmq_ctx_new();
+    /* The library's threads begin with the first socket: now, while there is all they need. */
+    void *first = context == NULL ? NULL : zmq_socket(context, ZMQ_PAIR);
+    if (first == NULL) {
+        tri_zmq_context_free(context);
+        return NULL;
+    }
+    zmq_close(first);
+    return context;
 }
 
 static void endpoint_of(uint32_t place, char *buffer, size_t size)

@@ -1,0 +1,80 @@
+/*
+ * Trying is all that tells: limits of a user count what runs elsewhere, too.
+ */
+#include "runtime/link/afford.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "schemas/error.h"
+
+/* The most of each that is tried. */
+#define THREADS_MAX 64
+#define DESCRIPTORS_MAX 256
+
+static int lack(char *words, uint64_t count, const char *what)
+{
+    snprintf(words, TRI_AFFORD_WORDS_BYTES, "%llu %s", (unsigned long long)count, what);
+    return TR_LIMIT;
+}
+
+/* Lives until the gate is opened. */
+static void *wait_at_gate(void *gate)
+{
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+static int try_threads(uint32_t wanted, char *words)
+{
+    pthread_t threads[THREADS_MAX];
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    uint32_t count = 0;
+    wanted = wanted < THREADS_MAX ? wanted : THREADS_MAX;
+    pthread_mutex_lock(&gate);
+    while (count < wanted && pthread_create(&threads[count], NULL, wait_at_gate, &gate) == 0) {
+        count++;
+    }
+    pthread_mutex_unlock(&gate);
+    for (uint32_t i = 0; i < count; i++) {
+        (void)pthread_join(threads[i], NULL);
+    }
+    return count == wanted ? 0
+                           : lack(words, wanted,
+                                  "threads (`ulimit -u`, and `ulimit -v` for their stacks; "
+                                  "TasksMax= of a unit)");
+}
+
+static int try_descriptors(struct tri_needs needs, char *words)
+{
+    int opened[DESCRIPTORS_MAX];
+    uint32_t wanted = needs.descriptors < DESCRIPTORS_MAX ? needs.descriptors : DESCRIPTORS_MAX;
+    uint32_t count = 0;
+    while (count < wanted && (opened[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) {
+        count++;
+    }
+    int error = count == wanted ? try_threads(needs.threads, words)
+                                : lack(words, wanted, "open files (`ulimit -n`)");
+    while (count > 0) {
+        close(opened[--count]);
+    }
+    return error;
+}
+
+int tri_afford(struct tri_needs needs, char *words)
+{
+    words[0] = '\0';
+    void *memory = mmap(NULL, needs.bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        return lack(words, needs.bytes >> 20, "MiB of memory (`ulimit -v`)");
+    }
+    int error = try_descriptors(needs, words);
+    munmap(memory, needs.bytes);
+    return error;
+}
