@@ -26,6 +26,12 @@
 /* How long an engine may take to answer. */
 #define HELLO_MS 5000
 
+/* How long one that closes the door at once is asked again: it may be about to leave. */
+#define FULL_MS 1000
+#define FULL                                                                                    \
+    "the engine of %s takes no more clients: it has as many as its limit of open files leaves " \
+    "(LimitNOFILE= of its unit, or `ulimit -n` where it was started); end some of them"
+
 static int first(uint64_t end_ms, struct tri_client *client, struct tri_request *answer)
 {
     uint64_t now_ms = tr_clock_ms();
@@ -133,6 +139,9 @@ enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const 
                                  "`troupe resume` one that goes on with what is unfinished",
                                  folder);
     }
+    if (error == TR_BUSY) {
+        return tr_command_failed(invocation->command, FULL, folder);
+    }
     if (error == TR_LIMIT && tri_afford(TRI_NEEDS_OF_CLIENT, words) != 0) {
         return tr_command_failed(invocation->command,
                                  "to talk with an engine this command needs %s", words);
@@ -166,8 +175,14 @@ static int become_or_find(const struct tr_live_options *options, char *explain,
     int error;
     do {
         error = tr_live_open(options, explain, live);
-        if (error == TR_STORE_LOCKED && knock(options->folder, engine) == 0) {
+        int knocked = error == TR_STORE_LOCKED ? knock(options->folder, engine) : TR_NOT_FOUND;
+        if (knocked == 0) {
             return 0;
+        }
+        if (knocked == TR_BUSY) {
+            uint64_t full_ms = tr_clock_ms() + FULL_MS;
+            end_ms = full_ms < end_ms ? full_ms : end_ms;
+            snprintf(explain, TRI_STORE_EXPLAIN_BYTES, FULL, options->folder);
         }
         if (error == TR_STORE_LOCKED) {
             (void)poll(NULL, 0, RETRY_MS);

@@ -26,6 +26,8 @@ struct tri_client {
     void *monitor;
     int folder;
     uint32_t asked;
+    bool was_connected;
+    bool has_heard; /* something has come */
     bool is_gone;
     zmq_msg_t received;
 };
@@ -49,8 +51,9 @@ static int configure(void *dealer)
 static int connect_all(struct tri_client *client)
 {
     char address[64];
-    int events = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED |
-                 ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+    int events = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                 ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
     client->context = zmq_ctx_new();
     if (client->context == NULL) {
         return TR_SYSTEM;
@@ -159,13 +162,26 @@ static int receive(struct tri_client *client, struct tri_request *answer)
     }
 }
 
-/* Any event that was asked for is the end of the connection. */
+/*
+ * Any event that was asked for is the end of the connection, but for its begin. Each comes in two
+ * parts, the first of which begins with its number.
+ */
 static void read_events(struct tri_client *client)
 {
-    char event[256];
-    while (zmq_recv(client->monitor, event, sizeof event, ZMQ_DONTWAIT) >= 0) {
-        client->is_gone = true;
+    char part[256];
+    uint16_t event = 0;
+    while (zmq_recv(client->monitor, part, sizeof part, ZMQ_DONTWAIT) >= (int)sizeof event) {
+        memcpy(&event, part, sizeof event);
+        (void)zmq_recv(client->monitor, part, sizeof part, ZMQ_DONTWAIT);
+        client->was_connected = client->was_connected || event == ZMQ_EVENT_CONNECTED;
+        client->is_gone = client->is_gone || event != ZMQ_EVENT_CONNECTED;
     }
+}
+
+/* One that closes a connection before it has said a word does not want it. */
+static int gone(const struct tri_client *client)
+{
+    return client->was_connected && !client->has_heard ? TR_BUSY : TR_NO_CONNECTION;
 }
 
 int tri_client_next(struct tri_client *client, int descriptor, uint32_t timeout_ms,
@@ -179,12 +195,18 @@ int tri_client_next(struct tri_client *client, int descriptor, uint32_t timeout_
     int count = descriptor >= 0 ? 3 : 2;
     int error = receive(client, answer);
     if (error == TR_NOT_FOUND && !client->is_gone) {
-        (void)zmq_poll(items, count, (long)timeout_ms);
-        read_events(client);
-        error = receive(client, answer);
+        bool was_connected;
+        do { /* the begin of the connection is nothing that is waited for, and comes once */
+            was_connected = client->was_connected;
+            (void)zmq_poll(items, count, (long)timeout_ms);
+            read_events(client);
+            error = receive(client, answer);
+        } while (error == TR_NOT_FOUND && !client->is_gone &&
+                 was_connected != client->was_connected);
     }
     if (error == TR_NOT_FOUND) {
-        error = client->is_gone ? TR_NO_CONNECTION : TR_TIMEOUT;
+        error = client->is_gone ? gone(client) : TR_TIMEOUT;
     }
+    client->has_heard = client->has_heard || error == 0;
     return error;
 }

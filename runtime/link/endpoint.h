@@ -103,7 +103,8 @@ TR_MUST_USE int tri_client_ask(struct tri_client *client, const struct tr_schema
 
 /*
  * Waits for the next answer, whose views live until the next call. TR_TIMEOUT: the time is over, or
- * `descriptor` (-1: none) is readable. TR_NO_CONNECTION: nobody opens, or the engine has gone.
+ * `descriptor` (-1: none) is readable. TR_NO_CONNECTION: nobody opens, or the engine has gone;
+ * TR_BUSY: it has closed the door at once, since it takes no more clients (link/accept.h).
  */
 TR_MUST_USE int tri_client_next(struct tri_client *client, int descriptor, uint32_t timeout_ms,
                                 struct tri_request *answer);

@@ -1,0 +1,46 @@
+/*
+ * accept4 as libzmq finds it: the program's own comes before the C library's.
+ */
+#include "runtime/link/accept.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static atomic_uint_fast32_t below = UINT32_MAX;
+static atomic_uint_fast64_t refused;
+
+void tri_accept_below(uint32_t number)
+{
+    atomic_store_explicit(&below, number, memory_order_relaxed);
+}
+
+uint64_t tri_accept_refused(void)
+{
+    return atomic_load_explicit(&refused, memory_order_relaxed);
+}
+
+/* Whether whoever accepts may say so: there is no connection, and later there may be one. */
+static int is_expected(int number)
+{
+    return number == EAGAIN || number == EINTR || number == ECONNABORTED || number == EPROTO;
+}
+
+int accept4(int listener, __SOCKADDR_ARG address, socklen_t *restrict size, int flags)
+{
+    int accepted = (int)syscall(SYS_accept4, listener, address.__sockaddr__, size, flags);
+    if (accepted < 0) {
+        /* libzmq ends the process for any error that it does not know of. */
+        errno = is_expected(errno) ? errno : ECONNABORTED;
+        return -1;
+    }
+    if ((uint32_t)accepted < atomic_load_explicit(&below, memory_order_relaxed)) {
+        return accepted;
+    }
+    atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
+    close(accepted);
+    errno = ECONNABORTED;
+    return -1;
+}
