@@ -266,6 +266,10 @@ struct tri_reply {
 /* The outputs of an attempt that has succeeded, kept over messages; and for a finalize later. */
 TR_MUST_USE int tri_outputs_keep(struct tri_task *task);
 TR_MUST_USE int tri_outputs_keep_for_later(struct tri_task *task);
+
+/* The fence around what an attempt elsewhere has left; nothing is set where it ran here. */
+TR_MUST_USE int tri_task_fence(struct tri_task *task, struct tr_text *folder,
+                               uint32_t *trusted_bytes);
 TR_MUST_USE int tri_outputs_load(struct tri_task *task);
 
 /* ------------------------------------------------- task_cache.c: the cache */

@@ -19,16 +19,16 @@ static bool is_cached(const struct tri_task *task)
 
 /* -------------------------------------------------------------------- key */
 
-static int ask_digest(struct tri_task *task, struct tr_text uri)
+static int ask_digest(struct tri_task *task, const struct tri_path *path)
 {
     return tri_task_call(task, TR_SERVICE_FILES, &tr_blob_digest_schema,
-                         &(struct tr_blob_digest){.uri = uri});
+                         &(struct tr_blob_digest){.uri = path->uri});
 }
 
-static bool is_local(struct tri_task *task, struct tr_text uri)
+static bool is_local(struct tri_task *task, const struct tri_path *path)
 {
     (void)task;
-    return tri_is_local(uri);
+    return tri_is_local(path->uri);
 }
 
 static struct tri_resolver input_resolver(const struct tri_task *task)

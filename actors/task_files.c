@@ -45,20 +45,12 @@ static int fail_success(struct tri_task *task, const struct tri_task_failure *fa
     return error != 0 ? error : tri_task_fail(task, failure);
 }
 
-/*
- * A service's words on a path, as a failure: of the task where it is not there or may not be had,
- * else of ours.
- */
-static struct tri_task_failure file_failure(const char *code, struct tr_text words,
-                                            const struct tri_reply *reply)
+/* A service's words on a path, as a failure: with a code it is the task's, else ours. */
+static struct tri_task_failure file_failure(const char *code, struct tr_text words)
 {
-    bool is_outside = reply->error == TR_OUTSIDE;
-    bool is_users = is_outside || reply->error == TR_NOT_FOUND || reply->error == TR_INVALID;
     return (struct tri_task_failure){
-        .kind = is_users ? TR_FAILURE_USER : TR_FAILURE_SYSTEM,
-        .code = tr_text_of(is_outside ? "OutputNotAllowed"
-                           : is_users ? code
-                                      : "StorageError"),
+        .kind = code != NULL ? TR_FAILURE_USER : TR_FAILURE_SYSTEM,
+        .code = tr_text_of(code != NULL ? code : "StorageError"),
         .message = words,
     };
 }
@@ -113,16 +105,17 @@ static bool is_foreign_blob(const struct tri_task *task, struct tr_text uri)
     return found != NULL && !is_blob(task, uri);
 }
 
-static bool is_elsewhere(struct tri_task *task, struct tr_text uri)
+static bool is_elsewhere(struct tri_task *task, const struct tri_path *path)
 {
+    struct tr_text uri = path->uri;
     const char *colon = uri.size == 0 ? NULL : memmem(uri.data, uri.size, "://", 3);
     return (colon != NULL && !tri_is_local(uri)) || is_foreign_blob(task, uri);
 }
 
-static int ask_fetch(struct tri_task *task, struct tr_text uri)
+static int ask_fetch(struct tri_task *task, const struct tri_path *path)
 {
     return tri_task_call(task, TR_SERVICE_FILES, &tr_blob_fetch_schema,
-                         &(struct tr_blob_fetch){.uri = uri});
+                         &(struct tr_blob_fetch){.uri = path->uri});
 }
 
 static struct tri_resolver fetch_resolver(const struct tri_task *task)
@@ -160,15 +153,17 @@ static int fetch_answered(struct tri_task *task, const struct tri_reply *reply)
     if (reply->error != 0 || reply->event->type != tr_blob_stored_schema.id) {
         struct tri_resolver resolver = fetch_resolver(task);
         struct tr_text name;
-        struct tr_text uri;
-        int error = tri_resolve_current(task, &resolver, &name, &uri);
+        struct tri_path path;
+        int error = tri_resolve_current(task, &resolver, &name, &path);
         error = error != 0 ? error : tri_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
         if (error != 0) {
             return error;
         }
-        struct tr_text words = tr_arena_print(&task->arena, "the input '%.*s': %.*s", TRI_TEXT(uri),
-                                              TRI_TEXT(reply->message));
-        struct tri_task_failure failure = file_failure("InputsNotFoundError", words, reply);
+        struct tr_text words = tr_arena_print(&task->arena, "the input '%.*s': %.*s",
+                                              TRI_TEXT(path.uri), TRI_TEXT(reply->message));
+        bool is_users = reply->error == TR_NOT_FOUND || reply->error == TR_INVALID;
+        struct tri_task_failure failure =
+            file_failure(is_users ? "InputsNotFoundError" : NULL, words);
         return tri_task_fail(task, &failure);
     }
     int error = note_stored(task, reply);
@@ -178,7 +173,7 @@ static int fetch_answered(struct tri_task *task, const struct tri_reply *reply)
 /* ------------------------------------------------------------------- keep */
 
 struct search {
-    struct tr_text uri;
+    const struct tri_path *path;
     bool is_found;
 };
 
@@ -186,17 +181,18 @@ static int compare_path(void *self, const struct tr_type *type, struct tr_blob b
                         struct tr_buffer *buffer)
 {
     struct search *search = self;
-    (void)type;
+    bool is_it =
+        type->kind == search->path->type->kind && tr_text_equal(search->path->uri, blob.uri);
     tr_buffer_nil(buffer);
-    search->is_found = search->is_found || tr_text_equal(search->uri, blob.uri);
+    search->is_found = search->is_found || is_it;
     return 0;
 }
 
-/* Whether a path was given to the task: what it passes on stays where it is. */
-static bool was_input(struct tri_task *task, struct tr_text uri)
+/* Whether a path was given to the task as what it is now: what it passes on stays where it is. */
+static bool was_input(struct tri_task *task, const struct tri_path *path)
 {
     const struct tr_variables *variables = &task->task->interface.inputs;
-    struct search search = {.uri = uri};
+    struct search search = {.path = path};
     struct tr_bytes inputs;
     struct tr_cursor cursor;
     struct tr_buffer rest;
@@ -219,47 +215,47 @@ static bool was_input(struct tri_task *task, struct tr_text uri)
     return search.is_found;
 }
 
-/* Whether it is a blob as a whole, whatever links and dots there may be. */
-static bool is_whole_blob(const struct tri_task *task, struct tr_text uri)
+/* Of a blob, too: whether it is a file or a folder only the files service can see. */
+static bool is_kept_here(struct tri_task *task, const struct tri_path *path)
 {
-    size_t before = strlen(task->engine->store_folder) + sizeof "/blobs/" - 1;
-    return is_blob(task, uri) && uri.data[before] != '.' &&
-           memchr(uri.data + before, '/', uri.size - before) == NULL;
+    return tri_is_local(path->uri) && !was_input(task, path);
+}
+
+int tri_task_fence(struct tri_task *task, struct tr_text *folder, uint32_t *trusted_bytes)
+{
+    int error = task->plugin->is_local ? 0 : tri_task_note(task, false);
+    if (error == 0 && !task->plugin->is_local) {
+        *folder = task->note.folder;
+        *trusted_bytes = task->state->trusted_bytes;
+    }
+    return error;
 }
 
 /*
- * What was made on this machine may lie anywhere on it. Who works elsewhere, and may be anybody,
- * has the engine copy no file but those of his own folder: the files service sees to that.
+ * Where the work was done; TR_OUTSIDE: at no place that the engine sees. What was made on this
+ * machine may lie anywhere on it. Who works elsewhere, and may be anybody, has the engine copy no
+ * file but those of his own folder; a blob is not copied, and needs none.
  */
-static bool is_kept_here(struct tri_task *task, struct tr_text uri)
-{
-    bool is_kept = task->plugin->is_local ? is_blob(task, uri) : is_whole_blob(task, uri);
-    return tri_is_local(uri) && !is_kept && !was_input(task, uri);
-}
-
-/* Where the work was done; TR_OUTSIDE: at no place that the engine sees. */
 static int find_fence(struct tri_task *task, struct tr_blob_put *put)
 {
-    int error = task->plugin->is_local ? 0 : tri_task_note(task, false);
+    int error = tri_task_fence(task, &put->folder, &put->trusted_bytes);
     if (error != 0 || task->plugin->is_local) {
         return error;
     }
-    put->folder = task->note.folder;
-    put->trusted_bytes = task->state->trusted_bytes;
+    if (put->folder.size == 0 && is_blob(task, put->path)) {
+        put->folder = put->path;
+    }
     return put->folder.size == 0 ? TR_OUTSIDE : 0;
 }
 
-static int ask_put(struct tri_task *task, struct tr_text uri)
+static int ask_put(struct tri_task *task, const struct tri_path *path)
 {
-    static const char scheme[] = "file://";
-    if (uri.data[0] != '/') { /* then it begins with the scheme: tri_is_local */
-        uri.data += sizeof scheme - 1;
-        uri.size -= sizeof scheme - 1;
-    }
+    struct tr_text uri = tri_path_local(path->uri);
     const char *slash = memrchr(uri.data, '/', uri.size);
     size_t before = slash == NULL ? 0 : (size_t)(slash - uri.data) + 1;
     struct tr_blob_put put = {.path = uri,
-                              .name_hint = {.data = uri.data + before, .size = uri.size - before}};
+                              .name_hint = {.data = uri.data + before, .size = uri.size - before},
+                              .kind = (uint8_t)tri_path_kind(path->type)};
     int error = find_fence(task, &put);
     return error != 0 ? error : tri_task_call(task, TR_SERVICE_FILES, &tr_blob_put_schema, &put);
 }
@@ -277,15 +273,16 @@ static int fail_keep(struct tri_task *task, const struct tri_reply *reply)
 {
     struct tri_resolver resolver = keep_resolver(task);
     struct tr_text name;
-    struct tr_text uri;
-    int error = tri_resolve_current(task, &resolver, &name, &uri);
+    struct tri_path path;
+    int error = tri_resolve_current(task, &resolver, &name, &path);
     error = error != 0 ? error : tri_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
     if (error != 0) {
         return error;
     }
-    struct tr_text words = tr_arena_print(&task->arena, "the output '%.*s' names '%.*s': %.*s",
-                                          TRI_TEXT(name), TRI_TEXT(uri), TRI_TEXT(reply->message));
-    struct tri_task_failure failure = file_failure("OutputsNotFound", words, reply);
+    struct tr_text words =
+        tr_arena_print(&task->arena, "the output '%.*s' names '%.*s': %.*s", TRI_TEXT(name),
+                       TRI_TEXT(path.uri), TRI_TEXT(reply->message));
+    struct tri_task_failure failure = file_failure(tri_path_failure(reply->error), words);
     return fail_success(task, &failure);
 }
 

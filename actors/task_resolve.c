@@ -8,11 +8,41 @@
 
 #include "actors/value.h"
 
+#define SCHEME "file://"
+
 bool tri_is_local(struct tr_text uri)
 {
-    static const char scheme[] = "file://";
     return (uri.size > 0 && uri.data[0] == '/') ||
-           (uri.size >= sizeof scheme && memcmp(uri.data, scheme, sizeof scheme - 1) == 0);
+           (uri.size >= sizeof SCHEME && memcmp(uri.data, SCHEME, sizeof SCHEME - 1) == 0);
+}
+
+struct tr_text tri_path_local(struct tr_text uri)
+{
+    size_t skipped = tri_is_local(uri) && uri.data[0] != '/' ? sizeof SCHEME - 1 : 0;
+    return (struct tr_text){.data = uri.data + skipped, .size = uri.size - skipped};
+}
+
+enum tr_path_kind tri_path_kind(const struct tr_type *type)
+{
+    return type->kind == TR_TYPE_FILE        ? TR_PATH_FILE
+           : type->kind == TR_TYPE_DIRECTORY ? TR_PATH_DIRECTORY
+                                             : TR_PATH_ANY;
+}
+
+const char *tri_path_failure(int error)
+{
+    switch (error) {
+    case TR_OUTSIDE:
+        return "OutputNotAllowed";
+    case TR_MISMATCH:
+        return "MismatchingTypes";
+    case TR_NOT_FOUND:
+    case TR_INVALID:
+    case TR_LIMIT:
+        return "OutputsNotFound";
+    default:
+        return NULL;
+    }
 }
 
 static bool holds_paths(const struct tr_type *type)
@@ -44,10 +74,11 @@ struct walk {
     struct tri_task *task;
     const struct tri_resolver *resolver;
     int (*visit)(struct walk *walk, struct tr_blob blob, struct tr_buffer *buffer);
-    uint32_t variable;       /* whose paths are walked over */
-    uint32_t number;         /* of the path in hand */
-    struct tr_buffer *notes; /* to be added to those that are kept */
-    struct tr_cursor said;   /* what was said, in order */
+    const struct tr_type *type; /* of the path in hand */
+    uint32_t variable;          /* whose paths are walked over */
+    uint32_t number;            /* of the path in hand */
+    struct tr_buffer *notes;    /* to be added to those that are kept */
+    struct tr_cursor said;      /* what was said, in order */
     struct tr_text found;
     bool is_asked;
 };
@@ -56,7 +87,7 @@ static int visit(void *self, const struct tr_type *type, struct tr_blob blob,
                  struct tr_buffer *buffer)
 {
     struct walk *walk = self;
-    (void)type;
+    walk->type = type;
     int error = walk->visit(walk, blob, buffer);
     walk->number++;
     return error;
@@ -117,12 +148,13 @@ static int visit_next(struct walk *walk, struct tr_blob blob, struct tr_buffer *
     if (walk->number < task->state->cursor) {
         return 0;
     }
-    if (!walk->resolver->wants(task, blob.uri)) {
+    const struct tri_path path = {.uri = blob.uri, .type = walk->type};
+    if (!walk->resolver->wants(task, &path)) {
         tr_buffer_nil(walk->notes);
         task->state->cursor++;
         return 0;
     }
-    int error = walk->resolver->ask(task, blob.uri);
+    int error = walk->resolver->ask(task, &path);
     walk->is_asked = error == 0;
     return error != 0 ? error : FOUND;
 }
@@ -163,7 +195,7 @@ static int visit_current(struct walk *walk, struct tr_blob blob, struct tr_buffe
 }
 
 int tri_resolve_current(struct tri_task *task, const struct tri_resolver *resolver,
-                        struct tr_text *variable, struct tr_text *uri)
+                        struct tr_text *variable, struct tri_path *path)
 {
     struct tr_buffer rest;
     tr_buffer_init(&rest, 0);
@@ -174,7 +206,7 @@ int tri_resolve_current(struct tri_task *task, const struct tri_resolver *resolv
         return error != 0 ? error : TR_NOT_FOUND;
     }
     *variable = resolver->variables->items[walk.variable].name;
-    *uri = walk.found;
+    *path = (struct tri_path){.uri = walk.found, .type = walk.type};
     return 0;
 }
 

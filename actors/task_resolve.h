@@ -9,6 +9,13 @@
 #define TR_ACTORS_TASK_RESOLVE_H
 
 #include "actors/task.h"
+#include "schemas/files.h"
+
+/* A path in a value, and what it is said to be. */
+struct tri_path {
+    struct tr_text uri;
+    const struct tr_type *type;
+};
 
 /* What to do with the paths of some slots. */
 struct tri_resolver {
@@ -17,8 +24,8 @@ struct tri_resolver {
     /* Positions of variables that are left out, ascending. */
     const uint32_t *left_out;
     uint32_t left_out_count;
-    bool (*wants)(struct tri_task *task, struct tr_text uri);
-    int (*ask)(struct tri_task *task, struct tr_text uri); /* by tri_task_call */
+    bool (*wants)(struct tri_task *task, const struct tri_path *path);
+    int (*ask)(struct tri_task *task, const struct tri_path *path); /* by tri_task_call */
     bool is_content; /* what was said is content for a key, not another URI */
 };
 
@@ -34,13 +41,23 @@ TR_MUST_USE int tri_resolve_note(struct tri_task *task, struct tr_bytes said);
 
 /* The path that was asked about last, and the name of the input or output that it stands in. */
 TR_MUST_USE int tri_resolve_current(struct tri_task *task, const struct tri_resolver *resolver,
-                                    struct tr_text *variable, struct tr_text *uri);
+                                    struct tr_text *variable, struct tri_path *path);
 
 /* Appends the slots with what was said in the place of each path; one that was not stays. */
 TR_MUST_USE int tri_resolve_apply(struct tri_task *task, const struct tri_resolver *resolver,
                                   struct tr_buffer *buffer);
 
-/* Whether a URI is a path of this machine. */
+/* What has to lie at a path of this type. */
+enum tr_path_kind tri_path_kind(const struct tr_type *type);
+
+/*
+ * The code of a task's failure where a path among its outputs is not what it should be, by the blob
+ * store's error; NULL: that is none of the task's making.
+ */
+const char *tri_path_failure(int error);
+
+/* Whether a URI is a path of this machine; and that path, without a scheme. */
 bool tri_is_local(struct tr_text uri);
+struct tr_text tri_path_local(struct tr_text uri);
 
 #endif

@@ -186,8 +186,9 @@ struct keeping {
 /* A file that is not there, or may not be had, is the task's fault; a disk that fails is not. */
 static int fail_path(struct keeping *keeping, struct tr_text uri, int error, const char *words)
 {
-    if (error == TR_NOT_FOUND || error == TR_INVALID || error == TR_LIMIT || error == TR_OUTSIDE) {
-        keeping->problem->code = error == TR_OUTSIDE ? "OutputNotAllowed" : "OutputsNotFound";
+    const char *code = tri_path_failure(error);
+    if (code != NULL) {
+        keeping->problem->code = code;
         snprintf(keeping->problem->words, sizeof keeping->problem->words, "names '%.*s': %s",
                  (int)uri.size, uri.data, words);
         return TR_INVALID;
@@ -221,8 +222,9 @@ static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob
     if (error != 0) {
         return fail_path(keeping, blob.uri, error, tr_error_text(error));
     }
-    error =
-        tri_blob_put(keeping->blobs, keeping->fence, local_path(blob.uri), tr_text_of(""), &kept);
+    const struct tri_blob_put put = {
+        .path = tri_path_local(blob.uri), .kind = tri_path_kind(type), .fence = keeping->fence};
+    error = tri_blob_put(keeping->blobs, &put, &kept);
     if (error != 0) {
         return fail_path(keeping, blob.uri, error, tri_blobs_words(keeping->blobs));
     }

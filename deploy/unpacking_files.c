@@ -105,43 +105,14 @@ static int settle_graph(struct files *files, const char *path)
     return error == 0 ? 0 : fail(files, error, files->settling);
 }
 
-/* A value has no name of its own beside its digest. */
-static int put_value(struct files *files, const char *path, struct tri_blob *blob)
-{
-    char name[32];
-    struct tr_bytes bytes;
-    int fd;
-    int error = tr_file_map(path, &bytes);
-    if (error != 0) {
-        return error;
-    }
-    error = tri_blob_begin(files->blobs, name, &fd);
-    if (error == 0) {
-        error = tri_below_write_all(fd, bytes);
-        close(fd);
-        if (error != 0) {
-            tri_blob_give_up(files->blobs, name);
-        }
-    }
-    tr_file_unmap(bytes);
-    return error != 0 ? error : tri_blob_adopt(files->blobs, name, tr_text_of(""), blob);
-}
-
 static int settle_blob(struct files *files, const char *path)
 {
     const char *name = files->settling + strlen("blobs/");
     const char *hint = name[TR_NAME_DIGITS] == '-' ? name + TR_NAME_DIGITS + 1 : "";
     struct tri_blob blob;
-    struct stat status;
-    int error = 0;
-    if (stat(path, &status) != 0) {
-        return fail(files, TR_SYSTEM, path);
-    }
-    if (hint[0] == '\0' && S_ISREG(status.st_mode)) {
-        error = put_value(files, path, &blob);
-    } else {
-        error = tri_blob_put(files->blobs, NULL, tr_text_of(path), tr_text_of(hint), &blob);
-    }
+    const struct tri_blob_put put = {
+        .path = tr_text_of(path), .hint = tr_text_of(hint), .is_nameless = hint[0] == '\0'};
+    int error = tri_blob_put(files->blobs, &put, &blob);
     if (error != 0) {
         return fail(files, error, tri_blobs_words(files->blobs));
     }

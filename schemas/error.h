@@ -44,7 +44,8 @@
     E(ESCALATED, 32, "a child failed for good")                                   \
     E(OUTSIDE, 33, "it lies outside of where it may lie")                         \
     E(NO_FILE, 34, "it is a folder or a device, not a file")                      \
-    E(DENIED, 35, "permission denied")
+    E(DENIED, 35, "permission denied")                                            \
+    E(MISMATCH, 36, "a file where a folder is expected, or the other way round")
 
 enum tr_error {
 #define TRI_ERROR_ENUM(name, number, text) TR_##name = -(number),

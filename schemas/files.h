@@ -54,15 +54,23 @@ struct tr_fence {
     FIELD(i64, error, 1, 0)                 \
     FIELD(text, message, 1, 0)
 
+/* What has to lie at a path. */
+enum tr_path_kind {
+    TR_PATH_ANY,
+    TR_PATH_FILE,
+    TR_PATH_DIRECTORY,
+};
+
 /*
  * Copies a local file or folder into the blob store, from within a fence or out of a blob that is
- * there. Answered by blob_stored.
+ * there. What is not of its `kind`, a tr_path_kind, is TR_MISMATCH. Answered by blob_stored.
  */
 #define TR_BLOB_PUT_FIELDS(FIELD, ARRAY) \
     FIELD(text, path, 1, 0)              \
     FIELD(text, name_hint, 1, 0)         \
     FIELD(text, folder, 2, 0)            \
-    FIELD(u32, trusted_bytes, 2, 0)
+    FIELD(u32, trusted_bytes, 2, 0)      \
+    FIELD(u8, kind, 3, 0)
 
 /* The digest of a local file's or folder's content. Answered by blob_stored. */
 #define TR_BLOB_DIGEST_FIELDS(FIELD, ARRAY) FIELD(text, uri, 1, 0)
@@ -121,7 +129,7 @@ struct tr_fence {
     S(blob_write, 352, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_WRITE_FIELDS)     \
     S(blob_stored, 353, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_STORED_FIELDS)  \
     S(blob_failed, 354, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_FAILED_FIELDS)  \
-    S(blob_put, 355, TR_MESSAGE, 2, TR_DURABLE, TR_BLOB_PUT_FIELDS)         \
+    S(blob_put, 355, TR_MESSAGE, 3, TR_DURABLE, TR_BLOB_PUT_FIELDS)         \
     S(blob_digest, 356, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_DIGEST_FIELDS)   \
     S(blob_fetch, 357, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_FETCH_FIELDS)     \
     S(document_get, 358, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_GET_FIELDS) \

@@ -389,15 +389,49 @@ int tri_blob_open(struct tri_blobs *blobs, const struct tr_fence *fence, const c
                                                       : 0;
 }
 
+/* Whether it is what is expected at the path. */
+static int check_kind(struct tri_blobs *blobs, const char *path, enum tr_path_kind kind,
+                      bool is_directory)
+{
+    if (kind == TR_PATH_FILE && is_directory) {
+        return tri_blob_refuse(blobs, TR_MISMATCH, path,
+                               "it is a folder, and its type is file; name a file, or declare it "
+                               "as directory");
+    }
+    if (kind == TR_PATH_DIRECTORY && !is_directory) {
+        return tri_blob_refuse(blobs, TR_MISMATCH, path,
+                               "it is a file, and its type is directory; name a folder, or declare "
+                               "it as file");
+    }
+    return 0;
+}
+
+/* The same before it is copied. */
+static int check_source(struct tri_blobs *blobs, const struct tri_blob_source *source,
+                        enum tr_path_kind kind)
+{
+    struct stat status;
+    if (fstat(source->fd, &status) != 0) {
+        return tri_blob_explain(blobs, TR_SYSTEM, source->path);
+    }
+    bool may_be = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode); /* else the walk says so */
+    return may_be ? check_kind(blobs, source->path, kind, S_ISDIR(status.st_mode)) : 0;
+}
+
 /* Copies what is open into the store. */
 static int put_source(struct tri_blobs *blobs, const struct tri_blob_source *source,
-                      struct tr_text hint, struct tri_blob *blob)
+                      const struct tri_blob_put *put, struct tri_blob *blob)
 {
     char name[32];
+    int error = check_source(blobs, source, put->kind);
+    if (error != 0) {
+        return error;
+    }
     tri_blob_new_name(blobs, name);
-    int error = tri_blob_walk(blobs, source, name, blob);
+    error = tri_blob_walk(blobs, source, name, blob);
     if (error == 0) {
-        hint = hint.size > 0 ? hint : last_part(source->path);
+        bool is_given = put->is_nameless || put->hint.size > 0;
+        struct tr_text hint = is_given ? put->hint : last_part(source->path);
         error = tri_blob_settle(blobs, blobs->fresh, name, hint, false, blob);
     }
     if (error != 0) {
@@ -406,7 +440,7 @@ static int put_source(struct tri_blobs *blobs, const struct tri_blob_source *sou
     return error;
 }
 
-/* The folder of this store's blobs that a path leads into; empty: it leads into none. */
+/* The blob of this store that a path is, or the folder of one that it leads into; empty: none. */
 static struct tr_text blob_around(const struct tri_blobs *blobs, const char *path)
 {
     char whole[TR_KEEPER_PATH_BYTES_MAX];
@@ -414,51 +448,47 @@ static struct tr_text blob_around(const struct tri_blobs *blobs, const char *pat
     size_t size = strlen(blobs->path) + 1;
     size_t end = strlen(path) > size ? size + strcspn(path + size, "/") : 0;
     snprintf(whole, sizeof whole, "%.*s", (int)end, path);
-    bool is_around = path[end] == '/' && is_blob(blobs, whole, digest);
-    return (struct tr_text){.data = path, .size = is_around ? end : 0};
+    return (struct tr_text){.data = path, .size = is_blob(blobs, whole, digest) ? end : 0};
 }
 
-/* What others have named. What lies in a blob is kept already. */
-static int put_fenced(struct tri_blobs *blobs, const struct tr_fence *fence, const char *path,
-                      struct tr_text hint, struct tri_blob *blob)
-{
-    struct tri_blob_source source = {.path = path, .is_fenced = true};
-    const struct tr_fence around = {.folder = blob_around(blobs, path)};
-    bool is_kept = around.folder.size > 0;
-    int error = tri_blob_open(blobs, is_kept ? &around : fence, path, &source.fd);
-    if (error == 0) {
-        error = is_kept ? look(blobs, path, blob) : put_source(blobs, &source, hint, blob);
-        close(source.fd);
-    }
-    return error;
-}
-
-static int put_local(struct tri_blobs *blobs, const char *path, struct tr_text hint,
+/* Gives what is kept already, if the path leads to it and nowhere else: else TR_OUTSIDE. */
+static int give_kept(struct tri_blobs *blobs, const char *path, const struct tri_blob_put *put,
                      struct tri_blob *blob)
 {
-    struct tri_blob_source source = {.path = path};
-    int error = look(blobs, path, blob);
-    if (error != 0 || blob->has_digest) {
-        return error;
+    const struct tr_fence around = {.folder = blob_around(blobs, path)};
+    int fd = -1;
+    int error = around.folder.size == 0            ? TR_OUTSIDE
+                : path[around.folder.size] == '\0' ? 0
+                                                   : tri_blob_open(blobs, &around, path, &fd);
+    error = error != 0 ? error : look(blobs, path, blob);
+    if (fd >= 0) {
+        close(fd);
     }
-    error = tri_blob_open(blobs, NULL, path, &source.fd);
+    return error != 0 ? error : check_kind(blobs, path, put->kind, blob->is_directory);
+}
+
+/* Copies what the path leads to. */
+static int put_path(struct tri_blobs *blobs, const char *path, const struct tri_blob_put *put,
+                    struct tri_blob *blob)
+{
+    struct tri_blob_source source = {.path = path, .is_fenced = put->fence != NULL};
+    int error = put->fence == NULL ? look(blobs, path, blob) : 0;
+    error = error != 0 ? error : tri_blob_open(blobs, put->fence, path, &source.fd);
     if (error == 0) {
-        error = put_source(blobs, &source, hint, blob);
+        error = put_source(blobs, &source, put, blob);
         close(source.fd);
     }
     return error;
 }
 
-int tri_blob_put(struct tri_blobs *blobs, const struct tr_fence *fence, struct tr_text path,
-                 struct tr_text hint, struct tri_blob *out)
+int tri_blob_put(struct tri_blobs *blobs, const struct tri_blob_put *put, struct tri_blob *out)
 {
-    char source[TR_KEEPER_PATH_BYTES_MAX];
+    char path[TR_KEEPER_PATH_BYTES_MAX];
     struct tri_blob blob = {.size = 0};
-    int error = tri_blob_path(blobs, path, source);
+    int error = tri_blob_path(blobs, put->path, path);
     if (error == 0) {
-        bool is_free = fence == NULL || is_blob(blobs, source, blob.digest);
-        error = is_free ? put_local(blobs, source, hint, &blob)
-                        : put_fenced(blobs, fence, source, hint, &blob);
+        error = give_kept(blobs, path, put, &blob);
+        error = error == TR_OUTSIDE ? put_path(blobs, path, put, &blob) : error;
     }
     if (error == 0) {
         *out = blob;

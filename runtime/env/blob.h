@@ -25,6 +25,7 @@
 #include "runtime/env/buffer.h"
 #include "runtime/env/fence.h"
 #include "schemas/base.h"
+#include "schemas/files.h"
 
 #define TRI_BLOB_DIGEST_BYTES 32
 
@@ -58,13 +59,21 @@ void tri_blobs_close(struct tri_blobs *blobs);
 /* The words of the last error. */
 const char *tri_blobs_words(const struct tri_blobs *blobs);
 
+/* What is put into the store. */
+struct tri_blob_put {
+    struct tr_text path;
+    struct tr_text hint; /* part of the blob's name; "": the path's own last part */
+    bool is_nameless;    /* the digest alone is its name */
+    enum tr_path_kind kind;
+    const struct tr_fence *fence; /* NULL: none */
+};
+
 /*
- * Copies a local file or folder into the store. A blob of this store is given as it is, and with a
- * fence what lies in one, too. `hint` may be empty: then the path's own last part is part of the
- * name. With a fence (NULL: none), also TR_OUTSIDE.
+ * Copies a local file or folder into the store; a blob of this store, and what lies in one, is
+ * given as it is. Also TR_MISMATCH (it is not of its kind), and with a fence TR_OUTSIDE.
  */
-TR_MUST_USE int tri_blob_put(struct tri_blobs *blobs, const struct tr_fence *fence,
-                             struct tr_text path, struct tr_text hint, struct tri_blob *blob);
+TR_MUST_USE int tri_blob_put(struct tri_blobs *blobs, const struct tri_blob_put *put,
+                             struct tri_blob *blob);
 
 /*
  * Writes a piece of the value that has this name (a name below) until it is whole. Pieces come in

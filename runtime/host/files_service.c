@@ -87,7 +87,11 @@ static int take_put(struct tri_files_service *service, const struct call *call)
         return TR_MALFORMED;
     }
     const struct tr_fence fence = {put.folder, put.trusted_bytes};
-    int error = tri_blob_put(service->blobs, fence_of(&fence), put.path, put.name_hint, &blob);
+    const struct tri_blob_put wanted = {.path = put.path,
+                                        .hint = put.name_hint,
+                                        .kind = (enum tr_path_kind)put.kind,
+                                        .fence = fence_of(&fence)};
+    int error = tri_blob_put(service->blobs, &wanted, &blob);
     if (error == 0) {
         reply_blob(service, call, &blob);
     }

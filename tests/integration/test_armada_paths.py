@@ -94,6 +94,12 @@ class PathsTest(ArmadaTest):
             echo "{\\"f\\": [$l \\"/etc/passwd\\"]}" >"$TROUPE_OUTPUTS"
         """, f"the output 'f' names '{SECRET}': {SECRET}: it lies elsewhere", kind="[file]")
 
+    def test_a_folder_is_no_file(self):
+        self.refused("mkdir d\n" + GIVES % "d", "the output 'f' names '", "work/d: it is a folder, "
+                     "and its type is file", code="MismatchingTypes")
+        self.refused("echo x >x\n" + GIVES % "x", "work/x: it is a file, and its type is directory",
+                     code="MismatchingTypes", kind="directory")
+
     def test_documents_that_are_links(self):
         self.refused(f'ln -s {SECRET} "$TROUPE_OUTPUTS"\n', "/outputs.json: a link on its way")
         self.refused(f'ln -s {SECRET} "$TROUPE_ERROR"\n', "/error.json: a link on its way")

@@ -309,6 +309,48 @@ echo "{\"found\": $found, \"leaks\": $leaks, \"own\": \"$own\"}" >$TROUPE_OUTPUT
         self.task("true", outputs={"x": "int | none"})
         self.assertEqual(self.outputs(), {"x": None})
 
+    def test_a_folder_is_no_file(self):
+        names = "mkdir d; echo x > d/x; echo '{\"o\": %s}' > $TROUPE_OUTPUTS"
+        for type_, value, words in (
+                ("file", '"d"', "work/d: it is a folder, and its type is file; name a file, or "
+                 "declare it as directory"),
+                ("directory", '"d/x"', "work/d/x: it is a file, and its type is directory; name a "
+                 "folder, or declare it as file"),
+                ({"string": ["file"]}, '{"a": ["d/x", "d"]}', "work/d: it is a folder"),
+                # A large list is read by another way.
+                (["file"], "[" + '\"./d/x\", ' * 500 + '"d"]', "work/d: it is a folder")):
+            with self.subTest(type_):
+                self.task("sh", "-c", names % value, outputs={"o": type_})
+                error = self.error()
+                self.assertIn("MismatchingTypes", error["code"], error)
+                self.assertIn("the output 'o' names '", error["message"])
+                self.assertIn(words, error["message"])
+        self.task("sh", "-c", names % '"d"', outputs={"o": "directory"})
+        self.assertEqual((pathlib.Path(self.outputs()["o"]) / "x").read_text(), "x\n")
+
+    def test_what_is_passed_on_stays_what_it_is(self):
+        (self.folder / "given").mkdir()
+        self.write("flow.yaml", HEAD + """
+tasks:
+  t:
+    inputs: {given: directory}
+    outputs: {o: TYPE}
+    run: [sh, -c, 'sed s/given/o/ $TROUPE_INPUTS > $TROUPE_OUTPUTS']
+workflows:
+  main:
+    inputs: {given: directory}
+    nodes: {n: {task: t, with: {given: $given}}}
+    outputs: {o: $n.o}
+""")
+        given = str(self.folder / "given")
+        flow = self.folder / "flow.yaml"
+        text = flow.read_text()
+        flow.write_text(text.replace("TYPE", "directory"))
+        self.assertEqual(self.outputs("-i", f"given={given}")["o"], given)
+        flow.write_text(text.replace("TYPE", "file"))
+        self.fails("MismatchingTypes", f"the output 'o' names '{given}': {given}: it is a folder, "
+                   "and its type is file", "-i", f"given={given}")
+
     def test_timeouts_have_a_grace(self):
         self.task("sh", "-c", "trap 'echo term > ../term; exit 0' TERM; "
                   "while :; do sleep 0.05; done", timeout="300ms", grace="10s")

@@ -15,6 +15,7 @@ static const char flow[] =
     "  doll: {type: puppet, inputs: {in: file, more: [file]}, outputs: {out: file, all: [file]},\n"
     "         retries: 1}\n"
     "  far: {type: stranger, inputs: {in: file}, outputs: {out: file, all: [file]}}\n"
+    "  other: {type: puppet, inputs: {in: file}, outputs: {out: file, as: directory}}\n"
     "  large: {type: puppet, inputs: {a: int}, outputs: {small: string, text: string}}\n"
     "  ten: {type: puppet, inputs: {a: int}, outputs: {a: string, b: string, c: string,\n"
     "        d: string, e: string, f: string, g: string, h: string, i: string, j: string}}\n"
@@ -24,6 +25,7 @@ static const char flow[] =
     "    nodes:\n"
     "      doll: {task: doll, with: {in: $in, more: $more}}\n"
     "      far: {task: far, with: {in: $in}}\n"
+    "      other: {task: other, with: {in: $in}}\n"
     "      large: {task: large, with: {a: $a}}\n"
     "      ten: {task: ten, with: {a: $a}}\n";
 
@@ -80,6 +82,7 @@ static void serve(const struct outside_message *message)
 
 /* Gives a file of its own, and passes its input on; sees its inputs. */
 static char seen[256];
+static char kinds[16]; /* of what was put, a letter each */
 static const char *gives;
 
 static int give_files(struct tr_task_context *task, struct tr_puppet_state *state,
@@ -106,6 +109,7 @@ static void begin(void)
     stand.handle = give_files;
     gives = "{\"out\": \"result.txt\", \"all\": [\"/given/a\", \"b\", \"s3://x/y\"]}";
     asked[0] = '\0';
+    kinds[0] = '\0';
     refused = NULL;
 }
 
@@ -161,6 +165,7 @@ static void serve_afar(const struct outside_message *message)
     if (message->type == tr_blob_put_schema.id) {
         assert_int_equal(tr_blob_put_unpack(message->body, message->version, &put), 0);
         (void)snprintf(fence_folder, sizeof fence_folder, "%.*s", TRI_TEXT(put.folder));
+        (void)snprintf(kinds + strlen(kinds), sizeof kinds - strlen(kinds), "%c", "afd"[put.kind]);
         fence = (struct tr_fence){tr_text_of(fence_folder), put.trusted_bytes};
     }
     serve(message);
@@ -183,7 +188,8 @@ static void test_files_from_afar_are_kept_within_a_fence(void **state)
                "{\"out\": \"/share/set/a/x\", \"all\": [\"/given/a\", \"/store/blobs/11\", "
                "\"/store/blobs/../x\", \"/store/blobs/1/x\"]}");
     stand_run(serve_afar);
-    assert_string_equal(asked, "put(/share/set/a/x) put(/store/blobs/../x) put(/store/blobs/1/x) ");
+    assert_string_equal(asked, "put(/share/set/a/x) put(/store/blobs/11) put(/store/blobs/../x) "
+                               "put(/store/blobs/1/x) ");
     assert_true(tr_text_equal(fence.folder, tr_text_of("/share/set/a")));
     assert_int_equal(fence.trusted_bytes, 6);
     assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
@@ -204,13 +210,13 @@ static void test_files_of_this_machine_have_no_fence(void **state)
     stand_end();
 }
 
-static void expect_not_allowed(const char *words)
+static void expect_failure(const char *wanted, const char *words)
 {
     struct tr_text code = stand.ended.code;
     struct tr_text message = stand.ended.message;
     assert_int_equal(stand.ended.phase, TR_NODE_PHASE_FAILED);
     assert_int_equal(stand.ended.failure, TR_FAILURE_USER);
-    assert_non_null(memmem(code.data, code.size, "OutputNotAllowed", 16));
+    assert_non_null(memmem(code.data, code.size, wanted, strlen(wanted)));
     assert_non_null(memmem(message.data, message.size, words, strlen(words)));
     stand_end();
 }
@@ -222,7 +228,8 @@ static void test_a_file_outside_of_the_fence_is_a_failure_of_the_task(void **sta
     refused = "passwd";
     refused_error = TR_OUTSIDE;
     stand_run(serve_afar);
-    expect_not_allowed("the output 'all' names 'file:///etc/passwd': it is not there");
+    expect_failure("OutputNotAllowed",
+                   "the output 'all' names 'file:///etc/passwd': it is not there");
 }
 
 static void test_without_a_folder_no_file_comes_from_afar(void **state)
@@ -231,8 +238,35 @@ static void test_without_a_folder_no_file_comes_from_afar(void **state)
     begin_afar(NULL, "{\"out\": \"/etc/passwd\", \"all\": []}");
     stand_run(serve_afar);
     assert_string_equal(asked, "");
-    expect_not_allowed("the output 'out' names '/etc/passwd': the engine sees no folder of where "
-                       "this was done; put the file where others find it, and give its URI");
+    expect_failure("OutputNotAllowed",
+                   "the output 'out' names '/etc/passwd': the engine sees no folder of where "
+                   "this was done; put the file where others find it, and give its URI");
+}
+
+static void test_a_blob_from_afar_needs_no_folder(void **state)
+{
+    (void)state;
+    begin_afar(NULL, "{\"out\": \"/store/blobs/11\", \"all\": []}");
+    stand_run(serve_afar);
+    assert_string_equal(asked, "put(/store/blobs/11) ");
+    assert_true(tr_text_equal(fence.folder, tr_text_of("/store/blobs/11")));
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    stand_end();
+}
+
+/* What was given as a file is looked at where it goes on as a folder. */
+static void test_the_service_is_told_what_has_to_be_there(void **state)
+{
+    (void)state;
+    begin();
+    gives = "{\"out\": \"result.txt\", \"as\": \"/given/a\"}";
+    refused = "blobs/a";
+    refused_error = TR_MISMATCH;
+    stand_start(&(struct stand_start){.node = "other", .inputs = "{\"in\": \"/given/a\"}"});
+    stand_run(serve_afar);
+    assert_string_equal(asked, "put(/made/result.txt) put(/given/a) ");
+    assert_string_equal(kinds, "fd");
+    expect_failure("MismatchingTypes", "the output 'as' names '/given/a': it is not there");
 }
 
 static void test_an_input_that_cannot_be_had_names_itself(void **state)
@@ -471,6 +505,8 @@ int main(void)
         cmocka_unit_test(test_files_of_this_machine_have_no_fence),
         cmocka_unit_test(test_a_file_outside_of_the_fence_is_a_failure_of_the_task),
         cmocka_unit_test(test_without_a_folder_no_file_comes_from_afar),
+        cmocka_unit_test(test_a_blob_from_afar_needs_no_folder),
+        cmocka_unit_test(test_the_service_is_told_what_has_to_be_there),
         cmocka_unit_test(test_an_input_that_cannot_be_had_names_itself),
         cmocka_unit_test(test_a_shortage_is_waited_out),
         cmocka_unit_test(test_it_ends_the_same_wherever_the_engine_dies),

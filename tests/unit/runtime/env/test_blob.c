@@ -71,11 +71,14 @@ static struct tr_bytes bytes_of(const char *text)
     return (struct tr_bytes){(const uint8_t *)text, strlen(text)};
 }
 
-static const struct tr_text none = {.data = "", .size = 0};
+static int put_path(struct world *world, const char *path, struct tri_blob *blob)
+{
+    return tri_blob_put(world->blobs, &(struct tri_blob_put){.path = tr_text_of(path)}, blob);
+}
 
 static int put(struct world *world, const char *name, struct tri_blob *blob)
 {
-    return tri_blob_put(world->blobs, NULL, tr_text_of(path_of(world, name)), none, blob);
+    return put_path(world, path_of(world, name), blob);
 }
 
 static int put_piece(struct world *world, uint64_t offset, const char *text, bool is_last,
@@ -158,9 +161,41 @@ static void a_file_is_stored_once(void **state)
     assert_int_equal(stat(first.uri, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0444);
     /* The blob itself goes through unchanged. */
-    assert_int_equal(tri_blob_put(world->blobs, NULL, tr_text_of(first.uri), none, &again), 0);
+    assert_int_equal(put_path(world, first.uri, &again), 0);
     assert_string_equal(first.uri, again.uri);
     assert_memory_equal(first.digest, again.digest, sizeof digest);
+}
+
+/* Puts what has to be of a kind. */
+static int put_kind(struct world *world, const char *path, enum tr_path_kind kind)
+{
+    struct tri_blob blob;
+    const struct tri_blob_put put = {.path = tr_text_of(path), .kind = kind};
+    return tri_blob_put(world->blobs, &put, &blob);
+}
+
+static void what_is_of_another_kind_is_refused(void **state)
+{
+    struct world *world = *state;
+    struct tri_blob blob;
+    char inside[TR_KEEPER_PATH_BYTES_MAX + 2];
+    assert_int_equal(mkdir(path_of(world, "folder"), 0755), 0);
+    write_file(path_of(world, "folder/x"), "x");
+    assert_int_equal(put_kind(world, path_of(world, "folder"), TR_PATH_FILE), TR_MISMATCH);
+    assert_non_null(strstr(tri_blobs_words(world->blobs),
+                           "/folder: it is a folder, and its type is file; name a file, or"));
+    assert_int_equal(put_kind(world, path_of(world, "folder/x"), TR_PATH_DIRECTORY), TR_MISMATCH);
+    assert_non_null(strstr(tri_blobs_words(world->blobs),
+                           "/x: it is a file, and its type is directory; name a folder, or"));
+    assert_int_equal(count_entries(world, "blobs"), 0);
+    assert_int_equal(put_kind(world, path_of(world, "folder"), TR_PATH_DIRECTORY), 0);
+    assert_int_equal(put_kind(world, path_of(world, "folder/x"), TR_PATH_FILE), 0);
+    assert_int_equal(put(world, "folder", &blob), 0);
+    snprintf(inside, sizeof inside, "%s/x", blob.uri);
+    assert_int_equal(put_kind(world, blob.uri, TR_PATH_FILE), TR_MISMATCH);
+    assert_int_equal(put_kind(world, inside, TR_PATH_DIRECTORY), TR_MISMATCH);
+    assert_int_equal(put_kind(world, inside, TR_PATH_FILE), 0);
+    assert_int_equal(count_entries(world, "blobs"), 2);
 }
 
 static void a_hint_is_tamed(void **state)
@@ -168,9 +203,9 @@ static void a_hint_is_tamed(void **state)
     struct world *world = *state;
     struct tri_blob blob;
     write_file(path_of(world, "x"), "x");
-    assert_int_equal(tri_blob_put(world->blobs, NULL, tr_text_of(path_of(world, "x")),
-                                  tr_text_of("../../etc/pass wd\n.csv"), &blob),
-                     0);
+    const struct tri_blob_put hinted = {.path = tr_text_of(path_of(world, "x")),
+                                        .hint = tr_text_of("../../etc/pass wd\n.csv")};
+    assert_int_equal(tri_blob_put(world->blobs, &hinted, &blob), 0);
     assert_string_equal(strrchr(blob.uri, '/') + 65, "-.._.._etc_pass_wd_.csv");
     assert_int_equal(access(blob.uri, R_OK), 0);
 }
@@ -464,8 +499,7 @@ static void whoever_asks_for_a_blob_keeps_it(void **state)
         } else if (i == TR_COUNT_OF(asks)) {
             assert_int_equal(put(world, "x", &again), 0);
         } else {
-            assert_int_equal(
-                tri_blob_put(world->blobs, NULL, tr_text_of(blob.uri), tr_text_of(""), &again), 0);
+            assert_int_equal(put_path(world, blob.uri, &again), 0);
         }
         assert_int_equal(sweep(world, before_ms, false, nobody, &swept), 0);
         assert_int_equal(swept.count, 0);
@@ -519,6 +553,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_program_beside_the_engine_disturbs_nothing),
         TEST(a_file_is_stored_once),
+        TEST(what_is_of_another_kind_is_refused),
         TEST(a_hint_is_tamed),
         TEST(uris_are_read),
         TEST(a_read_has_limits),

@@ -67,15 +67,17 @@ static void expect_content(const struct tri_blob *blob, const char *text)
 
 static int put_freely(struct world *world, const char *name, struct tri_blob *blob)
 {
-    return tri_blob_put(world->blobs, NULL, tr_text_of(path_of(world, name)), tr_text_of(""), blob);
+    return tri_blob_put(world->blobs,
+                        &(struct tri_blob_put){.path = tr_text_of(path_of(world, name))}, blob);
 }
 
 static int put_fenced(struct world *world, const char *name, struct tri_blob *blob)
 {
     const struct tr_fence fence = {.folder = tr_text_of(path_of(world, "fence")),
                                    .trusted_bytes = (uint32_t)strlen(world->store)};
-    return tri_blob_put(world->blobs, &fence, tr_text_of(path_of(world, name)), tr_text_of(""),
-                        blob);
+    return tri_blob_put(
+        world->blobs,
+        &(struct tri_blob_put){.path = tr_text_of(path_of(world, name)), .fence = &fence}, blob);
 }
 
 static void what_lies_outside_of_a_fence_is_refused(void **state)
