@@ -1,7 +1,7 @@
 /*
- * Walking files and folders: digesting their content, and copying it on the way. What is no file,
- * folder or link that stays inside is refused by its name, since nobody could say what its content
- * is. Names are sorted, so that the same folder has the same digest everywhere.
+ * Walking files and folders: digesting their content, and copying it on the way, holes as holes.
+ * What is no file, folder or link that stays inside is refused by its name, since nobody could say
+ * what its content is. Names are sorted, so that the same folder has the same digest everywhere.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/env/blob_inside.h"
+#include "runtime/env/holes.h"
 #include "runtime/memory.h"
 #include "schemas/error.h"
 
@@ -38,35 +39,112 @@ static int explain(struct walk *walk, int error)
 
 /* ---- Files. --------------------------------------------------------------------------------- */
 
-int tri_blob_digest_file(struct tri_blobs *blobs, int fd, int copy, const char *what,
-                         struct tri_blob *blob)
-{
+/* A file whose content is digested, and copied on the way. */
+struct digesting {
+    struct tri_blobs *blobs;
+    int fd;
+    int copy; /* negative: none */
     crypto_hash_sha256_state state;
-    crypto_hash_sha256_init(&state);
-    blob->size = 0;
-    for (;;) {
-        if (atomic_load_explicit(blobs->is_stopping, memory_order_relaxed)) {
-            return tri_blob_explain(blobs, TR_CLOSED, what);
+    uint64_t at;
+};
+
+/* The next bytes of the content. */
+static void add_bytes(struct digesting *digesting, const uint8_t *data, size_t size)
+{
+    crypto_hash_sha256_update(&digesting->state, data, size);
+    digesting->at += size;
+}
+
+static size_t piece_before(const struct digesting *digesting, uint64_t end)
+{
+    uint64_t left = end - digesting->at;
+    return left < TRI_BLOB_COPY_BYTES ? (size_t)left : TRI_BLOB_COPY_BYTES;
+}
+
+/* Whether there is time for one more piece. */
+static int take_turn(const struct digesting *digesting)
+{
+    bool is_stopping =
+        atomic_load_explicit(digesting->blobs->is_stopping, memory_order_relaxed);
+    return is_stopping ? TR_CLOSED : 0;
+}
+
+/* A hole counts as the zeroes that it reads as; the copy gets one, too. */
+static int add_hole(struct digesting *digesting, uint64_t end)
+{
+    static const uint8_t zeroes[TRI_BLOB_COPY_BYTES];
+    while (digesting->at < end) {
+        int error = take_turn(digesting);
+        if (error != 0) {
+            return error;
         }
-        ssize_t found = read(fd, blobs->copy, TRI_BLOB_COPY_BYTES);
+        add_bytes(digesting, zeroes, piece_before(digesting, end));
+    }
+    return 0;
+}
+
+/* Data up to an offset; `is_over` when the file ends before. */
+static int add_data(struct digesting *digesting, uint64_t end, bool *is_over)
+{
+    uint8_t *bytes = digesting->blobs->copy;
+    while (digesting->at < end) {
+        int error = take_turn(digesting);
+        if (error != 0) {
+            return error;
+        }
+        ssize_t found =
+            pread(digesting->fd, bytes, piece_before(digesting, end), (off_t)digesting->at);
         if (found < 0 && errno == EINTR) {
             continue;
         }
-        if (found < 0) {
-            return tri_blob_explain(blobs, TR_SYSTEM, what);
+        if (found <= 0) {
+            *is_over = true;
+            return found == 0 ? 0 : TR_SYSTEM;
         }
-        if (found == 0) {
-            crypto_hash_sha256_final(&state, blob->digest);
-            return 0;
-        }
-        struct tr_bytes bytes = {.data = blobs->copy, .size = (size_t)found};
-        crypto_hash_sha256_update(&state, bytes.data, bytes.size);
-        blob->size += bytes.size;
-        int error = copy >= 0 ? tri_below_write_all(copy, bytes) : 0;
+        struct tr_bytes piece = {.data = bytes, .size = (size_t)found};
+        error = digesting->copy >= 0 ? tri_below_write_all(digesting->copy, piece) : 0;
         if (error != 0) {
-            return tri_blob_explain(blobs, error, what);
+            return error;
+        }
+        add_bytes(digesting, piece.data, piece.size);
+    }
+    return 0;
+}
+
+/* Goes through holes and data to the end, wherever that is by then. */
+static int add_content(struct digesting *digesting)
+{
+    struct tri_range data;
+    bool is_over = false;
+    while (!is_over) {
+        int error = tri_holes_next_data(digesting->fd, digesting->at, &data);
+        error = error != 0 ? error : add_hole(digesting, data.begin);
+        if (error == 0 && digesting->copy >= 0 &&
+            lseek(digesting->copy, (off_t)digesting->at, SEEK_SET) < 0) {
+            error = TR_SYSTEM;
+        }
+        bool is_last = data.begin == data.end; /* only reading tells whether that is the end */
+        error = error != 0 ? error : add_data(digesting, is_last ? INT64_MAX : data.end, &is_over);
+        if (error != 0) {
+            return error;
         }
     }
+    bool is_whole = digesting->copy < 0 || ftruncate(digesting->copy, (off_t)digesting->at) == 0;
+    return is_whole ? 0 : tri_below_error();
+}
+
+int tri_blob_digest_file(struct tri_blobs *blobs, int fd, int copy, const char *what,
+                         struct tri_blob *blob)
+{
+    struct digesting digesting = {.blobs = blobs, .fd = fd, .copy = copy};
+    crypto_hash_sha256_init(&digesting.state);
+    int error = add_content(&digesting);
+    if (error != 0) {
+        return tri_blob_explain(blobs, error, what);
+    }
+    crypto_hash_sha256_final(&digesting.state, blob->digest);
+    blob->size = digesting.at;
+    return 0;
 }
 
 static bool is_program(const struct stat *status)

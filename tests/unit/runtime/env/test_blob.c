@@ -4,6 +4,7 @@
  */
 #include "runtime/env/blob.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -164,6 +165,53 @@ static void a_file_is_stored_once(void **state)
     assert_int_equal(put_path(world, first.uri, &again), 0);
     assert_string_equal(first.uri, again.uri);
     assert_memory_equal(first.digest, again.digest, sizeof digest);
+}
+
+/* Makes a file of a text at an offset, and a size; dense: zeroes are written where it has none. */
+static void write_sparse(const char *path, const char *text, off_t offset, off_t size,
+                         bool is_dense)
+{
+    static const uint8_t zeroes[64 << 10];
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    for (off_t at = 0; is_dense && at < size; at += (off_t)sizeof zeroes) {
+        assert_int_equal(pwrite(fd, zeroes, sizeof zeroes, at), sizeof zeroes);
+    }
+    assert_int_equal(pwrite(fd, text, strlen(text), offset), strlen(text));
+    assert_int_equal(ftruncate(fd, size), 0);
+    assert_int_equal(fsync(fd), 0);
+    close(fd);
+}
+
+static int64_t bytes_on_disk(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return 512 * (int64_t)status.st_blocks;
+}
+
+static void holes_stay_holes(void **state)
+{
+    static const off_t offsets[] = {0, 9 << 20, (16 << 20) - 4};
+    const off_t size = 16 << 20;
+    struct world *world = *state;
+    struct tri_blob dense;
+    struct tri_blob sparse;
+    struct stat status;
+    assert_int_equal(put_path(world, "/proc/version", &dense), 0); /* whose size is told as 0 */
+    assert_true(dense.size > 0);
+    for (size_t i = 0; i < TR_COUNT_OF(offsets); i++) {
+        write_sparse(path_of(world, "dense"), "text", offsets[i], size, true);
+        assert_int_equal(put(world, "dense", &dense), 0);
+        write_sparse(path_of(world, "sparse"), "text", offsets[i], size, false);
+        assert_int_equal(put(world, "sparse", &sparse), 0);
+        assert_memory_equal(sparse.digest, dense.digest, sizeof dense.digest);
+        assert_int_equal(sparse.size, size);
+        assert_int_equal(stat(sparse.uri, &status), 0);
+        assert_int_equal(status.st_size, size);
+        assert_true(bytes_on_disk(dense.uri) >= size);
+        assert_true(bytes_on_disk(sparse.uri) <= 1 << 20);
+    }
 }
 
 /* Puts what has to be of a kind. */
@@ -553,6 +601,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_program_beside_the_engine_disturbs_nothing),
         TEST(a_file_is_stored_once),
+        TEST(holes_stay_holes),
         TEST(what_is_of_another_kind_is_refused),
         TEST(a_hint_is_tamed),
         TEST(uris_are_read),
