@@ -15,6 +15,7 @@
 
 #include "deploy/file.h"
 #include "deploy/named.h"
+#include "runtime/env/holes.h"
 #include "runtime/memory.h"
 
 static int fail(const struct tr_packing *packing, int error, const char *what)
@@ -192,28 +193,80 @@ int tr_packing_rows(struct tr_packing *packing, struct tr_reader *reader)
 
 /* ---------------------------------------------------------------------------- files */
 
-/* One regular file, piece by piece. `name` is its path below the store's folder. */
+/* A regular file that is added piece by piece. */
+struct adding {
+    struct tr_packing *packing;
+    struct tr_parcel_file file; /* the piece, up to its bytes */
+    struct tr_bytes bytes;      /* the whole */
+    uint64_t at;                /* up to which it has been added */
+};
+
+/* Adds a hole and the data behind it; a file of which nothing is there yet has an empty piece. */
+static void add_range(struct adding *adding, const struct tri_range *data)
+{
+    struct tr_parcel_file *file = &adding->file;
+    struct tr_parcel_writer *writer = &adding->packing->writer;
+    file->hole = data->begin - adding->at;
+    do {
+        uint64_t begin = adding->at + file->hole;
+        uint64_t left = data->end - begin;
+        file->offset = adding->at;
+        file->bytes = (struct tr_bytes){
+            .data = adding->bytes.data + begin,
+            .size = left < TR_PARCEL_PIECE_BYTES ? (size_t)left : TR_PARCEL_PIECE_BYTES};
+        tr_parcel_add(writer, &tr_parcel_file_schema, file);
+        adding->at = begin + file->bytes.size;
+        file->hole = 0;
+    } while (adding->at < data->end && writer->error == 0);
+}
+
+static int add_ranges(struct adding *adding, int fd)
+{
+    struct tri_range data;
+    do {
+        int error = tri_holes_next_data(fd, adding->at, &data);
+        if (error != 0) {
+            return error;
+        }
+        if (data.end > adding->at || adding->bytes.size == 0) {
+            add_range(adding, &data);
+        }
+    } while (adding->at < adding->bytes.size && adding->packing->writer.error == 0);
+    return adding->packing->writer.error;
+}
+
+/* `name` is its path below the store's folder. */
 static int add_file(struct tr_packing *packing, const char *path, const char *name, mode_t mode)
 {
-    struct tr_bytes bytes;
-    uint64_t offset = 0;
-    int error = tr_file_map(path, &bytes);
-    if (error != 0) {
-        return fail(packing, error, path);
+    struct adding adding = {
+        .packing = packing,
+        .file = {.path = tr_text_of(name),
+                 .kind = (mode & 0100) != 0 ? TR_PARCEL_PROGRAM : TR_PARCEL_PLAIN}};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int error = fd < 0 ? TR_SYSTEM : tr_file_map(path, &adding.bytes);
+    if (error == 0) {
+        error = add_ranges(&adding, fd);
+        tr_file_unmap(adding.bytes);
     }
-    do {
-        size_t left = bytes.size - offset;
-        struct tr_parcel_file file = {
-            .path = tr_text_of(name),
-            .offset = offset,
-            .kind = (mode & 0100) != 0 ? TR_PARCEL_PROGRAM : TR_PARCEL_PLAIN,
-            .bytes = {.data = bytes.data + offset,
-                      .size = left < TR_PARCEL_PIECE_BYTES ? left : TR_PARCEL_PIECE_BYTES},
-        };
-        tr_parcel_add(&packing->writer, &tr_parcel_file_schema, &file);
-        offset += file.bytes.size;
-    } while (offset < bytes.size && packing->writer.error == 0);
-    tr_file_unmap(bytes);
+    error = error != 0 ? fail(packing, error, path) : 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return error;
+}
+
+static int add_link(struct tr_packing *packing, const char *path, const char *name)
+{
+    char target[PATH_MAX];
+    ssize_t size = readlink(path, target, sizeof target);
+    if (size < 0) {
+        return fail(packing, TR_SYSTEM, path);
+    }
+    const struct tr_parcel_file file = {
+        .path = tr_text_of(name),
+        .kind = TR_PARCEL_LINK,
+        .bytes = {.data = (const uint8_t *)target, .size = (size_t)size}};
+    tr_parcel_add(&packing->writer, &tr_parcel_file_schema, &file);
     return packing->writer.error == 0 ? 0 : fail(packing, packing->writer.error, path);
 }
 
@@ -239,6 +292,8 @@ static int add_tree(struct tr_packing *packing, char *path)
             add_folder(packing, name);
         } else if (entry->fts_info == FTS_F) {
             error = add_file(packing, entry->fts_path, name, entry->fts_statp->st_mode);
+        } else if (entry->fts_info == FTS_SL) {
+            error = add_link(packing, entry->fts_path, name);
         } else if (entry->fts_info == FTS_ERR || entry->fts_info == FTS_DNR) {
             errno = entry->fts_errno;
             error = fail(packing, TR_SYSTEM, entry->fts_path);

@@ -18,6 +18,7 @@
 #include "deploy/unpacking.h"
 #include "runtime/env/below.h"
 #include "runtime/env/blob.h"
+#include "runtime/memory.h"
 
 #define ASIDE "import.new"
 
@@ -145,6 +146,50 @@ static int settle(struct files *files)
 
 /* --------------------------------------------------------------------------- writing */
 
+static int make_folder(const struct files *files, const char *path)
+{
+    int folder = -1;
+    int error = tri_below_folder(files->store, tr_text_of(path), 0700, &folder);
+    if (folder >= 0) {
+        close(folder);
+    }
+    return error == 0 ? 0 : fail(files, error, path);
+}
+
+/* A link as it is: whether it stays inside is seen when the folder around it is settled. */
+static int make_link(const struct tri_below_place *place, struct tr_bytes target)
+{
+    char *text = tr_text_copy((struct tr_text){(const char *)target.data, target.size});
+    int error = text == NULL                                       ? TR_MEMORY
+                : symlinkat(text, place->folder, place->last) != 0 ? TR_SYSTEM
+                                                                   : 0;
+    int number = errno;
+    tr_free(text);
+    errno = number;
+    return error;
+}
+
+/* Makes what is no folder; a file is open from then on. */
+static int make_file(struct files *files, const char *path, const struct tr_parcel_file *file)
+{
+    struct tri_below_place place;
+    int error = tri_below_find(files->store, tr_text_of(path), 0700, &place);
+    if (error != 0) {
+        return fail(files, error, path);
+    }
+    if (file->kind == TR_PARCEL_LINK) {
+        error = make_link(&place, file->bytes);
+    } else {
+        mode_t mode = file->kind == TR_PARCEL_PROGRAM ? 0700 : 0600;
+        files->descriptor = openat(place.folder, place.last,
+                                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        error = files->descriptor < 0 ? TR_SYSTEM : 0;
+    }
+    error = error == 0 ? 0 : fail(files, error, path);
+    tri_below_place_close(&place);
+    return error;
+}
+
 static int begin_file(struct files *files, const struct tr_parcel_file *file)
 {
     char path[PATH_MAX];
@@ -161,34 +206,31 @@ static int begin_file(struct files *files, const struct tr_parcel_file *file)
     }
     snprintf(files->settling, sizeof files->settling, "%.*s", (int)settled, file->path.data);
     snprintf(files->path, sizeof files->path, "%.*s", (int)file->path.size, file->path.data);
-    int size = snprintf(path, sizeof path, ASIDE "/%.4000s", files->path);
+    snprintf(path, sizeof path, ASIDE "/%.4000s", files->path);
     files->size = 0;
-    if (size < 0 || file->kind == TR_PARCEL_FOLDER) {
-        int folder = -1;
-        error = tri_below_folder(files->store, tr_text_of(path), 0700, &folder);
-        if (folder >= 0) {
-            close(folder);
-        }
-        return error == 0 ? 0 : fail(files, error, path);
+    return file->kind == TR_PARCEL_FOLDER ? make_folder(files, path) : make_file(files, path, file);
+}
+
+/* Leaves a hole behind what is there. */
+static int add_hole(struct files *files, uint64_t size)
+{
+    if (size == 0) {
+        return 0;
     }
-    struct tri_below_place place;
-    mode_t mode = file->kind == TR_PARCEL_PROGRAM ? 0700 : 0600;
-    error = tri_below_find(files->store, tr_text_of(path), 0700, &place);
-    if (error != 0) {
-        return fail(files, error, path);
+    if (size > (uint64_t)INT64_MAX - files->size) {
+        return TR_MALFORMED;
     }
-    files->descriptor = openat(place.folder, place.last,
-                               O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    error = files->descriptor < 0 ? fail(files, TR_SYSTEM, path) : 0;
-    tri_below_place_close(&place);
-    return error;
+    files->size += size;
+    bool is_left = ftruncate(files->descriptor, (off_t)files->size) == 0 &&
+                   lseek(files->descriptor, 0, SEEK_END) >= 0;
+    return is_left ? 0 : TR_SYSTEM;
 }
 
 static int take_file(void *self, const struct tr_parcel_file *file)
 {
     struct files *files = self;
     int error = file->offset == 0 ? begin_file(files, file) : 0;
-    if (error != 0 || file->kind == TR_PARCEL_FOLDER) {
+    if (error != 0 || file->kind == TR_PARCEL_FOLDER || file->kind == TR_PARCEL_LINK) {
         return error;
     }
     bool is_next = files->descriptor >= 0 && files->size == file->offset &&
@@ -196,7 +238,8 @@ static int take_file(void *self, const struct tr_parcel_file *file)
     if (!is_next) {
         return fail(files, TR_MALFORMED, files->path);
     }
-    error = tri_below_write_all(files->descriptor, file->bytes);
+    error = add_hole(files, file->hole);
+    error = error != 0 ? error : tri_below_write_all(files->descriptor, file->bytes);
     files->size += file->bytes.size;
     return error == 0 ? 0 : fail(files, error, files->path);
 }

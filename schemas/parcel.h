@@ -39,7 +39,8 @@
 #define TR_PARCEL_FILE_KINDS(K) \
     K(PLAIN, 0)                 \
     K(PROGRAM, 1)               \
-    K(FOLDER, 2)
+    K(FOLDER, 2)                \
+    K(LINK, 3)
 
 enum tr_parcel_file_kind {
 #define TRI_KIND(name, number) TR_PARCEL_##name = (number),
@@ -49,13 +50,15 @@ enum tr_parcel_file_kind {
 
 /*
  * A piece of a file below the store's folder, which begins at `offset` where the last one of it
- * ended. A folder comes before what is in it; an empty file has one empty piece.
+ * ended: `hole` zeroes, which take no place on a disk, and then bytes. A folder comes before what
+ * is in it; an empty file has one empty piece; of a link the bytes are where it leads.
  */
 #define TR_PARCEL_FILE_FIELDS(FIELD, ARRAY) \
     FIELD(text, path, 1, 0)                 \
     FIELD(u64, offset, 1, 0)                \
     FIELD(u8, kind, 1, 0)                   \
-    FIELD(bytes, bytes, 1, TR_REDACTED)
+    FIELD(bytes, bytes, 1, TR_REDACTED)     \
+    FIELD(u64, hole, 2, 0)
 
 #define TR_PARCEL_END_FIELDS(FIELD, ARRAY) \
     FIELD(u64, ops, 1, 0)                  \
@@ -76,7 +79,7 @@ enum tr_parcel_file_kind {
 #define TR_PARCEL_SCHEMAS(S)                                                           \
     S(parcel_head, 477, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_HEAD_FIELDS)                 \
     S(parcel_op, 478, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_OP_FIELDS)                     \
-    S(parcel_file, 479, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_FILE_FIELDS)                 \
+    S(parcel_file, 479, TR_MESSAGE, 2, TR_HINT, TR_PARCEL_FILE_FIELDS)                 \
     S(parcel_end, 534, TR_MESSAGE, 1, TR_HINT, TR_PARCEL_END_FIELDS)                   \
     S(execution_adopted, 535, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ADOPTED_FIELDS) \
     S(services_changed, 536, TR_MESSAGE, 1, TR_PRIORITY, TR_SERVICES_CHANGED_FIELDS)

@@ -18,10 +18,19 @@ tasks:
     inputs: {n: int}
     outputs: {f: file, d: directory, l: "[int]", n: int}
     run: [sh, -c, 'echo content >a.txt; mkdir -p d/e/empty; echo x >d/e/x; cp /bin/true d/t;
+      ln -s e/x d/link; ln -s ../t d/e/up; ln -s nowhere d/dangling;
       echo "{\\"f\\": \\"a.txt\\", \\"d\\": \\"d\\", \\"l\\": [$(seq -s, 1 90000)], \\"n\\": 1}" \
       >"$TROUPE_OUTPUTS"']
   bad: {inputs: {n: int}, run: [sh, -c, 'exit 3']}
+  sparse:
+    outputs: {f: file, d: directory}
+    run: [sh, -c, 'mkdir d; echo begin >d/x; truncate -s 8M d/x; echo middle >>d/x;
+      truncate -s 16M d/x; cp --sparse=always d/x x;
+      echo "{\\"f\\": \\"x\\", \\"d\\": \\"d\\"}" >"$TROUPE_OUTPUTS"']
 workflows:
+  holes:
+    nodes: {make: {task: sparse}}
+    outputs: {f: $make.f, d: $make.d}
   main:
     nodes:
       make: {task: make, with: {n: 1}}
@@ -66,6 +75,8 @@ class MovesTest(ProgramTest):
         self.assertEqual([pathlib.Path(name).read_text() for name in all_there], ["content\n"] * 3)
         self.assertTrue((moved / "e/empty").is_dir())
         self.assertTrue(os.access(moved / "t", os.X_OK))
+        self.assertEqual([os.readlink(moved / name) for name in ("link", "e/up", "dangling")],
+                         ["e/x", "../t", "nowhere"])
         self.assertEqual(here, there)
         self.assertEqual(len(there["outputs"]["l"]), 90000)
         # It stays where it was, goes on from there as any other, and what it names is kept.
@@ -76,6 +87,21 @@ class MovesTest(ProgramTest):
         self.assertEqual(len(self.document_there("list")), 2)
         self.there("explain", "it")
         self.there("get", "it/all[1]")
+
+    def test_holes_of_files_take_no_place(self):
+        self.troupe("run", "flow.yaml", "holes", "--name", "holes", "-q")
+        path = self.export("holes")
+        self.assertLess(path.stat().st_size, 1 << 20)
+        self.there("import", path)
+        for outputs in (self.document("get", "holes")["outputs"],
+                        self.document_there("get", "holes")["outputs"]):
+            for name in (outputs["f"], outputs["d"] + "/x"):
+                status = os.stat(name)
+                self.assertEqual(status.st_size, 16 << 20)
+                self.assertLess(512 * status.st_blocks, 1 << 20)
+                content = pathlib.Path(name).read_bytes()
+                self.assertEqual(content.strip(b"\0").replace(b"\0", b""), b"begin\nmiddle\n")
+                self.assertEqual(content.find(b"middle"), 8 << 20)
 
     def test_both_ways_and_beside_others(self):
         self.there("run", "flow.yaml", "fails", "--name", "bad", "-q", status=1)
