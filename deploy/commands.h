@@ -35,6 +35,7 @@ extern const struct tr_command tr_command_resume;
 extern const struct tr_command tr_command_run;
 extern const struct tr_command tr_command_serve;
 extern const struct tr_command tr_command_signal;
+extern const struct tr_command tr_command_store;
 extern const struct tr_command tr_command_submit;
 extern const struct tr_command tr_command_tap;
 extern const struct tr_command tr_command_version;

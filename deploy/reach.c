@@ -9,6 +9,7 @@
 #include "deploy/clock.h"
 #include "deploy/executions.h"
 #include "deploy/screen.h"
+#include "deploy/store_modes.h"
 #include "runtime/link/afford.h"
 #include "schemas/request.h"
 
@@ -208,12 +209,13 @@ static void note_clock(const struct tr_invocation *invocation, uint64_t put_back
 }
 
 /*
- * What is told once, when an engine begins here: that the clock was put back, and which
- * plugins it does not call.
+ * What is told once, when an engine begins here: that its store is open, that the clock was put
+ * back, and which plugins it does not call.
  */
 static void note_beginning(const struct tr_invocation *invocation, const struct tr_live *live)
 {
     if (live != NULL) {
+        tr_store_modes_check(invocation, live->folder);
         note_clock(invocation, tr_host_put_back_ms(live->host));
     }
     for (size_t i = 0; live != NULL && i < live->engine->known_count; i++) {

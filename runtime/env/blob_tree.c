@@ -152,6 +152,12 @@ static bool is_program(const struct stat *status)
     return (status->st_mode & 0111) != 0;
 }
 
+/* What is closed to others is closed to them in a copy, too. */
+static mode_t mode_of_copy(mode_t mode, const struct stat *source)
+{
+    return mode & (source->st_mode | S_IRWXU);
+}
+
 /* Digests an open file, and copies it to `name` in `folder` unless that is negative. */
 static int walk_file(struct walk *walk, int fd, const struct stat *status, int folder,
                      const char *name, uint8_t *digest)
@@ -165,8 +171,8 @@ static int walk_file(struct walk *walk, int fd, const struct stat *status, int f
         }
     }
     int error = tri_blob_digest_file(walk->blobs, fd, copy, walk->path, &blob);
-    if (error == 0 && copy >= 0 &&
-        (fchmod(copy, is_program(status) ? MODE_PROGRAM : MODE_FILE) != 0 || fsync(copy) != 0)) {
+    mode_t mode = mode_of_copy(is_program(status) ? MODE_PROGRAM : MODE_FILE, status);
+    if (error == 0 && copy >= 0 && (fchmod(copy, mode) != 0 || fsync(copy) != 0)) {
         error = explain(walk, tri_below_error());
     }
     if (copy >= 0) {
@@ -380,12 +386,14 @@ static int walk_folder(struct walk *walk, int fd, unsigned depth, int folder, co
                        uint8_t *digest)
 {
     int copy = -1;
+    struct stat source;
     if (depth > TR_BLOB_DEPTH_MAX) {
         return tri_blob_refuse(walk->blobs, TR_LIMIT, walk->path,
                                "folders lie too deep within each other");
     }
     if (folder >= 0) {
-        if (mkdirat(folder, name, MODE_FOLDER) != 0 ||
+        if (fstat(fd, &source) != 0 ||
+            mkdirat(folder, name, mode_of_copy(MODE_FOLDER, &source)) != 0 ||
             (copy = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)) < 0) {
             return explain(walk, tri_below_error());
         }

@@ -40,6 +40,7 @@ COMMANDS = {
     "export": ("EXEC", ""),
     "import": ("FILE", ""),
     "prune": ("[EXEC...]", "--older-than --phase --dry-run -y --yes -o"),
+    "store": ("fix-modes", ""),
     "completion": ("bash|zsh|fish", ""),
     "help": ("", "-o"),
     "version": ("", "-o"),

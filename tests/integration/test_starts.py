@@ -97,7 +97,8 @@ class StartTest(ProgramTest):
         before = os.umask(0o022)
         try:
             self.write("one.txt", "mine").chmod(0o600)
-            self.write("copy.sh", """cat "$1" >g; echo '{"g": "g"}' >$TROUPE_OUTPUTS""")
+            self.write("copy.sh", """cat "$1" >g; echo >$TROUPE_CHECKPOINT/c
+echo '{"g": "g"}' >$TROUPE_OUTPUTS""")
             self.write("flow.yaml", """
 troupe: 1
 tasks:
@@ -111,7 +112,54 @@ workflows:
         found = {path.name: path.stat().st_mode & 0o077 for path in self.store.iterdir()}
         self.assertIn("blobs", found)
         self.assertIn("attempts", found)
+        self.assertIn("checkpoints", found)
         self.assertEqual({name: mode for name, mode in found.items() if mode}, {})
+
+    def test_a_store_that_is_open_is_told_and_closed(self):
+        self.write("one.txt", "mine").chmod(0o600)
+        folder = self.folder / "tree"
+        (folder / "sub").mkdir(parents=True)
+        (folder / "sub").chmod(0o700)
+        self.write("tree/sub/program", "#!/bin/sh").chmod(0o700)
+        self.write("tree/open", "open").chmod(0o644)
+        self.write("flow.yaml", """
+troupe: 1
+tasks: {t: {outputs: {f: file, d: directory}, run: [sh, ./copy.sh]}}
+workflows: {main: {nodes: {a: {task: t}}}}
+""")
+        self.write("copy.sh", f"""cp -pr {self.folder}/one.txt {self.folder}/tree .
+echo '{{"f": "one.txt", "d": "tree"}}' >$TROUPE_OUTPUTS""")
+        self.store.mkdir()
+        self.store.chmod(0o755)
+        (self.store / "blobs").mkdir()
+        (self.store / "blobs").chmod(0o755)
+        (self.store / "settings.yaml").write_text("jobs: 2\n")
+        (self.store / "settings.yaml").chmod(0o644)
+        run = ("run", "flow.yaml")
+        _, stderr = self.troupe(*run)
+        self.assertIn(f"others may read {self.store}/blobs, and 1 more; `troupe store fix-modes "
+                      f"--store {self.store}` closes the store to them", stderr)
+        modes = {path.relative_to(self.store).parts[-1]: path.stat().st_mode & 0o777
+                 for path in (self.store / "blobs").rglob("*") if path.parent.name[0] != "."}
+        found = {name[65:] or name: mode for name, mode in modes.items() if len(name) > 64}
+        self.assertEqual(found, {"one.txt": 0o400, "tree": 0o755})
+        self.assertEqual([modes[name] for name in ("sub", "program", "open")],
+                         [0o700, 0o500, 0o444])
+        (self.store / "troupe.db").chmod(0o666)
+        _, stderr = self.troupe(*run)
+        self.assertRegex(stderr, r"others may (read|change) \S+, and \d more")
+        stdout, _ = self.troupe("store", "fix-modes")
+        self.assertIn(f"{self.store}/troupe.db: 0600, was 0666\n", stdout)
+        self.assertIn(f"{self.store}/blobs: 0700, was 0755\n", stdout)
+        self.assertIn(f"{self.store}/.: 0700, was 0755\n", stdout)
+        self.assertEqual((self.store / "settings.yaml").stat().st_mode & 0o777, 0o644)
+        self.assertEqual(self.troupe("store", "fix-modes")[0], "")
+        self.assertNotIn("others may", self.troupe(*run)[1])
+        self.store.chmod(0o755)
+        self.assertNotIn("others may", self.troupe(*run)[1], "only names can be seen")
+        self.store.chmod(0o777)
+        self.assertIn(f"others may change {self.store}/.; ", self.troupe(*run)[1])
+        self.troupe("store", "fix", status=2)
 
     def test_a_store_that_lost_its_database(self):
         """None of the commands takes it for a new one."""
