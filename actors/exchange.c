@@ -275,13 +275,6 @@ int tri_exchange_put_header(struct tr_buffer *values, size_t begin, uint32_t cou
     return 0;
 }
 
-static bool holds_paths(const struct tri_planned *planned)
-{
-    const struct tr_variable variable = {.name = planned->name, .type = planned->type};
-    const struct tr_variables variables = {.items = &variable, .count = 1};
-    return tri_may_hold_paths(&variables);
-}
-
 /* Takes the plan apart. */
 static int open_plan(struct tri_reading *reading, struct tr_bytes plan)
 {
@@ -326,9 +319,9 @@ static int add_found(struct tri_reading *reading, const struct tri_found *found,
                      struct tr_buffer *slots)
 {
     struct tr_bytes value = {.data = reading->values.data + found->begin, .size = found->size};
-    if (found->size > TR_EXCHANGE_PATHS_BYTES && holds_paths(&found->planned)) {
+    if (found->size > TR_EXCHANGE_PATHS_BYTES && tr_type_may_hold_paths(found->planned.type, TR_PATHS_ALL)) {
         return tri_exchange_kept(reading, &found->planned,
-                                 tr_literal_map_paths(found->planned.type, value,
+                                 tr_literal_map_paths(found->planned.type, value, TR_PATHS_ALL,
                                                       reading->keeper->keep, reading->keeper->self,
                                                       slots));
     }

@@ -144,7 +144,7 @@ int tri_enter_fetch(struct tri_task *task)
 {
     bool is_fetched = task->plugin == NULL || !task->plugin->shares_files ||
                       task->state->inputs_bytes > 0 ||
-                      !tri_may_hold_paths(&task->task->interface.inputs);
+                      !tri_may_hold_paths(&task->task->interface.inputs, TR_PATHS_DECLARED);
     return is_fetched ? tri_task_go(task, TR_STEP_RUN) : fetch_next(task);
 }
 
@@ -196,7 +196,7 @@ static bool was_input(struct tri_task *task, const struct tri_path *path)
     struct tr_bytes inputs;
     struct tr_cursor cursor;
     struct tr_buffer rest;
-    if (!tri_may_hold_paths(variables) || tri_task_inputs(task, &inputs) != 0) {
+    if (!tri_may_hold_paths(variables, TR_PATHS_DECLARED) || tri_task_inputs(task, &inputs) != 0) {
         return false;
     }
     tr_buffer_init(&rest, 0);
@@ -205,8 +205,8 @@ static bool was_input(struct tri_task *task, const struct tri_path *path)
         struct tr_bytes slot = tr_read_any(&cursor);
         struct tr_offloaded where;
         if (cursor.error == 0 && !tr_slot_is_offloaded(slot, &where) &&
-            tr_literal_map_paths(variables->items[i].type, slot, compare_path, &search, &rest) !=
-                0) {
+            tr_literal_map_paths(variables->items[i].type, slot, TR_PATHS_DECLARED, compare_path,
+                                 &search, &rest) != 0) {
             break;
         }
         tr_buffer_cut(&rest, 0);
@@ -218,7 +218,8 @@ static bool was_input(struct tri_task *task, const struct tri_path *path)
 /* Of a blob, too: whether it is a file or a folder only the files service can see. */
 static bool is_kept_here(struct tri_task *task, const struct tri_path *path)
 {
-    return tri_is_local(path->uri) && !was_input(task, path);
+    return tri_path_is_kept(path, tri_task_identity(task)->generated_name) &&
+           !was_input(task, path);
 }
 
 int tri_task_fence(struct tri_task *task, struct tr_text *folder, uint32_t *trusted_bytes)
@@ -264,8 +265,21 @@ static struct tri_resolver keep_resolver(const struct tri_task *task)
 {
     return (struct tri_resolver){.variables = &task->task->interface.outputs,
                                  .slots = task->outputs,
+                                 .scope = TR_PATHS_ALL,
                                  .wants = is_kept_here,
                                  .ask = ask_put};
+}
+
+static int keep_next(struct tri_task *task);
+
+/* What was no path after all goes on as it is. */
+static int leave_path(struct tri_task *task)
+{
+    uint8_t nil;
+    struct tr_writer writer = tr_writer_of(&nil, sizeof nil);
+    tr_write_nil(&writer);
+    int error = tri_resolve_note(task, (struct tr_bytes){.data = &nil, .size = sizeof nil});
+    return error != 0 ? error : keep_next(task);
 }
 
 /* A path among the outputs cannot be kept. */
@@ -275,6 +289,9 @@ static int fail_keep(struct tri_task *task, const struct tri_reply *reply)
     struct tr_text name;
     struct tri_path path;
     int error = tri_resolve_current(task, &resolver, &name, &path);
+    if (error == 0 && tri_path_may_stay(&path, reply->error)) {
+        return leave_path(task);
+    }
     error = error != 0 ? error : tri_span_set(task, TRI_SPAN_URIS, (struct tr_bytes){0});
     if (error != 0) {
         return error;
@@ -318,7 +335,8 @@ int tri_outputs_keep_for_later(struct tri_task *task)
 
 int tri_enter_keep(struct tri_task *task)
 {
-    if (!task->plugin->shares_files || !tri_may_hold_paths(&task->task->interface.outputs)) {
+    if (!task->plugin->shares_files ||
+        !tri_may_hold_paths(&task->task->interface.outputs, TR_PATHS_ALL)) {
         return tri_task_go(task, TR_STEP_OFFLOAD);
     }
     int error = tri_outputs_keep_for_later(task);

@@ -45,23 +45,52 @@ const char *tri_path_failure(int error)
     }
 }
 
-static bool holds_paths(const struct tr_type *type)
+/* What stands behind the attempt's folder in a path below it, with a slash; nothing: it does not
+ * lie there. The folder itself may be called by many names, its last part by one. */
+static struct tr_text below_attempt(struct tr_text uri, struct tr_text attempt)
 {
-    if (type->kind == TR_TYPE_FILE || type->kind == TR_TYPE_DIRECTORY) {
-        return true;
+    struct tr_text none = {.data = "", .size = 0};
+    const char *end = uri.data + uri.size;
+    const char *at = attempt.size == 0 || uri.size == 0
+                         ? NULL
+                         : memmem(uri.data, uri.size, attempt.data, attempt.size);
+    if (at == NULL || at == uri.data || at[-1] != '/' || at + attempt.size == end ||
+        at[attempt.size] != '/') {
+        return none;
     }
-    for (uint32_t i = 0; type->parts != NULL && i < type->count; i++) {
-        if (holds_paths(type->parts[i])) {
-            return true;
-        }
-    }
-    return false;
+    at += attempt.size;
+    return (struct tr_text){.data = at, .size = (size_t)(end - at)};
 }
 
-bool tri_may_hold_paths(const struct tr_variables *variables)
+/* Words about the working folder itself are no data. */
+static bool is_in_work(struct tr_text below)
+{
+    static const char work[] = "/work/";
+    return below.size >= sizeof work && memcmp(below.data, work, sizeof work - 1) == 0;
+}
+
+bool tri_path_is_own(const struct tri_path *path, struct tr_text attempt)
+{
+    struct tr_text below = below_attempt(path->uri, attempt);
+    return tri_is_local(path->uri) &&
+           (path->type->kind == TR_TYPE_STRUCT ? is_in_work(below) : below.size > 0);
+}
+
+bool tri_path_is_kept(const struct tri_path *path, struct tr_text attempt)
+{
+    bool is_declared = path->type->kind == TR_TYPE_FILE || path->type->kind == TR_TYPE_DIRECTORY;
+    return is_declared ? tri_is_local(path->uri) : tri_path_is_own(path, attempt);
+}
+
+bool tri_path_may_stay(const struct tri_path *path, int error)
+{
+    return path->type->kind == TR_TYPE_STRUCT && error == TR_NOT_FOUND;
+}
+
+bool tri_may_hold_paths(const struct tr_variables *variables, enum tr_path_scope scope)
 {
     for (uint32_t i = 0; i < variables->count; i++) {
-        if (holds_paths(variables->items[i].type)) {
+        if (tr_type_may_hold_paths(variables->items[i].type, scope)) {
             return true;
         }
     }
@@ -124,11 +153,11 @@ static int walk_slots(struct walk *walk, struct tr_buffer *buffer)
         if (is_left_out(resolver, i)) {
             continue;
         }
-        if (!holds_paths(type) || tr_slot_is_offloaded(slot, &where)) {
+        if (!tr_type_may_hold_paths(type, resolver->scope) || tr_slot_is_offloaded(slot, &where)) {
             tr_buffer_add(buffer, slot.data, slot.size);
             continue;
         }
-        int error = tr_literal_map_paths(type, slot, visit, walk, buffer);
+        int error = tr_literal_map_paths(type, slot, resolver->scope, visit, walk, buffer);
         if (error != 0) {
             return error;
         }

@@ -21,6 +21,7 @@ struct tri_path {
 struct tri_resolver {
     const struct tr_variables *variables;
     struct tr_bytes slots;
+    enum tr_path_scope scope;
     /* Positions of variables that are left out, ascending. */
     const uint32_t *left_out;
     uint32_t left_out_count;
@@ -30,7 +31,25 @@ struct tri_resolver {
 };
 
 /* Whether any value of the variables may hold a path. */
-bool tri_may_hold_paths(const struct tr_variables *variables);
+bool tri_may_hold_paths(const struct tr_variables *variables, enum tr_path_scope scope);
+
+/*
+ * Whether a path lies in the folder of an attempt, which is known by its generated name: what does
+ * goes with the folder. Of a text in a struct: in its working folder.
+ */
+bool tri_path_is_own(const struct tri_path *path, struct tr_text attempt);
+
+/*
+ * Whether a path among the outputs of an attempt is kept. Files and directories of this machine
+ * are, wherever they lie; a dataset and a text in a struct where they are its own.
+ */
+bool tri_path_is_kept(const struct tri_path *path, struct tr_text attempt);
+
+/*
+ * Whether a path that cannot be kept stays as it is, by the blob store's error: a text in a struct
+ * need not be one.
+ */
+bool tri_path_may_stay(const struct tri_path *path, int error);
 
 /* Asks about the next path that is wanted; `is_done`: there is none. */
 TR_MUST_USE int tri_resolve_next(struct tri_task *task, const struct tri_resolver *resolver,

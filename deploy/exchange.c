@@ -178,6 +178,7 @@ static int open_outputs(struct tr_text path, const struct tr_fence *fence, const
 struct keeping {
     const char *folder;
     const struct tr_fence *fence;
+    struct tr_text attempt;  /* its generated name */
     struct tri_blobs *blobs; /* NULL until the first path */
     struct tr_exchange_problem *problem;
     char *explain;
@@ -211,9 +212,9 @@ static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob
                      struct tr_buffer *buffer)
 {
     struct keeping *keeping = self;
+    const struct tri_path path = {.uri = blob.uri, .type = type};
     struct tri_blob kept;
-    (void)type;
-    if (!tri_is_local(blob.uri)) {
+    if (!tri_path_is_kept(&path, keeping->attempt)) {
         tr_write_blob(buffer, blob);
         return buffer->error;
     }
@@ -225,6 +226,10 @@ static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob
     const struct tri_blob_put put = {
         .path = tri_path_local(blob.uri), .kind = tri_path_kind(type), .fence = keeping->fence};
     error = tri_blob_put(keeping->blobs, &put, &kept);
+    if (tri_path_may_stay(&path, error)) {
+        tr_write_blob(buffer, blob);
+        return buffer->error;
+    }
     if (error != 0) {
         return fail_path(keeping, blob.uri, error, tri_blobs_words(keeping->blobs));
     }
@@ -253,6 +258,16 @@ static void close_literal(void *self, struct tr_bytes literal)
     tr_file_unmap(literal);
 }
 
+/* The attempt that a document is of: it lies in the attempt's folder, which has its name. */
+static struct tr_text attempt_of(struct tr_text path)
+{
+    const char *last = path.size == 0 ? NULL : memrchr(path.data, '/', path.size);
+    const char *before = last == NULL ? NULL : memrchr(path.data, '/', (size_t)(last - path.data));
+    return before == NULL
+               ? tr_text_of("")
+               : (struct tr_text){.data = before + 1, .size = (size_t)(last - before) - 1};
+}
+
 /* Reads the document, and keeps the files of large lists of them. */
 static int read_document(const struct tr_exchange_reading *reading, struct tr_bytes document,
                          struct tr_buffer *slots, bool *is_decision,
@@ -260,6 +275,7 @@ static int read_document(const struct tr_exchange_reading *reading, struct tr_by
 {
     struct keeping keeping = {.folder = reading->store_folder,
                               .fence = reading->fence,
+                              .attempt = attempt_of(reading->path),
                               .problem = problem,
                               .explain = explain};
     const struct tr_exchange_keeper keeper = {

@@ -94,14 +94,22 @@ struct tr_blob {
 struct tr_blob tr_read_blob(struct tr_cursor *cursor);
 void tr_write_blob(struct tr_buffer *buffer, struct tr_blob blob);
 
+/* What of a value may be a path: files and directories; or datasets, and texts in structs, too. */
+enum tr_path_scope { TR_PATHS_DECLARED, TR_PATHS_ALL };
+
 /*
- * Appends a value with what `map` appends (one value) in the place of each file and directory. An
- * error of `map` ends it and is returned; nothing is appended then.
+ * Appends a value with what `map` appends (one value) in the place of each that may be a path; of a
+ * text in a struct the type is struct. An error of `map` ends it and is returned; nothing is
+ * appended then.
  */
 typedef int tr_path_map(void *self, const struct tr_type *type, struct tr_blob blob,
                         struct tr_buffer *buffer);
 TR_MUST_USE int tr_literal_map_paths(const struct tr_type *type, struct tr_bytes value,
-                                     tr_path_map *map, void *self, struct tr_buffer *buffer);
+                                     enum tr_path_scope scope, tr_path_map *map, void *self,
+                                     struct tr_buffer *buffer);
+
+/* Whether a value of the type may hold one; of no type (NULL) it may hold what a struct may. */
+bool tr_type_may_hold_paths(const struct tr_type *type, enum tr_path_scope scope);
 
 struct tr_moment tr_read_moment(struct tr_cursor *cursor);
 void tr_write_moment(struct tr_buffer *buffer, struct tr_moment moment);

@@ -15,6 +15,7 @@ struct caster {
     struct tr_buffer *buffer;
     tr_path_map *map;
     void *self;
+    enum tr_path_scope scope;
     uint32_t depth;
     int error; /* TR_INVALID, or what `map` returned */
 };
@@ -208,7 +209,7 @@ static void into_enum(struct caster *caster, const struct tr_type *to)
     tr_buffer_text_value(caster->buffer, text);
 }
 
-/* A file or a directory, as whoever asked wants it. */
+/* What may be a path, as whoever asked wants it. */
 static void map_blob(struct caster *caster, const struct tr_type *type)
 {
     struct tr_blob blob = tr_read_blob(&caster->cursor);
@@ -221,9 +222,45 @@ static void map_blob(struct caster *caster, const struct tr_type *type)
     }
 }
 
-static bool is_path(const struct tr_type *type)
+static bool is_path(const struct tr_type *type, enum tr_path_scope scope)
 {
-    return type->kind == TR_TYPE_FILE || type->kind == TR_TYPE_DIRECTORY;
+    return type->kind == TR_TYPE_FILE || type->kind == TR_TYPE_DIRECTORY ||
+           (type->kind == TR_TYPE_DATASET && scope == TR_PATHS_ALL);
+}
+
+bool tr_type_may_hold_paths(const struct tr_type *type, enum tr_path_scope scope)
+{
+    if (type == NULL || type->kind == TR_TYPE_STRUCT) {
+        return scope == TR_PATHS_ALL;
+    }
+    bool may_hold = is_path(type, scope);
+    for (uint32_t i = 0; !may_hold && type->parts != NULL && i < type->count; i++) {
+        may_hold = tr_type_may_hold_paths(type->parts[i], scope);
+    }
+    return may_hold;
+}
+
+/* Whether texts of values without types are shown, too. */
+static bool maps_free(const struct caster *caster)
+{
+    return caster->map != NULL && caster->scope == TR_PATHS_ALL;
+}
+
+/* A struct, or a part of one, with its texts as whoever asked wants them. */
+static void map_free(struct caster *caster)
+{
+    static const struct tr_type part = {.kind = TR_TYPE_STRUCT, .part_total = 1};
+    switch (tri_value_kind(&caster->cursor)) {
+    case TRI_VALUE_TEXT:
+        map_blob(caster, &part);
+        break;
+    case TRI_VALUE_LIST:
+    case TRI_VALUE_MAP:
+        cast_elements(caster, NULL, NULL, tri_value_kind(&caster->cursor) == TRI_VALUE_MAP);
+        break;
+    default:
+        copy(caster);
+    }
 }
 
 static void cast_typed(struct caster *caster, const struct tr_type *from, const struct tr_type *to)
@@ -245,8 +282,10 @@ static void cast_typed(struct caster *caster, const struct tr_type *from, const 
         copy(caster);
     } else if (to->kind == TR_TYPE_UNION) {
         into_union(caster, from, to);
-    } else if (caster->map != NULL && is_path(from)) {
+    } else if (caster->map != NULL && is_path(from, caster->scope)) {
         map_blob(caster, from);
+    } else if (maps_free(caster) && from->kind == TR_TYPE_STRUCT) {
+        map_free(caster);
     } else if (from->parts != NULL && from->kind == to->kind) {
         cast_elements(caster, from->parts[0], to->parts[0], from->kind == TR_TYPE_MAP);
     } else if (to->kind == TR_TYPE_ENUM) {
@@ -265,7 +304,9 @@ static void cast(struct caster *caster, const struct tr_type *from, const struct
         return;
     }
     caster->depth++;
-    if (from == NULL && to == NULL) {
+    if (from == NULL && to == NULL && maps_free(caster)) {
+        map_free(caster);
+    } else if (from == NULL && to == NULL) {
         copy(caster);
     } else if (from == NULL) {
         from_free(caster, to);
@@ -303,10 +344,11 @@ int tr_literal_cast(const struct tr_type *from, const struct tr_type *to, struct
     return run(&caster, from, to, value);
 }
 
-int tr_literal_map_paths(const struct tr_type *type, struct tr_bytes value, tr_path_map *map,
-                         void *self, struct tr_buffer *buffer)
+int tr_literal_map_paths(const struct tr_type *type, struct tr_bytes value,
+                         enum tr_path_scope scope, tr_path_map *map, void *self,
+                         struct tr_buffer *buffer)
 {
-    struct caster caster = {.buffer = buffer, .map = map, .self = self};
+    struct caster caster = {.buffer = buffer, .map = map, .self = self, .scope = scope};
     return run(&caster, type, type, value);
 }
 

@@ -123,6 +123,21 @@ class PathsTest(ArmadaTest):
         folder = self.given("mkdir d\necho deep >d/x\nln -s x d/y\n" + GIVES % "d", "directory")
         self.assertEqual((folder / "y").read_text(), "deep\n")
 
+    def test_data_of_its_own(self):
+        made = 'mkdir t\necho rows >t/part\n'
+        outputs = self.make(made + 'echo "{\\"f\\": \\"$PWD/t\\"}" >"$TROUPE_OUTPUTS"\n', 0,
+                            "dataset")["outputs"]
+        table = pathlib.Path(outputs["f"]["uri"])
+        outputs = self.make(made + 'echo "{\\"f\\": {\\"x\\": \\"$PWD/t/part\\"}}" '
+                            '>"$TROUPE_OUTPUTS"\n', 0, "struct")["outputs"]
+        part = pathlib.Path(outputs["f"]["x"])
+        for path in (table, part):
+            self.assertEqual(path.parent.resolve(), (self.store / "blobs").resolve())
+        self.assertEqual((table / "part").read_text(), part.read_text())
+        self.refused(f"ln -s {SECRET} link\n" 'echo "{\\"f\\": \\"$PWD/link\\"}" '
+                     '>"$TROUPE_OUTPUTS"\n', "work/link: a link on its way leads elsewhere",
+                     kind="dataset")
+
     def test_what_it_was_given_is_passed_on(self):
         document = self.make('sed s/given/f/ "$TROUPE_INPUTS" >"$TROUPE_OUTPUTS"\n', 0)
         self.assertEqual(pathlib.Path(document["outputs"]["f"]).read_text(), "given")

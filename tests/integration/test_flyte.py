@@ -177,6 +177,38 @@ workflows:
         self.assertIn(str(self.store), str(made))
         self.assertTrue(path.exists())
 
+    def test_datasets_and_schemas_are_kept(self):
+        self.write("make.py", """
+import pathlib, sys
+from flyteidl.core import literals_pb2, types_pb2
+raw = pathlib.Path(sys.argv[1])
+(raw / "table").mkdir()
+(raw / "table/part").write_text("rows")
+(raw / "old").write_text("old")
+dataset = literals_pb2.StructuredDataset(uri=str(raw / "table"), metadata={
+    "structured_dataset_type": types_pb2.StructuredDatasetType(format="parquet")})
+schema = literals_pb2.Schema(uri=f"file://{raw}/old", type=types_pb2.SchemaType())
+def literal(**scalar):
+    return literals_pb2.Literal(scalar=literals_pb2.Scalar(**scalar))
+listed = literals_pb2.LiteralCollection(literals=[literal(structured_dataset=dataset)])
+outputs = literals_pb2.LiteralMap(literals={
+    "all": literals_pb2.Literal(collection=listed), "old": literal(schema=schema)})
+pathlib.Path(sys.argv[2], "outputs.pb").write_bytes(outputs.SerializeToString())
+""")
+        self.write("flow.yaml", """troupe: 1
+tasks:
+  make:
+    outputs: {all: [dataset], old: dataset}
+    run: [python3, ./make.py, "{{.rawOutputDataPrefix}}", "{{.outputPrefix}}"]
+workflows:
+  main: {nodes: {n: {task: make}}, outputs: {all: $n.all, old: $n.old}}
+""")
+        outputs = self.document("run", "flow.yaml")["outputs"]
+        table, old = pathlib.Path(outputs["all"][0]["uri"]), pathlib.Path(outputs["old"]["uri"])
+        self.assertEqual((table.parent, old.parent), 2 * (self.store / "blobs",))
+        self.assertEqual(outputs["all"][0]["format"], "parquet")
+        self.assertEqual(((table / "part").read_text(), old.read_text()), ("rows", "old"))
+
     def run_script(self, script, outputs="{a: int}", retries=0, status=1):
         self.write("task.py", "import os, pathlib, sys\n"
                    "from flyteidl.core import errors_pb2, literals_pb2\n"

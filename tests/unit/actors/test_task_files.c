@@ -16,6 +16,7 @@ static const char flow[] =
     "         retries: 1}\n"
     "  far: {type: stranger, inputs: {in: file}, outputs: {out: file, all: [file]}}\n"
     "  other: {type: puppet, inputs: {in: file}, outputs: {out: file, as: directory}}\n"
+    "  data: {type: puppet, inputs: {in: file}, outputs: {d: [dataset], s: struct}}\n"
     "  large: {type: puppet, inputs: {a: int}, outputs: {small: string, text: string}}\n"
     "  ten: {type: puppet, inputs: {a: int}, outputs: {a: string, b: string, c: string,\n"
     "        d: string, e: string, f: string, g: string, h: string, i: string, j: string}}\n"
@@ -26,6 +27,7 @@ static const char flow[] =
     "      doll: {task: doll, with: {in: $in, more: $more}}\n"
     "      far: {task: far, with: {in: $in}}\n"
     "      other: {task: other, with: {in: $in}}\n"
+    "      data: {task: data, with: {in: $in}}\n"
     "      large: {task: large, with: {a: $a}}\n"
     "      ten: {task: ten, with: {a: $a}}\n";
 
@@ -269,6 +271,41 @@ static void test_the_service_is_told_what_has_to_be_there(void **state)
     expect_failure("MismatchingTypes", "the output 'as' names '/given/a': it is not there");
 }
 
+/* Names what lies in its folder, and what does not. */
+static int give_own(struct tr_task_context *task, struct tr_puppet_state *state,
+                    const struct tr_task_event *event, struct tr_transition *transition)
+{
+    static char json[1024];
+    struct tr_text name = tr_task_generated_name(task);
+    (void)snprintf(json, sizeof json,
+                   "{\"d\": [{\"uri\": \"file:///a/%.*s/t\", \"format\": \"csv\"}, "
+                   "\"/a/%.*s\", \"/other/t\", \"s3://x/%.*s/t\"], "
+                   "\"s\": {\"x\": [\"/a/%.*s/work/s\", 1], \"y\": \"/a/%.*s/work\", "
+                   "\"z\": \"/a/%.*s/work/gone\", \"/a/%.*s/work/key\": null}}",
+                   TRI_TEXT(name), TRI_TEXT(name), TRI_TEXT(name), TRI_TEXT(name), TRI_TEXT(name),
+                   TRI_TEXT(name), TRI_TEXT(name));
+    gives = json;
+    return give_files(task, state, event, transition);
+}
+
+static void test_what_lies_in_its_own_folder_is_kept(void **state)
+{
+    (void)state;
+    begin();
+    stand.handle = give_own;
+    refused = "gone";
+    refused_error = TR_NOT_FOUND;
+    stand_start(&(struct stand_start){.node = "data", .inputs = "{\"in\": \"/given/a\"}"});
+    stand_run(serve_afar);
+    assert_string_equal(kinds, "aaa");
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    assert_non_null(strstr(stand_outputs(), "[[[\"/store/blobs/t\", \"csv\"], \"/a/"));
+    assert_non_null(strstr(stand_outputs(), "\"/other/t\", \"s3://x/"));
+    assert_non_null(strstr(stand_outputs(), "\"x\": [\"/store/blobs/s\", 1], \"y\": \"/a/"));
+    assert_non_null(strstr(stand_outputs(), "/work\", \"z\": \"/a/"));
+    stand_end();
+}
+
 static void test_an_input_that_cannot_be_had_names_itself(void **state)
 {
     (void)state;
@@ -506,6 +543,7 @@ int main(void)
         cmocka_unit_test(test_a_file_outside_of_the_fence_is_a_failure_of_the_task),
         cmocka_unit_test(test_without_a_folder_no_file_comes_from_afar),
         cmocka_unit_test(test_a_blob_from_afar_needs_no_folder),
+        cmocka_unit_test(test_what_lies_in_its_own_folder_is_kept),
         cmocka_unit_test(test_the_service_is_told_what_has_to_be_there),
         cmocka_unit_test(test_an_input_that_cannot_be_had_names_itself),
         cmocka_unit_test(test_a_shortage_is_waited_out),
