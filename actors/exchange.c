@@ -314,19 +314,30 @@ static int add_missing(struct tri_reading *reading, const struct tri_planned *pl
                                TRI_TEXT(planned->name), TRI_SHOWN(type));
 }
 
+/* A value with its paths kept. */
+static int add_kept(struct tri_reading *reading, const struct tri_planned *planned,
+                    struct tr_bytes value, struct tr_buffer *slots)
+{
+    const struct tr_exchange_keeper *keeper = reading->keeper;
+    struct tr_buffer kept;
+    tr_buffer_init(&kept, TR_VALUES_BYTES_MAX);
+    int error = tri_exchange_kept(reading, planned,
+                                  tr_literal_map_paths(planned->type, value, TR_PATHS_ALL,
+                                                       keeper->keep, keeper->self, &kept));
+    error = error != 0 ? error : keeper->put(keeper->self, tr_buffer_bytes(&kept), slots);
+    tr_buffer_fini(&kept);
+    return error;
+}
+
 /* What was packed, its paths kept where it may be put elsewhere. */
 static int add_found(struct tri_reading *reading, const struct tri_found *found,
                      struct tr_buffer *slots)
 {
     struct tr_bytes value = {.data = reading->values.data + found->begin, .size = found->size};
-    if (found->size > TR_EXCHANGE_PATHS_BYTES && tr_type_may_hold_paths(found->planned.type, TR_PATHS_ALL)) {
-        return tri_exchange_kept(reading, &found->planned,
-                                 tr_literal_map_paths(found->planned.type, value, TR_PATHS_ALL,
-                                                      reading->keeper->keep, reading->keeper->self,
-                                                      slots));
-    }
-    tr_buffer_add(slots, value.data, value.size);
-    return slots->error;
+    bool may_hold = tr_type_may_hold_paths(found->planned.type, TR_PATHS_ALL);
+    return found->size > TR_EXCHANGE_PATHS_BYTES && may_hold
+               ? add_kept(reading, &found->planned, value, slots)
+               : reading->keeper->put(reading->keeper->self, value, slots);
 }
 
 static int add_slots(struct tri_reading *reading, struct tr_buffer *slots)

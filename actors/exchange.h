@@ -63,7 +63,10 @@ struct tr_exchange_problem {
  */
 #define TR_EXCHANGE_PATHS_BYTES 4096U
 struct tr_exchange_keeper {
-    tr_path_map *keep; /* TR_INVALID: it has said why in the problem, behind "the output 'NAME' " */
+    /* TR_INVALID: it has said why in the problem, behind "the output 'NAME' ". */
+    tr_path_map *keep;
+    /* Appends the slot of a value, which it may put elsewhere: then it is not copied. */
+    int (*put)(void *self, struct tr_bytes value, struct tr_buffer *slots);
     /*
      * The bytes of a literal that the document keeps in a file of its own, until they are closed.
      * Errors as those of `keep`.
@@ -74,10 +77,10 @@ struct tr_exchange_keeper {
 };
 
 /*
- * Reads a document into slots, all of them inline: of a list one element is taken apart at a time.
- * With `is_decision` it decides a graph, and `slots` are nothing, or, of futures, the document of
- * ours that says the same. TR_INVALID: `problem` says why;
- * TR_MALFORMED (no plan), TR_LIMIT, TR_MEMORY, and what the keeper says.
+ * Reads a document into slots, as the keeper puts them: of a list one element is taken apart at a
+ * time. With `is_decision` it decides a graph, and `slots` are nothing, or, of futures, the
+ * document of ours that says the same. TR_INVALID: `problem` says why; TR_MALFORMED (no plan),
+ * TR_LIMIT, TR_MEMORY, and what the keeper says.
  */
 TR_MUST_USE int tr_exchange_read(struct tr_bytes plan, struct tr_bytes document,
                                  const struct tr_exchange_keeper *keeper, struct tr_buffer *slots,

@@ -116,10 +116,11 @@ static int map_copy(int file, const char *folder, struct tr_bytes *bytes, char *
         snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "the outputs are no regular file");
         return TR_INVALID;
     }
-    if ((uint64_t)status.st_size > TR_VALUES_BYTES_MAX) {
+    if ((uint64_t)status.st_size > TR_OUTPUTS_BYTES_MAX) {
         snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES,
-                 "the outputs have %llu bytes, more than TR_VALUES_BYTES_MAX (%llu)",
-                 (unsigned long long)status.st_size, TR_VALUES_BYTES_MAX);
+                 "the outputs have %llu bytes, more than TR_OUTPUTS_BYTES_MAX (%llu); write large "
+                 "data to a file and return its path",
+                 (unsigned long long)status.st_size, TR_OUTPUTS_BYTES_MAX);
         return TR_LIMIT;
     }
     size_t size = (size_t)status.st_size;
@@ -237,6 +238,13 @@ static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob
     return buffer->error;
 }
 
+/* A value that no message carries goes into the blobs as it is. */
+static int put_value(void *self, struct tr_bytes value, struct tr_buffer *slots)
+{
+    struct keeping *keeping = self;
+    return tr_offload_literal(keeping->folder, value, false, slots, keeping->explain);
+}
+
 /* The file of a literal that a document keeps outside of itself. */
 static int open_literal(void *self, struct tr_text uri, struct tr_bytes *literal)
 {
@@ -278,8 +286,11 @@ static int read_document(const struct tr_exchange_reading *reading, struct tr_by
                               .attempt = attempt_of(reading->path),
                               .problem = problem,
                               .explain = explain};
-    const struct tr_exchange_keeper keeper = {
-        .keep = keep_path, .open = open_literal, .close = close_literal, .self = &keeping};
+    const struct tr_exchange_keeper keeper = {.keep = keep_path,
+                                              .put = put_value,
+                                              .open = open_literal,
+                                              .close = close_literal,
+                                              .self = &keeping};
     int error = tr_exchange_read(reading->plan, document, &keeper, slots, is_decision, problem);
     tri_blobs_close(keeping.blobs);
     return error;

@@ -11,7 +11,7 @@
 
 /*
  * One document of a task that travels in a message: inputs, outputs, errors. Larger inputs and
- * outputs, up to TR_VALUES_BYTES_MAX, are written and read by the files service.
+ * outputs, up to TR_OUTPUTS_BYTES_MAX, are written and read by the files service.
  */
 #define TR_PROCESS_DOCUMENT_BYTES_MAX (512U << 10)
 

@@ -161,10 +161,10 @@ static int refuse_size(struct tr_task_context *task, const struct found *found,
     return tr_task_refuse(
         transition, tr_text_of("OutputSizeExceeded"),
         tr_task_words(task,
-                      "the document at %s has %llu bytes; at most %llu are taken: write large "
-                      "data to a file and return its path",
+                      "the document at %s has %llu bytes, more than TR_OUTPUTS_BYTES_MAX "
+                      "(%llu); write large data to a file and return its path",
                       outputs_name(found->form), (unsigned long long)found->document.size,
-                      TR_VALUES_BYTES_MAX));
+                      TR_OUTPUTS_BYTES_MAX));
 }
 
 /* Outputs that are there are the engine's to judge; missing ones have a place to be named. */
@@ -173,7 +173,7 @@ static int on_outputs(struct tr_task_context *task, const struct found *found,
 {
     const struct tr_process_document *document = &found->document;
     struct tr_text problem = {0};
-    if (document->is_too_large && document->size > TR_VALUES_BYTES_MAX) {
+    if (document->is_too_large && document->size > TR_OUTPUTS_BYTES_MAX) {
         return refuse_size(task, found, transition);
     }
     int error = document->is_too_large ? TR_LIMIT : give(task, found, &problem);

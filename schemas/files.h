@@ -81,8 +81,11 @@ enum tr_path_kind {
 /* The code of a failure whose own document cannot be read. */
 #define TR_CODE_ERROR_DOCUMENT_MALFORMED "ErrorDocumentMalformed"
 
-/* One document of values: a task's inputs or outputs as JSON. */
+/* One document of values that the engine makes: a task's inputs. */
 #define TR_VALUES_BYTES_MAX (1ULL << 30)
+
+/* One that a task leaves: its outputs, which are read into memory as a whole. */
+#define TR_OUTPUTS_BYTES_MAX (64ULL << 20)
 
 /*
  * Makes a blob of the document that `plan` describes, for programs outside; `plan` is the program's

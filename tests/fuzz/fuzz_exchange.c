@@ -40,10 +40,18 @@ static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob
     return buffer->error;
 }
 
+static int put_value(void *self, struct tr_bytes value, struct tr_buffer *buffer)
+{
+    (void)self;
+    tr_buffer_add(buffer, value.data, value.size);
+    return buffer->error;
+}
+
 static void read_plan(struct tr_bytes plan, struct tr_text json, struct tr_buffer *slots,
                       int *error)
 {
-    const struct tr_exchange_keeper keeper = {.keep = keep_path};
+    const struct tr_exchange_keeper keeper = {
+        .keep = keep_path, .put = put_value};
     struct tr_exchange_problem problem = {.code = NULL};
     bool is_decision = false;
     *error =

@@ -59,7 +59,7 @@ tasks:
       '1, ' * 300000 + '\\"x\\"]}')"]
   huge:
     outputs: {l: "[int]"}
-    run: [sh, -c, 'truncate -s 1073741825 "$TROUPE_OUTPUTS"']
+    run: [sh, -c, 'truncate -s 67108865 "$TROUPE_OUTPUTS"']
 workflows:
   main:
     inputs: {items: "[int]", text: string}
@@ -92,9 +92,9 @@ class LargeTest(ProgramTest):
                       "of at most 64 bits", error["message"])
         error = self.document("run", "flow.yaml", "oversized", status=1)["error"]
         self.assertEqual(error["code"], "OutputSizeExceeded")
-        self.assertIn("the document at $TROUPE_OUTPUTS has 1073741825 bytes; at most 1073741824 "
-                      "are taken: write large data to a file and return its path",
-                      error["message"])
+        self.assertIn("the document at $TROUPE_OUTPUTS has 67108865 bytes, more than "
+                      "TR_OUTPUTS_BYTES_MAX (67108864); write large data to a file and return its "
+                      "path", error["message"])
 
     def write_numbers(self, count, **more):
         self.write("in.json", json.dumps({"items": list(range(count)), **more}))

@@ -70,7 +70,15 @@ static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob
     return buffer->error;
 }
 
-static const struct tr_exchange_keeper keeper = {.keep = keep_path, .self = &kept_paths};
+static int put_value(void *self, struct tr_bytes value, struct tr_buffer *buffer)
+{
+    (void)self;
+    tr_buffer_add(buffer, value.data, value.size);
+    return buffer->error;
+}
+
+static const struct tr_exchange_keeper keeper = {
+    .keep = keep_path, .put = put_value, .self = &kept_paths};
 
 static struct tr_bytes bytes_of(const char *json)
 {

@@ -153,12 +153,13 @@ static void test_large_outputs(void **state)
     assert_true(judge(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs_size = 600000}));
     assert_int_equal(transition.phase, TR_TASK_PHASE_RUNNING);
     assert_true(
-        judge(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs_size = TR_VALUES_BYTES_MAX}));
+        judge(&(struct end){.outcome = TR_PROCESS_EXITED, .outputs_size = TR_OUTPUTS_BYTES_MAX}));
     assert_false(judge(
-        &(struct end){.outcome = TR_PROCESS_EXITED, .outputs_size = TR_VALUES_BYTES_MAX + 1}));
-    expect_failure(TR_TASK_PHASE_PERMANENT_FAILURE, "OutputSizeExceeded",
-                   "the document at $TROUPE_OUTPUTS has 1073741825 bytes; at most 1073741824 are "
-                   "taken: write large data to a file and return its path");
+        &(struct end){.outcome = TR_PROCESS_EXITED, .outputs_size = TR_OUTPUTS_BYTES_MAX + 1}));
+    expect_failure(
+        TR_TASK_PHASE_PERMANENT_FAILURE, "OutputSizeExceeded",
+        "the document at $TROUPE_OUTPUTS has 67108865 bytes, more than "
+        "TR_OUTPUTS_BYTES_MAX (67108864); write large data to a file and return its path");
     assert_false(
         judge(&(struct end){.outcome = TR_PROCESS_EXITED, .status = 1, .outputs_size = 600000}));
 }
