@@ -107,9 +107,15 @@ int tri_blobs_open_beside(const char *store_folder, struct tri_blobs **out)
     if (error != 0) {
         return error;
     }
-    snprintf(blobs->owner, sizeof blobs->owner, "%u-", (unsigned)getpid());
+    /* A thread has one at a time, and a process may have many threads that do. */
+    snprintf(blobs->owner, sizeof blobs->owner, "%u-", (unsigned)gettid());
     *out = blobs;
     return 0;
+}
+
+void tri_blobs_take_turns(struct tri_blobs *blobs, const struct tr_turn *turn)
+{
+    blobs->turn = turn;
 }
 
 void tri_blobs_close(struct tri_blobs *blobs)

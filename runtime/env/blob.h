@@ -24,6 +24,7 @@
 #include "runtime/env/blob_limits.h"
 #include "runtime/env/buffer.h"
 #include "runtime/env/fence.h"
+#include "runtime/env/turn.h"
 #include "schemas/base.h"
 #include "schemas/files.h"
 
@@ -52,6 +53,9 @@ TR_MUST_USE int tri_blobs_open(const char *store_folder, const atomic_bool *is_s
  * that starts meanwhile removes what is unfinished; what was stored stays.
  */
 TR_MUST_USE int tri_blobs_open_beside(const char *store_folder, struct tri_blobs **blobs);
+
+/* From now on what takes long takes turns; NULL ends that. */
+void tri_blobs_take_turns(struct tri_blobs *blobs, const struct tr_turn *turn);
 
 /* NULL is fine. */
 void tri_blobs_close(struct tri_blobs *blobs);

@@ -24,6 +24,7 @@ struct tri_blobs {
     int fresh;  /* blobs/.new/ */
     int pieces; /* blobs/.pieces/ */
     const atomic_bool *is_stopping;
+    const struct tr_turn *turn;          /* NULL: nobody else waits */
     char owner[12];                      /* in front of names in .new; empty: the engine's */
     uint64_t made;                       /* counts names in .new */
     uint8_t *copy;                       /* what is copied and digested goes through here */

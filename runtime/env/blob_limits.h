@@ -22,6 +22,18 @@
 /* A document: with its envelope it fits into one message. */
 #define TR_DOCUMENT_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 16384)
 
+/* What is written of a file before it is synced, so that no sync takes long. */
+#define TR_BLOB_UNSYNCED_BYTES_MAX (64ULL << 20)
+
+/*
+ * The files service: how long the work of one execution goes on while others wait; how many of them
+ * may have begun with something that takes long, beyond which one waits for another's end; and
+ * calls that wait there, beyond which they wait on their way.
+ */
+#define TR_FILES_TURN_MS 20
+#define TR_FILES_HANDS_MAX 64
+#define TR_FILES_WAITING_BYTES_MAX (64U << 20)
+
 /* Why something could not be done, in words. */
 #define TR_BLOB_WORDS_BYTES_MAX 768
 

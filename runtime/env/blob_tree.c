@@ -46,6 +46,7 @@ struct digesting {
     int copy; /* negative: none */
     crypto_hash_sha256_state state;
     uint64_t at;
+    uint64_t unsynced; /* of the copy */
 };
 
 /* The next bytes of the content. */
@@ -61,12 +62,12 @@ static size_t piece_before(const struct digesting *digesting, uint64_t end)
     return left < TRI_BLOB_COPY_BYTES ? (size_t)left : TRI_BLOB_COPY_BYTES;
 }
 
-/* Whether there is time for one more piece. */
+/* Lets others go first between pieces. */
 static int take_turn(const struct digesting *digesting)
 {
-    bool is_stopping =
-        atomic_load_explicit(digesting->blobs->is_stopping, memory_order_relaxed);
-    return is_stopping ? TR_CLOSED : 0;
+    const struct tri_blobs *blobs = digesting->blobs;
+    bool is_stopping = atomic_load_explicit(blobs->is_stopping, memory_order_relaxed);
+    return is_stopping ? TR_CLOSED : tr_turn_take(blobs->turn);
 }
 
 /* A hole counts as the zeroes that it reads as; the copy gets one, too. */
@@ -81,6 +82,17 @@ static int add_hole(struct digesting *digesting, uint64_t end)
         add_bytes(digesting, zeroes, piece_before(digesting, end));
     }
     return 0;
+}
+
+static int write_piece(struct digesting *digesting, struct tr_bytes piece)
+{
+    int error = tri_below_write_all(digesting->copy, piece);
+    digesting->unsynced += piece.size;
+    if (error == 0 && digesting->unsynced > TR_BLOB_UNSYNCED_BYTES_MAX) {
+        digesting->unsynced = 0;
+        error = fdatasync(digesting->copy) == 0 ? 0 : tri_below_error();
+    }
+    return error;
 }
 
 /* Data up to an offset; `is_over` when the file ends before. */
@@ -102,7 +114,7 @@ static int add_data(struct digesting *digesting, uint64_t end, bool *is_over)
             return found == 0 ? 0 : TR_SYSTEM;
         }
         struct tr_bytes piece = {.data = bytes, .size = (size_t)found};
-        error = digesting->copy >= 0 ? tri_below_write_all(digesting->copy, piece) : 0;
+        error = digesting->copy >= 0 ? write_piece(digesting, piece) : 0;
         if (error != 0) {
             return error;
         }

@@ -1,6 +1,6 @@
 /*
- * Between actors and the blob store: one thread, one call after the other; only downloads go on
- * beside it.
+ * Between actors and the blob store: calls are served one after the other, executions in turn;
+ * only downloads go on beside it.
  */
 #include "runtime/host/files_service.h"
 
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/env/blob.h"
-#include "runtime/host/files_fetch.h"
+#include "runtime/host/files_hands.h"
 #include "runtime/memory.h"
 #include "schemas/files.h"
 
@@ -16,6 +16,7 @@
 
 struct tri_files_service {
     struct tri_service base;
+    struct tri_files_hands *hands;
     struct tri_blobs *blobs;
     struct tri_fetches *fetches;
     struct tri_buffer bytes; /* of what is being read */
@@ -307,6 +308,7 @@ static const struct {
 
 static void take_call(struct tri_files_service *service, const uint8_t *envelope)
 {
+    tri_blobs_take_turns(service->blobs, tri_files_hands_turn(service->hands));
     struct call call = {
         .caller = tri_caller_of(envelope),
         .body = tr_envelope_body(envelope),
@@ -327,7 +329,21 @@ static void take_call(struct tri_files_service *service, const uint8_t *envelope
     take_inquiry(service, &call, tr_envelope_get(envelope, 16, type));
 }
 
-static void take_frame(struct tri_files_service *service, const struct tri_frame *frame)
+/* ---- The line. ------------------------------------------------------------------------------ */
+
+/* What cannot even wait is refused. */
+static void add_call(struct tri_files_service *service, struct tri_files_line *line,
+                     struct tr_bytes envelope)
+{
+    struct tri_caller caller = tri_caller_of(envelope.data);
+    int error = tri_files_line_add(line, caller.ref.key.group, envelope, NULL);
+    if (error != 0) {
+        tri_service_refuse(&service->base, &caller, error);
+    }
+}
+
+static void hear_frame(struct tri_files_service *service, struct tri_files_line *line,
+                       const struct tri_frame *frame)
 {
     struct tr_bytes bytes;
     bool is_stored;
@@ -335,58 +351,99 @@ static void take_frame(struct tri_files_service *service, const struct tri_frame
     size_t offset = 0;
     while (tri_frame_next(frame, &offset, &bytes, &is_stored)) {
         if (tr_envelope_check(bytes, &size) == 0) {
-            take_call(service, bytes.data);
-            /* The next may take long, and nobody should wait for it. */
-            tri_voice_flush(&service->base.voice);
+            add_call(service, line, (struct tr_bytes){.data = bytes.data, .size = size});
         }
     }
 }
 
-/* Answers those whose downloads have ended. */
-static void take_fetches(struct tri_files_service *service)
+/* Without memory for it a download has failed. */
+static void add_fetch(struct tri_files_service *service, struct tri_files_line *line,
+                      struct tri_fetch *fetch)
 {
-    struct tri_fetch *fetch;
-    while ((fetch = tri_fetches_next(service->fetches)) != NULL) {
-        struct call call = {.caller = fetch->caller};
-        struct tri_blob blob;
-        if (fetch->error != 0) {
-            tri_blob_give_up(service->blobs, fetch->name);
-            fail_with(service, &call, fetch->error, tr_text_of(fetch->words));
-        } else {
-            int error = tri_blob_adopt(service->blobs, fetch->name, tr_text_of(fetch->hint), &blob);
-            if (error == 0) {
-                reply_blob(service, &call, &blob);
-            } else {
-                fail(service, &call, error);
-            }
-        }
+    struct tr_bytes none = {.size = 0};
+    int error = tri_files_line_add(line, fetch->caller.ref.key.group, none, fetch);
+    if (error != 0) {
+        tri_blob_give_up(service->blobs, fetch->name);
+        tri_service_refuse(&service->base, &fetch->caller, error);
         tri_fetch_free(fetch);
     }
 }
 
-/* ---- The thread. ---------------------------------------------------------------------------- */
-
-static void *service_main(void *argument)
+static void hear(void *self, struct tri_files_line *line)
 {
-    struct tri_files_service *service = argument;
-    struct tri_service *base = &service->base;
+    struct tri_files_service *service = self;
+    struct tri_fetch *fetch;
+    struct tri_frame frame;
+    while (line->bytes < TR_FILES_WAITING_BYTES_MAX &&
+           tri_link_receive(service->base.voice.link, &frame) == 0) {
+        hear_frame(service, line, &frame);
+        tri_link_release(service->base.voice.link, &frame);
+    }
+    while ((fetch = tri_fetches_next(service->fetches)) != NULL) {
+        add_fetch(service, line, fetch);
+    }
+    tri_voice_flush(&service->base.voice);
+}
+
+/* Answers whoever waits for a download. */
+static void take_fetched(struct tri_files_service *service, struct tri_fetch *fetch)
+{
+    struct call call = {.caller = fetch->caller};
+    struct tri_blob blob;
+    if (fetch->error != 0) {
+        tri_blob_give_up(service->blobs, fetch->name);
+        fail_with(service, &call, fetch->error, tr_text_of(fetch->words));
+    } else {
+        int error = tri_blob_adopt(service->blobs, fetch->name, tr_text_of(fetch->hint), &blob);
+        if (error == 0) {
+            reply_blob(service, &call, &blob);
+        } else {
+            fail(service, &call, error);
+        }
+    }
+    tri_fetch_free(fetch);
+}
+
+/* ---- The threads. --------------------------------------------------------------------------- */
+
+static int open_link(void *self)
+{
+    struct tri_service *base = &((struct tri_files_service *)self)->base;
     int error = base->env->ops->link_open(base->env, TRI_PLACE_FILES, &base->voice.link);
     if (error != 0) {
         tri_service_fail(base, error);
-        return NULL;
     }
-    while (!atomic_load(&base->is_stopping)) {
-        struct tri_frame frame;
-        while (!atomic_load(&base->is_stopping) &&
-               tri_link_receive(base->voice.link, &frame) == 0) {
-            take_frame(service, &frame);
-            tri_link_release(base->voice.link, &frame);
-        }
-        take_fetches(service);
-        tri_voice_flush(&base->voice);
-        tri_link_wait_also(base->voice.link, tri_fetches_fd(service->fetches), WAIT_NS);
+    return error;
+}
+
+static void work(void *self, const struct tri_files_work *work)
+{
+    struct tri_files_service *service = self;
+    if (work->fetch != NULL) {
+        take_fetched(service, work->fetch);
+    } else {
+        take_call(service, work->envelope);
     }
-    return NULL;
+    /* The next may take long, and nobody should wait for it. */
+    tri_voice_flush(&service->base.voice);
+}
+
+static void wait(void *self)
+{
+    struct tri_files_service *service = self;
+    tri_link_wait_also(service->base.voice.link, tri_fetches_fd(service->fetches), WAIT_NS);
+}
+
+static int start_hands(struct tri_files_service *service)
+{
+    const struct tri_files_hands_options options = {.env = service->base.env,
+                                                    .self = service,
+                                                    .is_stopping = &service->base.is_stopping,
+                                                    .open = open_link,
+                                                    .hear = hear,
+                                                    .work = work,
+                                                    .wait = wait};
+    return tri_files_hands_start(&options, &service->hands);
 }
 
 static void files_service_free(struct tri_files_service *service)
@@ -415,8 +472,8 @@ int tri_files_service_start(const struct tri_files_service_options *options,
     if (error == 0) {
         error = tri_fetches_new(service->blobs, &service->fetches);
     }
-    if (error == 0 && pthread_create(&service->base.thread, NULL, service_main, service) != 0) {
-        error = TR_SYSTEM;
+    if (error == 0) {
+        error = start_hands(service);
     }
     if (error != 0) {
         int number = errno;
@@ -437,7 +494,7 @@ void tri_files_service_stop(struct tri_files_service *service)
 {
     if (service != NULL) {
         atomic_store(&service->base.is_stopping, true);
-        pthread_join(service->base.thread, NULL);
+        tri_files_hands_stop(service->hands);
         files_service_free(service);
     }
 }

@@ -2,6 +2,9 @@
  * The files service of a real host: every message of schemas/files.h with its answer, and what
  * cannot be done with its words.
  */
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +17,8 @@
 #include "tests/support/http_server.h"
 #include "tests/support/test.h"
 
-/* The actor says what the test has put here, and writes down the answer. */
+/* The actor says what the test has put there, and writes down the answer. */
+#define WISHES_MAX 4
 #define TR_FILES_WISH_FIELDS(FIELD, ARRAY) FIELD(u16, type, 1, 0)
 #define TR_FILES_ACTOR_FIELDS(FIELD, ARRAY) FIELD(u64, ask, 1, 0)
 #define TR_FILES_TEST_SCHEMAS(S)                                          \
@@ -27,7 +31,7 @@ TR_FILES_TEST_SCHEMAS(TR_SCHEMA_DEFINE)
 static struct {
     const struct tr_schema *schema;
     const void *body;
-} wanted;
+} wanted[WISHES_MAX];
 
 static struct {
     uint16_t type;
@@ -87,10 +91,15 @@ static int keep_answer(const struct tr_message *message)
 static int actor_handle(struct tr_context *context, void *state, const struct tr_message *message)
 {
     struct tr_files_actor *actor = state;
+    struct tr_files_wish wish;
+    int error;
     if (tr_message_is(message, &tr_files_wish_schema)) {
-        return tr_call(context, TR_SERVICE_FILES, wanted.schema, wanted.body, 0, &actor->ask);
+        error = tr_message_read(message, files_wish, &wish);
+        return error != 0 ? error
+                          : tr_call(context, TR_SERVICE_FILES, wanted[wish.type].schema,
+                                    wanted[wish.type].body, 0, &actor->ask);
     }
-    int error = keep_answer(message);
+    error = keep_answer(message);
     return error != 0 ? error : tr_stop(context);
 }
 
@@ -163,18 +172,27 @@ static int teardown(void **state)
     return 0;
 }
 
+/* Has an actor say this, and does not wait for the answer; each that does has its own place. */
+static struct tr_ref say_only(struct world *world, uint16_t place, const struct tr_schema *schema,
+                              const void *body)
+{
+    struct tr_ref actor;
+    wanted[place].schema = schema;
+    wanted[place].body = body;
+    struct tr_spawn_options options = {.is_watched = true};
+    assert_int_equal(tr_host_spawn(world->host, &actor_behaviour, &options, &actor), 0);
+    assert_int_equal(tr_host_tell(world->host, actor, &tr_files_wish_schema,
+                                  &(struct tr_files_wish){.type = place}),
+                     0);
+    return actor;
+}
+
 /* Has an actor say this, and gives the answer's type. */
 static uint16_t say(struct world *world, const struct tr_schema *schema, const void *body)
 {
-    struct tr_ref actor;
     int reason;
     memset(&seen, 0, sizeof seen);
-    wanted.schema = schema;
-    wanted.body = body;
-    struct tr_spawn_options options = {.is_watched = true};
-    assert_int_equal(tr_host_spawn(world->host, &actor_behaviour, &options, &actor), 0);
-    assert_int_equal(
-        tr_host_tell(world->host, actor, &tr_files_wish_schema, &(struct tr_files_wish){0}), 0);
+    struct tr_ref actor = say_only(world, 0, schema, body);
     assert_int_equal(tr_host_wait(world->host, actor, 30000, &reason), 0);
     assert_int_equal(reason, 0);
     return seen.type;
@@ -250,6 +268,73 @@ static void what_fails_has_words(void **state)
     assert_int_equal(seen.error, TR_UNKNOWN_TYPE);
 }
 
+/* Whether something is being written into the blob store. */
+static bool is_writing(const struct world *world)
+{
+    char path[128];
+    bool is_there = false;
+    const struct dirent *entry;
+    snprintf(path, sizeof path, "%s/blobs/.new", world->folder);
+    DIR *folder = opendir(path);
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL) {
+        is_there = is_there || entry->d_name[0] != '.';
+    }
+    closedir(folder);
+    return is_there;
+}
+
+/* Makes a file that takes seconds to be digested, and no place. */
+static void make_large(const struct world *world, const char *name, char path[128])
+{
+    snprintf(path, 128, "%s/%s", world->folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, 256 << 20), 0);
+    close(fd);
+}
+
+static void long_work_lets_others_go_first(void **state)
+{
+    struct world *world = *state;
+    char large[128];
+    int reason;
+    make_large(world, "large", large);
+    struct tr_blob_put put = {.path = tr_text_of(large)};
+    struct tr_ref first = say_only(world, 1, &tr_blob_put_schema, &put);
+    while (!is_writing(world)) {
+        (void)sched_yield();
+    }
+    struct tr_blob_write write = {
+        .name = tr_text_of("v"), .bytes = bytes_of("small"), .is_last = true};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(say(world, &tr_blob_write_schema, &write), tr_blob_stored_schema.id);
+        assert_int_equal(seen.stored.size, 5);
+    }
+    assert_true(is_writing(world));
+    assert_int_equal(tr_host_wait(world->host, first, 120000, &reason), 0);
+    assert_int_equal(seen.stored.size, 256 << 20);
+}
+
+/* Of several that have begun each is given up, and none waits for another's end. */
+static void long_work_ends_with_the_host(void **state)
+{
+    struct world *world = *state;
+    char large[128];
+    make_large(world, "large", large);
+    struct tr_blob_put put = {.path = tr_text_of(large)};
+    for (uint16_t place = 1; place < WISHES_MAX; place++) {
+        (void)say_only(world, place, &tr_blob_put_schema, &put);
+    }
+    struct tr_document_get get = {.path = tr_text_of("none")};
+    while (!is_writing(world)) {
+        (void)sched_yield();
+    }
+    assert_int_equal(say(world, &tr_document_get_schema, &get), tr_document_schema.id);
+    tr_host_stop(world->host);
+    assert_false(is_writing(world)); /* who gives up takes away what was written */
+}
+
 /* Has a path of the server fetched, and gives the answer's type. */
 static uint16_t fetch_from(struct world *world, int port, const char *path)
 {
@@ -301,6 +386,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_value_goes_in_and_comes_out, setup, teardown),
         cmocka_unit_test_setup_teardown(a_document_goes_in_and_comes_out, setup, teardown),
         cmocka_unit_test_setup_teardown(what_fails_has_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(long_work_lets_others_go_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(long_work_ends_with_the_host, setup, teardown),
         cmocka_unit_test_setup_teardown(what_no_call_of_its_own_is_the_program_answers, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_the_web_has_is_fetched, setup, teardown),
