@@ -73,6 +73,7 @@ struct tr_exchange_keeper {
      */
     int (*open)(void *self, struct tr_text uri, struct tr_bytes *literal);
     void (*close)(void *self, struct tr_bytes literal);
+    int (*turn)(void *self); /* between values: others may go first; an error ends the reading */
     void *self;
 };
 

@@ -15,11 +15,15 @@ static int take_literal(struct tri_reading *reading, const struct tri_planned *p
     uint8_t room[2048];
     struct tr_arena arena;
     struct tr_report report;
+    int error = reading->keeper->turn(reading->keeper->self);
+    if (error != 0) {
+        return error;
+    }
     memset(room, 0, sizeof room);
     tr_arena_init_with(&arena, room, sizeof room);
     tr_report_init(&report);
     const struct tr_tree *tree = tr_flyte_literal(&arena, &report, type, literal);
-    int error = tri_exchange_pack(reading, planned, type, element, &arena, &report, tree);
+    error = tri_exchange_pack(reading, planned, type, element, &arena, &report, tree);
     tr_report_fini(&report);
     tr_arena_fini(&arena);
     return error;

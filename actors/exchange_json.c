@@ -44,11 +44,15 @@ static int take_value(struct tri_reading *reading, const struct tri_planned *pla
     struct tr_arena arena;
     struct tr_report report;
     size_t used = 0;
+    int error = reading->keeper->turn(reading->keeper->self);
+    if (error != 0) {
+        return error;
+    }
     memset(room, 0, sizeof room);
     tr_arena_init_with(&arena, room, sizeof room);
     tr_report_init(&report);
     const struct tr_tree *tree = tr_json_read_next(&arena, &report, 0, reading->left, &used);
-    int error = tri_exchange_pack(reading, planned, type, element, &arena, &report, tree);
+    error = tri_exchange_pack(reading, planned, type, element, &arena, &report, tree);
     reading->left.data += used;
     reading->left.size -= used;
     tr_report_fini(&report);

@@ -31,6 +31,7 @@ _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_OFFLOAD_EXPLAIN_BYTES, "words fit
 struct target {
     const char *folder; /* of the store */
     int descriptor;
+    const struct tr_turn *turn;
     uint64_t size;
     char *explain;
 };
@@ -66,7 +67,7 @@ static int put(void *self, struct tr_text text)
         text.data += count;
         text.size -= (size_t)count;
     }
-    return 0;
+    return tr_turn_take(target->turn);
 }
 
 static int open_blob(void *self, const struct tr_offloaded *where, struct tr_bytes *literal)
@@ -81,13 +82,15 @@ static void close_blob(void *self, struct tr_bytes literal)
     tr_file_unmap(literal);
 }
 
-static int write_inputs(struct tr_bytes plan, const char *store_folder, int descriptor,
-                        char *explain)
+static int write_inputs(const struct tr_exchange_writing *writing, char *explain)
 {
-    struct target target = {.folder = store_folder, .descriptor = descriptor, .explain = explain};
+    struct target target = {.folder = writing->store_folder,
+                            .descriptor = writing->descriptor,
+                            .turn = writing->turn,
+                            .explain = explain};
     const struct tr_exchange_writer writer = {
         .open = open_blob, .close = close_blob, .put = put, .self = &target};
-    return tr_exchange_write(plan, &writer);
+    return tr_exchange_write(writing->plan, &writer);
 }
 
 /* ----------------------------------------------------------------- outputs */
@@ -179,6 +182,7 @@ static int open_outputs(struct tr_text path, const struct tr_fence *fence, const
 struct keeping {
     const char *folder;
     const struct tr_fence *fence;
+    const struct tr_turn *turn;
     struct tr_text attempt;  /* its generated name */
     struct tri_blobs *blobs; /* NULL until the first path */
     struct tr_exchange_problem *problem;
@@ -200,12 +204,16 @@ static int fail_path(struct keeping *keeping, struct tr_text uri, int error, con
     return error;
 }
 
-/* The path of a place on this machine. */
-static struct tr_text local_path(struct tr_text uri)
+static int open_blobs(struct keeping *keeping)
 {
-    static const char scheme[] = "file://";
-    size_t skipped = uri.data[0] == '/' ? 0 : sizeof scheme - 1;
-    return (struct tr_text){.data = uri.data + skipped, .size = uri.size - skipped};
+    if (keeping->blobs != NULL) {
+        return 0;
+    }
+    int error = tri_blobs_open_beside(keeping->folder, &keeping->blobs);
+    if (error == 0) {
+        tri_blobs_take_turns(keeping->blobs, keeping->turn);
+    }
+    return error;
 }
 
 /* Keeps a file of this machine, and gives where it is kept; other places stay. */
@@ -219,8 +227,7 @@ static int keep_path(void *self, const struct tr_type *type, struct tr_blob blob
         tr_write_blob(buffer, blob);
         return buffer->error;
     }
-    int error =
-        keeping->blobs != NULL ? 0 : tri_blobs_open_beside(keeping->folder, &keeping->blobs);
+    int error = open_blobs(keeping);
     if (error != 0) {
         return fail_path(keeping, blob.uri, error, tr_error_text(error));
     }
@@ -252,12 +259,17 @@ static int open_literal(void *self, struct tr_text uri, struct tr_bytes *literal
     if (!tri_is_local(uri)) {
         return fail_path(keeping, uri, TR_INVALID, "it lies elsewhere; keep it on this machine");
     }
-    int error =
-        open_outputs(local_path(uri), keeping->fence, keeping->folder, literal, keeping->explain);
+    int error = open_outputs(tri_path_local(uri), keeping->fence, keeping->folder, literal,
+                             keeping->explain);
     bool is_users = error == TR_SYSTEM || error == TR_INVALID || error == TR_LIMIT;
     return is_users || error == TR_OUTSIDE
                ? fail_path(keeping, uri, is_users ? TR_INVALID : error, keeping->explain)
                : error;
+}
+
+static int take_turn(void *self)
+{
+    return tr_turn_take(((struct keeping *)self)->turn);
 }
 
 static void close_literal(void *self, struct tr_bytes literal)
@@ -283,6 +295,7 @@ static int read_document(const struct tr_exchange_reading *reading, struct tr_by
 {
     struct keeping keeping = {.folder = reading->store_folder,
                               .fence = reading->fence,
+                              .turn = reading->turn,
                               .attempt = attempt_of(reading->path),
                               .problem = problem,
                               .explain = explain};
@@ -290,6 +303,7 @@ static int read_document(const struct tr_exchange_reading *reading, struct tr_by
                                               .put = put_value,
                                               .open = open_literal,
                                               .close = close_literal,
+                                              .turn = take_turn,
                                               .self = &keeping};
     int error = tr_exchange_read(reading->plan, document, &keeper, slots, is_decision, problem);
     tri_blobs_close(keeping.blobs);

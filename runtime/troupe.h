@@ -297,6 +297,9 @@ struct tr_group_place {
 #define TR_EXCHANGE_EXPLAIN_BYTES 1024
 #define TR_EXCHANGE_CODE_BYTES 64
 
+/* Lets others go first between pieces of what takes long (runtime/env/turn.h). */
+struct tr_turn;
+
 /* A call that the program answers itself: its message, and how the answer is given. */
 struct tr_inquiry {
     void *program; /* tr_host_options.program */
@@ -304,6 +307,7 @@ struct tr_inquiry {
     uint16_t type;
     uint8_t version;
     struct tr_bytes body;
+    const struct tr_turn *turn; /* for what takes long */
     int (*reply)(const struct tr_inquiry *inquiry, const struct tr_schema *schema,
                  const void *body);
 };
@@ -328,11 +332,20 @@ struct tr_exchange_reading {
     const char *store_folder;
     struct tr_text path;
     const struct tr_fence *fence; /* of it and of all that it names; NULL: none (schemas/files.h) */
+    const struct tr_turn *turn;
+};
+
+/* One that is to be written, to an open file. */
+struct tr_exchange_writing {
+    struct tr_bytes plan;
+    const char *store_folder;
+    int descriptor;
+    const struct tr_turn *turn;
 };
 
 struct tr_exchange {
-    /* Writes a document to an open file. Errors with words. */
-    int (*write)(struct tr_bytes plan, const char *store_folder, int descriptor, char *explain);
+    /* Writes a document. Errors with words. */
+    int (*write)(const struct tr_exchange_writing *writing, char *explain);
     /*
      * Reads a document into packed slots of tr_alloc that fit into half a message. What is wrong
      * with the document itself is a code and words, and 0; errors are the machine's.

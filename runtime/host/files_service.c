@@ -182,7 +182,11 @@ static int take_make(struct tri_files_service *service, const struct call *call)
     if (error != 0) {
         return error;
     }
-    error = service->exchange->write(make.plan, service->folder, file, explain);
+    const struct tr_exchange_writing writing = {.plan = make.plan,
+                                                .store_folder = service->folder,
+                                                .descriptor = file,
+                                                .turn = tri_files_hands_turn(service->hands)};
+    error = service->exchange->write(&writing, explain);
     close(file);
     if (error != 0) {
         tri_blob_give_up(service->blobs, name);
@@ -211,7 +215,8 @@ static int take_values(struct tri_files_service *service, const struct call *cal
     const struct tr_exchange_reading reading = {.plan = read.plan,
                                                 .store_folder = service->folder,
                                                 .path = read.path,
-                                                .fence = fence_of(&fence)};
+                                                .fence = fence_of(&fence),
+                                                .turn = tri_files_hands_turn(service->hands)};
     int error = service->exchange->read(&reading, &given.slots, code, explain);
     if (error != 0) {
         fail_with(service, call, error,
@@ -249,6 +254,7 @@ static void take_inquiry(struct tri_files_service *service, const struct call *c
                  .type = type,
                  .version = call->version,
                  .body = call->body,
+                 .turn = tri_files_hands_turn(service->hands),
                  .reply = answer_inquiry},
         .service = service,
         .call = call,

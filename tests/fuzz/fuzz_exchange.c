@@ -47,11 +47,17 @@ static int put_value(void *self, struct tr_bytes value, struct tr_buffer *buffer
     return buffer->error;
 }
 
+static int take_turn(void *self)
+{
+    (void)self;
+    return 0;
+}
+
 static void read_plan(struct tr_bytes plan, struct tr_text json, struct tr_buffer *slots,
                       int *error)
 {
     const struct tr_exchange_keeper keeper = {
-        .keep = keep_path, .put = put_value};
+        .keep = keep_path, .put = put_value, .turn = take_turn};
     struct tr_exchange_problem problem = {.code = NULL};
     bool is_decision = false;
     *error =

@@ -73,6 +73,28 @@ workflows:
 """
 
 
+BESIDE = """
+troupe: 1
+tasks:
+  file:
+    outputs: {f: file}
+    run: [sh, -c, 'truncate -s 1G x; echo "{\\"f\\": \\"x\\"}" >"$TROUPE_OUTPUTS"; echo >BEGUN']
+  list:
+    outputs: {l: "[int]"}
+    run: [sh, -c, '{ printf "{\\"l\\": [1"; yes ", 1" | head -n 8000000 | tr -d "\\n"; echo "]}"; }
+      >"$TROUPE_OUTPUTS"; echo >BEGUN']
+  quick:
+    outputs: {f: file, l: "[int]"}
+    timeout: 5s
+    run: [sh, -c, 'echo x >x; echo "{\\"f\\": \\"x\\", \\"l\\": [$(seq -s, 1 100000)]}"
+      >"$TROUPE_OUTPUTS"']
+workflows:
+  files: {nodes: {n: {task: file}}}
+  lists: {nodes: {n: {task: list}}}
+  fast: {nodes: {n: {task: quick}}, outputs: {l: $n.l}}
+"""
+
+
 class LargeTest(ProgramTest):
     def write_processes(self):
         self.write("reverse.py", REVERSE)
@@ -96,6 +118,23 @@ class LargeTest(ProgramTest):
         self.assertIn("the document at $TROUPE_OUTPUTS has 67108865 bytes, more than "
                       "TR_OUTPUTS_BYTES_MAX (67108864); write large data to a file and return its "
                       "path", error["message"])
+
+    def hold_up(self, workflow):
+        """Another execution is done while this one's outputs are kept."""
+        self.write("flow.yaml", BESIDE.replace("BEGUN", str(self.folder / workflow)))
+        slow = self.start("run", "flow.yaml", workflow, "-q")
+        self.await_file(workflow)
+        outputs = self.document("run", "flow.yaml", "fast")["outputs"]
+        self.assertEqual(len(outputs["l"]), 100000)
+        self.assertIsNone(slow.process.poll())
+        slow.signal(signal.SIGINT)
+        self.assertEqual(slow.end()[0], 3)
+
+    def test_large_files_hold_up_no_other_execution(self):
+        self.hold_up("files")
+
+    def test_large_lists_hold_up_no_other_execution(self):
+        self.hold_up("lists")
 
     def write_numbers(self, count, **more):
         self.write("in.json", json.dumps({"items": list(range(count)), **more}))

@@ -77,8 +77,18 @@ static int put_value(void *self, struct tr_bytes value, struct tr_buffer *buffer
     return buffer->error;
 }
 
+static uint32_t turns;
+static uint32_t turns_max; /* 0: as many as there are */
+
+static int take_turn(void *self)
+{
+    (void)self;
+    turns++;
+    return turns_max != 0 && turns == turns_max ? TR_CLOSED : 0;
+}
+
 static const struct tr_exchange_keeper keeper = {
-    .keep = keep_path, .put = put_value, .self = &kept_paths};
+    .keep = keep_path, .put = put_value, .turn = take_turn, .self = &kept_paths};
 
 static struct tr_bytes bytes_of(const char *json)
 {
@@ -210,6 +220,29 @@ static void test_lists_of_all_sizes_are_packed_as_ever(void **state)
         tr_buffer_fini(&json);
         tr_buffer_fini(&expected);
     }
+}
+
+/* Others go first between the elements of a list, and the end of their patience is one at once. */
+static void test_turns_are_taken_between_elements(void **state)
+{
+    (void)state;
+    struct tr_buffer json;
+    DECLARE("[int]");
+    tr_buffer_init(&json, 0);
+    tr_buffer_add_string(&json, "{\"a\": [1");
+    for (int i = 1; i < 1000; i++) {
+        tr_buffer_add_string(&json, ", 1");
+    }
+    tr_buffer_add(&json, "]}", 3);
+    turns = 0;
+    assert_int_equal(read_json((const char *)json.data), 0);
+    assert_true(turns >= 1000);
+    turns = 0;
+    turns_max = 500;
+    assert_int_equal(read_json((const char *)json.data), TR_CLOSED);
+    assert_int_equal(turns, 500);
+    turns_max = 0;
+    tr_buffer_fini(&json);
 }
 
 static void test_what_is_wrong_is_named(void **state)
@@ -460,6 +493,7 @@ int main(void)
         TEST(test_every_type_comes_back),
         TEST(test_order_blanks_and_strangers_do_not_matter),
         TEST(test_lists_of_all_sizes_are_packed_as_ever),
+        TEST(test_turns_are_taken_between_elements),
         TEST(test_what_is_wrong_is_named),
         TEST(test_values_elsewhere_are_written_from_there),
         TEST(test_many_paths_are_kept),
