@@ -65,6 +65,12 @@ enum tr_task_intent {
  * `graph` is the one that the task has decided, held on the shelf until its end, and `inner` the
  * workflow that runs it; it `recovers` where the execution that this one recovers has decided the
  * same. `trusted_bytes` are those of the note's folder, where others write to the rest (tr_fence).
+ * `plugin` says whose attempt it is, by a hash of the plugin's id: a stored state that names
+ * another one is none of it. While it `is_waiting` its work was not handed outside, and its parent
+ * has not heard that it runs.
+ *
+ * `timeout_ms` is when the attempt's time is over; while its plugin waits for the answer to
+ * `files_call`, a call to the files service, it is what is left of that time. 0: it has no end.
  */
 #define TR_TASK_STATE_FIELDS(FIELD, ARRAY) \
     FIELD(u8, step, 1, 0)                  \
@@ -105,7 +111,11 @@ enum tr_task_intent {
     FIELD(u64, graph, 3, 0)                \
     FIELD(ref, inner, 3, 0)                \
     FIELD(bool, recovers, 4, 0)            \
-    FIELD(u16, trusted_bytes, 5, 0)
+    FIELD(u16, trusted_bytes, 5, 0)        \
+    FIELD(u32, plugin, 6, 0)               \
+    FIELD(u64, files_call, 6, 0)           \
+    FIELD(u64, timeout_ms, 6, 0)           \
+    FIELD(bool, is_waiting, 6, 0)
 
 /* The plugin's state: whose it is, in which version, and a sum over all three (FNV-1a, 64 bits). */
 #define TR_TASK_PLUGIN_FIELDS(FIELD, ARRAY) \
@@ -137,7 +147,7 @@ enum tr_task_intent {
 
 /* Pages hold no bare structs; these two travel nowhere else. */
 #define TR_STATE_TASK_SCHEMAS(S)                                       \
-    S(task_state, 102, TR_STATE, 5, 0, TR_TASK_STATE_FIELDS)           \
+    S(task_state, 102, TR_STATE, 6, 0, TR_TASK_STATE_FIELDS)           \
     S(task_plugin, 420, TR_MESSAGE, 1, TR_HINT, TR_TASK_PLUGIN_FIELDS) \
     S(task_note, 421, TR_MESSAGE, 1, TR_HINT, TR_TASK_NOTE_FIELDS)
 
