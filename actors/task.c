@@ -121,7 +121,7 @@ static struct tr_text expired(struct tri_task *task, const char *what, int64_t n
 
 static int on_attempt_timer(struct tri_task *task)
 {
-    if (task->state->step != TR_STEP_RUN) {
+    if (task->state->step != TR_STEP_RUN || task->state->files_call != 0) {
         return 0;
     }
     const struct tri_task_failure failure = {
@@ -193,6 +193,10 @@ static int on_outcome(struct tri_task *task, struct tr_task_event *event)
     }
     if (!is_in_plugin(task) || state->plugin_call == 0 || event->call < state->plugin_call) {
         return 0;
+    }
+    int error = tri_timeout_go_on(task, event->call);
+    if (error != 0) {
+        return error;
     }
     bool is_doubtful = event->error == TR_NO_CONNECTION || event->error == TR_TIMEOUT;
     if (event->kind == TR_TASK_ANSWER) {

@@ -267,6 +267,14 @@ struct tri_reply {
 TR_MUST_USE int tri_outputs_keep(struct tri_task *task);
 TR_MUST_USE int tri_outputs_keep_for_later(struct tri_task *task);
 
+/*
+ * The time that an attempt may take: it begins, stands still while the plugin waits for the files
+ * service, whose queue is none of the task's doing, and goes on with the answer.
+ */
+TR_MUST_USE int tri_timeout_begin(struct tri_task *task);
+void tri_timeout_hold(struct tri_task *task, uint64_t files_call);
+TR_MUST_USE int tri_timeout_go_on(struct tri_task *task, uint64_t call);
+
 /* The fence around what an attempt elsewhere has left; nothing is set where it ran here. */
 TR_MUST_USE int tri_task_fence(struct tri_task *task, struct tr_text *folder,
                                uint32_t *trusted_bytes);

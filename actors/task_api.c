@@ -146,6 +146,9 @@ static int api_call(struct tr_task_context *side, uint16_t service, const struct
     if (state->intent == TR_INTENT_NEW) {
         state->intent = TR_INTENT_INTENT;
     }
+    if (service == TR_SERVICE_FILES) {
+        tri_timeout_hold(task, number);
+    }
     if (call != NULL) {
         *call = number;
     }

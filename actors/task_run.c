@@ -333,12 +333,54 @@ static int begin_attempt(struct tri_task *task)
     state->intent = TR_INTENT_NEW;
     state->transition = 0;
     state->plugin_call = 0;
+    state->files_call = 0;
+    state->timeout_ms = 0;
     state->has_lasted = false;
     if (state->attempt_created_ms == 0) {
         state->attempt_created_ms = tr_now_ms(task->context);
     }
     int error = tri_task_node_phase(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
     return error != 0 ? error : tri_plugin_state_new(task);
+}
+
+int tri_timeout_begin(struct tri_task *task)
+{
+    struct tr_task_state *state = task->state;
+    if (task->settings->timeout_ns <= 0) {
+        return 0;
+    }
+    state->timeout_ms = tri_milliseconds(task->settings->timeout_ns);
+    if (state->files_call != 0) {
+        return 0;
+    }
+    uint64_t delay_ms = state->timeout_ms;
+    state->timeout_ms += tr_now_ms(task->context);
+    return tri_task_timer_start(task, TRI_TIMER_ATTEMPT, delay_ms);
+}
+
+void tri_timeout_hold(struct tri_task *task, uint64_t files_call)
+{
+    struct tr_task_state *state = task->state;
+    if (state->timeout_ms != 0 && state->files_call == 0) {
+        uint64_t now_ms = tr_now_ms(task->context);
+        state->timeout_ms = state->timeout_ms > now_ms ? state->timeout_ms - now_ms : 1;
+    }
+    state->files_call = files_call;
+}
+
+int tri_timeout_go_on(struct tri_task *task, uint64_t call)
+{
+    struct tr_task_state *state = task->state;
+    if (state->files_call == 0 || call != state->files_call) {
+        return 0;
+    }
+    state->files_call = 0;
+    if (state->timeout_ms == 0) {
+        return 0;
+    }
+    uint64_t left_ms = state->timeout_ms;
+    state->timeout_ms += tr_now_ms(task->context);
+    return tri_task_timer_start(task, TRI_TIMER_ATTEMPT, left_ms);
 }
 
 int tri_enter_run(struct tri_task *task)
@@ -361,10 +403,7 @@ int tri_enter_run(struct tri_task *task)
     if (error != 0 || task->state->step != TR_STEP_RUN) {
         return error;
     }
-    if (task->settings->timeout_ns > 0) {
-        error = tri_task_timer_start(task, TRI_TIMER_ATTEMPT,
-                                     tri_milliseconds(task->settings->timeout_ns));
-    }
+    error = tri_timeout_begin(task);
     return error != 0 ? error : tri_task_news(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
 }
 

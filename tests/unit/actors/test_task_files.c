@@ -17,6 +17,7 @@ static const char flow[] =
     "  far: {type: stranger, inputs: {in: file}, outputs: {out: file, all: [file]}}\n"
     "  other: {type: puppet, inputs: {in: file}, outputs: {out: file, as: directory}}\n"
     "  data: {type: puppet, inputs: {in: file}, outputs: {d: [dataset], s: struct}}\n"
+    "  late: {type: puppet, inputs: {in: file}, timeout: 1s}\n"
     "  large: {type: puppet, inputs: {a: int}, outputs: {small: string, text: string}}\n"
     "  ten: {type: puppet, inputs: {a: int}, outputs: {a: string, b: string, c: string,\n"
     "        d: string, e: string, f: string, g: string, h: string, i: string, j: string}}\n"
@@ -27,6 +28,7 @@ static const char flow[] =
     "      doll: {task: doll, with: {in: $in, more: $more}}\n"
     "      far: {task: far, with: {in: $in}}\n"
     "      other: {task: other, with: {in: $in}}\n"
+    "      late: {task: late, with: {in: $in}}\n"
     "      data: {task: data, with: {in: $in}}\n"
     "      large: {task: large, with: {a: $a}}\n"
     "      ten: {task: ten, with: {a: $a}}\n";
@@ -306,6 +308,65 @@ static void test_what_lies_in_its_own_folder_is_kept(void **state)
     stand_end();
 }
 
+/* ---- Time. ---------------------------------------------------------------------------------- */
+
+static uint64_t work_ms;
+
+/* Asks the files service, then works, then asks it again. */
+static int ask_files(struct tr_task_context *task, struct tr_puppet_state *state,
+                     const struct tr_task_event *event, struct tr_transition *transition)
+{
+    const struct tr_blob_make make = {.name_hint = tr_text_of("inputs")};
+    state->events++;
+    if (state->events == 4) {
+        return tr_task_succeed(transition);
+    }
+    int error = state->events == 2
+                    ? tr_task_timer(task, 1, work_ms)
+                    : tr_task_call(task, TR_SERVICE_FILES, &tr_blob_make_schema, &make, 0, NULL);
+    (void)event;
+    return error != 0 ? error : tr_task_is(transition, TR_TASK_PHASE_RUNNING, tr_text_of(""));
+}
+
+static void answer_last(void)
+{
+    (void)stand_look_outside();
+    stand_answer(stand_outside_last(&tr_blob_make_schema), &tr_blob_stored_schema,
+                 &(struct tr_blob_stored){.uri = tr_text_of("/store/blobs/1")});
+    stage_run(&stand.stage);
+}
+
+/* The engine's own waiting is no part of the task's time. */
+static void test_waiting_for_files_takes_no_time_of_the_task(void **state)
+{
+    (void)state;
+    begin();
+    stand.handle = ask_files;
+    work_ms = 900;
+    stand_start(&(struct stand_start){.node = "late", .inputs = "{\"in\": \"/given/a\"}"});
+    stage_advance(&stand.stage, 60000);
+    answer_last();
+    stage_advance(&stand.stage, 901);
+    assert_int_equal(stand_outside_times(&tr_blob_make_schema), stand_look_outside());
+    stage_advance(&stand.stage, 60000);
+    answer_last();
+    assert_int_equal(stand.ended.phase, TR_NODE_PHASE_SUCCEEDED);
+    stand_end();
+}
+
+static void test_work_between_takes_time_of_the_task(void **state)
+{
+    (void)state;
+    begin();
+    stand.handle = ask_files;
+    work_ms = 1100;
+    stand_start(&(struct stand_start){.node = "late", .inputs = "{\"in\": \"/given/a\"}"});
+    stage_advance(&stand.stage, 60000);
+    answer_last();
+    stage_advance(&stand.stage, 1101);
+    expect_failure("TimeoutExpired", "task execution timeout [1s] expired");
+}
+
 static void test_an_input_that_cannot_be_had_names_itself(void **state)
 {
     (void)state;
@@ -542,6 +603,8 @@ int main(void)
         cmocka_unit_test(test_files_of_this_machine_have_no_fence),
         cmocka_unit_test(test_a_file_outside_of_the_fence_is_a_failure_of_the_task),
         cmocka_unit_test(test_without_a_folder_no_file_comes_from_afar),
+        cmocka_unit_test(test_waiting_for_files_takes_no_time_of_the_task),
+        cmocka_unit_test(test_work_between_takes_time_of_the_task),
         cmocka_unit_test(test_a_blob_from_afar_needs_no_folder),
         cmocka_unit_test(test_what_lies_in_its_own_folder_is_kept),
         cmocka_unit_test(test_the_service_is_told_what_has_to_be_there),
