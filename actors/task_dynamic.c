@@ -40,7 +40,12 @@ static int ask(struct tri_task *task)
         .depth = tri_task_depth(task),
         .path = task->start.path,
         .recovery = task->start.recovery,
+        .attempt = tri_task_identity(task)->generated_name,
     };
+    int error = tri_task_fence(task, &make.folder, &make.trusted_bytes);
+    if (error != 0) {
+        return error;
+    }
     if (tr_peek(&cursor) == TR_CODEC_TEXT) {
         make.uri = tr_read_text(&cursor);
     } else {

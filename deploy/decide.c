@@ -13,6 +13,7 @@
 #include "actors/engine.h"
 #include "actors/graph/compile.h"
 #include "actors/room.h"
+#include "deploy/decide_paths.h"
 #include "deploy/file.h"
 #include "deploy/graphs.h"
 #include "deploy/offload.h"
@@ -22,6 +23,7 @@
 #include "schemas/inquiry.h"
 
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_OFFLOAD_EXPLAIN_BYTES, "words fit");
+_Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_DECIDE_PATHS_BYTES, "words fit");
 
 /* The document's name in messages, and the failure's code. */
 #define DOCUMENT_NAME "outputs"
@@ -89,6 +91,26 @@ static int compile(const struct tr_engine *engine, const struct tr_graph_make *m
     return 0;
 }
 
+/* Files of the attempt that the graph names; what is wrong with one is the task's failure. */
+static int keep_paths(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
+                      struct tr_graph *graph, struct tr_graph_made *made, struct tr_buffer *message,
+                      char *explain)
+{
+    char words[TR_DECIDE_PATHS_BYTES];
+    const char *code = NULL;
+    int error = tr_decide_paths(inquiry, make, graph, &code, words);
+    if (error == TR_INVALID && code != NULL) {
+        tr_buffer_add_string(message, words);
+        made->code = tr_text_of(code);
+        made->message = tr_buffer_text(message);
+        return message->error;
+    }
+    if (error != 0) {
+        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s", words);
+    }
+    return error;
+}
+
 /* Stores the graph, then holds it on the shelf, whose it is from then on. */
 static int keep(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
                 struct tr_graph *graph, struct tr_graph_made *made, uint8_t *hash, char *explain)
@@ -145,7 +167,12 @@ static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *
         error = print_problems(&report, &message);
         made.message = tr_buffer_text(&message);
     } else if (error == 0) {
-        error = keep(inquiry, make, graph, &made, hash, explain);
+        error = keep_paths(inquiry, make, graph, &made, &message, explain);
+        if (error == 0 && made.code.size == 0) {
+            error = keep(inquiry, make, graph, &made, hash, explain);
+        } else {
+            tr_graph_free(graph);
+        }
     } else {
         error = failed(explain, error, "the document cannot be compiled");
     }

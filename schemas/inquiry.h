@@ -14,7 +14,8 @@
  * Compiles the document that a dynamic task has written: `graph` is the SHA-256 of the graph of
  * its node, `task` the task there, `depth` how many workflows the node lies in. The document is
  * `text`, or where that is empty the file at `uri`. `path` is the node's, `recovery` what
- * node_start says. Answered by graph_made.
+ * node_start says. What the graph names of the attempt's own folder is kept: `attempt` is its
+ * generated name, and the rest a fence where it ran elsewhere. Answered by graph_made.
  */
 #define TR_GRAPH_MAKE_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, graph, 1, 0)              \
@@ -23,7 +24,10 @@
     FIELD(text, text, 1, TR_REDACTED)      \
     FIELD(text, uri, 1, 0)                 \
     FIELD(text, path, 2, 0)                \
-    FIELD(text, recovery, 2, 0)
+    FIELD(text, recovery, 2, 0)            \
+    FIELD(text, attempt, 3, 0)             \
+    FIELD(text, folder, 3, 0)              \
+    FIELD(u32, trusted_bytes, 3, 0)
 
 /*
  * The graph lies in the store under its SHA-256 and on the shelf, held until the asker says
@@ -50,7 +54,7 @@
 #define TR_VALUES_BIND_FIELDS(FIELD, ARRAY) FIELD(bytes, plan, 1, TR_REDACTED)
 
 #define TR_INQUIRY_SCHEMAS(S)                                            \
-    S(graph_make, 366, TR_MESSAGE, 2, TR_DURABLE, TR_GRAPH_MAKE_FIELDS)  \
+    S(graph_make, 366, TR_MESSAGE, 3, TR_DURABLE, TR_GRAPH_MAKE_FIELDS)  \
     S(graph_made, 367, TR_MESSAGE, 3, TR_PRIORITY, TR_GRAPH_MADE_FIELDS) \
     S(graph_drop, 368, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_DROP_FIELDS)  \
     S(values_bind, 364, TR_MESSAGE, 1, TR_DURABLE, TR_VALUES_BIND_FIELDS)
