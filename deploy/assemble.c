@@ -94,6 +94,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
         .bounds = tr_bounds_wanted(live->settings),
         .is_balanced = true,
+        .interrupt = live->signals,
         .program = live->engine,
     };
     live->engine->memory_max = host.bounds.host_bytes;

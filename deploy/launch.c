@@ -148,6 +148,23 @@ static void take_launched(void *self, const struct tr_message *message)
     }
 }
 
+/* The launcher has been asked and may yet do it. */
+static void explain_silence(const struct tr_live *live, int error,
+                            struct tr_launch_outcome *outcome)
+{
+    if (error == TR_CLOSED) {
+        snprintf(outcome->message, sizeof outcome->message,
+                 "the engine was told to end; `troupe list` says whether it goes on with the next");
+    } else if (tr_host_waits_for(live->host) != 0) {
+        snprintf(outcome->message, sizeof outcome->message,
+                 "the store %.200s cannot be written now: %s; it may begin when it can be",
+                 live->folder, tr_error_text(error));
+    } else {
+        snprintf(outcome->message, sizeof outcome->message, "the launcher did not answer: %s",
+                 tr_error_text(error));
+    }
+}
+
 static int ask_launcher(struct tr_live *live, const struct begun *begun,
                         struct tr_launch_outcome *outcome)
 {
@@ -170,8 +187,7 @@ static int ask_launcher(struct tr_live *live, const struct begun *begun,
                             outcome);
     }
     if (error != 0) {
-        snprintf(outcome->message, sizeof outcome->message, "the launcher did not answer: %s",
-                 tr_error_text(error));
+        explain_silence(live, error, outcome);
         return error;
     }
     return outcome->is_new ? 0 : outcome->is_busy ? TR_BUSY : TR_EXISTS;

@@ -399,6 +399,7 @@ struct tr_host_options {
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
     struct tr_bounds bounds;
+    int interrupt;             /* a descriptor, readable when whoever waits should stop; 0: none */
     uint32_t http_patience_ms; /* with who takes nothing of a stream; 0: TR_HTTP_PATIENCE_MS */
     void *program;             /* what tr_program gives to handlers; it outlives the host */
     /* Of several hosts: this one's number, 1 to 32767, which no other host has, and which stays the
@@ -455,8 +456,10 @@ TR_MUST_USE int tr_host_wait(struct tr_host *host, struct tr_ref actor, uint64_t
 
 /*
  * Asks an actor from outside, and waits: `take` (or NULL) gets the answer, whose views live until
- * it returns. What is answered is committed. Errors: TR_TIMEOUT (`timeout_ms`; 0 waits for ever),
- * TR_NO_ACTOR, the reason of the actor's end, and why the host cannot go on.
+ * it returns. What is answered is committed. Errors: TR_TIMEOUT (`timeout_ms`; 0: none),
+ * TR_NO_ACTOR, the reason of the actor's end, and why the host cannot go on. Nobody waits for long
+ * for a store that cannot write (its error, such as TR_STORE_FULL), or behind an interrupt
+ * (TR_CLOSED): what was asked may be done yet.
  */
 TR_MUST_USE int tr_host_ask(struct tr_host *host, struct tr_ref to, const struct tr_schema *schema,
                             const void *body, uint64_t timeout_ms,

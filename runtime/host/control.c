@@ -6,9 +6,15 @@
  */
 #include "runtime/host/control.h"
 
+#include <poll.h>
+
 #include "runtime/host/poison.h"
 
 #define WAIT_SLICE_NS 50000000
+
+/* How long an answer is waited for while the store cannot write; and behind an interrupt. */
+#define STORE_WAIT_NS 5000000000
+#define INTERRUPTED_NS 2000000000
 
 /* A DOWN that came while something else was waited for, or one that will come for sure. */
 struct tri_ended {
@@ -211,13 +217,43 @@ static bool read_frames(struct tr_host *host, struct awaited *awaited)
     return is_answered(awaited);
 }
 
+/* Since when something is waited for, and since when the one who waits is wanted elsewhere. */
+struct patience {
+    uint64_t begin_ns;
+    uint64_t interrupted_ns;
+    bool is_interrupted;
+};
+
+static struct patience patience_new(struct tr_host *host)
+{
+    return (struct patience){.begin_ns = tri_monotonic_ns(host->env)};
+}
+
+/* Why nothing is waited for any longer, or 0. */
+static int why_stop(struct tr_host *host, struct patience *patience)
+{
+    uint64_t now_ns = tri_monotonic_ns(host->env);
+    struct pollfd interrupt = {.fd = host->interrupt, .events = POLLIN};
+    int error = atomic_load(&host->fatal);
+    if (error == 0 && now_ns - patience->begin_ns >= STORE_WAIT_NS) {
+        error = tr_host_waits_for(host);
+    }
+    if (!patience->is_interrupted && host->interrupt != 0 && poll(&interrupt, 1, 0) > 0) {
+        patience->is_interrupted = true;
+        patience->interrupted_ns = now_ns;
+    }
+    bool is_over = patience->is_interrupted && now_ns - patience->interrupted_ns >= INTERRUPTED_NS;
+    return error == 0 && is_over ? TR_CLOSED : error;
+}
+
 /* Waits for the answers to wishes. A host that cannot go on is an answer too. */
 static int await_wishes(struct tr_host *host, struct awaited *awaited)
 {
+    struct patience patience = patience_new(host);
     while (!read_frames(host, awaited)) {
-        int fatal = atomic_load(&host->fatal);
-        if (fatal != 0) {
-            return fatal;
+        int error = why_stop(host, &patience);
+        if (error != 0) {
+            return error;
         }
         tri_voice_flush(&host->voice);
         tri_link_wait(host->voice.link, WAIT_SLICE_NS);
@@ -415,10 +451,10 @@ int tr_host_rest(struct tr_host *host, int descriptor, uint64_t timeout_ms)
 /* Waits for the answer of an actor. */
 static int await_reply(struct tr_host *host, const struct tri_asking *asking, uint64_t timeout_ms)
 {
-    uint64_t begin_ns = tri_monotonic_ns(host->env);
+    struct patience patience = patience_new(host);
     while (!asking->is_over) {
-        uint64_t waited_ms = (tri_monotonic_ns(host->env) - begin_ns) / 1000000;
-        int error = atomic_load(&host->fatal);
+        uint64_t waited_ms = (tri_monotonic_ns(host->env) - patience.begin_ns) / 1000000;
+        int error = why_stop(host, &patience);
         if (error == 0 && timeout_ms != 0 && waited_ms >= timeout_ms) {
             error = TR_TIMEOUT;
         }

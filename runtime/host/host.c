@@ -222,6 +222,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
     }
     host->keeper_command = options->keeper_command;
     host->jobs = options->jobs;
+    host->interrupt = options->interrupt;
     host->http_patience_ms = options->http_patience_ms;
     host->secrets = options->secrets;
     host->secret_count = options->secret_count;

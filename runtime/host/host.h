@@ -36,6 +36,7 @@ struct tr_host {
     char *folder;                     /* of the store; NULL without durability */
     const char *const *keeper_command;
     uint32_t jobs;
+    int interrupt;
     uint32_t http_patience_ms;
     const struct tr_secret_source *secrets;
     size_t secret_count;

@@ -9,6 +9,7 @@ import ctypes
 import json
 import os
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -71,6 +72,25 @@ until echo "{}" >"$TROUPE_OUTPUTS"; do /bin/sleep 0.02; done 2>/dev/null""")
         self.assertEqual(status, 0, stderr)
         self.assertIn("can be written again", stderr)
         self.assertEqual(json.loads(stdout)["outputs"], {"b": [a * a for a in range(SIZE)]})
+
+
+    def test_who_asks_is_refused_and_sigterm_ends_it(self):
+        """Neither a question nor a signal waits for room."""
+        self.write_fan_out(SIZE, "/bin/sleep 0.2")
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        self.troupe("submit", "flow.yaml", "--inputs", "inputs.json")
+        self.fill()
+        engine.wait_for("cannot be written now")
+        # The definition is there already: what is asked is the launcher.
+        _, stderr = self.troupe("submit", "flow.yaml", "--inputs", "inputs.json", "--name", "late",
+                                status=4)
+        self.assertIn("cannot be written now: the disk is full; it may begin when it can", stderr)
+        asking = self.start("submit", "flow.yaml", "--inputs", "inputs.json", "--name", "later")
+        wait_until(lambda: asking.process.poll() is None, "somebody who asks")
+        engine.signal(signal.SIGTERM)
+        self.assertEqual(engine.end(limit_s=LIMIT_S / 2)[0], 0)
+        self.assertEqual(asking.end()[0], 4)
 
 
 class DamageTest(KillTest):
