@@ -457,6 +457,9 @@ void tr_live_close(struct tr_live *live)
         return;
     }
     tr_arena_init(&arena);
+    if (live->signals >= 0) {
+        tr_signals_end_next();
+    }
     if (live->hands_over && live->detached.count > 0 && tr_live_read(live, NULL, &reader) == 0) {
         left = tr_detached_left(&live->detached, reader, &arena);
         tr_live_read_end(live);

@@ -231,6 +231,18 @@ class QuarantineTest(PluginsTest):
             running.end()
         self.assertEqual(self.standing("naughty")["ends"], 0)
 
+    def test_a_second_sigterm_waits_for_nobody(self):
+        self.write("mixed.yaml", MIXED.format(how="loop"))
+        running = self.start("run", "mixed.yaml", "--name", "first")
+        self.wait_until(lambda: (self.store / "in-hand").exists() and
+                        b"naughty" in (self.store / "in-hand").read_bytes())
+        running.signal(signal.SIGTERM)
+        self.wait_until(lambda: running.process.poll() is not None
+                        or running.signal(signal.SIGTERM))
+        status, _, stderr = running.end()
+        self.assertEqual(status, 4, stderr)
+        self.assertIn("told to end again: leaving at once", stderr)
+
     def assert_hurts_only_itself(self, how, code):
         self.write("mixed.yaml", MIXED.format(how=how))
         self.troupe("run", "mixed.yaml", "--name", how, status=0 if code is None else 1)
