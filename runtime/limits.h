@@ -104,6 +104,11 @@
 #define TR_POISON_ENDS 2
 #define TR_POISON_SILENT_ENDS 8
 
+/* A group is not loaded any more when loading it has ended so many starts in a row; and how many of
+ * them are remembered. */
+#define TR_ASIDE_ENDS 2
+#define TR_ASIDE_MAX 64
+
 /* Messages to actors not yet born that a worker keeps waiting. */
 #define TR_UNBORN_MESSAGES_MAX 4096
 

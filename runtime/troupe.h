@@ -396,6 +396,7 @@ struct tr_host_options {
     const struct tr_secret_source *secrets; /* in their order; they outlive the host */
     size_t secret_count;                    /* 0: the environment, then the user's folder */
     uint32_t unclaimed_ms;     /* keeps ends of processes nobody asks for; 0: ten minutes */
+    uint16_t aside_behaviour;  /* groups whose first actor has it may be put aside; 0: none */
     bool is_balanced;          /* moves actors from busy workers to idle ones */
     uint32_t stuck_handler_ms; /* 0: TR_STUCK_HANDLER_MS */
     struct tr_bounds bounds;
@@ -541,6 +542,27 @@ size_t tr_blamed_read(const char *folder, struct tr_blamed blamed[TR_BLAMED_MAX]
 TR_MUST_USE int tr_blamed_forget(const char *folder,
                                  bool (*is_meant)(const void *self, const struct tr_blamed *blamed),
                                  const void *self);
+
+/*
+ * Groups that are put aside: loading them has ended the process TR_ASIDE_ENDS times in a row, or
+ * has found no memory. They stay in the store as they are, and what is said to them waits there, up
+ * to TR_UNBORN_MESSAGES_MAX messages, until they are taken up again and a host starts.
+ *
+ * tr_aside_read gives how many there are, at most TR_ASIDE_MAX; a list that cannot be read is none.
+ * tr_aside_lift forgets one, also one that is only suspected. TR_SYSTEM: the list could not be
+ * written. From any thread.
+ */
+size_t tr_aside_read(const char *folder, uint64_t groups[TR_ASIDE_MAX]);
+TR_MUST_USE int tr_aside_lift(const char *folder, uint64_t group);
+
+/* Whether this host has put a group aside. */
+bool tr_host_is_aside(const struct tr_host *host, uint64_t group);
+
+/*
+ * The program reads what belongs to a group before the host's start, and that is counted as its
+ * loading is; 0: no more. A start that ends before that, in order too, counts as one that it ended.
+ */
+void tr_host_loads(struct tr_host *host, uint64_t group);
 
 /* A figure of a host: a total since its start. */
 struct tr_metric {

@@ -245,14 +245,14 @@ void tri_deliver_unborn(struct tri_worker *worker, struct tr_key born)
     }
 }
 
-/* The receiver should be here and is not: it has ended, or it is not born yet. */
+/* The receiver should be here and is not: it has ended, was put aside, or is not born yet. */
 static void deliver_absent(struct tri_worker *worker, struct tri_message *message)
 {
     struct tr_key to = tri_message_to(message);
     const struct tri_group *group = tri_group_find(worker, to.group);
     bool is_from_here = (to.serial & (TR_WORKERS_MAX - 1)) == worker->index;
     bool may_come = group != NULL && !group->is_ended; /* an ended one may still have a border */
-    if (may_come && is_from_here && to.serial >> 4 >= group->next_birth) {
+    if (may_come && (group->is_aside || (is_from_here && to.serial >> 4 >= group->next_birth))) {
         wait_for_birth(worker, message);
     } else {
         tri_dead_letter(worker, message, TR_NO_ACTOR);

@@ -68,6 +68,7 @@ struct tri_group {
     uint64_t bytes;       /* of them, and of their pages */
     bool is_counter_dirty;
     bool is_spread; /* other workers may know it too: actors have moved */
+    bool is_aside;  /* it was not loaded: what is said to it waits */
     bool is_ended;  /* its first actor has ended: it goes with the last one here */
 };
 

@@ -211,6 +211,10 @@ static int attach_poison(struct tr_host *host, const struct tr_host_options *opt
     for (uint32_t i = 0; error == 0 && i < host->shared.worker_count; i++) {
         host->workers[i].in_hand = tri_poison_hand(host->poison, i);
     }
+    if (error == 0 && options->aside_behaviour != 0) {
+        host->aside_behaviour = options->aside_behaviour;
+        host->aside_count = tr_aside_read(options->folder, host->aside);
+    }
     return error;
 }
 
@@ -267,6 +271,9 @@ static int assemble(struct tr_host *host, const struct tr_host_options *options,
     }
     if (error == 0 && store != NULL) {
         error = tri_host_load(host);
+        if (error != TR_MEMORY) {
+            tr_host_loads(host, 0); /* what else it may be is said, and stays the same */
+        }
     }
     if (error == TR_INVALID && options->number != 0) {
         snprintf(

@@ -27,6 +27,9 @@ struct tr_host {
     struct tri_journal journal;
     struct tri_worker *workers;
     struct tri_poison *poison;
+    uint16_t aside_behaviour;
+    uint64_t aside[TR_ASIDE_MAX]; /* groups that this start has not loaded */
+    size_t aside_count;
     /* Services that the options ask for; NULL: not there, or not started. */
     struct tri_http_service *http;
     struct tri_process_service *processes;

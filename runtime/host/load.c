@@ -16,6 +16,7 @@
 struct loading {
     struct tr_host *host;
     struct tri_actor *actor; /* the last one, to which pages belong */
+    uint64_t group;          /* its own */
     struct tri_message **messages;
     size_t count;
     size_t capacity;
@@ -28,10 +29,38 @@ static struct tri_worker *home_of(struct tr_host *host, struct tr_key key)
     return &host->workers[tri_birth_worker(&host->shared, key)];
 }
 
+/* Every worker knows of a group that is put aside, since anybody may say something to it. */
+static int note_aside(struct tr_host *host, uint64_t number)
+{
+    for (uint32_t i = 0; i < host->shared.worker_count; i++) {
+        struct tri_group *group = tri_group_get(&host->workers[i], number);
+        if (group == NULL) {
+            return TR_MEMORY;
+        }
+        group->is_aside = true;
+    }
+    return 0;
+}
+
+/* The start is at this group now, if it is one that may be put aside. */
+static void note_loading(struct loading *loading, const struct tri_op *op)
+{
+    struct tr_host *host = loading->host;
+    if (host->aside_behaviour != 0 && op->key.group != loading->group) {
+        bool may_be = op->type == host->aside_behaviour &&
+                      tr_key_equal(op->key, tr_group_root(op->key.group).key);
+        loading->group = op->key.group;
+        tr_host_loads(host, may_be ? op->key.group : 0);
+    }
+}
+
 static int load_counter(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
     uint64_t index = op->key.serial - 1;
+    if (tr_host_is_aside(loading->host, op->key.group)) {
+        return note_aside(loading->host, op->key.group);
+    }
     if (op->key.serial == TRI_COUNTER_EPOCH) {
         /* It stands with the worker that has the group's first actor, and its border. */
         struct tri_group *first =
@@ -59,6 +88,11 @@ static int load_actor(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
     struct tri_worker *worker = home_of(loading->host, op->key);
+    loading->actor = NULL;
+    if (tr_host_is_aside(loading->host, op->key.group)) {
+        return 0;
+    }
+    note_loading(loading, op);
     const struct tri_directory *directory = &loading->host->shared.directory;
     bool is_ours = tri_directory_is_here(directory, op->key.group) &&
                    (directory->number != 0 || op->key.group >> TRI_GROUP_HOST_SHIFT == 0);
@@ -77,6 +111,9 @@ static int load_page(void *self, const struct tri_op *op)
 {
     struct loading *loading = self;
     struct tri_actor *actor = loading->actor;
+    if (tr_host_is_aside(loading->host, op->key.group)) {
+        return 0;
+    }
     if (actor == NULL || !tr_key_equal(actor->key, op->key) || op->data.size > TR_PAGE_BYTES_MAX ||
         op->number >= TR_PAGES_MAX) {
         return TR_STORE_DAMAGED;
@@ -118,6 +155,9 @@ static int load_message(void *self, const struct tri_op *op)
     }
     struct tr_key to = {tr_envelope_get(op->data.data, 64, to_group),
                         tr_envelope_get(op->data.data, 64, to_serial)};
+    if (tr_host_is_aside(loading->host, to.group)) {
+        return 0;
+    }
     error = reserve_message(loading);
     if (error != 0) {
         return error;
@@ -365,7 +405,8 @@ static void end_empty_groups(struct tr_host *host, struct tri_worker *worker)
     for (uint32_t i = 0; i <= map->mask; i++) {
         /* Taking one out may move another to its place. One with a border goes with that. */
         const struct tri_group *group = &map->groups[i];
-        while (group->number != 0 && !group->is_ended && !is_inhabited(host, group->number)) {
+        while (group->number != 0 && !group->is_ended && !group->is_aside &&
+               !is_inhabited(host, group->number)) {
             tri_end_group(worker, group->number);
         }
     }
@@ -391,6 +432,23 @@ static void open_actors(struct tr_host *host, struct tri_worker *worker)
     }
 }
 
+bool tr_host_is_aside(const struct tr_host *host, uint64_t group)
+{
+    for (size_t i = 0; i < host->aside_count; i++) {
+        if (host->aside[i] == group) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void tr_host_loads(struct tr_host *host, uint64_t group)
+{
+    if (host->poison != NULL) {
+        tri_poison_loads(host->poison, group);
+    }
+}
+
 int tri_host_load(struct tr_host *host)
 {
     struct loading loading = {.host = host};
@@ -403,6 +461,7 @@ int tri_host_load(struct tr_host *host)
     };
     int error = tri_store_load(host->store, &visitor);
     if (error == 0) {
+        tr_host_loads(host, 0);
         error = note_all_families(host);
     }
     if (error == 0) {

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/host/aside.h"
 #include "runtime/host/blame.h"
 #include "runtime/tap/line.h"
 
@@ -17,6 +18,10 @@
 
 /* What the list begins with: another form of it is another number. */
 #define LIST_MARK 0x32304e4f53494f50U /* POISON02 */
+
+/* Behind those of the workers: what a start is loading. */
+#define LOADING TR_WORKERS_MAX
+#define HANDS (TR_WORKERS_MAX + 1)
 
 /* A message that was in hand when the process ended, and how often. */
 struct poison_row {
@@ -32,7 +37,7 @@ struct poison_list {
 };
 
 struct tri_poison {
-    struct tri_in_hand *hands; /* TR_WORKERS_MAX, mapped */
+    struct tri_in_hand *hands; /* HANDS, mapped */
     struct poison_list list;
     uint32_t row_count;
     char folder[PATH_BYTES];
@@ -51,7 +56,7 @@ static int open_in(const char *folder, const char *name, int flags)
 
 static int map_hands(struct tri_poison *poison, const char *folder)
 {
-    size_t size = TR_WORKERS_MAX * sizeof(struct tri_in_hand);
+    size_t size = HANDS * sizeof(struct tri_in_hand);
     int file = open_in(folder, "in-hand", O_RDWR | O_CREAT);
     if (file < 0) {
         return file;
@@ -151,6 +156,13 @@ static bool has_culprit(struct tri_poison *poison)
     return has;
 }
 
+/* The group that was being loaded when the process ended; 0: none. */
+static uint64_t loading_of(struct tri_poison *poison)
+{
+    struct tri_in_hand *hand = &poison->hands[LOADING];
+    return tri_in_hand_is_busy(hand) ? hand->actor_group : 0;
+}
+
 /* A part of the program that was called is to blame for its crash, and not who has called it. */
 static int count_hands(struct tri_poison *poison)
 {
@@ -171,8 +183,9 @@ static int count_hands(struct tri_poison *poison)
         }
     }
     error = error == 0 && has_changed ? write_rows(poison) : error;
+    error = error != 0 ? error : tri_aside_count(poison->folder, loading_of(poison));
     if (error == 0) {
-        memset(poison->hands, 0, TR_WORKERS_MAX * sizeof *poison->hands);
+        memset(poison->hands, 0, HANDS * sizeof *poison->hands);
     }
     return error;
 }
@@ -203,11 +216,21 @@ void tri_poison_close(struct tri_poison *poison)
         return;
     }
     if (poison->hands != NULL) {
-        size_t size = TR_WORKERS_MAX * sizeof *poison->hands;
-        memset(poison->hands, 0, size);
-        munmap(poison->hands, size);
+        memset(poison->hands, 0, TR_WORKERS_MAX * sizeof *poison->hands);
+        munmap(poison->hands, HANDS * sizeof *poison->hands);
     }
     tr_free(poison);
+}
+
+void tri_poison_loads(struct tri_poison *poison, uint64_t group)
+{
+    struct tri_in_hand *hand = &poison->hands[LOADING];
+    if (hand->actor_group == group) {
+        return;
+    }
+    atomic_store_explicit(&hand->turn, 0, memory_order_release);
+    hand->actor_group = group;
+    atomic_store_explicit(&hand->turn, group != 0, memory_order_release);
 }
 
 struct tri_in_hand *tri_poison_hand(struct tri_poison *poison, uint32_t worker)

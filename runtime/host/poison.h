@@ -29,6 +29,10 @@ void tri_poison_close(struct tri_poison *poison);
 /* The place where a worker keeps what it has in hand. */
 struct tri_in_hand *tri_poison_hand(struct tri_poison *poison, uint32_t worker);
 
+/* A start is at this group now (aside.h); 0: at none any more. What is not taken back by the end of
+ * the process is counted, also where that comes in order. */
+void tri_poison_loads(struct tri_poison *poison, uint64_t group);
+
 /* Puts a loaded actor that killed the process into the phase that its count asks for. `poison` may
  * be NULL. */
 void tri_poison_apply(struct tri_poison *poison, struct tri_worker *worker,
