@@ -49,6 +49,7 @@ void tr_asleep_read(const char *folder, bool is_live, struct tr_asleep *asleep)
     struct tri_client *client;
     struct tri_request answer;
     *asleep = (struct tr_asleep){.is_live = is_live};
+    asleep->aside_count = tr_aside_read(folder, asleep->aside);
     if (!is_live || tri_client_open(folder, &client) != 0) {
         return;
     }
@@ -78,9 +79,26 @@ bool tr_asleep_has(const struct tr_asleep *asleep, const struct tr_execution *ro
                                          sizeof *asleep->executions, compare) != NULL);
 }
 
+bool tr_asleep_is_aside(const struct tr_asleep *asleep, const struct tr_execution *row)
+{
+    bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
+    for (size_t i = 0; asleep != NULL && !has_ended && i < asleep->aside_count; i++) {
+        if (asleep->aside[i] == row->execution) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *tr_asleep_word(const struct tr_asleep *asleep, const struct tr_execution *row)
+{
+    return tr_asleep_is_aside(asleep, row) ? ", put aside"
+           : tr_asleep_has(asleep, row)    ? ", asleep"
+                                           : "";
+}
+
 void tr_asleep_phase_print(const struct tr_asleep *asleep, const struct tr_execution *row,
                            struct tr_buffer *buffer)
 {
-    tr_buffer_print(buffer, "%s%s", tr_phase_shown(row),
-                    tr_asleep_has(asleep, row) ? ", asleep" : "");
+    tr_buffer_print(buffer, "%s%s", tr_phase_shown(row), tr_asleep_word(asleep, row));
 }

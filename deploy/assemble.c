@@ -93,6 +93,7 @@ static int make_host(struct tr_live *live, const struct tr_live_options *options
         .secrets = live->settings != NULL ? live->settings->secrets.items : NULL,
         .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
         .bounds = tr_bounds_wanted(live->settings),
+        .aside_behaviour = tr_workflow_behaviour.id,
         .is_balanced = true,
         .interrupt = live->signals,
         .program = live->engine,

@@ -467,7 +467,14 @@ static void print_head(const struct explaining *explaining)
         fprintf(request->stream, "  it is paused: nothing new begins until `troupe resume %.*s`\n",
                 (int)row->name.size, row->name.data);
     }
-    if (!has_ended(row) && !request->is_live) {
+    if (request->is_aside) {
+        fprintf(
+            request->stream,
+            "  it is put aside, since loading it has ended the engine %d times in a row: `troupe "
+            "resume %.*s` lets the next engine try again, `troupe abort %.*s` ends it\n",
+            TR_ASIDE_ENDS, (int)row->name.size, row->name.data, (int)row->name.size,
+            row->name.data);
+    } else if (!has_ended(row) && !request->is_live) {
         fprintf(request->stream, "  no engine runs on %s: nothing goes on until `troupe resume`\n",
                 request->folder);
     } else if (request->is_asleep) {

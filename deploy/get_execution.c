@@ -120,7 +120,7 @@ static void print_head(const struct tr_get *get, const struct tr_account *accoun
 {
     const struct tr_execution *row = get->execution;
     fprintf(get->stream, "%.*s  %s%s\n", (int)row->name.size, row->name.data, tr_phase_shown(row),
-            tr_asleep_has(get->asleep, row) ? ", asleep" : "");
+            tr_asleep_word(get->asleep, row));
     tri_get_line(get, "workflow", row->workflow);
     if (row->plan.size > 0) {
         tri_get_line(get, "plan", row->plan);

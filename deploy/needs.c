@@ -118,6 +118,10 @@ static int need_of_execution(void *self, const void *value)
     struct tr_needs *needs = self;
     const struct tr_execution *row = value;
     struct tr_need wanted = {0};
+    if (tr_host_is_aside(needs->live->host, row->execution)) {
+        return tr_sleepers_add_aside(&needs->live->sleepers, row);
+    }
+    tr_host_loads(needs->live->host, row->execution);
     if (!tr_host_has(needs->live->host, tr_group_root(row->execution))) {
         return lack_actors(needs, row->name);
     }
@@ -164,6 +168,9 @@ int tr_needs_read(struct tr_needs *needs)
         error = tr_phase_is_end(TR_SUBJECT_EXECUTION, (uint8_t)phase)
                     ? 0
                     : read_executions(needs, (uint8_t)phase);
+    }
+    if (error != TR_MEMORY) {
+        tr_host_loads(needs->live->host, 0);
     }
     error = error != 0 ? error : read_schedules(needs);
     if (error != 0 && needs->explain[0] == '\0') {

@@ -225,6 +225,21 @@ static void note_beginning(const struct tr_invocation *invocation, const struct 
     }
 }
 
+/* So are executions that it has not loaded. */
+static void note_aside(const struct tr_invocation *invocation, const struct tr_live *live)
+{
+    for (uint32_t i = 0; live != NULL && i < live->sleepers.count; i++) {
+        struct tr_text address = live->sleepers.items[i].address;
+        if (live->sleepers.items[i].is_aside) {
+            tr_command_note(invocation,
+                            "%.*s is put aside, since loading it has ended %d starts in a row; "
+                            "`troupe explain %.*s` says more",
+                            (int)address.size, address.data, TR_ASIDE_ENDS, (int)address.size,
+                            address.data);
+        }
+    }
+}
+
 /* How an engine is to be is said to the one that begins: another command cannot change it. */
 static const char *engine_option(const struct tr_invocation *invocation)
 {
@@ -255,6 +270,7 @@ enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
     }
     reached->client = engine.client;
     note_beginning(invocation, reached->live);
+    note_aside(invocation, reached->live);
     return error == 0 ? TR_EXIT_DONE : tr_command_failed(invocation->command, "%s", explain);
 }
 
@@ -269,6 +285,7 @@ enum tr_exit_status tr_become(const struct tr_invocation *invocation,
     }
     if (engine.client == NULL) {
         note_beginning(invocation, *live);
+        note_aside(invocation, *live);
         return TR_EXIT_DONE;
     }
     tri_client_close(engine.client);

@@ -88,6 +88,20 @@ static int lifted(const struct resume *resume, int error)
     return error == TR_NO_ACTOR || error == TR_QUARANTINED ? 0 : error;
 }
 
+/* Who is named is tried again, if it was put aside: by the engine that begins. */
+static enum tr_exit_status lift_aside(const struct resume *resume)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < resume->count; i++) {
+        error = tr_aside_lift(resume->store.folder, resume->executions[i]);
+    }
+    return error == 0 ? TR_EXIT_DONE
+                      : tr_command_failed(resume->invocation->command,
+                                          "the list of those that were put aside cannot be written "
+                                          "in %s: %s",
+                                          resume->store.folder, tr_error_text(error));
+}
+
 /* ---------------------------------------------------------------- in another's engine */
 
 static int ask_to_wake(struct tri_client *client, uint64_t execution)
@@ -192,6 +206,9 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     }
     if (status == TR_EXIT_DONE) {
         status = find_all(&resume);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = lift_aside(&resume);
     }
     if (status == TR_EXIT_DONE) {
         options.lets_sleep = true;

@@ -30,6 +30,9 @@ int tr_root_ask(struct tr_live *live, uint64_t execution, const struct tr_schema
 {
     struct tr_ref root = tr_group_root(execution);
     struct looking looking = {.root = root.key};
+    if (tr_host_is_aside(live->host, execution)) {
+        return TR_CLOSED;
+    }
     int error = tr_host_ask(live->host, root, schema, body, ASK_MS_MAX, take, self);
     if (error != TR_TIMEOUT) {
         return error;
@@ -43,5 +46,10 @@ const char *tr_root_error_text(int error)
     static const char quarantined[] =
         "it is quarantined, since one message has failed its actor twice; `troupe explain` says "
         "more, `troupe actors --resume ADDRESS` lets it go on, and then it hears this";
-    return error == TR_QUARANTINED ? quarantined : tr_error_text(error);
+    static const char aside[] =
+        "it is put aside, since loading it has ended the engine: `troupe explain` says more, and "
+        "`troupe abort` and `troupe resume` of it work when this engine has ended";
+    return error == TR_QUARANTINED ? quarantined
+           : error == TR_CLOSED    ? aside
+                                   : tr_error_text(error);
 }

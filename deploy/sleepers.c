@@ -56,6 +56,17 @@ int tr_sleepers_add(struct tr_sleepers *sleepers, const struct tr_execution *row
     return arena->error;
 }
 
+int tr_sleepers_add_aside(struct tr_sleepers *sleepers, const struct tr_execution *row)
+{
+    struct tr_execution quiet = *row;
+    quiet.phase = TR_EXECUTION_RUNNING;
+    int error = tr_sleepers_add(sleepers, &quiet, true);
+    if (error == 0) {
+        sleepers->items[sleepers->count - 1].is_aside = true;
+    }
+    return error;
+}
+
 /* ------------------------------------------------------------------- who launched whom */
 
 static int by_address(const void *a, const void *b)
@@ -87,7 +98,8 @@ static bool is_waited_for(const struct tr_sleepers *sleepers, uint32_t at)
 static void wake_waited_for(struct tr_sleepers *sleepers)
 {
     for (uint32_t i = 0; i < sleepers->count; i++) {
-        if (sleepers->items[i].is_asleep && is_waited_for(sleepers, i)) {
+        if (sleepers->items[i].is_asleep && !sleepers->items[i].is_aside &&
+            is_waited_for(sleepers, i)) {
             sleepers->items[i].is_asleep = false;
             sleepers->asleep--;
         }
@@ -142,7 +154,8 @@ void tr_sleepers_wake(struct tr_sleepers *sleepers, uint64_t execution,
 {
     for (uint32_t i = 0; i < sleepers->count; i++) {
         struct tr_sleeper *sleeper = &sleepers->items[i];
-        if (sleeper->is_asleep && (execution == 0 || is_meant(sleepers, i, execution))) {
+        if (sleeper->is_asleep && !sleeper->is_aside &&
+            (execution == 0 || is_meant(sleepers, i, execution))) {
             sleeper->is_asleep = false;
             sleepers->asleep--;
             woken(self, sleeper->execution);

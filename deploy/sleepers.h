@@ -19,6 +19,7 @@ struct tr_sleeper {
     struct tr_text parent;  /* that of the node that launched it; empty: nobody did */
     uint32_t launched_by;   /* its position; TR_SLEEPER_NONE: it is not among these */
     bool is_asleep;
+    bool is_aside; /* this engine has not loaded it: nobody wakes it */
 };
 
 struct tr_sleepers {
@@ -37,6 +38,9 @@ void tr_sleepers_fini(struct tr_sleepers *sleepers);
 /* Adds an execution that has not ended; with `sleeps` it is asleep, if it may be. TR_MEMORY. */
 TR_MUST_USE int tr_sleepers_add(struct tr_sleepers *sleepers, const struct tr_execution *row,
                                 bool sleeps);
+
+/* Adds one that was put aside: it sleeps, whatever it is at, as long as this engine lives. */
+TR_MUST_USE int tr_sleepers_add_aside(struct tr_sleepers *sleepers, const struct tr_execution *row);
 
 /*
  * Puts them in order and finds who launched whom; after the last one was added. Who was launched by
