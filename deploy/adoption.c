@@ -9,6 +9,7 @@
 #include "actors/engine.h"
 #include "deploy/assemble.h"
 #include "deploy/clock.h"
+#include "deploy/say.h"
 #include "schemas/control.h"
 #include "schemas/envelope.h"
 #include "schemas/state_task.h"
@@ -83,42 +84,19 @@ static struct tri_op *add_op(const struct adoption *adoption)
     return tri_vector_add(&unpacking->arena, &unpacking->ops, sizeof(struct tri_op));
 }
 
-/* A message of the program to an actor, under a name that nobody else gives: this opening's. */
+/* A message of the program to an actor. */
 static int say(struct adoption *adoption, struct tr_ref to, const struct tr_schema *schema,
                const void *body)
 {
-    size_t size_max = TR_ENVELOPE_BYTES + schema->size_max(body);
-    uint8_t *bytes = tr_arena_alloc(&adoption->unpacking->arena, size_max);
-    struct tri_op *op = add_op(adoption);
-    if (bytes == NULL || op == NULL) {
-        return adoption->unpacking->arena.error;
+    const struct tr_saying saying = {
+        .to = to, .number = ++adoption->said, .clock = tr_clock_wall_ms() << 16};
+    struct tri_op said;
+    int error = tr_say(&adoption->unpacking->arena, adoption->store, &saying, schema, body, &said);
+    struct tri_op *op = error == 0 ? add_op(adoption) : NULL;
+    if (op != NULL) {
+        *op = said;
     }
-    struct tr_writer writer = tr_writer_of(bytes + TR_ENVELOPE_BYTES, size_max - TR_ENVELOPE_BYTES);
-    int error = schema->pack(body, &writer);
-    struct tr_envelope envelope = {
-        .envelope_version = TR_ENVELOPE_VERSION,
-        .kind = TR_KIND_TELL,
-        .flags = TR_FLAG_PRIORITY,
-        .version = schema->version,
-        .type = schema->id,
-        .body_size = (uint32_t)tr_writer_size(&writer),
-        .to_group = to.key.group,
-        .to_serial = to.key.serial,
-        .to_incarnation = to.incarnation,
-        .from_serial = TR_SERVICE_CONTROL,
-        .from_incarnation = (uint32_t)adoption->store->incarnation,
-        .sequence = ++adoption->said,
-        .clock = tr_clock_wall_ms() << 16,
-    };
-    tr_envelope_pack(&envelope, bytes);
-    *op = (struct tri_op){
-        .kind = TRI_OP_PUT_MESSAGE,
-        .key = {.serial = TR_SERVICE_CONTROL},
-        .incarnation = envelope.from_incarnation,
-        .number = envelope.sequence,
-        .data = {.data = bytes, .size = TR_ENVELOPE_BYTES + tr_writer_size(&writer)},
-    };
-    return error;
+    return error == 0 && op == NULL ? adoption->unpacking->arena.error : error;
 }
 
 /* What a service of the other host had said has a name that one of this host may have given. */
