@@ -1,8 +1,10 @@
 /*
- * `troupe abort EXEC...`: ends executions in the live engine, with all that runs for them outside.
+ * `troupe abort EXEC...`: ends executions, with all that runs for them outside; in the live engine,
+ * or as soon as there is one.
  */
 #include <stdio.h>
 
+#include "deploy/abort_later.h"
 #include "deploy/commands.h"
 #include "deploy/reach.h"
 #include "deploy/root.h"
@@ -10,20 +12,22 @@
 #include "deploy/store.h"
 #include "schemas/request.h"
 
+#define CAUSE "troupe abort"
+
+static const char *cause_of(const struct tr_invocation *invocation)
+{
+    const char *message = tr_arguments_value(&invocation->arguments, "message");
+    return message != NULL ? message : CAUSE;
+}
+
 static enum tr_exit_status abort_one(const struct tr_invocation *invocation,
                                      struct tri_client *client, const struct tr_execution *row)
 {
     struct tri_request answer;
     struct tr_answered answered = {.error = 0};
-    const char *cause = tr_arguments_value(&invocation->arguments, "message");
-    if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
-        tr_command_note(invocation, "%.*s has ended already: %s", (int)row->name.size,
-                        row->name.data, tr_execution_phase_word(row->phase));
-        return TR_EXIT_DONE;
-    }
     struct tr_stop_execution stop = {
         .execution = row->execution,
-        .cause = tr_text_of(cause != NULL ? cause : "troupe abort"),
+        .cause = tr_text_of(cause_of(invocation)),
         .is_hard = tr_arguments_has(&invocation->arguments, "now"),
     };
     int error = tr_client_call(client, &tr_stop_execution_schema, &stop, &tr_answered_schema, 0,
@@ -36,8 +40,38 @@ static enum tr_exit_status abort_one(const struct tr_invocation *invocation,
                                  (int)row->name.size, row->name.data,
                                  tr_root_error_text(error != 0 ? error : (int)answered.error));
     }
-    tr_command_note(invocation, "%.*s is being aborted", (int)row->name.size, row->name.data);
     return TR_EXIT_DONE;
+}
+
+/* In the live engine, or written down for the next one. */
+static enum tr_exit_status abort_all(const struct tr_invocation *invocation, const char *folder,
+                                     struct tri_client *client, const struct tr_several *several)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    enum tr_exit_status status = TR_EXIT_DONE;
+    int error = client != NULL
+                    ? 0
+                    : tr_abort_later(folder, several, cause_of(invocation),
+                                     tr_arguments_has(&invocation->arguments, "now"), explain);
+    if (error != 0) {
+        return tr_command_failed(invocation->command, "%s",
+                                 explain[0] != '\0' ? explain : tr_error_text(error));
+    }
+    for (size_t i = 0; status == TR_EXIT_DONE && i < several->count; i++) {
+        const struct tr_execution *row = &several->items[i].row;
+        bool has_ended = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase);
+        if (!has_ended && client != NULL) {
+            status = abort_one(invocation, client, row);
+        }
+        if (status == TR_EXIT_DONE) {
+            tr_command_note(invocation, "%.*s %s%s", (int)row->name.size, row->name.data,
+                            has_ended        ? "has ended already: "
+                            : client != NULL ? "is being aborted"
+                                             : "is aborted by the next engine, before it goes on",
+                            has_ended ? tr_execution_phase_word(row->phase) : "");
+        }
+    }
+    return status;
 }
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
@@ -47,13 +81,13 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
     struct tr_several several = {.count = 0};
     enum tr_exit_status status = tr_store_find(invocation, false, &store);
     if (status == TR_EXIT_DONE) {
-        status = tr_reach_live(invocation, store.folder, &client);
+        status = tr_reach_any(invocation, store.folder, &client);
     }
     if (status == TR_EXIT_DONE) {
         status = tr_several_find(invocation, store.folder, "abort", &several);
     }
-    for (size_t i = 0; status == TR_EXIT_DONE && i < several.count; i++) {
-        status = abort_one(invocation, client, &several.items[i].row);
+    if (status == TR_EXIT_DONE) {
+        status = abort_all(invocation, store.folder, client, &several);
     }
     tr_several_fini(&several);
     tri_client_close(client);
@@ -73,7 +107,8 @@ const struct tr_command tr_command_abort = {
     .words = "EXEC...",
     .text =
         "EXEC is a name, a unique beginning of one, PROJECT/DOMAIN/NAME, @last, or a glob. The\n"
-        "abort is acknowledged at once; whoever follows the execution sees it end.",
+        "abort is acknowledged at once; whoever follows the execution sees it end. Without a\n"
+        "live engine it is written down, and the next one ends it before it goes on.",
     .examples = "  troupe abort fan-out-x7k2p\n"
                 "  troupe abort @last --now",
     .options = options,

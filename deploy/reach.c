@@ -124,21 +124,15 @@ static bool is_damaged(const char *folder, char *explain)
     return error == TR_STORE_DAMAGED;
 }
 
-enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const char *folder,
-                                  struct tri_client **client)
+enum tr_exit_status tr_reach_any(const struct tr_invocation *invocation, const char *folder,
+                                 struct tri_client **client)
 {
-    struct engine engine;
     char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct engine engine = {.client = NULL};
     char words[TRI_AFFORD_WORDS_BYTES];
     int error = knock(folder, &engine);
     if (error == TR_NO_CONNECTION && is_damaged(folder, explain)) {
         return tr_command_failed(invocation->command, "%s", explain);
-    }
-    if (error == TR_NO_CONNECTION) {
-        return tr_command_failed(invocation->command,
-                                 "no engine runs on %s; `troupe serve` starts one that stays, "
-                                 "`troupe resume` one that goes on with what is unfinished",
-                                 folder);
     }
     if (error == TR_BUSY) {
         return tr_command_failed(invocation->command, FULL, folder);
@@ -147,12 +141,25 @@ enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const 
         return tr_command_failed(invocation->command,
                                  "to talk with an engine this command needs %s", words);
     }
-    if (error != 0) {
+    if (error != 0 && error != TR_NO_CONNECTION) {
         return tr_command_failed(invocation->command, "the engine of %s does not answer: %s",
                                  folder, tr_error_text(error));
     }
     *client = engine.client;
     return TR_EXIT_DONE;
+}
+
+enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const char *folder,
+                                  struct tri_client **client)
+{
+    enum tr_exit_status status = tr_reach_any(invocation, folder, client);
+    if (status == TR_EXIT_DONE && *client == NULL) {
+        return tr_command_failed(invocation->command,
+                                 "no engine runs on %s; `troupe serve` starts one that stays, "
+                                 "`troupe resume` one that goes on with what is unfinished",
+                                 folder);
+    }
+    return status;
 }
 
 void tr_reach_wait(const char *folder)

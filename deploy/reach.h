@@ -34,6 +34,10 @@ enum tr_exit_status tr_become(const struct tr_invocation *invocation,
 enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const char *folder,
                                   struct tri_client **client);
 
+/* The same where it may have none: `*client` is NULL then. */
+enum tr_exit_status tr_reach_any(const struct tr_invocation *invocation, const char *folder,
+                                 struct tri_client **client);
+
 /*
  * Waits, for a moment, until an engine that was started in the background has opened its door, so
  * that the next command finds it. One that has come and gone, or never comes, is no error here.

@@ -120,8 +120,8 @@ class LiveTest(ProgramTest):
         status, _, stderr = engine.end()
         self.assertEqual(status, 3)
         self.assertIn("aborted", stderr)
-        _, stderr = self.troupe("abort", "it", status=4)
-        self.assertIn("no engine runs on", stderr)
+        _, stderr = self.troupe("abort", "it")
+        self.assertIn("it has ended already: aborted", stderr)
         _, stderr = self.troupe("abort", status=2)
 
     def test_unknown_and_ended_executions(self):
@@ -165,7 +165,7 @@ class LiveTest(ProgramTest):
 
     def test_without_an_engine(self):
         self.troupe("run", "echo.yaml", "-i", "n=1", "-q")
-        for command in (["actors"], ["metrics"], ["tap"], ["abort", "@last"]):
+        for command in (["actors"], ["metrics"], ["tap"], ["pause", "@last"]):
             _, stderr = self.troupe(*command, status=4)
             self.assertIn("no engine runs on", stderr)
 
