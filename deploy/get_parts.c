@@ -15,6 +15,9 @@
 /* The columns of a message in a group of failures. */
 #define MESSAGE_COLUMNS 100
 
+/* Where what stands behind a word begins; the lines of a message keep to it. */
+#define TEXT_COLUMN 13
+
 void tri_get_line(const struct tr_get *get, const char *word, struct tr_text text)
 {
     struct tr_buffer buffer;
@@ -61,18 +64,13 @@ void tri_get_failure(const struct tr_get *get, struct tr_text code, struct tr_te
     if (code.size == 0 && message.size == 0) {
         return;
     }
-    fprintf(get->stream, "  %-9s  %.*s%s", "error", (int)code.size, code.data,
-            has_both ? ": " : "");
-    for (size_t i = 0; i < message.size; i++) {
-        /* A message may have lines of its own, which keep their place; nothing else breaks out. */
-        bool is_control = (uint8_t)message.data[i] < 0x20 || message.data[i] == 0x7f;
-        if (message.data[i] == '\n') {
-            fprintf(get->stream, "\n%13s", "");
-        } else {
-            fputc(is_control ? ' ' : message.data[i], get->stream);
-        }
-    }
-    fputc('\n', get->stream);
+    struct tr_buffer lines;
+    tr_buffer_init(&lines, 0);
+    tr_line_print(code, 0, &lines);
+    tr_buffer_add_string(&lines, has_both ? ": " : "");
+    tr_lines_print(message, TEXT_COLUMN, &lines);
+    fprintf(get->stream, "  %-9s  %.*s\n", "error", (int)lines.size, (const char *)lines.data);
+    tr_buffer_fini(&lines);
 }
 
 /* ------------------------------------------------------------------------- values */

@@ -10,6 +10,7 @@
 #include "actors/value.h"
 #include "deploy/graphs.h"
 #include "deploy/handlers.h"
+#include "deploy/show.h"
 #include "deploy/values.h"
 
 /* Clean-up nodes that failed which are named. */
@@ -218,14 +219,31 @@ static int print_document(const struct result *result)
     return error;
 }
 
+/* Prints a line for people: where something failed and why. The lines of a message are set in. */
+static void print_why(const struct result *result, struct tr_text place, struct tr_text code,
+                      struct tr_text message)
+{
+    struct tr_buffer lines;
+    tr_buffer_init(&lines, 0);
+    tr_line_print(place, 0, &lines);
+    tr_buffer_add_string(&lines, code.size > 0 ? ": " : "");
+    tr_line_print(code, 0, &lines);
+    tr_buffer_add_string(&lines, message.size > 0 ? ": " : "");
+    tr_lines_print(message, 2, &lines);
+    fprintf(stderr, "troupe %s: %.*s\n", result->invocation->command->name, (int)lines.size,
+            (const char *)lines.data);
+    tr_buffer_fini(&lines);
+}
+
 /* A clean-up node that failed: the end of the execution does not tell of it. */
 static int print_handler(void *self, const struct tr_node_status *row)
 {
+    char place[512];
     struct result *result = self;
     if (result->handlers++ < HANDLERS_SHOWN) {
-        fprintf(stderr, "troupe %s: and %.*s %s: %.*s: %.*s\n", result->invocation->command->name,
-                (int)row->path.size, row->path.data, tr_node_phase_word(row->phase),
-                (int)row->code.size, row->code.data, (int)row->message.size, row->message.data);
+        snprintf(place, sizeof place, "and %.*s %s", (int)row->path.size, row->path.data,
+                 tr_node_phase_word(row->phase));
+        print_why(result, tr_text_of(place), row->code, row->message);
     }
     return 0;
 }
@@ -252,19 +270,19 @@ static void print_handlers(struct result *result, struct tr_reader *given)
 static void explain_end(const struct result *result)
 {
     const struct tr_execution *row = &result->copy.row;
-    char place[512] = "";
+    struct tr_buffer place;
+    tr_buffer_init(&place, 0);
+    tr_buffer_add_text(&place, row->name);
+    tr_buffer_print(&place, " %s", tr_execution_phase_word(row->phase));
     if (row->failed.size > 0) {
-        int size =
-            snprintf(place, sizeof place, " at %.*s", (int)row->failed.size, row->failed.data);
-        if (row->failed_element != TR_ELEMENT_NONE && size > 0 && (size_t)size < sizeof place) {
-            snprintf(place + size, sizeof place - (size_t)size, "[%llu]",
-                     (unsigned long long)row->failed_element);
+        tr_buffer_add_string(&place, " at ");
+        tr_buffer_add_text(&place, row->failed);
+        if (row->failed_element != TR_ELEMENT_NONE) {
+            tr_buffer_print(&place, "[%llu]", (unsigned long long)row->failed_element);
         }
     }
-    fprintf(stderr, "troupe %s: %.*s %s%s%s%.*s%s%.*s\n", result->invocation->command->name,
-            (int)row->name.size, row->name.data, tr_execution_phase_word(row->phase), place,
-            row->code.size > 0 ? ": " : "", (int)row->code.size, row->code.data,
-            row->message.size > 0 ? ": " : "", (int)row->message.size, row->message.data);
+    print_why(result, tr_buffer_text(&place), row->code, row->message);
+    tr_buffer_fini(&place);
 }
 
 static int print_result(struct result *result, struct tr_reader *reader)

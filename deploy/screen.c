@@ -160,15 +160,6 @@ static void print_bar(const struct tr_node_seen *node, struct tr_buffer *buffer)
     }
 }
 
-/* One line, in which no message can break out. */
-static void print_message(const char *message, struct tr_buffer *buffer)
-{
-    for (; *message != '\0'; message++) {
-        char shown = (unsigned char)*message < 0x20 || *message == 0x7f ? ' ' : *message;
-        tr_buffer_add(buffer, &shown, 1);
-    }
-}
-
 static int width_of(const struct choice *choice)
 {
     size_t width = 8;
@@ -183,7 +174,10 @@ static void draw_node(const struct tr_screen *screen, const struct tr_screen_hea
                       const struct tr_node_seen *node, int width, struct tr_buffer *buffer)
 {
     size_t begin = buffer->size;
-    tr_buffer_print(buffer, "  %-*s  ", width, node->path);
+    tr_buffer_add_string(buffer, "  ");
+    tr_buffer_add_visible(buffer, tr_text_of(node->path));
+    int drawn = (int)(buffer->size - begin) - 2;
+    tr_buffer_print(buffer, "%*s", drawn < width ? width - drawn + 2 : 2, "");
     if (screen->has_color && node->phase < TR_NODE_PHASE_COUNT) {
         tr_buffer_print(buffer, "\x1b[%sm", looks[node->phase].color);
     }
@@ -204,7 +198,7 @@ static void draw_node(const struct tr_screen *screen, const struct tr_screen_hea
     }
     if (node->message[0] != '\0') {
         tr_buffer_add_string(buffer, "  ");
-        print_message(node->message, buffer);
+        tr_buffer_add_visible(buffer, tr_text_of(node->message));
     }
     end_line(screen, buffer, begin);
 }
@@ -235,8 +229,8 @@ uint32_t tr_screen_draw(const struct tr_screen *screen, const struct tr_screen_h
     uint32_t rows = screen->rows < 3 ? 3 : screen->rows;
     bool fits = nodes->count <= rows - 1;
     size_t begin = buffer->size;
-    tr_buffer_print(buffer, "%.*s  %s  ", (int)head->name.size, head->name.data,
-                    tr_execution_phase_word(head->phase));
+    tr_buffer_add_visible(buffer, head->name);
+    tr_buffer_print(buffer, "  %s  ", tr_execution_phase_word(head->phase));
     tr_span_print(head->now_ms < head->created_ms ? 0 : head->now_ms - head->created_ms, buffer);
     end_line(screen, buffer, begin);
     if (!choose(&choice, nodes, fits ? nodes->count : rows - 2)) {
@@ -325,7 +319,7 @@ static void print_news(const struct tr_screen_head *head, struct tr_node_seen *n
     }
     if (node->message[0] != '\0') {
         tr_buffer_add_string(buffer, ": ");
-        print_message(node->message, buffer);
+        tr_buffer_add_visible(buffer, tr_text_of(node->message));
     }
     tr_buffer_add_string(buffer, "\n");
     node->shown = node->phase;

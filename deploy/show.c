@@ -3,6 +3,8 @@
  */
 #include "deploy/show.h"
 
+#include <string.h>
+
 #include "actors/graph/moment.h"
 #include "schemas/flow.h"
 
@@ -56,15 +58,33 @@ uint64_t tr_took_ms(uint64_t created_ms, uint64_t started_ms, uint64_t ended_ms,
 
 void tr_line_print(struct tr_text text, uint32_t width, struct tr_buffer *buffer)
 {
+    size_t begin = buffer->size;
     uint32_t columns = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        uint8_t byte = (uint8_t)text.data[i];
-        columns += (byte & 0xc0) != 0x80 ? 1 : 0;
-        if (width != 0 && columns > width) {
+    if (width != 0 && text.size > 4 * ((size_t)width + 1)) {
+        text.size = 4 * ((size_t)width + 1); /* so many bytes have a character too much */
+    }
+    tr_buffer_add_visible(buffer, text);
+    for (size_t i = begin; width != 0 && i < buffer->size; i++) {
+        columns += (buffer->data[i] & 0xc0) != 0x80 ? 1 : 0;
+        if (columns > width) {
+            tr_buffer_cut(buffer, i);
             tr_buffer_add_string(buffer, "\u2026");
             return;
         }
-        tr_buffer_add(buffer, byte < 0x20 || byte == 0x7f ? " " : &text.data[i], 1);
+    }
+}
+
+void tr_lines_print(struct tr_text text, uint32_t indent, struct tr_buffer *buffer)
+{
+    while (true) {
+        const char *end = text.size == 0 ? NULL : memchr(text.data, '\n', text.size);
+        size_t size = end == NULL ? text.size : (size_t)(end - text.data);
+        tr_buffer_add_visible(buffer, (struct tr_text){.data = text.data, .size = size});
+        if (end == NULL) {
+            return;
+        }
+        tr_buffer_print(buffer, "\n%*s", (int)indent, "");
+        text = (struct tr_text){.data = end + 1, .size = text.size - size - 1};
     }
 }
 

@@ -24,10 +24,13 @@ void tr_instant_print(uint64_t time_ms, struct tr_buffer *buffer);
 uint64_t tr_took_ms(uint64_t created_ms, uint64_t started_ms, uint64_t ended_ms, uint64_t now_ms);
 
 /*
- * Appends a text on one line: what would break out of it is a blank, and what is longer than
- * `width` characters ends in "…". A width of 0 shows all.
+ * Appends a text on one line (tr_buffer_add_visible); what is longer than `width` characters ends
+ * in "…". A width of 0 shows all.
  */
 void tr_line_print(struct tr_text text, uint32_t width, struct tr_buffer *buffer);
+
+/* Appends a text with its own lines, each but the first behind so many blanks. */
+void tr_lines_print(struct tr_text text, uint32_t indent, struct tr_buffer *buffer);
 
 /* Reads digits and nothing else; false if it is none or too large. */
 TR_MUST_USE bool tr_count_read(const char *word, uint64_t *count);

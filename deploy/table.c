@@ -34,13 +34,13 @@ static uint32_t width_of(struct tr_text text)
 void tr_table_text(struct tr_table *table, struct tr_text text)
 {
     uint32_t *width = &table->widths[table->cell_count++ % table->column_count];
-    for (size_t i = 0; i < text.size; i++) {
-        bool is_control = (uint8_t)text.data[i] < 0x20 || text.data[i] == 0x7f;
-        tr_buffer_add(&table->text, is_control ? " " : &text.data[i], 1);
-    }
-    tr_buffer_add(&table->text, "", 1);
-    uint32_t needed = width_of(text);
+    size_t begin = table->text.size;
+    tr_buffer_add_visible(&table->text, text);
+    struct tr_text shown = {.data = (const char *)table->text.data + begin,
+                            .size = table->text.size - begin};
+    uint32_t needed = width_of(shown);
     *width = needed > *width ? needed : *width;
+    tr_buffer_add(&table->text, "", 1);
 }
 
 void tr_table_print(struct tr_table *table, const char *format, ...)

@@ -23,7 +23,7 @@ struct tr_table {
 void tr_table_init(struct tr_table *table, uint32_t column_count);
 void tr_table_fini(struct tr_table *table);
 
-/* Adds the next cell. What would break out of its line or its terminal is a blank. */
+/* Adds the next cell. It is one line, as tr_buffer_add_visible() makes it. */
 void tr_table_text(struct tr_table *table, struct tr_text text);
 void tr_table_print(struct tr_table *table, const char *format, ...) TR_PRINTF(2, 3);
 

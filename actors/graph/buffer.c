@@ -9,6 +9,7 @@
 
 #include "actors/graph/limits.h"
 #include "runtime/memory.h"
+#include "schemas/visible.h"
 
 #define CAPACITY_MIN 256U
 
@@ -88,6 +89,24 @@ void tr_buffer_print(struct tr_buffer *buffer, const char *format, ...)
     (void)vsnprintf((char *)buffer->data + buffer->size, (size_t)size + 1, format, arguments);
     va_end(arguments);
     buffer->size += (size_t)size;
+}
+
+void tr_buffer_add_visible(struct tr_buffer *buffer, struct tr_text text)
+{
+    char shown[TR_VISIBLE_BYTES];
+    while (text.size > 0) {
+        size_t size = tr_visible_run(text);
+        if (size > 0) {
+            tr_buffer_add(buffer, text.data, size);
+        } else if (strchr("\t\n\r", text.data[0]) != NULL && text.data[0] != '\0') {
+            size = 1;
+            tr_buffer_add_string(buffer, " ");
+        } else {
+            size = tr_visible_escape(text, TR_VISIBLE_TEXT, shown);
+            tr_buffer_add_string(buffer, shown);
+        }
+        text = (struct tr_text){.data = text.data + size, .size = text.size - size};
+    }
 }
 
 /* A writer with room for `size` bytes at the buffer's end; without room it has none. */

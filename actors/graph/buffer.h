@@ -43,6 +43,12 @@ void tr_buffer_add_text(struct tr_buffer *buffer, struct tr_text text);
 void tr_buffer_add_string(struct tr_buffer *buffer, const char *string);
 void tr_buffer_print(struct tr_buffer *buffer, const char *format, ...) TR_PRINTF(2, 3);
 
+/*
+ * Text of unknown origin on one line: a tab and the end of a line are a blank, and what else could
+ * steer a terminal is shown (schemas/visible.h).
+ */
+void tr_buffer_add_visible(struct tr_buffer *buffer, struct tr_text text);
+
 /* msgpack in its shortest form, as schemas/codec.h has it. */
 void tr_buffer_u64(struct tr_buffer *buffer, uint64_t value);
 void tr_buffer_i64(struct tr_buffer *buffer, int64_t value);

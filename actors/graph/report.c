@@ -141,38 +141,23 @@ void tr_report_finish(struct tr_report *report)
     report->count = report->kept.count;
 }
 
-/* Adds text of unknown origin so that it cannot steer a terminal. */
-static void add_plain(struct tr_buffer *buffer, struct tr_text text)
-{
-    size_t begin = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        uint8_t byte = (uint8_t)text.data[i];
-        if (byte < 0x20 || byte == 0x7f) {
-            tr_buffer_add(buffer, text.data + begin, i - begin);
-            tr_buffer_add(buffer, "?", 1);
-            begin = i + 1;
-        }
-    }
-    tr_buffer_add(buffer, text.data + begin, text.size - begin);
-}
-
 void tr_problem_print(const struct tr_problem *problem, struct tr_buffer *buffer)
 {
     if (problem->file.size > 0) {
-        add_plain(buffer, problem->file);
+        tr_buffer_add_visible(buffer, problem->file);
         if (problem->line > 0) {
             tr_buffer_print(buffer, ":%u:%u", problem->line, problem->column);
         }
         tr_buffer_add_string(buffer, ": ");
     }
     if (problem->subject.size > 0) {
-        add_plain(buffer, problem->subject);
+        tr_buffer_add_visible(buffer, problem->subject);
         tr_buffer_add_string(buffer, ": ");
     }
-    add_plain(buffer, problem->rule);
+    tr_buffer_add_visible(buffer, problem->rule);
     if (problem->remedy.size > 0) {
         tr_buffer_add_string(buffer, "; ");
-        add_plain(buffer, problem->remedy);
+        tr_buffer_add_visible(buffer, problem->remedy);
     }
     if (problem->code != NULL) {
         tr_buffer_print(buffer, " [%s]", problem->code);

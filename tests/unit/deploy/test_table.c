@@ -24,7 +24,7 @@ static void test_columns_are_as_wide_as_their_cells(void **state)
     assert_int_equal(tr_table_write(&table, 2, past_stream()), 0);
     assert_string_equal(past_text(), "  NAME                     N   NOTE\n"
                                      "  w\xc3\xb6rter                   10\n"
-                                     "  a [2J                        two lines\n");
+                                     "  a\\x1b[2J                     two lines\n");
     tr_table_fini(&table);
 }
 
