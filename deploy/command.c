@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "deploy/stream.h"
 #include "schemas/error.h"
 
 static const struct tr_option common_options[] = {
@@ -152,6 +153,10 @@ static int read_output(struct tr_invocation *invocation, char *problem)
     int place = tr_words_find(TR_OUTPUT_WORDS, word != NULL ? word : standard);
     TR_ASSERT(place >= 0);
     invocation->output = (enum tr_output)place;
+    if (invocation->output == TR_OUTPUT_JSON || invocation->output == TR_OUTPUT_YAML) {
+        tr_stream_form(stdout, TR_STREAM_JSON);
+        tr_stream_form(stderr, TR_STREAM_JSON); /* some documents go there */
+    }
     return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "deploy/outside.h"
 #include "deploy/packing.h"
 #include "deploy/schemas.h"
+#include "deploy/stream.h"
 #include "schemas/history_views.h"
 
 /* An export that goes on. */
@@ -200,6 +201,9 @@ static enum tr_exit_status export_row(struct exporting *exporting)
     tr_packed_executions_fini(&exporting->executions);
     if (error != 0) {
         return fail(exporting, error);
+    }
+    if (isatty(STDOUT_FILENO) != 1) { /* whatever bytes it has, it is to be found by them */
+        tr_stream_form(stdout, TR_STREAM_EXACT);
     }
     printf("%s\n", exporting->path);
     return TR_EXIT_DONE;

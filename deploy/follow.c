@@ -11,6 +11,7 @@
 
 #include "deploy/clock.h"
 #include "deploy/screen.h"
+#include "deploy/stream.h"
 #include "runtime/memory.h"
 
 /* Reading may take one part in so many of all time. */
@@ -101,8 +102,7 @@ static void draw(struct tr_follow *follow, const struct tr_execution *row)
         tr_screen_lines(&head, &follow->nodes, &buffer);
     }
     if (buffer.error == 0 && buffer.size > 0) {
-        fwrite(buffer.data, 1, buffer.size, stderr);
-        (void)fflush(stderr);
+        tr_stream_draw(tr_buffer_bytes(&buffer));
     }
     tr_buffer_fini(&buffer);
 }

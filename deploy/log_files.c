@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "actors/graph/buffer.h"
 #include "deploy/shared_folder.h"
+#include "deploy/stream.h"
 #include "runtime/env/fence.h"
 #include "runtime/memory.h"
 #include "schemas/error.h"
@@ -113,11 +115,16 @@ bool tr_log_path(const struct tr_log_attempt *attempt, enum tr_log_stream stream
 static void print_headline(struct tr_log_files *files, const struct tr_log_attempt *attempt,
                            enum tr_log_stream stream)
 {
+    struct tr_buffer path;
+    tr_buffer_init(&path, 0);
+    tr_buffer_add_visible(&path, attempt->path);
+    tr_stream_plain(files->stream);
     if (files->is_in_line) {
         fputc('\n', files->stream);
     }
     fprintf(files->stream, "%s==> %s/%.*s", files->bytes > 0 ? "\n" : "", files->execution,
-            (int)attempt->path.size, attempt->path.data);
+            (int)path.size, (const char *)path.data);
+    tr_buffer_fini(&path);
     if (attempt->element != TR_ELEMENT_NONE) {
         fprintf(files->stream, "[%llu]", (unsigned long long)attempt->element);
     }

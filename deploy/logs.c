@@ -14,6 +14,7 @@
 #include "deploy/log_files.h"
 #include "deploy/recall.h"
 #include "deploy/show.h"
+#include "deploy/stream.h"
 #include "schemas/error.h"
 
 /* While something is followed, the history is looked at at least so often. */
@@ -286,6 +287,8 @@ static enum tr_exit_status show_found(const struct tr_browse *browse, const stru
     }
     snprintf(logs.name, sizeof logs.name, "%.*s", (int)logs.execution->name.size,
              logs.execution->name.data);
+    bool is_exact = tr_arguments_has(arguments, "raw") || isatty(STDOUT_FILENO) != 1;
+    tr_stream_form(stdout, is_exact ? TR_STREAM_EXACT : TR_STREAM_COLORS);
     tr_log_files_init(&logs.files, stdout, logs.name, tail);
     enum tr_exit_status status = show(&logs);
     tr_log_files_fini(&logs.files);
@@ -299,6 +302,7 @@ static enum tr_exit_status run(const struct tr_invocation *invocation)
 
 static const struct tr_option options[] = {
     {'f', "follow", NULL, "go on until it has ended", NULL, 0, false},
+    {0, "raw", NULL, "every byte as it is, on a terminal too", NULL, 0, false},
     {0, "tail", "N", "only the last lines of each file", NULL, 0, false},
     {0},
 };
@@ -309,7 +313,8 @@ const struct tr_command tr_command_logs = {
     .words = "EXEC[/NODE[[ELEMENT]][@ATTEMPT]]",
     .text =
         "Each file has a headline, unless there is only one. Of a node with others below it, and\n"
-        "of a whole execution, it is those of all.",
+        "of a whole execution, it is those of all. On a terminal colours pass; what else could\n"
+        "steer it is shown (\\x1b), unless --raw says otherwise. Files and pipes get every byte.",
     .examples = "  troupe logs @last/list\n"
                 "  troupe logs -f --tail 20 'fan-out/squares[17]'",
     .options = options,

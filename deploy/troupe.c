@@ -3,8 +3,12 @@
  * that tests can use them.
  */
 #include "deploy/command.h"
+#include "deploy/stream.h"
 
 int main(int argc, char **argv)
 {
-    return (int)tr_program_run(argc, argv);
+    tr_streams_open();
+    enum tr_exit_status status = tr_program_run(argc, argv);
+    tr_streams_close();
+    return (int)status;
 }

@@ -24,7 +24,7 @@ COMMANDS = {
     "get": ("EXEC[/NODE[[ELEMENT]][@ATTEMPT]]", "-o"),
     "watch": ("[EXEC]", "-o"),
     "explain": ("EXEC[/NODE[[ELEMENT]]]", "-o"),
-    "logs": ("EXEC[/NODE[[ELEMENT]][@ATTEMPT]]", "-f --follow --tail"),
+    "logs": ("EXEC[/NODE[[ELEMENT]][@ATTEMPT]]", "-f --follow --raw --tail"),
     "abort": ("EXEC...", "-m --message --now -y --yes"),
     "pause": ("EXEC...", "-m --message -y --yes"),
     "resume": ("[EXEC...]", "-o"),
