@@ -23,6 +23,7 @@
 #include "deploy/schemas.h"
 #include "deploy/signals.h"
 #include "deploy/store_number.h"
+#include "plugins/registry.h"
 #include "runtime/env/secret.h"
 #include "runtime/host/host.h"
 #include "runtime/link/afford.h"
@@ -498,6 +499,12 @@ int tr_live_wake(struct tr_live *live, uint64_t execution)
     struct waking waking = {.live = live};
     tr_sleepers_wake(&live->sleepers, execution, wake_one, &waking);
     return waking.error;
+}
+
+uint32_t tr_live_jobs(const struct tr_live *live)
+{
+    const struct tr_plugin *plugin = tr_engine_plugin(live->engine, tr_text_of("process"));
+    return plugin == &tr_process_plugin ? tr_host_jobs(live->host) : 0;
 }
 
 int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_text domain,

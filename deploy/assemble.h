@@ -88,6 +88,12 @@ void tr_live_close(struct tr_live *live);
 /* Lets an execution go on that is asleep, with all that it has launched; 0: all. TR_CLOSED. */
 TR_MUST_USE int tr_live_wake(struct tr_live *live, uint64_t execution);
 
+/*
+ * How many processes of tasks of the type `process` it lets run at once; 0: a plugin runs these
+ * elsewhere.
+ */
+uint32_t tr_live_jobs(const struct tr_live *live);
+
 /* The launcher of a project and a domain, which is born when there is none. */
 TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
                                  struct tr_text domain, struct tr_ref *launcher);

@@ -5,6 +5,7 @@
 #include "deploy/background.h"
 #include "deploy/begin.h"
 #include "deploy/engine_options.h"
+#include "deploy/slots.h"
 
 /* Leaves the work to another process, which goes on when this one has gone. */
 static enum tr_exit_status detach(struct tr_beginning *beginning, struct tr_reached *reached)
@@ -36,7 +37,9 @@ static void note_sleepers(const struct tr_invocation *invocation, const struct t
     }
 }
 
-static enum tr_exit_status follow(struct tr_beginning *beginning, struct tr_reached *reached)
+/* `slots` says what bounds it. */
+static enum tr_exit_status follow(struct tr_beginning *beginning, struct tr_reached *reached,
+                                  struct tr_text slots)
 {
     const struct tr_invocation *invocation = beginning->prepared->invocation;
     uint64_t execution = beginning->outcome.execution;
@@ -44,11 +47,29 @@ static enum tr_exit_status follow(struct tr_beginning *beginning, struct tr_reac
         return detach(beginning, reached);
     }
     tr_begin_note(beginning);
+    if (slots.size > 0) {
+        tr_command_note(invocation, "%.*s", TRI_TEXT(slots));
+    }
     if (reached->live == NULL) {
         return tr_visit(invocation, reached->client, beginning->folder, execution);
     }
     note_sleepers(invocation, reached->live);
     return tr_attend(invocation, reached->live, execution);
+}
+
+static enum tr_exit_status begin(struct tr_beginning *beginning, struct tr_reached *reached)
+{
+    struct tr_buffer slots;
+    tr_buffer_init(&slots, 0);
+    /* The graph is handed over when it begins. */
+    tr_slots_print(beginning->prepared->graph, beginning->prepared->workflow, reached->jobs,
+                   &slots);
+    enum tr_exit_status status = tr_begin(beginning, reached);
+    if (status == TR_EXIT_DONE) {
+        status = follow(beginning, reached, tr_buffer_text(&slots));
+    }
+    tr_buffer_fini(&slots);
+    return status;
 }
 
 enum tr_exit_status tr_begin_and_follow(struct tr_beginning *beginning)
@@ -63,10 +84,7 @@ enum tr_exit_status tr_begin_and_follow(struct tr_beginning *beginning)
         status = tr_reach(invocation, &options, &reached);
     }
     if (status == TR_EXIT_DONE) {
-        status = tr_begin(beginning, &reached);
-        if (status == TR_EXIT_DONE) {
-            status = follow(beginning, &reached);
-        }
+        status = begin(beginning, &reached);
         tr_reached_close(&reached);
     }
     return status;

@@ -8,6 +8,7 @@
 #include "deploy/commands.h"
 #include "deploy/explain_schedule.h"
 #include "deploy/get_report.h"
+#include "deploy/reach.h"
 #include "schemas/error.h"
 
 static enum tr_exit_status explain_found(const struct tr_browse *browse,
@@ -15,21 +16,22 @@ static enum tr_exit_status explain_found(const struct tr_browse *browse,
                                          const struct tr_asleep *asleep)
 {
     const struct tr_invocation *invocation = browse->invocation;
+    const char *folder = browse->place.folder;
     const struct tr_execution *row = &found->execution.row;
     struct tr_explain_request request = {.reader = browse->reader,
-                                         .folder = browse->place.folder,
+                                         .folder = folder,
                                          .execution = row,
                                          .target = &found->target,
                                          .is_live = asleep->is_live,
                                          .is_asleep = tr_asleep_has(asleep, row),
+                                         .jobs = asleep->is_live ? tr_reach_jobs(folder) : 0,
                                          .is_aside = tr_asleep_is_aside(asleep, row),
                                          .now_ms = browse->now_ms,
                                          .output = invocation->output,
                                          .is_verbose = invocation->is_verbose,
                                          .stream = stdout};
     char problem[TR_TARGET_PROBLEM_BYTES] = "";
-    struct tr_get get = {
-        .reader = browse->reader, .folder = browse->place.folder, .execution = row};
+    struct tr_get get = {.reader = browse->reader, .folder = folder, .execution = row};
     int error =
         found->target.path.size == 0 ? 0 : tr_get_target_check(&get, &found->target, problem);
     if (error == TR_NOT_FOUND && problem[0] != '\0') {

@@ -28,6 +28,7 @@ struct tr_explain_request {
     const struct tr_target *target; /* what is meant of it */
     bool is_live;                   /* an engine has the store, */
     bool is_asleep;                 /* which lets it sleep */
+    uint32_t jobs;                  /* its job slots; 0: not known */
     bool is_aside;                  /* which has not loaded it, as the next one will not */
     uint64_t now_ms;
     struct tr_explain_now now; /* by the clock of states */

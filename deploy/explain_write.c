@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "actors/array.h"
 #include "actors/engine.h"
 #include "actors/task_name.h"
 #include "actors/workflow.h"
@@ -14,6 +15,7 @@
 #include "deploy/explain.h"
 #include "deploy/screen.h"
 #include "deploy/show.h"
+#include "deploy/slots.h"
 #include "deploy/waiting.h"
 #include "schemas/error.h"
 
@@ -220,6 +222,19 @@ static const struct tr_graph *graph_of(struct explaining *explaining,
     return tr_account_graph(explaining->account, number);
 }
 
+/* Beside its own parallelism the engine bounds an array. */
+static int explain_slots(const struct explaining *explaining, const struct tr_array_state *array,
+                         const struct tr_graph *graph, struct tr_buffer *text)
+{
+    const struct tr_node *node = &graph->workflows[array->workflow].nodes[array->node];
+    uint32_t jobs = explaining->request->jobs;
+    if (tr_slots_bound(graph, node, jobs)) {
+        tr_buffer_print(text, "; the engine has %u job slot%s for them (--jobs)", jobs,
+                        jobs == 1 ? "" : "s");
+    }
+    return text->error;
+}
+
 static int explain_behaviour(struct explaining *explaining, const struct tr_waiter *waiter,
                              struct tr_buffer *text, bool *has_event)
 {
@@ -245,7 +260,8 @@ static int explain_behaviour(struct explaining *explaining, const struct tr_wait
     if (waiter->behaviour == tr_array_behaviour.id) {
         const struct tr_array_state *array = waiter->state;
         *has_event |= array->is_paused;
-        return tr_explain_array(array, graph, text);
+        int error = tr_explain_array(array, graph, text);
+        return error != 0 ? error : explain_slots(explaining, array, graph, text);
     }
     const struct tr_workflow_state *state = waiter->state;
     *has_event |= state->is_paused || state->waiting > 0; /* people, or a timer that is counted */

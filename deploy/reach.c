@@ -75,6 +75,7 @@ struct engine {
     struct tri_client *client;
     uint64_t pid;
     char command[32];
+    uint32_t jobs;
 };
 
 static int greet(struct engine *engine)
@@ -90,6 +91,7 @@ static int greet(struct engine *engine)
     error = error != 0 ? error : tr_welcome_unpack(answer.body, answer.version, &welcome);
     if (error == 0) {
         engine->pid = welcome.pid;
+        engine->jobs = welcome.jobs;
         snprintf(engine->command, sizeof engine->command, "%.*s", (int)welcome.command.size,
                  welcome.command.data);
     }
@@ -173,6 +175,16 @@ void tr_reach_wait(const char *folder)
         (void)poll(NULL, 0, LOOK_MS);
     }
     tri_client_close(engine.client);
+}
+
+uint32_t tr_reach_jobs(const char *folder)
+{
+    struct engine engine;
+    if (knock(folder, &engine) != 0) {
+        return 0;
+    }
+    tri_client_close(engine.client);
+    return engine.jobs;
 }
 
 /* One of both, or the store's error, with words. */
@@ -276,6 +288,7 @@ enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
                                   (unsigned long long)engine.pid);
     }
     reached->client = engine.client;
+    reached->jobs = reached->live != NULL ? tr_live_jobs(reached->live) : engine.jobs;
     note_beginning(invocation, reached->live);
     note_aside(invocation, reached->live);
     return error == 0 ? TR_EXIT_DONE : tr_command_failed(invocation->command, "%s", explain);

@@ -11,6 +11,7 @@
 struct tr_reached {
     struct tr_live *live;
     struct tri_client *client;
+    uint32_t jobs; /* as tr_live_jobs; 0 of an engine that does not say it */
 };
 
 /*
@@ -43,6 +44,9 @@ enum tr_exit_status tr_reach_any(const struct tr_invocation *invocation, const c
  * that the next command finds it. One that has come and gone, or never comes, is no error here.
  */
 void tr_reach_wait(const char *folder);
+
+/* How many processes the live engine of a store lets run at once, as tr_live_jobs; 0: none. */
+uint32_t tr_reach_jobs(const char *folder);
 
 void tr_reached_close(struct tr_reached *reached);
 

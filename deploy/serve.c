@@ -81,6 +81,7 @@ static int on_hello(struct tr_serve *serve, const struct tri_peer *peer,
         .command = tr_text_of(serve->live->command),
         .pid = (uint64_t)getpid(),
         .executions = serve->live->sleepers.count,
+        .jobs = tr_live_jobs(serve->live),
     };
     answer(serve, peer, &tr_welcome_schema, &welcome);
     return 0;

@@ -517,6 +517,9 @@ const char *tr_host_explain(struct tr_host *host);
  */
 int tr_host_waits_for(const struct tr_host *host);
 
+/* How many processes of tasks the host lets run at once. */
+uint32_t tr_host_jobs(const struct tr_host *host);
+
 /* How far the wall clock was put back between the store's host before and this one. */
 uint64_t tr_host_put_back_ms(const struct tr_host *host);
 

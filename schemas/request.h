@@ -29,13 +29,17 @@
     FIELD(i64, error, 1, 0)              \
     FIELD(text, message, 1, 0)
 
-/* The first request of a command, and what the engine is: a command of `troupe` in a process. */
+/*
+ * The first request of a command, and what the engine is: a command of `troupe` in a process, which
+ * runs `jobs` processes of tasks at once (0: they run elsewhere).
+ */
 #define TR_HELLO_FIELDS(FIELD, ARRAY) FIELD(text, program, 1, 0)
 #define TR_WELCOME_FIELDS(FIELD, ARRAY) \
     FIELD(text, program, 1, 0)          \
     FIELD(text, command, 1, 0)          \
     FIELD(u64, pid, 1, 0)               \
-    FIELD(u64, executions, 1, 0)
+    FIELD(u64, executions, 1, 0)        \
+    FIELD(u32, jobs, 2, 0)
 
 /*
  * Begins an execution. `graph` is packed; `workflow` and `plan` (or UINT32_MAX) count in it, and
@@ -166,7 +170,7 @@
 #define TR_REQUEST_SCHEMAS(S)                                                  \
     S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)               \
     S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                     \
-    S(welcome, 502, TR_MESSAGE, 1, TR_HINT, TR_WELCOME_FIELDS)                 \
+    S(welcome, 502, TR_MESSAGE, 2, TR_HINT, TR_WELCOME_FIELDS)                 \
     S(submit, 503, TR_MESSAGE, 3, TR_HINT, TR_SUBMIT_FIELDS)                   \
     S(submitted, 504, TR_MESSAGE, 1, TR_HINT, TR_SUBMITTED_FIELDS)             \
     S(follow, 505, TR_MESSAGE, 2, TR_HINT, TR_FOLLOW_FIELDS)                   \

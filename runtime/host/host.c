@@ -218,6 +218,11 @@ static int attach_poison(struct tr_host *host, const struct tr_host_options *opt
     return error;
 }
 
+uint32_t tr_host_jobs(const struct tr_host *host)
+{
+    return host->jobs;
+}
+
 /* Where the keeper of this store's processes lives. */
 static int keep_folder(struct tr_host *host, const struct tr_host_options *options)
 {
@@ -225,7 +230,7 @@ static int keep_folder(struct tr_host *host, const struct tr_host_options *optio
         return options->keeper_command != NULL || options->has_files ? TR_INVALID : 0;
     }
     host->keeper_command = options->keeper_command;
-    host->jobs = options->jobs;
+    host->jobs = tri_process_jobs(options->jobs);
     host->interrupt = options->interrupt;
     host->http_patience_ms = options->http_patience_ms;
     host->secrets = options->secrets;

@@ -485,10 +485,10 @@ static void *service_main(void *argument)
     return NULL;
 }
 
-static uint32_t jobs_wanted(const struct tri_process_service_options *options)
+uint32_t tri_process_jobs(uint32_t jobs)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return options->jobs != 0 ? options->jobs : cores < 1 ? 1 : (uint32_t)cores;
+    return jobs != 0 ? jobs : cores < 1 ? 1 : (uint32_t)cores;
 }
 
 static int start(struct tri_process_service *service,
@@ -496,7 +496,7 @@ static int start(struct tri_process_service *service,
 {
     struct tri_keeper_client_options client = {.store_folder = options->folder,
                                                .command = options->keeper_command,
-                                               .running_max = jobs_wanted(options)};
+                                               .running_max = tri_process_jobs(options->jobs)};
     int error = tri_process_keys_init(&service->keys);
     service->ahead_max = tri_turns_ahead(client.running_max);
     service->fail = options->fail;

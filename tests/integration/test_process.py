@@ -394,7 +394,7 @@ workflows:
     WIDTH = 200
     MADE_MAX = 64
 
-    def begin_wide(self):
+    def begin_wide(self, keys=""):
         """A wide map with one process at a time, each of which waits for `go`."""
         self.write("inputs.json", json.dumps({"a": list(range(self.WIDTH))}))
         self.write("flow.yaml", HEAD + """
@@ -405,12 +405,13 @@ tasks:
 workflows:
   main:
     inputs: {a: [int]}
-    nodes: {m: {map: t, with: {a: $a}}}
-""".replace("ran", str(self.folder / "ran")).replace("-e go", f"-e {self.folder / 'go'}"))
+    nodes: {m: {map: t, with: {a: $a}KEYS}}
+""".replace("KEYS", keys).replace("ran", str(self.folder / "ran"))
+                   .replace("-e go", f"-e {self.folder / 'go'}"))
         running = self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", "it",
                              "--jobs", "1")
         self.await_file("ran")
-        self.await_count(self.attempts, 2)
+        self.await_count(self.attempts, 1 if keys else 2)
         return running
 
     def attempts(self):
@@ -432,6 +433,25 @@ workflows:
         self.write("go", "")
         self.assertEqual(running.end()[0], 0)
         self.assertEqual(sorted(self.ran()), list(range(self.WIDTH)))
+
+    def test_slots_that_bound_a_map_are_told_of(self):
+        self.WIDTH = 20
+        running = self.begin_wide(", parallelism: 8")
+        self.assertIn("8 live; 12 more wait for their turn: parallelism lets 8 run at once; the "
+                      "engine has 1 job slot for them (--jobs)", self.troupe("explain", "it")[0])
+        told = "main.m: parallelism lets 8 run at once, but the engine has 1 job slot (--jobs)\n"
+        guest = self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name", "guest")
+        self.write("go", "")
+        for process in (running, guest):
+            status, _, stderr = process.end()
+            self.assertEqual((status, stderr.count(told)), (0, 1), stderr)
+
+    def test_slots_that_bound_nothing_are_not_told_of(self):
+        self.WIDTH = 20
+        running = self.begin_wide(", parallelism: 1")
+        self.assertNotIn("job slot", self.troupe("explain", "it")[0])
+        self.write("go", "")
+        self.assertNotIn("job slot", running.end()[2])
 
     def test_those_who_wait_are_aborted_with_nothing_made(self):
         running = self.begin_wide()
