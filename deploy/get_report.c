@@ -283,6 +283,8 @@ static int read_report(struct tr_get_report *report)
     report->progress.path = report->target->path;
     describe(report);
     report->is_known = report->is_begun || report->stop.workflow != NULL;
+    report->node_kind = report->row.kind;
+    report->is_node_begun = report->is_begun;
     if (error == 0 && tri_report_is_of_element(report)) {
         error = read_element(report);
     }
@@ -304,6 +306,50 @@ static bool has_attempt(const struct tr_get_report *report)
     return report->attempts.count > 0;
 }
 
+static bool is_kind(const struct tr_get_report *report, const char *kind)
+{
+    return tr_text_equal(report->node_kind, tr_text_of(kind));
+}
+
+/* There is no such element. */
+static int refuse_element(const struct tr_get_report *report, char *problem)
+{
+    struct tr_text path = report->target->path;
+    if (report->node_kind.size > 0 && !is_kind(report, "map")) {
+        snprintf(problem, TR_TARGET_PROBLEM_BYTES, "'%.*s' is no map, and has no elements",
+                 TRI_SHOWN(path));
+    } else if (!report->is_node_begun) {
+        snprintf(problem, TR_TARGET_PROBLEM_BYTES,
+                 "'%.*s' has not begun, and its elements are not known before", TRI_SHOWN(path));
+    } else {
+        snprintf(problem, TR_TARGET_PROBLEM_BYTES, "%.*s has %llu elements, counted from 0 on",
+                 TRI_SHOWN(path), (unsigned long long)report->progress.total);
+    }
+    return TR_NOT_FOUND;
+}
+
+/* There is no such attempt. */
+static int refuse_attempt(const struct tr_get_report *report, char *problem)
+{
+    const struct tr_target *target = report->target;
+    bool has_attempts = report->node_kind.size == 0 || is_kind(report, "task") ||
+                        is_kind(report, "dynamic") || tri_report_is_of_element(report);
+    if (has_attempts) {
+        snprintf(problem, TR_TARGET_PROBLEM_BYTES,
+                 "nothing is known of attempt %u of %.*s; attempts are counted from 0 on",
+                 target->attempt, TRI_SHOWN(target->path));
+    } else if (is_kind(report, "map")) {
+        snprintf(problem, TR_TARGET_PROBLEM_BYTES,
+                 "'%.*s' is a map, whose attempts are those of its elements; write NODE[0]@%u",
+                 TRI_SHOWN(target->path), target->attempt);
+    } else {
+        snprintf(problem, TR_TARGET_PROBLEM_BYTES,
+                 "'%.*s' runs no task, and has no attempts: it is a node of the kind '%.*s'",
+                 TRI_SHOWN(target->path), TRI_SHOWN(report->node_kind));
+    }
+    return TR_NOT_FOUND;
+}
+
 static int refuse(const struct tr_get_report *report, char *problem)
 {
     const struct tr_target *target = report->target;
@@ -319,18 +365,9 @@ static int refuse(const struct tr_get_report *report, char *problem)
     bool has_none = report->progress.total == 0 && !report->is_begun;
     if (tri_report_is_of_element(report) &&
         (has_none || target->element >= report->progress.total)) {
-        snprintf(problem, TR_TARGET_PROBLEM_BYTES, "%.*s has %llu elements, counted from 0 on",
-                 size > 200 ? 200 : size, target->path.data,
-                 (unsigned long long)report->progress.total);
-        return TR_NOT_FOUND;
+        return refuse_element(report, problem);
     }
-    if (target->has_attempt && !has_attempt(report)) {
-        snprintf(problem, TR_TARGET_PROBLEM_BYTES,
-                 "nothing is known of attempt %u of %.*s; attempts are counted from 0 on",
-                 target->attempt, size > 200 ? 200 : size, target->path.data);
-        return TR_NOT_FOUND;
-    }
-    return 0;
+    return target->has_attempt && !has_attempt(report) ? refuse_attempt(report, problem) : 0;
 }
 
 /* ------------------------------------------------------------------------ its life */

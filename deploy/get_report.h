@@ -23,6 +23,8 @@ struct tr_get_report {
     uint64_t ran_in;           /* the same of what was asked for */
     struct tr_text kept_from;  /* the name of that one; empty: it was not kept */
     bool is_begun;
+    struct tr_text node_kind; /* of the node, also where an element is meant; empty: unknown */
+    bool is_node_begun;       /* the same */
     struct tr_node_status row;
     struct tr_progress progress;
     struct tr_values inputs;

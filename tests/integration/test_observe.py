@@ -243,10 +243,36 @@ class LookingTest(ProgramTest):
             _, err = self.troupe(command, "same-1/wait@9", status=2)
             self.assertIn("nothing is known of attempt 9 of wait", err)
             _, err = self.troupe(command, "same-1/wait[0]", status=2)
-            self.assertIn("wait has 0 elements", err)
+            self.assertIn("'wait' is no map, and has no elements", err)
         self.troupe("list", "--phase", "runing", status=2)
         self.troupe("list", "--since", "soon", status=2)
         self.troupe("list", "--limit", "-1", status=2)
+
+    def test_elements_and_attempts_of_what_has_none(self):
+        self.write("flow.yaml", """
+troupe: 1
+tasks: {bad: {run: ["false"]}, some: {inputs: {n: int}, run: ["true"]}}
+workflows:
+  main:
+    nodes:
+      nap: {sleep: 1ms}
+      none: {map: some, with: {n: []}, over: [n]}
+      bad: {task: bad, after: [nap, none]}
+      late: {map: some, with: {n: [1]}, after: [bad]}
+""")
+        self.troupe("run", "flow.yaml", "--name", "it", status=1)
+        for command in ("get", "explain"):
+            for target, words in (
+                    ("bad[0]", "'bad' is no map, and has no elements"),
+                    ("nap[0]", "'nap' is no map, and has no elements"),
+                    ("late[0]", "'late' has not begun, and its elements are not known before"),
+                    ("none[0]", "none has 0 elements, counted from 0 on"),
+                    ("nap@0", "'nap' runs no task, and has no attempts: it is a node of the kind "
+                              "'sleep'"),
+                    ("none@0", "'none' is a map, whose attempts are those of its elements"),
+                    ("bad@1", "nothing is known of attempt 1 of bad")):
+                with self.subTest(command=command, target=target):
+                    self.assertIn(words, self.troupe(command, f"it/{target}", status=2)[1])
 
     def test_a_store_that_cannot_be_read(self):
         self.go()

@@ -389,7 +389,7 @@ static void test_what_is_not_there_is_named(void **state)
     } none[] = {
         {"main-a/sums", "main-aaaaa has no node 'sums'; `troupe get main-aaaaa` shows all"},
         {"main-a/squares[4]", "squares has 4 elements"},
-        {"main-a/list[0]", "list has 0 elements"},
+        {"main-a/list[0]", "'list' is no map, and has no elements"},
         {"main-a/list@1", "nothing is known of attempt 1 of list"},
         {"main-a/squares[0]@7", "nothing is known of attempt 7 of squares"},
         {"main-b/list", "main-bbbbb has no node 'list'"},
