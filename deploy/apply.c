@@ -32,17 +32,6 @@ struct apply {
 
 /* ------------------------------------------------------------------ what is registered */
 
-/* What is wrong with the definition is printed. */
-static enum tr_exit_status tell(const struct apply *apply, struct tr_report *report, int error)
-{
-    if (tr_report_total(report) > 0) {
-        error = tr_problems_print(report, stderr);
-    }
-    return error != 0 && error != TR_INVALID
-               ? tr_command_failed(apply->invocation->command, "%s", tr_error_text(error))
-               : TR_EXIT_USAGE;
-}
-
 /* All that a schedule will start has to be able to run. */
 static int check_plans(const struct apply *apply, struct tr_report *report)
 {
@@ -62,15 +51,12 @@ static int check_plans(const struct apply *apply, struct tr_report *report)
 static enum tr_exit_status compile(struct apply *apply)
 {
     struct tr_report report;
-    enum tr_exit_status status = TR_EXIT_DONE;
     tr_report_init(&report);
     int error = tr_graph_check_file(apply->invocation->arguments.words[0], &report, &apply->graph);
     if (error == 0 && tr_report_total(&report) == 0) {
         error = check_plans(apply, &report);
     }
-    if (error != 0 || tr_report_total(&report) > 0) {
-        status = tell(apply, &report, error);
-    }
+    enum tr_exit_status status = tr_problems_tell(apply->invocation, &report, error);
     tr_report_fini(&report);
     return status;
 }

@@ -42,17 +42,11 @@ struct command {
 static enum tr_exit_status compile(struct command *command, const char *file)
 {
     struct tr_report report;
-    enum tr_exit_status status = TR_EXIT_DONE;
     tr_report_init(&report);
     int error = tr_graph_check_file(file, &report, &command->graph);
-    if (tr_report_total(&report) > 0) {
-        error = tr_problems_print(&report, stderr);
-        status = TR_EXIT_USAGE;
-    }
+    enum tr_exit_status status = tr_problems_tell(command->invocation, &report, error);
     tr_report_fini(&report);
-    return error != 0 && error != TR_INVALID
-               ? tr_command_failed(command->invocation->command, "%s", tr_error_text(error))
-               : status;
+    return status;
 }
 
 /* The definition of the registered plan of a name. */
@@ -132,15 +126,9 @@ static enum tr_exit_status check_runnable(struct command *command, const char *f
     tr_report_init(&report);
     int error = tr_graph_check_runnable(command->graph, command->backfill.plan->workflow, &engine,
                                         file, &report);
-    if (tr_report_total(&report) > 0) {
-        error = tr_problems_print(&report, stderr);
-        error = error == 0 ? TR_INVALID : error;
-    }
+    enum tr_exit_status status = tr_problems_tell(command->invocation, &report, error);
     tr_report_fini(&report);
-    return error == 0 ? TR_EXIT_DONE
-           : error == TR_INVALID
-               ? TR_EXIT_USAGE
-               : tr_command_failed(command->invocation->command, "%s", tr_error_text(error));
+    return status;
 }
 
 /* The plan, and its graph as it is kept: large values lie elsewhere. */

@@ -1,5 +1,6 @@
 /*
- * `troupe check`: every error of the definitions given, each with its place and what would mend it.
+ * `troupe check`: every error and warning of the definitions given, each with its place and what
+ * would mend it.
  */
 #include "actors/graph/compile.h"
 #include "deploy/commands.h"
@@ -14,6 +15,17 @@ struct check {
     bool has_errors;
 };
 
+/* What is wrong with a file, and what is hardly meant. */
+static int tell(struct check *check, struct tr_report *report)
+{
+    if (check->has_document) {
+        tr_problems_write(report, &check->document);
+        return 0;
+    }
+    int error = tr_problems_print(report, stdout);
+    return error != 0 ? error : tr_warnings_print(report, stdout);
+}
+
 /* Checks one file; what is wrong with it is printed, what went wrong here is returned. */
 static int check_file(struct check *check, const char *path)
 {
@@ -21,14 +33,15 @@ static int check_file(struct check *check, const char *path)
     struct tr_graph *graph = NULL;
     tr_report_init(&report);
     int error = tr_graph_check_file(path, &report, &graph);
+    error = error == TR_INVALID ? 0 : error;
     bool has_errors = tr_report_total(&report) > 0;
-    if (has_errors) {
-        check->has_errors = true;
-        error = check->has_document ? tr_problems_write(&report, &check->document)
-                                    : tr_problems_print(&report, stdout);
-    } else if (error == 0 && !check->has_document) {
+    if (error == 0) {
+        error = tell(check, &report);
+    }
+    if (error == 0 && !has_errors && !check->has_document) {
         tr_command_note(check->invocation, "%s: no errors", path);
     }
+    check->has_errors = check->has_errors || has_errors;
     tr_graph_free(graph);
     tr_report_fini(&report);
     return error;

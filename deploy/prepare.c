@@ -30,27 +30,12 @@ void tr_prepared_fini(struct tr_prepared *prepared)
     prepared->graph = NULL;
 }
 
-/* Prints what is wrong with a definition or its inputs; what that means for the command. */
-static enum tr_exit_status tell(const struct tr_prepared *prepared, struct tr_report *report,
-                                int error)
-{
-    if (tr_report_total(report) > 0) {
-        error = tr_problems_print(report, stderr);
-    }
-    return error != 0 && error != TR_INVALID
-               ? tr_command_failed(prepared->invocation->command, "%s", tr_error_text(error))
-               : TR_EXIT_USAGE;
-}
-
 enum tr_exit_status tr_prepare_file(struct tr_prepared *prepared, const char *file)
 {
     struct tr_report report;
-    enum tr_exit_status status = TR_EXIT_DONE;
     tr_report_init(&report);
     int error = tr_graph_check_file(file, &report, &prepared->graph);
-    if (error != 0 || tr_report_total(&report) > 0) {
-        status = tell(prepared, &report, error);
-    }
+    enum tr_exit_status status = tr_problems_tell(prepared->invocation, &report, error);
     tr_report_fini(&report);
     return status;
 }
@@ -110,15 +95,12 @@ static enum tr_exit_status choose(struct tr_prepared *prepared)
 enum tr_exit_status tr_prepare_runnable(const struct tr_prepared *prepared, const char *name)
 {
     struct tr_report report;
-    enum tr_exit_status status = TR_EXIT_DONE;
     tr_report_init(&report);
     struct tr_engine engine = {.plugin_count = 0};
     tr_settings_tables(&prepared->settings, &engine);
     int error =
         tr_graph_check_runnable(prepared->graph, prepared->workflow, &engine, name, &report);
-    if (error != 0) {
-        status = tell(prepared, &report, error);
-    }
+    enum tr_exit_status status = tr_problems_tell(prepared->invocation, &report, error);
     tr_report_fini(&report);
     return status;
 }
@@ -127,7 +109,6 @@ enum tr_exit_status tr_prepare_inputs(struct tr_prepared *prepared, const struct
 {
     const struct tr_arguments *arguments = &prepared->invocation->arguments;
     struct tr_report report;
-    enum tr_exit_status status = TR_EXIT_DONE;
     const char **pairs = tr_alloc_zero(arguments->given_count + 1, sizeof *pairs);
     size_t count = 0;
     for (size_t i = 0; pairs != NULL && i < arguments->given_count; i++) {
@@ -146,9 +127,7 @@ enum tr_exit_status tr_prepare_inputs(struct tr_prepared *prepared, const struct
     };
     tr_report_init(&report);
     int error = pairs == NULL ? TR_MEMORY : tr_inputs_read(&request, &report, &prepared->inputs);
-    if (error != 0) {
-        status = tell(prepared, &report, error);
-    }
+    enum tr_exit_status status = tr_problems_tell(prepared->invocation, &report, error);
     tr_report_fini(&report);
     tr_free(pairs);
     return status;

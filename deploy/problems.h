@@ -5,12 +5,26 @@
 #define TR_DEPLOY_PROBLEMS_H
 
 #include "actors/graph/report.h"
+#include "deploy/command.h"
 #include "deploy/document.h"
 
-/* Prints each problem as a line; finishes the report. TR_MEMORY. */
+/* Prints each error as a line; finishes the report. TR_MEMORY. */
 TR_MUST_USE int tr_problems_print(struct tr_report *report, FILE *stream);
 
-/* Writes each problem as a map into the list that the document is in; finishes the report. */
-TR_MUST_USE int tr_problems_write(struct tr_report *report, struct tr_document *document);
+/* The same of each warning. */
+TR_MUST_USE int tr_warnings_print(struct tr_report *report, FILE *stream);
+
+/*
+ * Says on stderr what came of a definition or of inputs, warnings unless the command is quiet; what
+ * that means for the command. `error` is what their reader returned.
+ */
+enum tr_exit_status tr_problems_tell(const struct tr_invocation *invocation,
+                                     struct tr_report *report, int error);
+
+/*
+ * Writes each error, then each warning, as a map into the list that the document is in; finishes
+ * the report.
+ */
+void tr_problems_write(struct tr_report *report, struct tr_document *document);
 
 #endif

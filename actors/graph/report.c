@@ -83,26 +83,17 @@ static void split(struct tr_problem *problem, struct tr_text text)
     }
 }
 
-void tri_report_add(struct tr_report *report, struct tri_place place, const char *code,
-                    const char *format, ...)
+/* Makes a problem of what is said; false without memory. */
+TR_PRINTF(4, 0)
+static bool add(struct tr_report *report, struct tri_vector *problems, struct tri_place place,
+                const char *format, va_list values, struct tr_problem **added)
 {
-    if (report->muted > 0) {
-        return;
-    }
-    if (report->kept.count >= TR_PROBLEMS_MAX) {
-        report->more++;
-        return;
-    }
     char text[PROBLEM_TEXT_BYTES_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    int size = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+    int size = vsnprintf(text, sizeof text, format, values);
     size_t shown = size < 0 ? 0 : (size_t)size < sizeof text ? (size_t)size : sizeof text - 1;
-    struct tr_problem *problem = tri_vector_add(&report->arena, &report->kept, sizeof *problem);
+    struct tr_problem *problem = tri_vector_add(&report->arena, problems, sizeof *problem);
     if (problem == NULL) {
-        report->more++;
-        return;
+        return false;
     }
     struct tr_text view = {.data = text, .size = shown};
     split(problem, tr_arena_text(&report->arena, view));
@@ -113,7 +104,38 @@ void tri_report_add(struct tr_report *report, struct tri_place place, const char
     problem->line = place.line;
     problem->column = place.column;
     problem->subject = tr_arena_text(&report->arena, report->subject);
-    problem->code = code;
+    *added = problem;
+    return true;
+}
+
+void tri_report_add(struct tr_report *report, struct tri_place place, const char *code,
+                    const char *format, ...)
+{
+    struct tr_problem *problem;
+    va_list values;
+    if (report->muted > 0) {
+        return;
+    }
+    va_start(values, format);
+    if (report->kept.count < TR_PROBLEMS_MAX &&
+        add(report, &report->kept, place, format, values, &problem)) {
+        problem->code = code;
+    } else {
+        report->more++;
+    }
+    va_end(values);
+}
+
+void tri_report_warn(struct tr_report *report, struct tri_place place, const char *format, ...)
+{
+    struct tr_problem *problem;
+    va_list values;
+    va_start(values, format);
+    if (report->muted == 0 && report->warned.count < TR_PROBLEMS_MAX &&
+        add(report, &report->warned, place, format, values, &problem)) {
+        problem->is_warning = true;
+    }
+    va_end(values);
 }
 
 static int compare_problems(const void *left, const void *right)
@@ -132,13 +154,19 @@ static int compare_problems(const void *left, const void *right)
     return tr_text_order(a->rule, b->rule);
 }
 
+static struct tr_problem *sorted(const struct tri_vector *problems, uint32_t *count)
+{
+    if (problems->count > 0) {
+        qsort(problems->items, problems->count, sizeof(struct tr_problem), compare_problems);
+    }
+    *count = problems->count;
+    return problems->items;
+}
+
 void tr_report_finish(struct tr_report *report)
 {
-    if (report->kept.count > 0) {
-        qsort(report->kept.items, report->kept.count, sizeof(struct tr_problem), compare_problems);
-    }
-    report->problems = report->kept.items;
-    report->count = report->kept.count;
+    report->problems = sorted(&report->kept, &report->count);
+    report->warnings = sorted(&report->warned, &report->warning_count);
 }
 
 void tr_problem_print(const struct tr_problem *problem, struct tr_buffer *buffer)
@@ -150,6 +178,7 @@ void tr_problem_print(const struct tr_problem *problem, struct tr_buffer *buffer
         }
         tr_buffer_add_string(buffer, ": ");
     }
+    tr_buffer_add_string(buffer, problem->is_warning ? "warning: " : "");
     if (problem->subject.size > 0) {
         tr_buffer_add_visible(buffer, problem->subject);
         tr_buffer_add_string(buffer, ": ");

@@ -24,7 +24,7 @@ struct tri_place {
     uint32_t column;
 };
 
-/* One error. Texts live as long as the report. */
+/* One error or warning. Texts live as long as the report. */
 struct tr_problem {
     struct tr_text file;    /* as the caller named it */
     uint32_t line;          /* from 1; 0: no line is known */
@@ -33,17 +33,21 @@ struct tr_problem {
     struct tr_text rule;    /* the rule that is broken, with the names and values at hand */
     struct tr_text remedy;  /* what would satisfy it; may be empty */
     const char *code;       /* Flyte's error code, or NULL */
+    bool is_warning;        /* it is done as written, which is hardly what is meant */
     uint32_t source;        /* private: the order of files */
 };
 
 struct tr_report {
     struct tr_problem *problems; /* in the order of files, lines and columns, once finished */
     uint32_t count;
-    uint32_t more; /* errors beyond TR_PROBLEMS_MAX, counted only */
+    uint32_t more;               /* errors beyond TR_PROBLEMS_MAX, counted only */
+    struct tr_problem *warnings; /* the same of warnings, which are no errors */
+    uint32_t warning_count;      /* at most TR_PROBLEMS_MAX */
 
     /* private */
     struct tr_arena arena;
     struct tri_vector kept;
+    struct tri_vector warned;
     struct tri_vector sources;
     struct tr_text subject;
     uint32_t muted;
@@ -58,13 +62,14 @@ static inline uint32_t tr_report_total(const struct tr_report *report)
     return report->kept.count + report->more;
 }
 
-/* Sorts the errors by place and fills `problems` and `count`. May be called again after more. */
+/* Sorts errors and warnings by place and fills in the lists. May be called again after more. */
 void tr_report_finish(struct tr_report *report);
 
 /*
  * One problem as one line without its end:
  * FILE:LINE:COLUMN: SUBJECT: RULE; REMEDY [CODE]
- * What is unknown is left out; control characters are shown as '?'.
+ * Of a warning `warning: ` stands before the subject. What is unknown is left out; what could steer
+ * a terminal is shown.
  */
 void tr_problem_print(const struct tr_problem *problem, struct tr_buffer *buffer);
 
@@ -78,10 +83,14 @@ uint32_t tri_report_source(struct tr_report *report, struct tr_text name);
 void tri_report_add(struct tr_report *report, struct tri_place place, const char *code,
                     const char *format, ...) TR_PRINTF(4, 5);
 
+/* Adds a warning, of which no code is known. */
+void tri_report_warn(struct tr_report *report, struct tri_place place, const char *format, ...)
+    TR_PRINTF(3, 4);
+
 /* What the next errors are about; returns what it was before, to be set again. */
 struct tr_text tri_report_subject(struct tr_report *report, struct tr_text subject);
 
-/* While muted, errors are neither kept nor counted: for trying whether something would fit. */
+/* While muted, nothing is kept nor counted: for trying whether something would fit. */
 void tri_report_mute(struct tr_report *report);
 void tri_report_unmute(struct tr_report *report);
 

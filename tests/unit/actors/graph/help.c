@@ -46,9 +46,12 @@ const char *help_errors(struct help *help)
 {
     tr_report_finish(&help->report);
     tr_buffer_cut(&help->text, 0);
-    for (uint32_t i = 0; i < help->report.count; i++) {
+    for (uint32_t i = 0; i < help->report.count + help->report.warning_count; i++) {
+        uint32_t errors = help->report.count;
         tr_buffer_add_string(&help->text, i == 0 ? "" : "\n");
-        tr_problem_print(&help->report.problems[i], &help->text);
+        tr_problem_print(i < errors ? &help->report.problems[i]
+                                    : &help->report.warnings[i - errors],
+                         &help->text);
     }
     tr_buffer_add(&help->text, "", 1);
     tr_report_fini(&help->report);

@@ -28,7 +28,10 @@ const struct tr_tree *help_json(struct help *help, const char *text);
 /* A type from its expression, which has to be right. */
 const struct tr_type *help_type(struct help *help, const char *text);
 
-/* All errors so far, one in a line, and forgets them. The text lives until the next call. */
+/*
+ * All errors so far, then all warnings, one in a line, and forgets them. The text lives until the
+ * next call.
+ */
 const char *help_errors(struct help *help);
 
 /* A value from a document as JSON again, or the errors. */

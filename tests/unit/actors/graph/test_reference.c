@@ -4,7 +4,7 @@
  * key of the language's schema has a section of its own.
  *
  * A block `yaml CONTEXT` is put where @@ stands in contexts/CONTEXT.yaml; a block `text` behind it
- * holds its errors without their places.
+ * holds its errors and warnings without their places.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -62,7 +62,16 @@ static void put_into_context(const char *context, const char *fragment, struct t
     free(frame);
 }
 
-/* The errors of a text, one in a line, without their places. */
+static void print_all(struct tr_problem *problems, uint32_t count, struct tr_buffer *buffer)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        problems[i].file = tr_text_of("");
+        tr_problem_print(&problems[i], buffer);
+        tr_buffer_add_string(buffer, "\n");
+    }
+}
+
+/* The errors and warnings of a text, one in a line, without their places. */
 static void errors_of(struct tr_text text, struct tr_buffer *errors)
 {
     struct tr_report report;
@@ -72,11 +81,8 @@ static void errors_of(struct tr_text text, struct tr_buffer *errors)
     tr_report_init(&report);
     int error = tr_graph_compile(&request, &report, &graph);
     assert_int_equal(error, report.count > 0 ? TR_INVALID : 0);
-    for (uint32_t i = 0; i < report.count; i++) {
-        report.problems[i].file = tr_text_of("");
-        tr_problem_print(&report.problems[i], errors);
-        tr_buffer_add_string(errors, "\n");
-    }
+    print_all(report.problems, report.count, errors);
+    print_all(report.warnings, report.warning_count, errors);
     tr_graph_free(graph);
     tr_report_fini(&report);
 }
