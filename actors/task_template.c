@@ -200,35 +200,20 @@ static void fill_config(struct filling *filling, struct tr_task_template *templa
 
 /* ------------------------------------------------------------- Flyte's documents */
 
-/* Which names stand in templates: a bit for each. */
-static uint32_t names_in(const struct tr_task_template *template)
-{
-    uint32_t found = tr_template_names_in(tri_text_of_bytes(template->config));
-    for (uint32_t i = 0; i < template->word_count; i++) {
-        found |= tr_template_names_in(template->words[i]);
-    }
-    for (uint32_t i = 0; i < template->environment_count; i++) {
-        found |= tr_template_names_in(template->environment[i].value);
-    }
-    return found;
-}
-
 /*
  * Whose template says where Flyte's documents are gets them; only plugins of this machine write and
  * read them.
  */
 static void ask_documents(struct tri_task *task)
 {
-    uint32_t names = names_in(&task->template);
+    uint32_t names = tr_template_names_of(&task->template);
     bool has_input = (names & 1U << TR_TEMPLATE_INPUT) != 0;
     bool is_local = task->plugin != NULL && task->plugin->is_local;
     task->template.has_flyte_inputs =
         is_local && (has_input || (names & 1U << TR_TEMPLATE_INPUT_PREFIX) != 0);
     task->template.has_flyte_outputs = is_local && (names & 1U << TR_TEMPLATE_OUTPUT_PREFIX) != 0;
     if (has_input && !is_local) {
-        task->template_problem =
-            TRI_LITERAL_TEXT("the template {{.input}} asks for inputs.pb, which only tasks on this "
-                             "machine have; hand on inputs one by one, as {{.inputs.x}}");
+        task->template_problem = TRI_LITERAL_TEXT(TR_TEMPLATE_NO_DOCUMENT);
     }
 }
 

@@ -1,6 +1,5 @@
 /*
- * Filling in templates: a text is copied up to the next {{, which is looked at as a template, and
- * is text again where it is none.
+ * Filling in templates: a text is copied up to the next template, in whose place its value comes.
  */
 #include "actors/template.h"
 
@@ -9,23 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "actors/graph/limits.h"
 #include "actors/value.h"
-
-#define BEGIN "{{"
-#define END "}}"
-#define INPUTS "inputs."
-
-/* The one document of Flyte's that nobody writes: what it says of the task is in the definition. */
-#define TASK_DOCUMENT "taskTemplatePath"
-
-static const char *const names[] = {
-#define TRI_TEMPLATE_NAME(name, word) [TR_TEMPLATE_##name] = (word),
-    TR_TEMPLATES(TRI_TEMPLATE_NAME)
-#undef TRI_TEMPLATE_NAME
-};
 
 /* One filling in. */
 struct fill {
@@ -169,22 +154,16 @@ static int refuse_unknown(struct fill *fill, struct tr_text name)
     return error;
 }
 
-/* The position of an input by its name; the count where it is none. */
-static uint32_t find_input(const struct tr_variables *inputs, struct tr_text name)
-{
-    uint32_t index = 0;
-    while (index < inputs->count && !tr_text_equal(inputs->items[index].name, name)) {
-        index++;
-    }
-    return index;
-}
-
 static int fill_input(struct fill *fill, struct tr_text name)
 {
     const struct tr_template_values *values = fill->values;
     struct tr_offloaded where;
     struct tr_bytes slot;
-    uint32_t index = find_input(values->inputs, name);
+    uint32_t index = 0;
+    while (index < values->inputs->count &&
+           !tr_text_equal(values->inputs->items[index].name, name)) {
+        index++;
+    }
     if (index == values->inputs->count) {
         return refuse_unknown(fill, name);
     }
@@ -203,144 +182,74 @@ static int fill_input(struct fill *fill, struct tr_text name)
 
 /* --------------------------------------------------------------- templates */
 
-static bool is_name(struct tr_text text, const char *name)
+/* As one word of a POSIX shell: between quotes, in which a quote itself cannot stand. */
+static void quote(struct tr_text text, struct tr_buffer *buffer)
 {
-    return text.size == strlen(name) && strncasecmp(text.data, name, text.size) == 0;
-}
-
-/* What stands between the braces: the name of a template, or false. */
-static bool read_name(struct tr_text inside, struct tr_text *name)
-{
-    static const char blanks[] = " \t\r\n";
-    while (inside.size > 0 && strchr(blanks, inside.data[0]) != NULL) {
-        inside.data++;
-        inside.size--;
-    }
-    while (inside.size > 0 && strchr(blanks, inside.data[inside.size - 1]) != NULL) {
-        inside.size--;
-    }
-    if (inside.size < 2 || (inside.data[0] != '.' && inside.data[0] != '$')) {
-        return false;
-    }
-    *name = (struct tr_text){.data = inside.data + 1, .size = inside.size - 1};
-    return true;
-}
-
-/* Whether the name of a template is that of an input, which is cut out of it. */
-static bool is_input(struct tr_text *name)
-{
-    size_t size = sizeof INPUTS - 1;
-    bool is_one = name->size > size && strncasecmp(name->data, INPUTS, size) == 0;
-    if (is_one) {
-        name->data += size;
-        name->size -= size;
-    }
-    return is_one;
-}
-
-/* Fills in one template, unless its name says nothing to us: `is_known`. */
-static int fill_template(struct fill *fill, struct tr_text name, bool *is_known)
-{
-    *is_known = true;
-    if (is_input(&name)) {
-        return fill_input(fill, name);
-    }
-    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
-        if (is_name(name, names[i])) {
-            tr_buffer_add_text(fill->buffer, fill->values->names[i]);
-            return fill->buffer->error;
+    size_t begin = 0;
+    tr_buffer_add_string(buffer, "'");
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] == '\'') {
+            tr_buffer_add(buffer, text.data + begin, i - begin);
+            tr_buffer_add_string(buffer, "'\\'");
+            begin = i;
         }
     }
-    if (is_name(name, TASK_DOCUMENT)) {
-        return refuse(fill, "the template {{." TASK_DOCUMENT "}} asks for task.pb, which is not "
-                            "written; hand on what the task needs as inputs or in `env`");
-    }
-    *is_known = false;
-    return 0;
+    tr_buffer_add(buffer, text.data + begin, text.size - begin);
+    tr_buffer_add_string(buffer, "'");
 }
 
-/* Takes the template that a text begins with; gives what is left behind it. */
-static int take_template(struct fill *fill, struct tr_text *text)
+static int fill_plain(struct fill *fill, const struct tr_template *template)
 {
-    struct tr_text name;
-    bool is_known = false;
-    const char *end = memmem(text->data + 2, text->size - 2, END, 2);
-    size_t used = 1; /* the next brace may begin one */
-    int error = 0;
-    if (end != NULL) {
-        struct tr_text inside = {.data = text->data + 2, .size = (size_t)(end - text->data) - 2};
-        error = read_name(inside, &name) ? fill_template(fill, name, &is_known) : 0;
-        used = is_known ? inside.size + 4 : used;
+    switch (template->kind) {
+    case TR_TEMPLATE_IS_INPUT:
+        return fill_input(fill, template->name);
+    case TR_TEMPLATE_IS_NAME:
+        if (template->which == TR_TEMPLATE_TASK_DOCUMENT) {
+            return refuse(fill, "the template {{.taskTemplatePath}} asks for task.pb, which is not "
+                                "written; " TR_TEMPLATE_TASK_DOCUMENT_REMEDY);
+        }
+        tr_buffer_add_text(fill->buffer, fill->values->names[template->which]);
+        break;
+    case TR_TEMPLATE_IS_TEXT:
+        tr_buffer_add_text(fill->buffer, template->name);
+        break;
+    case TR_TEMPLATE_IS_UNKNOWN: /* of a definition that was compiled before these were refused */
+    case TR_TEMPLATE_IS_OPEN:
+        tr_buffer_add_text(fill->buffer, template->whole);
+        break;
     }
-    if (!is_known) {
-        tr_buffer_add(fill->buffer, text->data, used);
+    return fill->buffer->error;
+}
+
+static int fill_template(struct fill *fill, const struct tr_template *template)
+{
+    struct tr_buffer plain;
+    if (!template->is_quoted) {
+        return fill_plain(fill, template);
     }
-    text->data += used;
-    text->size -= used;
+    tr_buffer_init(&plain, fill->buffer->size_max);
+    struct fill inner = {.values = fill->values, .buffer = &plain, .problem = fill->problem};
+    int error = fill_plain(&inner, template);
+    if (error == 0) {
+        quote(tr_buffer_text(&plain), fill->buffer);
+        error = fill->buffer->error;
+    }
+    tr_buffer_fini(&plain);
     return error;
-}
-
-bool tr_template_is_in(const void *bytes, size_t size)
-{
-    return size >= 4 && memmem(bytes, size, BEGIN, 2) != NULL;
-}
-
-/* The name of the next template in a text, which is cut to what stands behind its first brace. */
-static bool next_name(struct tr_text *text, struct tr_text *name)
-{
-    const char *begin;
-    while (text->size > 0 && (begin = memmem(text->data, text->size, BEGIN, 2)) != NULL) {
-        size_t left = text->size - (size_t)(begin - text->data);
-        const char *end = memmem(begin + 2, left - 2, END, 2);
-        if (end == NULL) {
-            return false;
-        }
-        struct tr_text inside = {.data = begin + 2, .size = (size_t)(end - begin) - 2};
-        *text = (struct tr_text){.data = begin + 1, .size = left - 1}; /* it may begin one, too */
-        if (read_name(inside, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool tr_template_has_unknown(const struct tr_variables *inputs, struct tr_text text,
-                             struct tr_text *name)
-{
-    while (next_name(&text, name)) {
-        if (is_input(name) && find_input(inputs, *name) == inputs->count) {
-            return true;
-        }
-    }
-    return false;
-}
-
-uint32_t tr_template_names_in(struct tr_text text)
-{
-    uint32_t found = 0;
-    struct tr_text name;
-    while (next_name(&text, &name)) {
-        for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
-            found |= is_name(name, names[i]) ? 1U << i : 0;
-        }
-    }
-    return found;
 }
 
 int tr_template_fill(const struct tr_template_values *values, struct tr_text text,
                      struct tr_buffer *buffer, struct tr_template_problem *problem)
 {
     struct fill fill = {.values = values, .buffer = buffer, .problem = problem};
+    struct tr_template template;
+    struct tr_text before;
     int error = 0;
-    while (error == 0 && text.size > 0) {
-        const char *begin = memmem(text.data, text.size, BEGIN, 2);
-        size_t before = begin == NULL ? text.size : (size_t)(begin - text.data);
-        tr_buffer_add(buffer, text.data, before);
-        text.data += before;
-        text.size -= before;
-        if (text.size > 0) {
-            error = take_template(&fill, &text);
-        }
+    bool is_one = true;
+    while (error == 0 && is_one) {
+        is_one = tr_template_next(&text, &before, &template);
+        tr_buffer_add_text(buffer, before);
+        error = is_one ? fill_template(&fill, &template) : 0;
     }
     return error != 0 ? error : buffer->error;
 }

@@ -3,14 +3,18 @@
  * strings of the configuration of a task.
  *
  * A template is {{ .NAME }} or {{ $NAME }}, blanks and case of NAME do not matter (input names are
- * exact). What is none of the names below stays as it stands. Pure.
+ * exact), or {{ .NAME | quote }}, the same as one word of a shell, or {{`TEXT`}}, which is TEXT as
+ * it stands, braces among it. Pure.
  */
 #ifndef TR_ACTORS_TEMPLATE_H
 #define TR_ACTORS_TEMPLATE_H
 
 #include "actors/graph/graph.h"
 
-/* What templates may name. INPUT is the path of inputs.pb. */
+/*
+ * What templates may name, besides inputs. INPUT is the path of inputs.pb. TASK_DOCUMENT is
+ * Flyte's, too, and is refused: nobody writes task.pb, as what it says is in the definition.
+ */
 #define TR_TEMPLATES(T)                            \
     T(INPUT, "input")                              \
     T(INPUT_PREFIX, "inputPrefix")                 \
@@ -19,7 +23,9 @@
     T(UNIQUE_KEY, "perRetryUniqueKey")             \
     T(CHECKPOINT_PREFIX, "checkpointOutputPrefix") \
     T(PREVIOUS_CHECKPOINT, "prevCheckpointPrefix") \
-    T(NAMESPACE, "namespace")
+    T(NAMESPACE, "namespace")                      \
+    T(TASK_DOCUMENT, "taskTemplatePath")
+#define TR_TEMPLATE_TASK_DOCUMENT_REMEDY "hand on what the task needs as inputs or in `env`"
 
 enum tr_template_name {
 #define TRI_TEMPLATE_ENUM(name, word) TR_TEMPLATE_##name,
@@ -41,15 +47,50 @@ struct tr_template_problem {
     char words[TR_TEMPLATE_WORDS_BYTES];
 };
 
+enum tr_template_kind {
+    TR_TEMPLATE_IS_INPUT,   /* {{.inputs.NAME}}; there may be no such input */
+    TR_TEMPLATE_IS_NAME,    /* one of TR_TEMPLATES */
+    TR_TEMPLATE_IS_TEXT,    /* {{`TEXT`}} */
+    TR_TEMPLATE_IS_UNKNOWN, /* means nothing */
+    TR_TEMPLATE_IS_OPEN,    /* {{ without }} */
+};
+
+/* A template where it stands in a text. */
+struct tr_template {
+    enum tr_template_kind kind;
+    struct tr_text whole;        /* with its braces; of an open one what stands before the next */
+    struct tr_text name;         /* of the input; the text; of an unknown one what it says */
+    enum tr_template_name which; /* of a name */
+    struct tr_text function;     /* of an unknown one what stands behind its bar; or empty */
+    bool is_quoted;
+};
+
+/* What a template may be handed to, behind a bar. */
+#define TR_TEMPLATE_QUOTE "quote"
+
+/*
+ * Takes the next template and what stands `before` it from the beginning of a text. False without
+ * one: `before` is all of the text.
+ */
+bool tr_template_next(struct tr_text *text, struct tr_text *before, struct tr_template *template);
+
+/* The word of a name. */
+const char *tr_template_name_text(enum tr_template_name name);
+
 /* Whether there may be a template in a text, or in a packed value. */
 bool tr_template_is_in(const void *bytes, size_t size);
 
 /* Which of the names above stand in templates of a text: 1U << TR_TEMPLATE_INPUT and its kin. */
 uint32_t tr_template_names_in(struct tr_text text);
 
-/* Whether a template in a text names an input that is none of these; if so, which. */
-bool tr_template_has_unknown(const struct tr_variables *inputs, struct tr_text text,
-                             struct tr_text *name);
+/* The same of the words, the environment and the configuration of a task. */
+struct tr_task_template;
+uint32_t tr_template_names_of(const struct tr_task_template *task);
+
+/* What is wrong with a template of INPUT where the task does not run on this machine. */
+#define TR_TEMPLATE_NO_DOCUMENT                                                                   \
+    "the template {{.input}} asks for inputs.pb, which only tasks on this machine have; hand on " \
+    "inputs one by one, as {{.inputs.x}}"
 
 /*
  * Appends a text with its templates filled in. TR_INVALID: `problem` says why (an input that is not

@@ -279,16 +279,23 @@ static void pack_config(struct tri_definition *definition, struct tri_settings *
 static void check_templates(struct tri_definition *definition, const struct tr_tree *tree,
                             const struct tri_task *task)
 {
-    struct tr_text name;
+    struct tr_text text = {.size = 0};
+    struct tr_text before;
+    struct tr_template template;
     if (tree == NULL) {
         return;
     }
-    if (tr_tree_is_text(tree) &&
-        tr_template_has_unknown(&task->task.interface.inputs, tree->text, &name)) {
-        tri_report_add(definition->report, tree->place, "VariableNameNotFound",
-                       "the template {{.inputs.%.*s}} names no input of the task\n"
-                       "declare it under inputs, or name another",
-                       TRI_SHOWN(name));
+    if (tr_tree_is_text(tree)) {
+        text = tree->text;
+    }
+    while (tr_template_next(&text, &before, &template)) {
+        if (template.kind == TR_TEMPLATE_IS_INPUT &&
+            tr_variables_find(&task->task.interface.inputs, template.name) == TR_GRAPH_NONE) {
+            tri_report_add(definition->report, tree->place, "VariableNameNotFound",
+                           "the template {{.inputs.%.*s}} names no input of the task\n"
+                           "declare it under inputs, or name another",
+                           TRI_SHOWN(template.name));
+        }
     }
     for (uint32_t i = 0; tree->kind == TR_TREE_LIST && i < tree->count; i++) {
         check_templates(definition, tree->items[i], task);

@@ -490,6 +490,15 @@ workflows:
         self.fails("BadTaskSpecification",
                    "a word of `run` or the environment holds a zero byte, which none can")
 
+    def test_templates_that_are_quoted_are_one_word(self):
+        told = "it's a; $(date) `date` \"x\" \\ $HOME\n*"
+        self.task("sh", "-c", "set -- {{.inputs.s | quote}}; python3 -c 'import json, sys; "
+                  "print(json.dumps({\"s\": sys.argv[1], \"n\": len(sys.argv) - 1}))' \"$@\" "
+                  "> $TROUPE_OUTPUTS", inputs={"s": "string"},
+                  outputs={"s": "string", "n": "int"},
+                  node=f"{{task: t, with: {{s: {json.dumps(told)}}}}}")
+        self.assertEqual(self.outputs(), {"s": told, "n": 1})
+
     def test_templates_that_cannot_be_filled_in(self):
         self.task("echo", "{{.inputs.x}}", inputs={"n": "int"}, node="{task: t, with: {n: 3}}")
         _, stderr = self.troupe("run", "flow.yaml", status=2)

@@ -33,6 +33,7 @@ static const struct {
     {"st", "struct", "{\"a\": 1}"},
     {"b", "bytes", "\"aGk=\""},
     {"large", "string", NULL},
+    {"quotes", "string", "\"it's $(a) `b`\\\"'\""},
     {"a-b_c", "int", "1"},
 };
 
@@ -137,6 +138,9 @@ static void test_templates_become_their_values(void **state)
         {"{{.checkpointOutputPrefix}}", "/check"},
         {"{{.prevCheckpointPrefix}}", "\"\""},
         {"{{.namespace}}", "demo-development"},
+        {"{{`{{.inputs.n}}`}} {{`{{`}}.inputs.n}}", "{{.inputs.n}} {{.inputs.n}}"},
+        {"{{.inputs.n | quote}} {{ .namespace|quote }}", "'-7' 'demo-development'"},
+        {"echo {{.inputs.quotes | quote}}!", "echo 'it'\\''s $(a) `b`\"'\\'''!"},
     };
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         assert_int_equal(fill(cases[i][0]), 0);
@@ -144,6 +148,7 @@ static void test_templates_become_their_values(void **state)
     }
 }
 
+/* Definitions that were compiled before such were refused go on as they did. */
 static void test_everything_else_stays(void **state)
 {
     (void)state;
@@ -205,27 +210,50 @@ static void test_what_cannot_be_filled_in_is_told(void **state)
     }
 }
 
-static void test_names_of_no_input_are_found(void **state)
+static void test_each_template_is_found(void **state)
 {
     (void)state;
     static const struct {
         const char *text;
-        const char *name; /* NULL: there is none */
+        const char *before;
+        enum tr_template_kind kind;
+        const char *whole;
+        const char *name;
+        const char *rest;
     } cases[] = {
-        {"", NULL},
-        {"{{", NULL},
-        {"{{.inputs.n}} {{.other}} {{.inputs.}}", NULL},
-        {"{{.inputs.x}}", "x"},
-        {"a {{.inputs.n}} b {{ $INPUTS.N }} c", "N"},
-        {"{{{{.inputs.y}}", "y"},
-        {"{{.inputs.n {{.inputs.z}}", "n {{.inputs.z"},
+        {"a {{ .inputs.n }} b", "a ", TR_TEMPLATE_IS_INPUT, "{{ .inputs.n }}", "n", " b"},
+        {"{{$INPUTS.N}}{{", "", TR_TEMPLATE_IS_INPUT, "{{$INPUTS.N}}", "N", "{{"},
+        {"{{{.Input}}}", "{", TR_TEMPLATE_IS_NAME, "{{.Input}}", ".Input", "}"},
+        {"{{ other }}{{.x}}", "", TR_TEMPLATE_IS_UNKNOWN, "{{ other }}", "other", "{{.x}}"},
+        {"{{}}", "", TR_TEMPLATE_IS_UNKNOWN, "{{}}", "", ""},
+        {"{{.inputs.n|quote}}", "", TR_TEMPLATE_IS_INPUT, "{{.inputs.n|quote}}", "n", ""},
+        {"{{.x | upper}}", "", TR_TEMPLATE_IS_UNKNOWN, "{{.x | upper}}", ".x", ""},
+        {"{{ | quote}}", "", TR_TEMPLATE_IS_UNKNOWN, "{{ | quote}}", "", ""},
+        {"{{.inputs.}}", "", TR_TEMPLATE_IS_UNKNOWN, "{{.inputs.}}", ".inputs.", ""},
+        {"{{.inputs.n {{.inputs.z}}", "", TR_TEMPLATE_IS_OPEN, "{{.inputs.n ", "{{.inputs.n ",
+         "{{.inputs.z}}"},
+        {"x{{.inputs.n}", "x", TR_TEMPLATE_IS_OPEN, "{{.inputs.n}", "{{.inputs.n}", ""},
+        {"{{`a {{.b}} c`}}d", "", TR_TEMPLATE_IS_TEXT, "{{`a {{.b}} c`}}", "a {{.b}} c", "d"},
+        {"{{ `}}` }}", "", TR_TEMPLATE_IS_TEXT, "{{ `}}` }}", "}}", ""},
+        {"{{`a`b}}", "", TR_TEMPLATE_IS_UNKNOWN, "{{`a`b}}", "`a`b", ""},
+        {"{{`a", "", TR_TEMPLATE_IS_OPEN, "{{`a", "{{`a", ""},
     };
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
-        struct tr_text name = {0};
-        bool has = tr_template_has_unknown(&variables, tr_text_of(cases[i].text), &name);
-        assert_int_equal(has, cases[i].name != NULL);
-        assert_true(!has || tr_text_equal(name, tr_text_of(cases[i].name)));
+        struct tr_text text = tr_text_of(cases[i].text);
+        struct tr_text before;
+        struct tr_template template;
+        assert_true(tr_template_next(&text, &before, &template));
+        assert_int_equal(template.kind, cases[i].kind);
+        assert_true(tr_text_equal(before, tr_text_of(cases[i].before)));
+        assert_true(tr_text_equal(template.whole, tr_text_of(cases[i].whole)));
+        assert_true(tr_text_equal(template.name, tr_text_of(cases[i].name)));
+        assert_true(tr_text_equal(text, tr_text_of(cases[i].rest)));
     }
+    struct tr_text plain = tr_text_of("{ no }}");
+    struct tr_text before;
+    struct tr_template template;
+    assert_false(tr_template_next(&plain, &before, &template));
+    assert_true(tr_text_equal(before, tr_text_of("{ no }}")));
 }
 
 static void test_numbers_look_as_in_go(void **state)
@@ -298,7 +326,7 @@ int main(void)
         cmocka_unit_test(test_templates_become_their_values),
         cmocka_unit_test(test_everything_else_stays),
         cmocka_unit_test(test_what_cannot_be_filled_in_is_told),
-        cmocka_unit_test(test_names_of_no_input_are_found),
+        cmocka_unit_test(test_each_template_is_found),
         cmocka_unit_test(test_numbers_look_as_in_go),
         cmocka_unit_test(test_configurations_are_filled_in_at_any_depth),
     };
