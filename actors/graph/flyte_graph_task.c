@@ -11,6 +11,7 @@
 
 #include "actors/graph/flyte_graph.h"
 #include "actors/graph/limits.h"
+#include "actors/template.h"
 #include "schemas/error.h"
 
 /* Words of flytekit's command lines. */
@@ -134,6 +135,50 @@ static bool become_inner(const task_template *task)
     return true;
 }
 
+/* ------------------------------------------------------------------ templates */
+
+/* Flyte hands on what its templates do not know; here the braces of that are written as text. */
+static struct tr_text keep_unknown(struct tr_arena *arena, struct tr_text text)
+{
+    struct tr_buffer kept;
+    struct tr_text before;
+    struct tr_template template;
+    bool is_one = true;
+    tr_buffer_init(&kept, 0);
+    while (is_one) {
+        is_one = tr_template_next(&text, &before, &template);
+        tr_buffer_add_text(&kept, before);
+        bool is_unknown = is_one && (template.kind == TR_TEMPLATE_IS_UNKNOWN ||
+                                     template.kind == TR_TEMPLATE_IS_OPEN);
+        if (is_unknown) {
+            tr_buffer_add_string(&kept, "{{`{{`}}");
+            tr_buffer_add(&kept, template.whole.data + 2, template.whole.size - 2);
+        } else if (is_one) {
+            tr_buffer_add_text(&kept, template.whole);
+        }
+    }
+    struct tr_text copy = tr_arena_text(arena, tr_buffer_text(&kept));
+    arena->error = arena->error != 0 ? arena->error : kept.error;
+    tr_buffer_fini(&kept);
+    return copy;
+}
+
+/* The same for all texts below. Recursion goes as deep as documents do. */
+static struct tr_tree *keep_templates(struct tr_arena *arena, struct tr_tree *tree)
+{
+    if (tree != NULL && tr_tree_is_text(tree) &&
+        tr_template_is_in(tree->text.data, tree->text.size)) {
+        tree->text = keep_unknown(arena, tree->text);
+    }
+    for (uint32_t i = 0; tree != NULL && tree->kind == TR_TREE_LIST && i < tree->count; i++) {
+        (void)keep_templates(arena, tree->items[i]);
+    }
+    for (uint32_t i = 0; tree != NULL && tree->kind == TR_TREE_MAP && i < tree->count; i++) {
+        (void)keep_templates(arena, (struct tr_tree *)(uintptr_t)tree->pairs[i].value);
+    }
+    return tree;
+}
+
 /* ------------------------------------------------------------------ containers */
 
 static struct tr_tree *words_of(struct tri_flyte_graph *graph,
@@ -195,8 +240,9 @@ static void put_container(struct tri_flyte_graph *graph, const task_template *ta
                           struct tri_flyte_fields *fields)
 {
     const Flyteidl__Core__Container *container = task->container;
-    tri_flyte_put(graph, fields, "run", words_of(graph, container));
-    tri_flyte_put(graph, fields, "env", environment_of(graph, container));
+    tri_flyte_put(graph, fields, "run", keep_templates(graph->arena, words_of(graph, container)));
+    tri_flyte_put(graph, fields, "env",
+                  keep_templates(graph->arena, environment_of(graph, container)));
     tri_flyte_put_resources(graph, fields, container->resources);
 }
 
@@ -256,8 +302,8 @@ struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph, const task_templat
     } else {
         tri_flyte_put_text(graph, &fields, "type", task->type);
         if (task->custom != NULL && task->custom->n_fields > 0) {
-            tri_flyte_put(graph, &fields, "config",
-                          tri_flyte_struct(graph->arena, graph->report, task->custom));
+            struct tr_tree *config = tri_flyte_struct(graph->arena, graph->report, task->custom);
+            tri_flyte_put(graph, &fields, "config", keep_templates(graph->arena, config));
         }
     }
     if (task->metadata != NULL) {

@@ -144,6 +144,41 @@ static void test_futures_may_be_cut_off(void **state)
     tr_buffer_fini(&futures);
 }
 
+/* ------------------------------------------------------------------ templates */
+
+/* What Flyte's templates do not know goes out as it stands, in Flyte and here. */
+static void test_unknown_templates_of_containers_stay(void **state)
+{
+    (void)state;
+    static char words[][40] = {"sh", "{{.input}} {{.Names}} {{x", "{{{{ y }}"};
+    static char name[] = "t";
+    static uint8_t bytes[4096];
+    char *args[] = {words[0], words[1], words[2]};
+    Flyteidl__Core__DynamicJobSpec spec;
+    Flyteidl__Core__TaskTemplate task;
+    Flyteidl__Core__TaskTemplate *tasks[] = {&task};
+    Flyteidl__Core__Identifier id;
+    Flyteidl__Core__Container container;
+    flyteidl__core__dynamic_job_spec__init(&spec);
+    flyteidl__core__task_template__init(&task);
+    flyteidl__core__identifier__init(&id);
+    flyteidl__core__container__init(&container);
+    id.name = name;
+    container.n_args = TR_COUNT_OF(args);
+    container.args = args;
+    task.id = &id;
+    task.target_case = FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
+    task.container = &container;
+    spec.n_tasks = 1;
+    spec.tasks = tasks;
+    struct tr_bytes futures = {.data = bytes, .size = protobuf_c_message_pack(&spec.base, bytes)};
+    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, &document), 0);
+    tr_buffer_add(&document, "", 1);
+    assert_non_null(strstr((const char *)document.data,
+                           "[\"sh\", \"{{.input}} {{`{{`}}.Names}} {{`{{`}}x\", "
+                           "\"{{{{`{{`}} y }}\"]"));
+}
+
 /* ------------------------------------------------------------------ what is wrong */
 
 static const char *refuse(const Flyteidl__Core__DynamicJobSpec *spec)
@@ -278,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_what_flytekit_compiles_is_a_graph),
         TEST(test_futures_may_be_cut_off),
+        TEST(test_unknown_templates_of_containers_stay),
         TEST(test_nodes_that_are_none_are_named),
         TEST(test_bindings_and_conditions_that_are_none_are_named),
         TEST(test_bytes_that_are_no_graph),
