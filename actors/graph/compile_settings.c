@@ -104,6 +104,7 @@ const struct tr_settings *tri_merge_settings(struct tri_compiler *compiler,
     }
     *merged = task->settings.settings;
     tri_resolve_settings(compiler, &over, &task->task.interface);
+    tri_check_templates(&compiler->definition, over.tree, &task->task.interface.inputs);
     const struct tr_settings *given = &over.settings;
     merged->retries = (over.given & TRI_RETRIES) != 0 ? given->retries : merged->retries;
     merged->backoff = (over.given & TRI_BACKOFF) != 0 ? given->backoff : merged->backoff;

@@ -43,6 +43,7 @@ struct tri_settings {
     const struct tri_name *ignored; /* inputs that the cache leaves out */
     uint32_t ignored_count;
     const struct tr_tree *config;
+    const struct tr_tree *tree; /* the task or the node that gives them */
 };
 
 struct tri_task {
@@ -224,6 +225,13 @@ void tri_read_variables(struct tri_definition *definition, const struct tr_tree 
 /* Sorts positions by the names of variables. NULL without memory. */
 const uint32_t *tri_sort_variables(struct tr_arena *arena, const struct tr_variable *items,
                                    uint32_t count);
+
+/*
+ * Checks the templates of a task, or of what a node overrides of it: each has to name what there
+ * is, and to stand where it is filled in.
+ */
+void tri_check_templates(struct tri_definition *definition, const struct tr_tree *tree,
+                         const struct tr_variables *inputs);
 
 /* Reads one body of a node; false when its kind cannot be told. */
 bool tri_read_node(struct tri_definition *definition, const struct tr_tree *tree,

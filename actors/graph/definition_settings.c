@@ -324,6 +324,7 @@ void tri_read_settings(struct tri_definition *definition, const struct tr_tree *
 {
     settings->settings.pool = TR_GRAPH_NONE;
     settings->settings.grace_ns = TR_GRACE_NS;
+    settings->tree = tree;
     for (uint32_t i = 0; tree->kind == TR_TREE_MAP && i < tree->count; i++) {
         const struct tr_pair *pair = &tree->pairs[i];
         for (size_t k = 0; k < TR_COUNT_OF(setting_keys); k++) {

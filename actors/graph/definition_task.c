@@ -5,7 +5,6 @@
 
 #include "actors/graph/keys.h"
 #include "actors/graph/limits.h"
-#include "actors/template.h"
 
 /* One variable while its keys are read. */
 struct declaration {
@@ -275,36 +274,6 @@ static void pack_config(struct tri_definition *definition, struct tri_settings *
     tr_buffer_fini(&buffer);
 }
 
-/* A template that names no input would fail every attempt. Recursion goes as deep as trees do. */
-static void check_templates(struct tri_definition *definition, const struct tr_tree *tree,
-                            const struct tri_task *task)
-{
-    struct tr_text text = {.size = 0};
-    struct tr_text before;
-    struct tr_template template;
-    if (tree == NULL) {
-        return;
-    }
-    if (tr_tree_is_text(tree)) {
-        text = tree->text;
-    }
-    while (tr_template_next(&text, &before, &template)) {
-        if (template.kind == TR_TEMPLATE_IS_INPUT &&
-            tr_variables_find(&task->task.interface.inputs, template.name) == TR_GRAPH_NONE) {
-            tri_report_add(definition->report, tree->place, "VariableNameNotFound",
-                           "the template {{.inputs.%.*s}} names no input of the task\n"
-                           "declare it under inputs, or name another",
-                           TRI_SHOWN(template.name));
-        }
-    }
-    for (uint32_t i = 0; tree->kind == TR_TREE_LIST && i < tree->count; i++) {
-        check_templates(definition, tree->items[i], task);
-    }
-    for (uint32_t i = 0; tree->kind == TR_TREE_MAP && i < tree->count; i++) {
-        check_templates(definition, tree->pairs[i].value, task);
-    }
-}
-
 static void read_task(struct tri_definition *definition, const struct tr_tree *tree, void *target)
 {
     static const struct tri_key keys[] = {
@@ -328,9 +297,7 @@ static void read_task(struct tri_definition *definition, const struct tr_tree *t
     pack_config(definition, &task->settings);
     if (tree->kind == TR_TREE_MAP) {
         check_type(definition, tree, task);
-        check_templates(definition, tr_tree_find(tree, "run"), task);
-        check_templates(definition, tr_tree_find(tree, "env"), task);
-        check_templates(definition, tr_tree_find(tree, "config"), task);
+        tri_check_templates(definition, tree, &task->task.interface.inputs);
     }
 }
 

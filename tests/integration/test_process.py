@@ -475,7 +475,7 @@ workflows:
         self.task("sh", "-c", "printf '{\"w\": \"%s\", \"e\": \"%s\", \"o\": %s}' \"$0\" \"$MORE\" "
                   "$(test $1 = $(dirname $TROUPE_OUTPUTS) -a $2 = $TROUPE_CHECKPOINT -a "
                   "$3 = $(pwd) && echo true || echo false) > $TROUPE_OUTPUTS",
-                  "{{.inputs.s}} {{ $Inputs.n }} {{.other}}", "{{.outputPrefix}}",
+                  "{{.inputs.s}} {{ $Inputs.n }} {{`{{.other}}`}}", "{{.outputPrefix}}",
                   "{{.checkpointOutputPrefix}}", "{{.rawOutputDataPrefix}}",
                   env={"MORE": "{{.namespace}}"},
                   inputs={"n": "int", "s": "string"},
@@ -500,16 +500,17 @@ workflows:
         self.assertEqual(self.outputs(), {"s": told, "n": 1})
 
     def test_templates_that_cannot_be_filled_in(self):
-        self.task("echo", "{{.inputs.x}}", inputs={"n": "int"}, node="{task: t, with: {n: 3}}")
-        _, stderr = self.troupe("run", "flow.yaml", status=2)
-        self.assertIn("the template {{.inputs.x}} names no input of the task", stderr)
-        self.task("echo", inputs={"n": "int"}, retries=3,
-                  node='{task: t, with: {n: 3}, env: {A: "{{.inputs.x}}"}}')
-        self.fails("BadTaskSpecification", "the template {{.inputs.x}} names no input of the task; "
-                   "it has n")
-        self.task("true", env={"A": "{{.taskTemplatePath}}"})
-        self.fails("BadTaskSpecification", "the template {{.taskTemplatePath}} asks for task.pb, "
-                   "which is not written")
+        for keys, words in (
+                ({"args": ["{{.inputs.x}}"]}, "{{.inputs.x}} names no input of the task"),
+                ({"args": ["{{.execution}}"]}, "{{.execution}} names nothing that there is"),
+                ({"args": ["{{.taskTemplatePath}}"]}, "{{.taskTemplatePath}} asks for task.pb"),
+                ({"node": 'env: {A: "{{.inputs.x}}"}'}, "{{.inputs.x}} names no input of")):
+            with self.subTest(**keys):
+                self.task("echo", *keys.get("args", []), inputs={"n": "int"},
+                          node=f"{{task: t, with: {{n: 3}}, {keys.get('node', 'retries: 1')}}}")
+                _, stderr = self.troupe("run", "flow.yaml", status=2)
+                self.assertRegex(stderr, r"^flow.yaml:\d+:\d+: ")
+                self.assertIn(words, stderr)
 
 
 if __name__ == "__main__":
