@@ -128,6 +128,16 @@ bool tri_bind_free(struct tri_builder *builder, uint32_t node, const struct tr_t
 bool tri_resolve(struct tri_builder *builder, uint32_t node, struct tri_place place,
                  const struct tri_reference *reference, struct tr_binding *binding);
 
+/*
+ * Warns of text that goes out as it is written, although it names what there is as a reference or a
+ * template would: in a literal that a node gets, in a switch's message, and in a value of a launch
+ * plan whose workflow has these inputs.
+ */
+void tri_warn_plain(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree);
+void tri_warn_message(struct tri_builder *builder, uint32_t node, const struct tri_arm *arm);
+void tri_warn_constant(struct tr_report *report, const struct tr_tree *tree,
+                       const struct tr_variables *inputs);
+
 /* Whether a tree is text that begins with one dollar sign. */
 bool tri_is_reference(const struct tr_tree *tree);
 

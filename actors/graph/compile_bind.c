@@ -236,7 +236,7 @@ static bool bind_reference(struct tri_builder *builder, uint32_t node, const str
     return check_castable(builder, tree, binding->source, type);
 }
 
-static bool bind_literal(struct tri_builder *builder, const struct tr_tree *tree,
+static bool bind_literal(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
                          const struct tr_type *type, struct tr_binding *binding)
 {
     struct tr_literal_reader reader = {.report = builder->compiler->report,
@@ -247,6 +247,7 @@ static bool bind_literal(struct tri_builder *builder, const struct tr_tree *tree
     tr_buffer_init(&buffer, 0);
     bool is_fine = tr_literal_read(&reader, type, tree, &buffer);
     if (is_fine) {
+        tri_warn_plain(builder, node, tree);
         binding->kind = TR_BINDING_LITERAL;
         binding->source = type;
         binding->literal =
@@ -332,7 +333,7 @@ bool tri_bind(struct tri_builder *builder, uint32_t node, const struct tr_tree *
         return bind_parts(builder, node, tree, type, slot);
     }
     is_fine = tri_is_reference(tree) ? bind_reference(builder, node, tree, type, &binding)
-                                     : bind_literal(builder, tree, type, &binding);
+                                     : bind_literal(builder, node, tree, type, &binding);
     *tri_binding_at(builder, slot) = binding;
     return is_fine;
 }

@@ -248,6 +248,7 @@ static bool begin_arms(struct tri_builder *builder, uint32_t index)
         arm->kind = (uint8_t)source->arms[i].kind;
         arm->node = arm->condition = TR_GRAPH_NONE;
         arm->message = source->arms[i].message;
+        tri_warn_message(builder, index, &source->arms[i]);
         if (source->arms[i].condition.count > 0) {
             tri_build_condition(builder, index, &source->arms[i], arm);
         }

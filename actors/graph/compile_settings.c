@@ -147,6 +147,7 @@ static void compile_value(struct tri_compiler *compiler, const struct tr_workflo
         return;
     }
     is_given[input] = 1;
+    tri_warn_constant(compiler->report, pair->value, &workflow->interface.inputs);
     struct tr_literal_reader reader = {
         .report = compiler->report, .arena = compiler->scratch, .folder = workflow->folder};
     struct tr_buffer buffer;

@@ -80,6 +80,9 @@ class DocumentsTest(ProgramTest):
         self.assertEqual(self.prints("check", "check", "hello.yaml"), [])
         self.write("wrong.yaml", "troupe: 1\ntasks: {t: {rum: [date]}}\n")
         self.assertGreater(len(self.prints("check", "check", "wrong.yaml", status=2)), 0)
+        self.write("odd.yaml", "troupe: 1\ntasks: {t: {inputs: {s: string}, run: [date]}}\n"
+                   "workflows: {w: {inputs: {x: int}, nodes: {n: {task: t, with: {s: a$x}}}}}\n")
+        self.assertEqual(len(self.prints("check", "check", "odd.yaml")), 1)
         self.prints("apply", "apply", "nightly.yaml")
         self.prints("schedules", "apply")
         self.prints("explain_schedule", "explain", "nightly")

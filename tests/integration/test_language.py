@@ -42,6 +42,18 @@ class LanguageTest(ProgramTest):
             nodes = {"m": {"map": "fail", "with": {"a": [1, 2]}, **criterion}}
             self.assertEqual(self.run_nodes(nodes, {"b": "$m.b"})["outputs"], {"b": [None, None]})
 
+    def test_warnings_stand_in_no_way(self):
+        nodes = {"n": {"task": "note", "with": {"w": "hello $name"}}}
+        self.write("flow.yaml", json.dumps({
+            "troupe": 1, "tasks": TASKS, "workflows": {"main": {
+                "inputs": {"name": {"type": "string", "default": "Ada"}}, "nodes": nodes}}}))
+        told = r"^flow.yaml:1:\d+: warning: main.n: '\$name' inside a longer text is plain text; "
+        self.assertRegex(self.troupe("check", "flow.yaml")[0], told)
+        problem, = self.document("check", "flow.yaml")
+        self.assertEqual((problem["severity"], problem["line"]), ("warning", 1))
+        self.assertRegex(self.troupe("run", "flow.yaml")[1], told)
+        self.assertEqual(self.troupe("run", "flow.yaml", "-q")[1], "")
+
     def test_projects_and_domains(self):
         self.write("flow.yaml", json.dumps({
             "troupe": 1, "project": "shop", "domain": "production", "tasks": TASKS, "workflows": {
