@@ -102,6 +102,50 @@ static bool read_secrets(struct tr_bytes config, struct tr_http_secret rows[SECR
     return true;
 }
 
+/* Headers are texts, of which a request takes so many. */
+static bool are_headers(struct tr_bytes headers)
+{
+    struct tr_cursor cursor = tr_cursor_of(headers);
+    uint32_t count = headers.size == 0 ? 0 : tr_read_map(&cursor);
+    struct tr_text name;
+    struct tr_text value;
+    for (uint32_t i = 0; i < count && count <= HEADERS_MAX; i++) {
+        if (!next_pair(&cursor, &name, &value)) {
+            return false;
+        }
+    }
+    return count <= HEADERS_MAX;
+}
+
+static bool are_statuses(struct tr_bytes expect)
+{
+    struct tr_cursor cursor = tr_cursor_of(expect);
+    uint32_t count = expect.size == 0 ? 1 : tr_read_array(&cursor);
+    for (uint32_t i = 0; expect.size > 0 && i < count; i++) {
+        uint64_t status = tr_read_u64(&cursor);
+        if (cursor.error != 0 || status < 100 || status > 599) {
+            return false;
+        }
+    }
+    return count > 0;
+}
+
+static int check_request(struct tr_bytes config, char *problem, size_t problem_size)
+{
+    if (!are_headers(part_of(config, "headers"))) {
+        return tr_config_refuse(problem, problem_size,
+                                "config.headers holds what is no text, or too many\nwrite {NAME: "
+                                "\"VALUE\"}, %d at most",
+                                HEADERS_MAX);
+    }
+    if (!are_statuses(part_of(config, "expect"))) {
+        return tr_config_refuse(problem, problem_size,
+                                "config.expect holds what is no status\nwrite numbers from 100 to "
+                                "599, as [200, 201]");
+    }
+    return 0;
+}
+
 static int check_words(struct tr_bytes config, char *problem, size_t problem_size)
 {
     struct tr_http_secret rows[SECRETS_MAX] = {{0}};
@@ -131,7 +175,8 @@ static int check_words(struct tr_bytes config, char *problem, size_t problem_siz
 int tri_http_check(const struct tr_task_template *task, char *problem, size_t problem_size)
 {
     int error = tr_config_check(task->config, keys, TR_COUNT_OF(keys), problem, problem_size);
-    return error != 0 ? error : check_words(task->config, problem, problem_size);
+    error = error != 0 ? error : check_words(task->config, problem, problem_size);
+    return error != 0 ? error : check_request(task->config, problem, problem_size);
 }
 
 /* --------------------------------------------------------------------------- the request */

@@ -283,12 +283,31 @@ static bool read_limit(struct tr_cursor *cursor, struct tr_process_limit *limit)
 
 #define LIMITS_MAX 16
 
+#define AND_LIMIT(name, resource) " " name
+#define UNKNOWN_LIMIT \
+    "config.limits names what is no limit\nwrite one of:" TR_PROCESS_LIMITS(AND_LIMIT)
+
 /* What a task's `config` says. */
 struct config {
     struct tr_process_limit limits[LIMITS_MAX];
     uint32_t limit_count;
     bool is_final; /* an attempt of which nobody knows what it has done is not done again */
 };
+
+static bool is_limit(struct tr_text name)
+{
+    static const char *const names[] = {
+#define TRI_LIMIT_NAME(limit, resource) (limit),
+        TR_PROCESS_LIMITS(TRI_LIMIT_NAME)
+#undef TRI_LIMIT_NAME
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        if (tr_text_equal(name, tr_text_of(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static bool read_limits(struct tr_cursor *cursor, struct config *config, const char **problem)
 {
@@ -300,6 +319,10 @@ static bool read_limits(struct tr_cursor *cursor, struct config *config, const c
     for (config->limit_count = 0; config->limit_count < rows; config->limit_count++) {
         if (!read_limit(cursor, &config->limits[config->limit_count])) {
             *problem = "config.limits: each is a name and a number that is not negative";
+            return false;
+        }
+        if (!is_limit(config->limits[config->limit_count].name)) {
+            *problem = UNKNOWN_LIMIT;
             return false;
         }
     }

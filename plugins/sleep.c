@@ -1,5 +1,5 @@
 /*
- * The sleep plugin (task type core-sleep, as Flyte's): waits for as long as its only input, a
+ * The sleep plugin (task type core-sleep, as Flyte's): waits for as long as its first input, a
  * duration, says, and gives nothing. A durable timer does the waiting, so that time during which no
  * engine lived counts.
  */
@@ -45,7 +45,7 @@ static int handle(struct tr_task_context *task, void *state, const struct tr_tas
         /* The start; or its state was lost, and nobody can be asked: it sleeps once more. */
         if (!read_duration(task, &nanoseconds)) {
             return tr_task_refuse(transition, tr_text_of("BadTaskSpecification"),
-                                  tr_text_of("core-sleep takes one input, a duration"));
+                                  tr_text_of("core-sleep takes an input, a duration"));
         }
         uint64_t wait_ms = nanoseconds <= 0 ? 0
                                             : ((uint64_t)nanoseconds + NANOSECONDS_PER_MS - 1) /
@@ -56,6 +56,16 @@ static int handle(struct tr_task_context *task, void *state, const struct tr_tas
     return wait(task, sleep, transition);
 }
 
+static int check(const struct tr_task_template *task, char *problem, size_t problem_size)
+{
+    if (task->input_count == 0) {
+        return tr_config_refuse(problem, problem_size,
+                                "core-sleep takes an input, a duration\nwrite inputs: {NAME: "
+                                "duration}");
+    }
+    return tr_config_check(task->config, NULL, 0, problem, problem_size);
+}
+
 static const char *const task_types[] = {"core-sleep", NULL};
 
 const struct tr_plugin tr_sleep_plugin = {
@@ -63,6 +73,7 @@ const struct tr_plugin tr_sleep_plugin = {
     .id = "sleep",
     .task_types = task_types,
     .state = &tr_sleep_state_schema,
+    .check = check,
     .handle = handle,
     .abort = tr_task_nothing_to_end,
 };

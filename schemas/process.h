@@ -124,7 +124,7 @@ const char *tr_process_phase_name(uint8_t phase);
  * slash is looked for in the PATH given there. The folder must exist. The files of stdin, stdout
  * and stderr count from the folder, empty means /dev/null, the outputs are made or emptied, and
  * equal names for both are one file. `limits` is an array of [name, soft, hard], with UINT64_MAX
- * for none; keeper_limits.h has the names. timeout_ms 0 means none. All that lies below
+ * for none; TR_PROCESS_LIMITS has the names. timeout_ms 0 means none. All that lies below
  * `synced_folder` is on the disk before the end is written down, unless the keeper's log itself is
  * not synced; empty: none. `made` are words, the names of what was put there for the process:
  * where nothing else has come there is nothing to sync.
@@ -342,6 +342,18 @@ TR_MUST_USE int tr_process_words_pack(const char *const *words, struct tr_writer
 
 /* Writes one word of such an array; it holds no zero byte. */
 void tr_process_word_write(struct tr_writer *writer, struct tr_bytes word);
+
+/* What may be limited: the names are those of ulimit's manual pages, in lower case. */
+#define TR_PROCESS_LIMITS(L)           \
+    L("address_space", RLIMIT_AS)      \
+    L("core", RLIMIT_CORE)             \
+    L("cpu_seconds", RLIMIT_CPU)       \
+    L("data", RLIMIT_DATA)             \
+    L("file_size", RLIMIT_FSIZE)       \
+    L("locked_memory", RLIMIT_MEMLOCK) \
+    L("open_files", RLIMIT_NOFILE)     \
+    L("processes", RLIMIT_NPROC)       \
+    L("stack", RLIMIT_STACK)
 
 /* One row of process_start's `limits`. */
 struct tr_process_limit {

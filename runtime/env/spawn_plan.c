@@ -12,14 +12,13 @@
 
 #define DEFAULT_SEARCH "/usr/local/bin:/usr/bin:/bin"
 
-/* The names of limits are those of ulimit's manual pages, in lower case. */
 static const struct {
     const char *name;
     int resource;
 } limit_names[] = {
-    {"address_space", RLIMIT_AS},  {"core", RLIMIT_CORE},       {"cpu_seconds", RLIMIT_CPU},
-    {"data", RLIMIT_DATA},         {"file_size", RLIMIT_FSIZE}, {"locked_memory", RLIMIT_MEMLOCK},
-    {"open_files", RLIMIT_NOFILE}, {"processes", RLIMIT_NPROC}, {"stack", RLIMIT_STACK},
+#define TRI_LIMIT_ROW(name, resource) {(name), (resource)},
+    TR_PROCESS_LIMITS(TRI_LIMIT_ROW)
+#undef TRI_LIMIT_ROW
 };
 
 /* A plan in the making: where the next word goes. */

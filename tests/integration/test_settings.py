@@ -141,7 +141,7 @@ ARMADA_MISTAKES = [
     ("outputs", "outputs: s3:", "outputs: s4:", "outputs",
      "outputs has to be s3://BUCKET/PREFIX or https://HOST/PREFIX, of plain letters"),
     ("object_store", "object_store: {endpoint", "object_store: {endpont", "object_store",
-     "object_store has no key 'endpont'"),
+     "object_store has no key 'endpont'; did you mean 'endpoint'?"),
     ("endpoint", 'object_store: {endpoint: "https://', 'object_store: {endpoint: "', "object_store",
      "object_store.endpoint has to be https://HOST or http://HOST, of plain letters"),
     ("region", 'object_store: {endpoint: "https://minio.example.org", region: eu-central-1',

@@ -57,7 +57,12 @@ static void test_what_is_wrong_is_named(void **state)
     tr_write_map(&writer, 1);
     tr_write_text(&writer, tr_text_of("cuont"));
     tr_write_u64(&writer, 1);
-    assert_string_equal(check(packed(&writer)), "config has no key 'cuont'");
+    assert_string_equal(check(packed(&writer)), "config has no key 'cuont'\ndid you mean 'count'?");
+    writer = tr_writer_of(bytes, sizeof bytes);
+    tr_write_map(&writer, 1);
+    tr_write_text(&writer, tr_text_of("volume"));
+    tr_write_u64(&writer, 1);
+    assert_string_equal(check(packed(&writer)), "config has no key 'volume'");
     writer = tr_writer_of(bytes, sizeof bytes);
     tr_write_map(&writer, 1);
     tr_write_text(&writer, tr_text_of("count"));

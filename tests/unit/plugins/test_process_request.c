@@ -246,6 +246,9 @@ static void test_wrong_configurations(void **state)
     static const uint8_t text[] = {0xa1, 'x'};
     refuses(config("limit", "open_files", 1),
             "config: a process task knows only `limits` and `in_doubt`");
+    refuses(config("limits", "open_fils", 1),
+            "config.limits names what is no limit\nwrite one of: address_space core cpu_seconds "
+            "data file_size locked_memory open_files processes stack");
     refuses(config("limits", "open_files", -1),
             "config.limits: each is a name and a number that is not negative");
     refuses((struct tr_bytes){.data = text, .size = sizeof text},

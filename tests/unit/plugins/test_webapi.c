@@ -264,7 +264,7 @@ static void test_check(void **unused)
     check_says("in_doubt", "fail", NULL);
     check_says("in_doubt", "repeat", NULL);
     check_says("in_doubt", "ask", "config.in_doubt has to be fail or repeat, not 'ask'");
-    check_says("quue", "q", "config has no key 'quue'");
+    check_says("quue", "q", "config has no key 'quue'\ndid you mean 'queue'?");
     char problem[64] = "";
     assert_int_equal(tr_webapi_check(&fake.template, NULL, 0, problem, sizeof problem), TR_INVALID);
 }
