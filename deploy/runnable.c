@@ -5,17 +5,32 @@
 
 #include <stdio.h>
 
+#include "actors/graph/keys.h"
+#include "actors/template.h"
+#include "plugins/plugin.h"
 #include "runtime/memory.h"
 
 struct walk {
     const struct tr_graph *graph;
     const struct tr_engine *engine; /* its tables of plugins only */
     struct tr_report *report;
-    struct tri_place place;
+    const char *file;
     bool *is_seen;     /* workflows, then tasks */
     uint32_t *waiting; /* workflows to look at */
     uint32_t waiting_count;
 };
+
+static struct tri_place place_of(const struct walk *walk, const struct tr_origin *origin)
+{
+    bool is_known = origin->file.size > 0;
+    struct tr_text file = is_known ? origin->file : tr_text_of(walk->file);
+    struct tri_place place = {.source = tri_report_source(walk->report, file)};
+    if (is_known) {
+        place.line = origin->line;
+        place.column = origin->column;
+    }
+    return place;
+}
 
 static void reach_workflow(struct walk *walk, uint32_t workflow)
 {
@@ -50,47 +65,133 @@ static struct tr_task_template template_of(const struct tr_task *task,
     };
 }
 
+/* --------------------------------------------------------------------------- task types */
+
 /* The names of all task types that there are plugins for. */
-static void print_types(const struct walk *walk, struct tr_buffer *buffer)
+static void add_types(const struct tr_engine *engine, struct tr_arena *arena,
+                      struct tri_vector *types)
 {
-    for (size_t i = 0; i < walk->engine->task_type_count; i++) {
-        tr_buffer_print(buffer, "%s%.*s", buffer->size > 0 ? ", " : "",
-                        TRI_SHOWN(walk->engine->task_types[i].name));
-    }
-    for (size_t i = 0; i < walk->engine->plugin_count; i++) {
-        const char *const *type = walk->engine->plugins[i]->task_types;
-        for (; *type != NULL; type++) {
-            tr_buffer_print(buffer, "%s%s", buffer->size > 0 ? ", " : "", *type);
+    for (size_t i = 0; i < engine->task_type_count; i++) {
+        struct tr_text *added = tri_vector_add(arena, types, sizeof *added);
+        if (added != NULL) {
+            *added = engine->task_types[i].name;
         }
+    }
+    for (size_t i = 0; i < engine->plugin_count; i++) {
+        for (const char *const *type = engine->plugins[i]->task_types; *type != NULL; type++) {
+            struct tr_text *added = tri_vector_add(arena, types, sizeof *added);
+            if (added != NULL) {
+                *added = tr_text_of(*type);
+            }
+        }
+    }
+}
+
+static struct tr_text type_at(const void *self, uint32_t position)
+{
+    const struct tr_text *types = self;
+    return types[position];
+}
+
+/* "use one of a, b, c" */
+static const char *all_types(struct tr_arena *arena, const struct tri_vector *types)
+{
+    struct tr_text text = tr_text_of("use one of");
+    for (uint32_t i = 0; i < types->count; i++) {
+        text = tr_arena_print(arena, "%.*s%s %.*s", TRI_TEXT(text), i > 0 ? "," : "",
+                              TRI_SHOWN(type_at(types->items, i)));
+    }
+    return text.size == 0 ? "" : text.data;
+}
+
+static void tell_unknown_type(const struct walk *walk, const struct tr_task *task)
+{
+    struct tr_arena arena;
+    struct tri_vector types = {0};
+    tr_arena_init(&arena);
+    struct tri_definition scratch = {.scratch = &arena, .nearest_left = UINT32_MAX};
+    add_types(walk->engine, &arena, &types);
+    struct tr_text nearest = tri_nearest(&scratch, task->type, type_at, types.items, types.count);
+    struct tr_text remedy = tri_did_you_mean(&scratch, nearest, all_types(&arena, &types));
+    tri_report_add(walk->report, place_of(walk, &task->origin), NULL,
+                   "no plugin here runs tasks of type '%.*s'\n%.*s", TRI_SHOWN(task->type),
+                   TRI_TEXT(remedy));
+    tr_arena_fini(&arena);
+}
+
+/* --------------------------------------------------------------------------------- tasks */
+
+/* Where the work is elsewhere one has to know where: at the latest when its turn has come. */
+static void check_endpoint(struct walk *walk, const struct tr_plugin *plugin,
+                           const struct tr_task_template *task, struct tri_place place)
+{
+    struct tr_text name = tr_config_text(task->config, "endpoint", tr_text_of(""));
+    bool is_filled = tr_template_is_in(name.data, name.size); /* by the values of an attempt */
+    if (plugin->webapi == NULL || is_filled ||
+        tr_engine_endpoint(walk->engine, plugin, name) != NULL) {
+        return;
+    }
+    if (name.size == 0) {
+        tri_report_warn(walk->report, place,
+                        "the plugin '%s' has no endpoint here\n"
+                        "write plugins.%s.endpoint: URL into the settings file",
+                        plugin->id, plugin->id);
+    } else {
+        tri_report_warn(walk->report, place,
+                        "the plugin '%s' has no endpoint '%.*s' here\n"
+                        "write plugins.%s.endpoints.%.*s.url into the settings file, or name "
+                        "another",
+                        plugin->id, TRI_SHOWN(name), plugin->id, TRI_SHOWN(name));
+    }
+}
+
+static void check_config(struct walk *walk, const struct tr_plugin *plugin,
+                         const struct tr_task_template *task, struct tri_place place)
+{
+    char problem[512] = "";
+    if (plugin->check == NULL && task->config.size > 1) {
+        tri_report_add(walk->report, place, NULL,
+                       "tasks of type '%.*s' have no configuration\nremove `config`",
+                       TRI_SHOWN(task->type));
+    } else if (plugin->check != NULL && plugin->check(task, problem, sizeof problem) != 0) {
+        tri_report_add(walk->report, place, NULL, "%s", problem);
+    } else {
+        check_endpoint(walk, plugin, task, place);
     }
 }
 
 static void check_task(struct walk *walk, const struct tr_task *task,
                        const struct tr_settings *settings)
 {
-    char problem[512] = "";
     const struct tr_plugin *plugin = tr_engine_plugin(walk->engine, task->type);
+    const struct tr_origin *origin =
+        settings->config_origin.file.size > 0 ? &settings->config_origin : &task->origin;
     if (plugin == NULL) {
-        struct tr_buffer types;
-        tr_buffer_init(&types, 0);
-        print_types(walk, &types);
-        tri_report_add(walk->report, walk->place, NULL,
-                       "no plugin runs tasks of type '%.*s'\nuse one of %.*s",
-                       TRI_SHOWN(task->type), (int)types.size, (const char *)types.data);
-        tr_buffer_fini(&types);
+        tell_unknown_type(walk, task);
         return;
     }
     struct tr_task_template template = template_of(task, settings);
-    if (plugin->check != NULL) {
-        if (plugin->check(&template, problem, sizeof problem) != 0) {
-            tri_report_add(walk->report, walk->place, NULL, "%s", problem);
-        }
-    } else if (settings->config.size > 1) {
-        tri_report_add(walk->report, walk->place, NULL,
-                       "tasks of type '%.*s' have no configuration\nremove `config`",
-                       TRI_SHOWN(task->type));
+    check_config(walk, plugin, &template, place_of(walk, origin));
+    if (!plugin->is_local && (tr_template_names_of(&template) & 1U << TR_TEMPLATE_INPUT) != 0) {
+        tri_report_add(walk->report, place_of(walk, &task->origin), NULL, "%s",
+                       TR_TEMPLATE_NO_DOCUMENT);
     }
 }
+
+/* A task as it is defined, once. */
+static void check_own(struct walk *walk, uint32_t position)
+{
+    const struct tr_task *task = &walk->graph->tasks[position];
+    bool *is_seen = &walk->is_seen[walk->graph->workflow_count + position];
+    if (!*is_seen) {
+        *is_seen = true;
+        struct tr_text before = tri_report_subject(walk->report, task->name);
+        check_task(walk, task, &task->settings);
+        (void)tri_report_subject(walk->report, before);
+    }
+}
+
+/* ----------------------------------------------------------------------------- the walk */
 
 /* What a node leads to. */
 static void check_node(struct walk *walk, const struct tr_node *node)
@@ -102,12 +203,11 @@ static void check_node(struct walk *walk, const struct tr_node *node)
         reach_workflow(walk, graph->plans[node->target].workflow);
     } else if (node->target_kind == TR_TARGET_TASK) {
         const struct tr_task *task = &graph->tasks[node->target];
-        bool *is_seen = &walk->is_seen[graph->workflow_count + node->target];
-        if (node->settings != NULL && node->settings != &task->settings) {
+        bool is_known = tr_engine_plugin(walk->engine, task->type) != NULL;
+        if (is_known && node->settings != NULL && node->settings != &task->settings) {
             check_task(walk, task, node->settings);
-        } else if (!*is_seen) {
-            *is_seen = true;
-            check_task(walk, task, &task->settings);
+        } else {
+            check_own(walk, node->target); /* a type is told of once */
         }
     }
 }
@@ -125,6 +225,19 @@ static void check_workflow(struct walk *walk, const struct tr_workflow *workflow
     }
 }
 
+/* Where the walk begins: everywhere, or at one workflow. */
+static void begin(struct walk *walk, uint32_t workflow)
+{
+    for (uint32_t i = 0; i < walk->graph->workflow_count; i++) {
+        if (workflow == TR_GRAPH_NONE || workflow == i) {
+            reach_workflow(walk, i);
+        }
+    }
+    for (uint32_t i = 0; workflow == TR_GRAPH_NONE && i < walk->graph->task_count; i++) {
+        check_own(walk, i);
+    }
+}
+
 int tr_graph_check_runnable(const struct tr_graph *graph, uint32_t workflow,
                             const struct tr_engine *engine, const char *file,
                             struct tr_report *report)
@@ -133,13 +246,13 @@ int tr_graph_check_runnable(const struct tr_graph *graph, uint32_t workflow,
         .graph = graph,
         .engine = engine,
         .report = report,
-        .place = {.source = tri_report_source(report, tr_text_of(file))},
-        .is_seen = tr_alloc_zero(graph->workflow_count + graph->task_count, sizeof(bool)),
-        .waiting = tr_alloc_zero(graph->workflow_count, sizeof(uint32_t)),
+        .file = file,
+        .is_seen = tr_alloc_zero(graph->workflow_count + graph->task_count + 1, sizeof(bool)),
+        .waiting = tr_alloc_zero(graph->workflow_count + 1, sizeof(uint32_t)),
     };
     int error = walk.is_seen == NULL || walk.waiting == NULL ? TR_MEMORY : 0;
     if (error == 0) {
-        reach_workflow(&walk, workflow);
+        begin(&walk, workflow);
     }
     while (error == 0 && walk.waiting_count > 0) {
         check_workflow(&walk, &graph->workflows[walk.waiting[--walk.waiting_count]]);

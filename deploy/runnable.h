@@ -9,8 +9,10 @@
 #include "actors/engine.h"
 
 /*
- * Looks at everything that a workflow can reach. What is in the way is in the report, all of it:
- * TR_INVALID. Of the engine its tables of plugins count; `file` is what messages name. TR_MEMORY.
+ * Looks at everything that a workflow can reach, or at all workflows and tasks (TR_GRAPH_NONE).
+ * What is in the way is in the report, all of it: TR_INVALID; and warnings of endpoints that nobody
+ * knows yet. Of the engine its tables of plugins
+ * count; `file` is what messages name where the graph does not know the place. TR_MEMORY.
  */
 TR_MUST_USE int tr_graph_check_runnable(const struct tr_graph *graph, uint32_t workflow,
                                         const struct tr_engine *engine, const char *file,

@@ -124,6 +124,7 @@ const struct tr_settings *tri_merge_settings(struct tri_compiler *compiler,
     }
     if ((over.given & TRI_CONFIG) != 0) {
         merge_config(compiler, merged, task->settings.config, over.config);
+        merged->config_origin = given->config_origin;
     }
     return merged;
 }

@@ -178,6 +178,7 @@ static bool read_document(struct tri_compiler *compiler, const struct tr_decisio
     struct tri_definition *definition = &compiler->definition;
     definition->source = tri_report_source(compiler->report, decision->path);
     definition->folder = task->folder;
+    definition->path = tr_arena_text(definition->arena, decision->path);
     struct tri_place place = {.source = definition->source, .line = 1, .column = 1};
     *workflow = (struct tri_workflow){
         .name = {.text = task->name, .place = place},

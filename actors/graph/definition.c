@@ -226,6 +226,7 @@ static void load_file(struct tri_definition *definition, struct tri_file file,
     struct tr_text text = request->text;
     definition->source = tri_report_source(definition->report, file.path);
     definition->folder = file.folder;
+    definition->path = tr_arena_text(definition->arena, file.path);
     definition->is_included = !is_first;
     if (!is_first) {
         int error = request->read == NULL ? TR_NOT_FOUND
@@ -332,6 +333,11 @@ const struct tri_entity *tri_definition_find(const struct tri_definition *defini
 {
     return tr_text_search(name, definition->entities, definition->entity_count,
                           sizeof *definition->entities);
+}
+
+struct tr_origin tri_origin(const struct tri_definition *definition, struct tri_place place)
+{
+    return (struct tr_origin){.file = definition->path, .line = place.line, .column = place.column};
 }
 
 void tri_definition_read(struct tri_definition *definition,

@@ -180,6 +180,7 @@ struct tri_definition {
     bool is_included;
     uint32_t source;
     struct tr_text folder;
+    struct tr_text path; /* as it is shown, in the arena of the graph */
 
     /* what was read */
     struct tr_text project;
@@ -196,6 +197,9 @@ struct tri_definition {
 /* Reads the file of the request and all it includes. Errors are in the report. */
 void tri_definition_read(struct tri_definition *definition,
                          const struct tr_compile_request *request);
+
+/* A place in the file in hand, for those who come once the graph is there. */
+struct tr_origin tri_origin(const struct tri_definition *definition, struct tri_place place);
 
 /* Puts all names into one set; clashes are told. For those who read without a file. */
 void tri_definition_collect(struct tri_definition *definition);

@@ -307,6 +307,7 @@ static void read_config(struct tri_definition *definition, const struct tr_tree 
 {
     struct tri_settings *settings = target;
     settings->given |= TRI_CONFIG;
+    settings->settings.config_origin = tri_origin(definition, value->place);
     settings->config = tri_expect_map(definition, value, "config") ? value : NULL;
 }
 

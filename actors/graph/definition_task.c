@@ -217,6 +217,7 @@ static void read_run(struct tri_definition *definition, const struct tr_tree *va
 static void read_type(struct tri_definition *definition, const struct tr_tree *value, void *target)
 {
     struct tri_task *task = target;
+    task->task.origin = tri_origin(definition, value->place);
     (void)tri_read_text(definition, value, &task->task.type);
 }
 
@@ -291,6 +292,7 @@ static void read_task(struct tri_definition *definition, const struct tr_tree *t
     task->source = definition->source;
     task->task.name = tr_arena_text(definition->arena, task->name.text);
     task->task.folder = definition->folder;
+    task->task.origin = tri_origin(definition, task->name.place);
     task->task.type = task->task.description = tr_text_of("");
     tri_read_keys(definition, tree, "a task", keys, TR_COUNT_OF(keys), task);
     tri_read_settings(definition, tree, &task->settings, &first);

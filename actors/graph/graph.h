@@ -29,6 +29,16 @@
 /* The bytes of a graph's name. */
 #define TR_GRAPH_HASH_BYTES 32
 
+/*
+ * Where something was written, for messages. It is not packed: of a graph that was unpacked nobody
+ * knows, and `file` is empty.
+ */
+struct tr_origin {
+    struct tr_text file; /* as messages show it */
+    uint32_t line;
+    uint32_t column;
+};
+
 /* One input or output of a task, a workflow or a node. */
 struct tr_variable {
     struct tr_text name;
@@ -80,6 +90,7 @@ struct tr_settings {
     const struct tr_secret *secrets;
     uint32_t secret_count;
     struct tr_bytes config; /* the plugin's own, a packed struct; empty: none */
+    struct tr_origin config_origin;
 };
 
 #define TR_GRACE_NS 10000000000LL
@@ -96,6 +107,7 @@ struct tr_task {
     bool is_stdout_outputs; /* outputs are what it writes to stdout */
     struct tr_interface interface;
     struct tr_settings settings;
+    struct tr_origin origin; /* of its type, or of its name */
 };
 
 /* Where a value of an input comes from: flyteidl.core.BindingData. */

@@ -194,7 +194,7 @@ class DynamicTest(ProgramTest):
     def test_what_cannot_run_is_told(self):
         self.decide({"tasks": {"odd": {"type": "nobody"}}, "nodes": {"o": {"task": "odd"}},
                      "outputs": {"sum": 1}})
-        self.assertIn("no plugin runs tasks of type 'nobody'",
+        self.assertIn("no plugin here runs tasks of type 'nobody'",
                       self.run_flow(status=1)["error"]["message"])
 
     def test_a_failure_inside(self):

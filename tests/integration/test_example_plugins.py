@@ -81,7 +81,7 @@ class WaitTest(ProgramTest):
     def test_a_task_without_a_url_is_refused(self):
         self.write("flow.yaml", "troupe: 1\ntasks: {t: {type: wait-for, outputs: {}}}\n"
                    "workflows: {main: {nodes: {t: {task: t}}}}\n")
-        self.assertIn("main.t: config.url is missing; write config: {url: URL}",
+        self.assertIn("flow.yaml:2:19: t: config.url is missing; write config: {url: URL}",
                       self.troupe("run", "flow.yaml", status=2)[1])
 
 

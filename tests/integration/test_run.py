@@ -93,11 +93,34 @@ class RunTest(ProgramTest):
 
     def test_what_this_program_cannot_run(self):
         self.write("flow.yaml", ECHO + "  # no plan more\n")
-        self.write("types.yaml", "troupe: 1\ntasks: {t: {type: martian, config: {x: 1}}}\n"
+        self.write("types.yaml", "troupe: 1\ntasks: {t: {type: martian, config: {x: 1}},\n"
+                                 "  u: {type: echoo}, v: {type: http, config: {urk: x}}}\n"
                                  "workflows: {main: {nodes: {one: {task: t}}}}\n")
+        martian = "types.yaml:2:19: t: no plugin here runs tasks of type 'martian'; use one of "
         _, stderr = self.troupe("run", "types.yaml", status=2)
-        self.assertIn("types.yaml: main.one: no plugin runs tasks of type 'martian'", stderr)
+        self.assertTrue(stderr.startswith(martian), stderr)
+        self.assertEqual(len(stderr.splitlines()), 1)
+        stdout, stderr = self.troupe("check", "types.yaml", status=2)
+        self.assertIn("; --without-plugins leaves that out", stderr)
+        lines = stdout.splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertTrue(lines[0].startswith(martian))
+        self.assertEqual(lines[1], "types.yaml:3:13: u: no plugin here runs tasks of type "
+                                   "'echoo'; did you mean 'echo'?")
+        self.assertEqual(lines[2], "types.yaml:3:45: v: config has no key 'urk'; did you mean "
+                                   "'url'?")
+        self.assertEqual(len(self.document("check", "types.yaml", status=2)), 3)
+        self.assertEqual(self.troupe("check", "--without-plugins", "types.yaml")[0], "")
         self.assertFalse(self.store.exists())
+
+    def test_check_has_the_settings_of_the_store(self):
+        self.write("types.yaml", "troupe: 1\ntasks: {t: {type: martian}}\n")
+        self.store.mkdir()
+        self.write(self.store / "settings.yaml", "task_types: {martian: echo}\n")
+        self.troupe("check", "types.yaml")
+        self.write(self.store / "settings.yaml", "tsk_types: {}\n")
+        self.assertIn("tsk_types", self.troupe("check", "types.yaml", status=2)[1])
+        self.troupe("check", "types.yaml", "--without-plugins")
 
     def test_a_failure(self):
         self.write("flow.yaml", FAILING)

@@ -213,7 +213,7 @@ static void test_what_this_program_cannot_run(void **state)
                             " \"nodes\": {\"o\": {\"task\": \"odd\"}}, \"outputs\": {\"sum\": 1}}"),
                      0);
     assert_false(is_made);
-    assert_non_null(strstr(message, "no plugin runs tasks of type 'nobody'"));
+    assert_non_null(strstr(message, "no plugin here runs tasks of type 'nobody'"));
 }
 
 /* A literal that no message carries lies in the store's blobs, as those of definitions do. */

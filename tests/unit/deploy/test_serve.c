@@ -182,8 +182,8 @@ static void test_what_the_engine_cannot_run_is_refused(void **state)
     assert_int_equal(submitted.error, TR_INVALID);
     char words[512];
     snprintf(words, sizeof words, "%.*s", TRI_TEXT(submitted.message));
-    assert_non_null(strstr(words, "this engine cannot run it: the definition: main.a: no plugin "
-                                  "runs tasks of type 'martian'"));
+    assert_non_null(strstr(words, "this engine cannot run it: the definition: far: no plugin "
+                                  "here runs tasks of type 'martian'"));
     require_alive();
     tr_buffer_fini(&packed);
     tr_graph_free(graph);
