@@ -131,6 +131,7 @@ struct tri_verdict {
     uint64_t wait_ms;  /* that the back end asks for */
     uint64_t begin_ms; /* when the call left */
     uint32_t count;    /* of the call's items */
+    bool is_stream;
     struct tr_webapi_response response;
 };
 
@@ -182,6 +183,7 @@ uint32_t tri_rate_items_max(const struct tri_refresh *refresh, uint32_t items_ma
 
 /* What an endpoint's settings say, or the default. */
 uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh);
+uint32_t tri_rate_timeout_ms(const struct tri_refresh *refresh);
 uint32_t tri_rate_streams_max(const struct tri_refresh *refresh);
 uint32_t tri_rate_lag_ms(const struct tri_refresh *refresh);
 uint32_t tri_rate_lost_ms(const struct tri_refresh *refresh);

@@ -129,7 +129,7 @@ static int send(struct tri_refresh *refresh, const struct tr_webapi_request *req
 {
     bool is_stream = kind == TRI_CALL_STREAM;
     const struct tr_webapi_endpoint *endpoint = &refresh->place->endpoint;
-    uint32_t timeout_ms = endpoint->timeout_ms != 0 ? endpoint->timeout_ms : TR_WEBAPI_TIMEOUT_MS;
+    uint32_t timeout_ms = tri_rate_timeout_ms(refresh);
     const struct tr_http_request call = {
         .method = tr_text_of(request->method != NULL ? request->method : "POST"),
         .url = tr_buffer_text(&parts->url),
@@ -426,6 +426,7 @@ static int end_call(struct tri_refresh *refresh, uint32_t number, struct tri_lis
     }
     verdict->begin_ms = call->first_ms;
     verdict->count = call->count;
+    verdict->is_stream = call->verb == TR_WEBAPI_VERB_STREAM;
     if (call->ask != 0) {
         refresh->state->calls -= call->verb == TR_WEBAPI_VERB_STREAM ? 0 : 1;
         tri_rate_judge(refresh, call->ask, verdict);

@@ -8,7 +8,8 @@
  * row, and has all of them again seconds after the last time.
  *
  * The circuit opens at several failures in a row, or at once where nothing is done for us, for a
- * time that doubles; then one call shows how it is.
+ * time that doubles; then one call shows how it is. Streams that are let in show nothing of that: a
+ * back end may be late with all else.
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,11 @@ uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh)
     return refresh->place == NULL
                ? TR_WEBAPI_INTERVAL_MS
                : or_default(refresh->place->endpoint.interval_ms, TR_WEBAPI_INTERVAL_MS);
+}
+
+uint32_t tri_rate_timeout_ms(const struct tri_refresh *refresh)
+{
+    return or_default(refresh->place->endpoint.timeout_ms, TR_WEBAPI_TIMEOUT_MS);
 }
 
 uint32_t tri_rate_streams_max(const struct tri_refresh *refresh)
@@ -152,10 +158,14 @@ static void set_fault(struct tri_refresh *refresh, const struct tri_verdict *ver
 {
     const struct tr_refresh_state *state = refresh->state;
     char words[TR_REFRESH_FAULT_BYTES_MAX + 1];
+    char late[64];
     struct tr_text own = tr_text_of(verdict->words);
+    (void)snprintf(late, sizeof late, "does not answer within its `timeout` of %g s",
+                   tri_rate_timeout_ms(refresh) / 1000.0);
     const char *what = verdict->judgement == TR_WEBAPI_DENIED_JUDGED
                            ? "refuses us; look at its secret and permissions"
-                           : "does not answer";
+                       : strcmp(verdict->what, "timeout") == 0 ? late
+                                                               : "does not answer";
     int size = snprintf(words, sizeof words, "endpoint %.*s of '%.*s' %s (%s",
                         (int)state->endpoint.size, state->endpoint.data, (int)state->plugin.size,
                         state->plugin.data, what, verdict->what);
@@ -274,7 +284,7 @@ void tri_rate_judge(struct tri_refresh *refresh, uint64_t ask, const struct tri_
     case TR_WEBAPI_THROTTLED_JUDGED:
     case TR_WEBAPI_READ_JUDGED:
     case TR_WEBAPI_REFUSED_JUDGED:
-        if (state->circuit == TR_CIRCUIT_CLOSED || is_trial) {
+        if (!verdict->is_stream && (state->circuit == TR_CIRCUIT_CLOSED || is_trial)) {
             state->mended_ms = state->failures > 0 ? refresh->now_ms : state->mended_ms;
             close_circuit(state);
         }

@@ -85,6 +85,20 @@ class AnswersTest(ArmadaTest):
         self.troupe("abort", "it", "--yes")
         self.finish(engine, 3)
 
+    def test_a_server_that_is_late_for_good(self):
+        """Each answer comes a little too late: words name the setting, and with more of it all
+        goes on."""
+        self.settle(timeout="500ms", lag="2s")
+        self.double.fault("latency", ms=1000)
+        self.write_array(40)
+        engine = self.begin()
+        words = "endpoint default of 'armada' does not answer within its `timeout` of 0.5 s"
+        until(lambda: words in self.ask("explain", "it"), LIMIT_S)
+        self.kill(engine, 9)
+        self.settle(timeout="20s", lag="2s")
+        self.troupe("resume", "it")
+        self.assert_all_went_well(40)
+
     def await_phase(self, node, phase):
         """Waits for the phase of a node of an execution that may not be there yet."""
         def is_so():

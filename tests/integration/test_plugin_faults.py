@@ -98,7 +98,7 @@ class PluginFaultsTest(ProgramTest):
     def test_one_that_hangs(self):
         self.assert_hurts_only_its_own(
             "hang", {}, ["its job may have been made, and is looked for", "endpoint default",
-                         "does not answer (timeout", "tried again at 20"])
+                         "does not answer within its `timeout` of", "tried again at 20"])
 
     def test_one_that_fails_for_ever(self):
         self.assert_hurts_only_its_own(

@@ -190,6 +190,46 @@ static void test_the_circuit_opens_and_says_so(void **state)
     refresh_stand_end();
 }
 
+/* All work is done, and no answer comes in time; streams are let in, and end soon. */
+static enum back_fault late_for_good(uint8_t verb, uint32_t nth)
+{
+    (void)nth;
+    return verb == TR_WEBAPI_VERB_STREAM ? BACK_NONSENSE : BACK_LOST_AFTER;
+}
+
+/* However long that lasts, it is called once a minute, and words say which setting may be wrong. */
+static void late_for_good_at(uint8_t grade)
+{
+    refresh_stand_begin(grade, true);
+    refresh_stand_give_stream();
+    back.fault = late_for_good;
+    back.latency_ms = 3000;
+    make_many(300);
+    refresh_stand_pass(600000);
+    uint32_t before = all_calls() - back.calls[TR_WEBAPI_VERB_STREAM];
+    refresh_stand_pass(1200000);
+    uint32_t after = all_calls() - back.calls[TR_WEBAPI_VERB_STREAM];
+    assert_in_range(after - before, 15, 22);
+    assert_int_not_equal(refresh_stand_state()->circuit, TR_CIRCUIT_CLOSED);
+    assert_begins(tr_array_get(&refresh_stand_state()->fault),
+                  "endpoint default of 'model' does not answer within its `timeout` of 30 s");
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_IN_DOUBT), 300);
+    back.fault = NULL;
+    refresh_stand_pass(180000);
+    assert_int_equal(refresh_stand_state()->circuit, TR_CIRCUIT_CLOSED);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 300);
+    assert_int_equal(back.job_count, 300);
+    assert_int_equal(refresh_stand_state()->fault.size, 0);
+    refresh_stand_end();
+}
+
+static void test_a_back_end_that_is_late_for_good(void **state)
+{
+    (void)state;
+    late_for_good_at(TR_WEBAPI_GRADE_RECONCILABLE);
+    late_for_good_at(TR_WEBAPI_GRADE_EXACT);
+}
+
 static void test_a_denied_endpoint_is_named_at_once(void **state)
 {
     (void)state;
@@ -366,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_who_is_throttled_waits_longer_each_time),
         cmocka_unit_test(test_requests_that_are_too_much_become_smaller),
         cmocka_unit_test(test_the_circuit_opens_and_says_so),
+        cmocka_unit_test(test_a_back_end_that_is_late_for_good),
         cmocka_unit_test(test_a_denied_endpoint_is_named_at_once),
         cmocka_unit_test(test_calls_show_who_we_are),
         cmocka_unit_test(test_without_its_endpoint_jobs_wait),
