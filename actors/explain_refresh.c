@@ -30,7 +30,8 @@ static const char *wait_of(const struct tri_job_row *job)
     case TR_WEBAPI_STAGE_IN_DOUBT:
         return "may have been made, and is looked for";
     case TR_WEBAPI_STAGE_CANCELLING:
-        return "was told to end, and is asked about";
+        return (job->marks & TRI_JOB_UNENDED) != 0 ? "was not ended, and is asked about"
+                                                   : "was told to end, and is asked about";
     default:
         if ((job->marks & TRI_JOB_ENDING) != 0) {
             return "is to be ended, and that is tried again";
@@ -63,26 +64,32 @@ static void explain_list(const struct tri_job_row *job, const struct tri_list_ro
 }
 
 /* What the back end has said to ending it, where it did not, and when it is told again. */
-static void explain_refusal(const struct tr_rows *rows, const struct tri_job_row *job,
-                            struct tr_explain_now now, struct tr_buffer *text)
+static int explain_refusal(struct tr_rows *rows, const struct tri_job_row *job,
+                           struct tr_explain_now now, struct tr_buffer *text)
 {
-    struct tr_bytes kept;
+    struct tr_bytes kept = {0};
+    const void *row;
     uint32_t times = 0;
-    bool is_made =
-        job->stage == TR_WEBAPI_STAGE_SUBMITTED || job->stage == TR_WEBAPI_STAGE_CANCELLING;
-    if (!is_made || (job->marks & TRI_JOB_ENDING) == 0 ||
-        tri_blob_peek(rows, job->blob, &kept) != 0 || kept.size < sizeof times) {
-        return;
+    if ((job->marks & TRI_JOB_UNENDED) == 0) {
+        return 0;
     }
-    memcpy(&times, kept.data, sizeof times);
-    struct tr_text words = {.data = (const char *)kept.data + sizeof times,
-                            .size = kept.size - sizeof times};
-    tr_buffer_print(text, "; %.*s, %u time%s so far", TRI_TEXT(words), times,
-                    times == 1 ? "" : "s");
+    int error = tr_rows_get(rows, job->group, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_group_row *group = row;
+    if (tri_blob_peek(rows, group->refusal, &kept) == 0 && kept.size >= sizeof times) {
+        memcpy(&times, kept.data, sizeof times);
+        struct tr_text words = {.data = (const char *)kept.data + sizeof times,
+                                .size = kept.size - sizeof times};
+        tr_buffer_print(text, "; %.*s, %u time%s so far", TRI_TEXT(words), times,
+                        times == 1 ? "" : "s");
+    }
     if (job->stage == TR_WEBAPI_STAGE_CANCELLING) {
         tr_buffer_add_string(text, "; it is told again after ");
-        tri_explain_time(job->since_ms + TR_REFRESH_CANCEL_AGAIN_MS, now, text);
+        tri_explain_time(tri_end_again_ms(group, job->since_ms), now, text);
     }
+    return 0;
 }
 
 /* Where that is, and why nothing is called for at the moment, if that is so. */
@@ -173,8 +180,8 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
     error = tr_rows_get(&rows, job->list, &row);
     if (error == 0) {
         explain_list(job, row, now, text);
-        explain_refusal(&rows, job, now, text);
-        error = explain_stream(&rows, job, now, text);
+        error = explain_refusal(&rows, job, now, text);
+        error = error != 0 ? error : explain_stream(&rows, job, now, text);
         explain_back_end(state, now, text);
     }
     return error != 0 ? error : text->error;

@@ -38,6 +38,8 @@ static int record(struct tri_refresh *refresh)
         .doubts = state->doubts,
         .duplicates = state->duplicates,
         .silences = state->silences,
+        .unended = state->unended,
+        .refusal = tr_array_get(&state->refusal),
     };
     state->recorded_ms = refresh->now_ms;
     refresh->has_recorded = true;
@@ -205,9 +207,9 @@ static int on_cancel(struct tri_refresh *refresh, const struct tr_message *messa
         bool has_ended = error == 0 && job->stage == TR_WEBAPI_STAGE_TERMINAL;
         return has_ended && job->list == 0 ? tri_job_tell(refresh, job) : error;
     }
-    job->marks |= TRI_JOB_ENDING;
     make.is_doubtful = true;
-    return begin(refresh, number, job, &make);
+    error = tri_end_want(refresh, job);
+    return error != 0 ? error : begin(refresh, number, job, &make);
 }
 
 static int on_drop(struct tri_refresh *refresh, const struct tr_message *message)

@@ -154,6 +154,13 @@ void tri_judge_response(const struct tri_refresh *refresh, uint8_t verb,
                         const struct tr_http_response *response, struct tri_verdict *verdict);
 void tri_judge_failure(int reason, struct tri_verdict *verdict);
 
+/* The judgement in words: "the back end refuses this job (400): no such queue". */
+struct tr_text tri_judge_words(const struct tri_verdict *verdict, const char *begin, char *room,
+                               size_t size);
+
+/* Those that were refused together are tried in halves; so only the bad one fails. */
+bool tri_judge_splits(struct tri_job_row *job, const struct tri_verdict *verdict);
+
 /* What becomes of a job by the verdict over the call that it was in. */
 TR_MUST_USE int tri_judge_item(struct tri_refresh *refresh, const struct tri_list_row *call,
                                const struct tri_verdict *verdict, uint32_t number);
@@ -282,6 +289,12 @@ TR_MUST_USE int tri_job_wait_poll(struct tri_refresh *refresh, uint32_t number,
 TR_MUST_USE int tri_job_wait_again(struct tri_refresh *refresh, uint32_t number,
                                    struct tri_job_row *job);
 
+/* ------------------------------------------------------------ refresh_end.c */
+
+/* From now on a job is to be ended; and whether that is so of one that is there. */
+TR_MUST_USE int tri_end_want(struct tri_refresh *refresh, struct tri_job_row *job);
+bool tri_end_is_wanted(const struct tri_job_row *job);
+
 /* It is to be ended, or needs nobody any more. */
 TR_MUST_USE int tri_job_cancel(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
@@ -292,9 +305,23 @@ TR_MUST_USE int tri_job_leave(struct tri_refresh *refresh, uint32_t number, stru
 TR_MUST_USE int tri_job_forget(struct tri_refresh *refresh, uint32_t number,
                                struct tri_job_row *job);
 
-/* It was to be ended, and was not: kept for people to see. */
-TR_MUST_USE int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job_row *job,
-                                     struct tr_text words);
+/* It was to be ended, and was not: kept for people to see, until it is heard, or has ended. */
+TR_MUST_USE int tri_end_refused(struct tri_refresh *refresh, struct tri_job_row *job,
+                                struct tr_text words);
+void tri_end_heard(struct tri_refresh *refresh, struct tri_job_row *job);
+
+/* One call leaves that tells all jobs of a group to end. */
+TR_MUST_USE int tri_end_told(struct tri_refresh *refresh, uint32_t group);
+
+/* Whether it is time to tell one again that was told; and when that is, of one told `since_ms`. */
+TR_MUST_USE int tri_end_is_due(struct tri_refresh *refresh, const struct tri_job_row *job,
+                               bool *is_due);
+uint64_t tri_end_again_ms(const struct tri_group_row *group, uint64_t since_ms);
+
+/* What becomes of one by the verdict over the call that was to end it. */
+TR_MUST_USE int tri_end_judge(struct tri_refresh *refresh, const struct tri_list_row *call,
+                              const struct tri_verdict *verdict, uint32_t number,
+                              struct tri_job_row *job);
 
 /* --------------------------------------------------------- refresh_doubt.c */
 

@@ -210,7 +210,9 @@ static int is_whole_group(struct tri_refresh *refresh, const struct tri_list_row
         return 0;
     }
     int error = tr_rows_get(&refresh->rows, queue->group, &row);
-    *is_whole = error == 0 && ((const struct tri_group_row *)row)->jobs == queue->count;
+    const struct tri_group_row *group = row;
+    *is_whole = error == 0 && (group->jobs == queue->count ||
+                               (refresh->webapi->ends_groups && group->jobs == group->endings));
     return error;
 }
 
@@ -329,7 +331,7 @@ static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
         ++*counter_of(refresh->state, queue->verb);
         refresh->state->items += count;
     }
-    return error;
+    return error == 0 && batch->side.is_whole_group ? tri_end_told(refresh, queue->group) : error;
 }
 
 int tri_call_make(struct tri_refresh *refresh, struct tri_list_row *queue)

@@ -150,6 +150,7 @@ static int take_away(struct tri_refresh *refresh, uint32_t number)
     }
     error = error != 0 ? error : tri_blob_set(refresh, &group->name, (struct tr_bytes){0});
     error = error != 0 ? error : tri_blob_set(refresh, &group->cursor, (struct tr_bytes){0});
+    error = error != 0 ? error : tri_blob_set(refresh, &group->refusal, (struct tr_bytes){0});
     error = error != 0 ? error : remove_queues(refresh, number);
     return error != 0 ? error : tr_rows_remove(&refresh->rows, number);
 }

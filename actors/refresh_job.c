@@ -9,12 +9,8 @@
  *     TERMINAL    nothing; without a task a stone on its grave for a while, or it goes
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "actors/refresh.h"
-
-/* Words of a back end that are kept of a job. */
-#define REFUSAL_BYTES_MAX 300
 
 static int settle_intent(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
@@ -105,15 +101,17 @@ int tri_job_wait_poll(struct tri_refresh *refresh, uint32_t number, struct tri_j
     return tri_clock_add(refresh, number, interval_ms);
 }
 
+/* Those that are to be ended are told so together, with nothing between them. */
 int tri_job_wait_again(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     uint64_t delay_ms = TR_REFRESH_AGAIN_MS;
+    bool is_ending = (job->marks & TRI_JOB_ENDING) != 0;
     for (uint8_t i = 0; i < job->level && delay_ms < TR_REFRESH_AGAIN_MS_MAX; i++) {
         delay_ms *= 2;
     }
     job->level = job->level < UINT8_MAX ? (uint8_t)(job->level + 1) : job->level;
     delay_ms = delay_ms > TR_REFRESH_AGAIN_MS_MAX ? TR_REFRESH_AGAIN_MS_MAX : delay_ms;
-    return tri_clock_add(refresh, number, jitter(refresh, delay_ms));
+    return tri_clock_add(refresh, number, is_ending ? delay_ms : jitter(refresh, delay_ms));
 }
 
 /* Time to be asked about, unless a stream has begun meanwhile that says all. */
@@ -130,15 +128,17 @@ static int poll(struct tri_refresh *refresh, uint32_t number, struct tri_job_row
 int tri_job_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     bool is_ending = (job->marks & TRI_JOB_ENDING) != 0;
+    bool is_due;
+    int error;
     switch (job->stage) {
     case TR_WEBAPI_STAGE_IN_DOUBT:
     case TR_WEBAPI_STAGE_TERMINAL:
         return tri_doubt_on_time(refresh, number, job);
     case TR_WEBAPI_STAGE_CANCELLING:
-        if (refresh->now_ms >= tri_job_since_ms(refresh, job) + TR_REFRESH_CANCEL_AGAIN_MS) {
-            return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false);
-        }
-        return poll(refresh, number, job);
+        error = tri_end_is_due(refresh, job, &is_due);
+        return error != 0 ? error
+               : is_due   ? tri_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, false)
+                          : poll(refresh, number, job);
     case TR_WEBAPI_STAGE_SUBMITTED:
         return is_ending ? tri_job_settle(refresh, number, job) : poll(refresh, number, job);
     default:
@@ -199,62 +199,4 @@ int tri_job_absent(struct tri_refresh *refresh, uint8_t verb, struct tri_job_row
         return 0;
     }
     return tri_job_end(refresh, number, job, &end);
-}
-
-/* ------------------------------------------------------------------ the end */
-
-/* What is in a call goes on from there when the call has ended. */
-int tri_job_cancel(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
-{
-    bool is_new = (job->marks & TRI_JOB_ENDING) == 0;
-    if (job->stage == TR_WEBAPI_STAGE_TERMINAL || (job->marks & TRI_JOB_EXPLAINS) != 0) {
-        return 0;
-    }
-    job->marks |= TRI_JOB_ENDING;
-    job->level = 0;
-    bool waits = job->stage == TR_WEBAPI_STAGE_INTENT || job->stage == TR_WEBAPI_STAGE_SUBMITTED;
-    int error = is_new && waits ? tri_job_free(refresh, job) : 0;
-    return error != 0 ? error : tri_job_settle(refresh, number, job);
-}
-
-int tri_job_note_refusal(struct tri_refresh *refresh, struct tri_job_row *job, struct tr_text words)
-{
-    uint8_t room[sizeof(struct tri_refusal) + REFUSAL_BYTES_MAX];
-    struct tr_bytes before;
-    uint32_t times = 0;
-    int error = tri_blob_peek(&refresh->rows, job->blob, &before);
-    if (error == 0 && before.size >= sizeof times) {
-        memcpy(&times, before.data, sizeof times);
-    }
-    if (error != 0 && error != TR_NOT_FOUND) {
-        return error;
-    }
-    times++;
-    words.size =
-        tr_utf8_cut(words, words.size < REFUSAL_BYTES_MAX ? words.size : REFUSAL_BYTES_MAX);
-    memcpy(room, &times, sizeof times);
-    memcpy(room + sizeof times, words.data, words.size);
-    return tri_blob_set(refresh, &job->blob,
-                        (struct tr_bytes){.data = room, .size = sizeof times + words.size});
-}
-
-int tri_job_leave(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
-                  bool is_down)
-{
-    int error = tri_job_own(refresh, number, job, (struct tr_ref){0}, is_down);
-    if (error != 0) {
-        return error;
-    }
-    return job->stage == TR_WEBAPI_STAGE_TERMINAL ? tri_job_settle(refresh, number, job)
-                                                  : tri_job_cancel(refresh, number, job);
-}
-
-int tri_job_forget(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
-{
-    const struct tr_refresh_news end = {.phase = TR_TASK_PHASE_ABORTED};
-    int error = tri_job_own(refresh, number, job, (struct tr_ref){0}, false);
-    error = error != 0 ? error : tri_job_end(refresh, number, job, &end);
-    job->marks &= (uint16_t) ~(TRI_JOB_DOUBTED | TRI_JOB_ENDING); /* no stone: it may turn up */
-    error = error != 0 ? error : tri_job_free(refresh, job);
-    return error != 0 ? error : tri_job_settle(refresh, number, job); /* or when its call ends */
 }

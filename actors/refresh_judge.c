@@ -159,8 +159,7 @@ void tri_judge_failure(int reason, struct tri_verdict *verdict)
 
 /* ------------------------------------------------------------- the reactions */
 
-/* The judgement in words: "the back end refuses this job (400): no such queue". */
-static struct tr_text words_of(const struct tri_verdict *verdict, const char *begin, char *room,
+struct tr_text tri_judge_words(const struct tri_verdict *verdict, const char *begin, char *room,
                                size_t size)
 {
     (void)snprintf(room, size, "%s (%s)", begin, verdict->what);
@@ -171,8 +170,7 @@ static struct tr_text words_of(const struct tri_verdict *verdict, const char *be
     return tr_text_of(room);
 }
 
-/* Those that were refused together are tried in halves; so only the bad one fails. */
-static bool is_split(struct tri_job_row *job, const struct tri_verdict *verdict)
+bool tri_judge_splits(struct tri_job_row *job, const struct tri_verdict *verdict)
 {
     bool is_split = verdict->count > 1 && verdict->judgement == TR_WEBAPI_REFUSED_JUDGED;
     job->batch_max = is_split ? (uint16_t)((verdict->count + 1) / 2) : job->batch_max;
@@ -195,7 +193,8 @@ static int refused(struct tri_refresh *refresh, uint32_t number, struct tri_job_
                    const struct tri_verdict *verdict)
 {
     char room[400];
-    struct tr_text message = words_of(verdict, "the back end refuses this job", room, sizeof room);
+    struct tr_text message =
+        tri_judge_words(verdict, "the back end refuses this job", room, sizeof room);
     struct tr_refresh_news end =
         tri_job_failure(TR_TASK_PHASE_PERMANENT_FAILURE, "BackendRefused", message);
     end.failure = TR_FAILURE_USER;
@@ -219,7 +218,7 @@ static int create_item(struct tri_refresh *refresh, const struct tri_list_row *c
     if (job->stage != TR_WEBAPI_STAGE_INTENT && job->stage != TR_WEBAPI_STAGE_IN_DOUBT) {
         return tri_job_settle(refresh, number, job);
     }
-    if (is_split(job, verdict)) {
+    if (tri_judge_splits(job, verdict)) {
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CREATE, true);
     }
     switch (verdict->judgement) {
@@ -234,7 +233,7 @@ static int create_item(struct tri_refresh *refresh, const struct tri_list_row *c
         job->marks |= is_long_ago(refresh, call) ? TRI_JOB_UNHEARD : 0;
         return tri_doubt_begin(
             refresh, number, job,
-            words_of(verdict, "nobody knows whether it was made", room, sizeof room));
+            tri_judge_words(verdict, "nobody knows whether it was made", room, sizeof room));
     default:
         if ((job->marks & TRI_JOB_ENDING) != 0) {
             return tri_job_settle(refresh, number, job);
@@ -251,7 +250,7 @@ static int status_item(struct tri_refresh *refresh, const struct tri_list_row *c
         (job->marks & TRI_JOB_EXPLAINS) != 0) {
         return tri_job_settle(refresh, number, job);
     }
-    if (is_split(job, verdict)) {
+    if (tri_judge_splits(job, verdict)) {
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_STATUS, true);
     }
     job->batch_max = 0;
@@ -261,43 +260,6 @@ static int status_item(struct tri_refresh *refresh, const struct tri_list_row *c
                      ? 0
                      : (uint8_t)(job->level + 1);
     return tri_job_asked(refresh, number, job, was_answered);
-}
-
-/* What the back end says to a job's end is kept as long as it does not end it. */
-static int note_cancel(struct tri_refresh *refresh, struct tri_job_row *job,
-                       const struct tri_verdict *verdict)
-{
-    char room[300];
-    if (verdict->judgement != TR_WEBAPI_READ_JUDGED) {
-        return tri_job_note_refusal(
-            refresh, job, words_of(verdict, "the back end does not end it", room, sizeof room));
-    }
-    bool was_refused = (job->marks & TRI_JOB_REPORTED) != 0; /* by a report */
-    return was_refused ? 0 : tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
-}
-
-static int cancel_item(struct tri_refresh *refresh, const struct tri_list_row *call,
-                       const struct tri_verdict *verdict, uint32_t number, struct tri_job_row *job)
-{
-    (void)call;
-    if (job->stage != TR_WEBAPI_STAGE_SUBMITTED && job->stage != TR_WEBAPI_STAGE_CANCELLING) {
-        return tri_job_settle(refresh, number, job);
-    }
-    if (is_split(job, verdict)) {
-        return tri_queue_add(refresh, number, TR_WEBAPI_VERB_CANCEL, true);
-    }
-    job->batch_max = 0;
-    int error = note_cancel(refresh, job, verdict);
-    if (error != 0 || (verdict->judgement != TR_WEBAPI_READ_JUDGED &&
-                       verdict->judgement != TR_WEBAPI_REFUSED_JUDGED)) {
-        return error != 0 ? error : tri_job_wait_again(refresh, number, job);
-    }
-    job->since_ms = refresh->now_ms;
-    job->level = 0;
-    error = job->stage == TR_WEBAPI_STAGE_CANCELLING
-                ? 0
-                : tri_job_go(refresh, job, TR_WEBAPI_STAGE_CANCELLING, (struct tr_text){0});
-    return error != 0 ? error : tri_job_wait_poll(refresh, number, job);
 }
 
 /* What its stream has shown cannot be had, or not be read: each job is looked for by itself. */
@@ -318,7 +280,7 @@ static int find_item(struct tri_refresh *refresh, const struct tri_list_row *cal
         job->batch_max = 1;
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, true);
     }
-    if (is_split(job, verdict)) {
+    if (tri_judge_splits(job, verdict)) {
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FIND, true);
     }
     job->batch_max = tri_doubt_batch_max(refresh, job);
@@ -341,7 +303,7 @@ static int failures_item(struct tri_refresh *refresh, const struct tri_list_row 
     if ((job->marks & TRI_JOB_EXPLAINS) == 0) {
         return tri_job_settle(refresh, number, job);
     }
-    if (is_split(job, verdict)) {
+    if (tri_judge_splits(job, verdict)) {
         return tri_queue_add(refresh, number, TR_WEBAPI_VERB_FAILURES, true);
     }
     bool is_answered = verdict->judgement == TR_WEBAPI_READ_JUDGED ||
@@ -358,7 +320,7 @@ int tri_judge_item(struct tri_refresh *refresh, const struct tri_list_row *call,
     static int (*const reactions[])(struct tri_refresh *, const struct tri_list_row *,
                                     const struct tri_verdict *, uint32_t, struct tri_job_row *) = {
         [TR_WEBAPI_VERB_CREATE] = create_item,     [TR_WEBAPI_VERB_STATUS] = status_item,
-        [TR_WEBAPI_VERB_CANCEL] = cancel_item,     [TR_WEBAPI_VERB_FIND] = find_item,
+        [TR_WEBAPI_VERB_CANCEL] = tri_end_judge,   [TR_WEBAPI_VERB_FIND] = find_item,
         [TR_WEBAPI_VERB_FAILURES] = failures_item,
     };
     struct tri_job_row *job;

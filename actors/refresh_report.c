@@ -136,8 +136,7 @@ int tri_job_end(struct tri_refresh *refresh, uint32_t number, struct tri_job_row
     if (error != 0) {
         return error;
     }
-    group->jobs--;
-    group->strays -= (job->marks & TRI_JOB_STRAY) != 0 ? 1 : 0;
+    tri_job_count_end(refresh, job, group);
     job->stage = TR_WEBAPI_STAGE_TERMINAL;
     job->phase = end->phase;
     job->marks &= (uint16_t)~TRI_JOB_EXPLAINS;
@@ -336,14 +335,9 @@ static int take_is(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
 static int take_refused(struct tri_refresh *refresh, uint8_t verb, uint32_t number,
                         struct tri_job_row *job, const struct tr_webapi_report *report)
 {
-    bool is_made =
-        job->stage == TR_WEBAPI_STAGE_SUBMITTED || job->stage == TR_WEBAPI_STAGE_CANCELLING;
-    if (verb == TR_WEBAPI_VERB_CANCEL && is_made) {
+    if (verb == TR_WEBAPI_VERB_CANCEL && tri_end_is_wanted(job)) {
         job->marks |= TRI_JOB_REPORTED;
-        return tri_job_note_refusal(refresh, job,
-                                    report->message.size > 0
-                                        ? report->message
-                                        : tr_text_of("the back end does not end it"));
+        return tri_end_refused(refresh, job, report->message);
     }
     if (verb != TR_WEBAPI_VERB_CREATE || job->stage > TR_WEBAPI_STAGE_IN_DOUBT) {
         return 0;

@@ -203,6 +203,7 @@ int tri_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of, str
         struct tri_group_row *group;
         error = tri_group_edit(refresh, of->group, &group);
         group->strays += error == 0 ? 1 : 0;
+        group->endings += error == 0 ? 1 : 0;
         stray->stage = TR_WEBAPI_STAGE_SUBMITTED;
         stray->marks = TRI_JOB_STRAY | TRI_JOB_ENDING | TRI_JOB_MADE;
         error = error != 0 ? error : tri_job_set_handle(refresh, *number, stray, handle);
@@ -247,6 +248,16 @@ int tri_job_own(struct tri_refresh *refresh, uint32_t number, struct tri_job_row
     return error != 0 ? error : tr_watch_begin(&refresh->watch, number, &job->watched);
 }
 
+void tri_job_count_end(struct tri_refresh *refresh, struct tri_job_row *job,
+                       struct tri_group_row *group)
+{
+    bool is_ending = (job->marks & TRI_JOB_ENDING) != 0;
+    group->jobs--;
+    group->strays -= (job->marks & TRI_JOB_STRAY) != 0 ? 1 : 0;
+    group->endings -= is_ending && group->endings > 0 ? 1 : 0; /* older rows were not counted */
+    tri_end_heard(refresh, job);
+}
+
 int tri_job_remove(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     struct tri_group_row *group;
@@ -267,9 +278,9 @@ int tri_job_remove(struct tri_refresh *refresh, uint32_t number, struct tri_job_
     }
     refresh->state->jobs--;
     group->rows--;
-    bool is_live = job->stage != TR_WEBAPI_STAGE_TERMINAL;
-    group->jobs -= is_live ? 1 : 0;
-    group->strays -= is_live && (job->marks & TRI_JOB_STRAY) != 0 ? 1 : 0;
+    if (job->stage != TR_WEBAPI_STAGE_TERMINAL) {
+        tri_job_count_end(refresh, job, group);
+    }
     error = tr_rows_remove(&refresh->rows, number);
     return error != 0 ? error : tri_group_try_remove(refresh, group_number);
 }

@@ -56,6 +56,7 @@ enum tri_job_mark {
     TRI_JOB_REPEATED = 1 << 9,   /* it is made by the policy, perhaps a second time */
     TRI_JOB_UNSEEN = 1 << 10,    /* the last answer about it did not show it */
     TRI_JOB_UNHEARD = 1 << 11,   /* its group's stream may have shown it before it was known here */
+    TRI_JOB_UNENDED = 1 << 12,   /* the last call that was to end it has not */
 };
 
 /* Handles up to this size are in the row; longer ones are blobs. */
@@ -71,8 +72,7 @@ struct tri_job_row {
     uint32_t next;
     uint32_t previous;
     uint32_t group;
-    uint32_t blob; /* what create is to be called with; once it was made, why it could not be ended
-                      (struct tri_refusal); once it has ended, what was told */
+    uint32_t blob;      /* what create is to be called with; once it has ended, what was told */
     uint32_t version;   /* of its news */
     uint16_t marks;     /* enum tri_job_mark */
     uint16_t told;      /* a hash of the words told last */
@@ -100,7 +100,7 @@ struct tri_group_links {
     uint32_t previous;
 };
 
-/* A blob: how often a back end has not ended a job that was to end, and its words the last time. */
+/* A blob: how often a back end has not ended jobs that were to end, and its words the last time. */
 struct tri_refusal {
     uint32_t times;
     char words[];
@@ -126,6 +126,9 @@ struct tri_group_row {
     uint32_t doubts;    /* of its jobs, those in doubt */
     uint64_t made_ms;   /* when it had a job more, of which something is to be heard */
     bool is_torn;       /* its stream may have left out jobs that are being made, or are in doubt */
+    uint32_t endings;   /* of its jobs, those to be ended */
+    uint32_t refusal;   /* a blob: why the last of them was not */
+    uint64_t told_ms;   /* when one call told all of it to end */
 };
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
@@ -173,6 +176,7 @@ struct tri_refresh {
     bool is_aside;                  /* the plugin is in quarantine: nothing of it is called */
     bool has_recorded;              /* the record for people was written in this handling */
     bool is_late;                   /* what was due is done late: more may wait to be heard */
+    uint32_t unended;               /* the group whose refusal was counted in this handling */
     uint64_t now_ms;
 };
 
@@ -200,6 +204,10 @@ TR_MUST_USE int tri_job_add(struct tri_refresh *refresh, struct tr_text identity
 /* A job too many, with the identity of another one. */
 TR_MUST_USE int tri_stray_add(struct tri_refresh *refresh, const struct tri_job_row *of,
                               struct tr_text handle, uint32_t *number);
+
+/* One that has lived lives no more: its group and its endpoint count those that do. */
+void tri_job_count_end(struct tri_refresh *refresh, struct tri_job_row *job,
+                       struct tri_group_row *group);
 
 /* Takes away a job that is in no list; its group has nobody then, perhaps. */
 TR_MUST_USE int tri_job_remove(struct tri_refresh *refresh, uint32_t number,

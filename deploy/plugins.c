@@ -60,6 +60,7 @@ static int take_backend(void *self, const void *value)
     kept->plugin = tr_arena_text(&plugins->arena, kept->plugin);
     kept->endpoint = tr_arena_text(&plugins->arena, kept->endpoint);
     kept->fault = tr_arena_text(&plugins->arena, kept->fault);
+    kept->refusal = tr_arena_text(&plugins->arena, kept->refusal);
     return plugins->arena.error;
 }
 
@@ -108,13 +109,10 @@ static void write_endpoint(struct tr_document *document, const struct tr_webapi_
         uint64_t value;
     } figures[] = {
         {"jobs", backend->jobs},
-        {"calls", calls_of(backend)},
-        {"streams", backend->streams},
-        {"throttled", backend->throttled},
-        {"failed", backend->failed},
-        {"doubts", backend->doubts},
-        {"duplicates", backend->duplicates},
-        {"silences", backend->silences},
+        {"calls", calls_of(backend)},      {"streams", backend->streams},
+        {"throttled", backend->throttled}, {"failed", backend->failed},
+        {"doubts", backend->doubts},       {"duplicates", backend->duplicates},
+        {"silences", backend->silences},   {"unended", backend->unended},
     };
     tr_document_begin_map(document, NULL);
     tr_document_text(document, "name", endpoint->name);
@@ -125,6 +123,7 @@ static void write_endpoint(struct tr_document *document, const struct tr_webapi_
     for (size_t i = 0; i < TR_COUNT_OF(figures); i++) {
         tr_document_number(document, figures[i].name, (int64_t)figures[i].value);
     }
+    tr_document_text(document, "refusal", backend->refusal);
     tr_document_end(document);
 }
 
@@ -216,6 +215,22 @@ static void add_rows(struct tr_table *table, const struct plugins *plugins,
     } while (endpoint != NULL);
 }
 
+/* Jobs that a back end keeps although they are to be ended, with its words. */
+static void note_unended(const struct plugins *plugins, const struct tr_plugin *plugin)
+{
+    const struct tr_webapi_endpoint *endpoint;
+    uint32_t from = 0;
+    while ((endpoint = next_endpoint(plugins, plugin, &from)) != NULL) {
+        struct tr_backend backend = backend_of(plugins, plugin, endpoint);
+        if (backend.unended > 0) {
+            tr_command_note(
+                plugins->invocation, "endpoint %.*s of '%s' has not ended %llu job%s: %.*s",
+                TRI_TEXT(endpoint->name), plugin->id, (unsigned long long)backend.unended,
+                backend.unended == 1 ? "" : "s", TRI_TEXT(backend.refusal));
+        }
+    }
+}
+
 static enum tr_exit_status print_table(const struct plugins *plugins)
 {
     static const char *const heads[] = {"PLUGIN", "VERSION", "STATE", "TASK TYPES", "ENDPOINT",
@@ -234,6 +249,7 @@ static enum tr_exit_status print_table(const struct plugins *plugins)
         if (plugins->standings[i].known.quarantine != NULL) {
             tr_command_note(plugins->invocation, "%s", plugins->standings[i].known.quarantine);
         }
+        note_unended(plugins, plugins->standings[i].known.plugin);
     }
     return error == 0 ? TR_EXIT_DONE
                       : tr_command_failed(plugins->invocation->command, "%s", tr_error_text(error));

@@ -154,11 +154,13 @@ static int finalize(struct tr_task_context *task, void *state, uint8_t phase)
 /* ------------------------------------------------------------------------------- the shape */
 
 /*
- * A queue that is not there answers 403 to submissions and 500 to cancellations, which would
- * otherwise be taken for something to be found out, or asked again (armada_call.c reads both).
+ * A queue that is not there, or not ours, answers 403 to submissions, and 500 or 403 to
+ * cancellations, which would otherwise be taken for something to be found out, or for an endpoint
+ * that refuses all we ask (armada_call.c reads them).
  */
 static const struct tr_webapi_rule rules[] = {
     {TR_WEBAPI_VERB_CREATE, 403, TR_WEBAPI_READ_JUDGED},
+    {TR_WEBAPI_VERB_CANCEL, 403, TR_WEBAPI_READ_JUDGED},
     {TR_WEBAPI_VERB_CANCEL, 500, TR_WEBAPI_READ_JUDGED},
 };
 

@@ -66,12 +66,13 @@ int tri_armada_write_create(struct tr_webapi_batch *batch, struct tr_webapi_requ
     return tr_build_json(&build, batch, &request->body);
 }
 
-/* A queue that is not there, or not ours to submit to: all of a request alike, and for good. */
+/* A queue that is not there, or not ours: all of a request alike. */
 static int refuse_all(struct tr_webapi_batch *batch, struct tr_bytes response)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
         const struct tr_webapi_report report = {
             .identity = batch->items[i].identity,
+            .handle = batch->items[i].handle,
             .news = TR_WEBAPI_REFUSED,
             .code = tr_text_of("PermissionDenied"),
             .message = tr_json_text(tr_json_get(response, "message")),
@@ -172,20 +173,22 @@ int tri_armada_write_cancel(struct tr_webapi_batch *batch, struct tr_webapi_requ
 
 /*
  * The answer lists what was asked for, not what has happened: the ends are heard of like any other.
- * A queue that is not there is a plain error (500): asked again it would be one for ever, so it
- * counts as heard. Any other 500 is as good as no answer.
+ * A queue that is not there, or whose jobs we may not end, is a plain error (500) or 403: nothing
+ * was done, and nothing will be until somebody mends that. Any other 500 is as good as no answer.
  */
 int tri_armada_read_cancel(struct tr_webapi_batch *batch, const struct tr_webapi_response *response)
 {
     struct tr_bytes value;
-    if (response->status != 500) {
+    if (response->status != 500 && response->status != 403) {
         return 0;
     }
     int error = read_object(batch, response->body, &value);
     if (error != 0) {
         return error;
     }
-    return tr_json_i64(tr_json_get(value, "code"), 0) == CODE_UNKNOWN ? 0 : TR_MALFORMED;
+    bool is_refusal =
+        response->status == 403 || tr_json_i64(tr_json_get(value, "code"), 0) == CODE_UNKNOWN;
+    return is_refusal ? refuse_all(batch, value) : TR_MALFORMED;
 }
 
 /* ------------------------------------------------------------------------------------ find */

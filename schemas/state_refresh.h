@@ -53,7 +53,8 @@ enum tr_circuit {
  * said last that there was too much, `throttles` times without taking anything between, and
  * `items_max` is how many items a call had then at most; 0: as many as fit. Since `mended_ms` it
  * answers again after it did not; at `silent_ms` streams are looked at, of which `silences` were
- * opened anew since they had said nothing.
+ * opened anew since they had said nothing. Of its jobs `unended` are to be ended and were not the
+ * last time, with `refusal` for the back end's words.
  */
 #define TR_REFRESH_STATE_FIELDS(FIELD, ARRAY)                 \
     TRI_ROWS_FIELDS(FIELD)                                    \
@@ -106,7 +107,9 @@ enum tr_circuit {
     FIELD(u32, items_max, 4, 0)                               \
     FIELD(u64, mended_ms, 4, 0)                               \
     FIELD(u64, silent_ms, 4, 0)                               \
-    FIELD(u64, silences, 4, 0)
+    FIELD(u64, silences, 4, 0)                                \
+    FIELD(u32, unended, 5, 0)                                 \
+    ARRAY(text, refusal, TR_REFRESH_FAULT_BYTES_MAX, 5, 0)
 
 /* One row for each plugin and endpoint: how it stands with its back end. */
 #define TR_BACKEND_FIELDS(FIELD, ARRAY)  \
@@ -120,11 +123,13 @@ enum tr_circuit {
     FIELD(f64, rate, 1, 0)               \
     FIELD(text, fault, 1, 0)             \
     TRI_REFRESH_COUNTS(FIELD)            \
-    FIELD(u64, silences, 2, 0)
+    FIELD(u64, silences, 2, 0)           \
+    FIELD(u64, unended, 3, 0)            \
+    FIELD(text, refusal, 3, 0)
 
 #define TR_STATE_REFRESH_SCHEMAS(S)                                \
-    S(refresh_state, 110, TR_STATE, 4, 0, TR_REFRESH_STATE_FIELDS) \
-    S(backend, 21, TR_RECORD, 2, 0, TR_BACKEND_FIELDS)
+    S(refresh_state, 110, TR_STATE, 5, 0, TR_REFRESH_STATE_FIELDS) \
+    S(backend, 21, TR_RECORD, 3, 0, TR_BACKEND_FIELDS)
 
 TR_STATE_REFRESH_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -115,9 +115,9 @@ struct tr_webapi_api;
 
 /*
  * What a verb works on. `group` is that of all items of create, cancel, find, failures and streams,
- * and empty for status, whose items may be of many. `is_whole_group`, for cancel: the items are all
- * jobs that are left of the group, so that one call may end it as a whole. Where the plugin says
- * `ends_groups` there may be more of them than `items_max`.
+ * and empty for status, whose items may be of many. `is_whole_group`, for cancel: all jobs that are
+ * left of the group are to be ended, so that one call may end it as a whole. The items are all of
+ * them, or, where the plugin says `ends_groups`, some, and there may be more than `items_max`.
  */
 struct tr_webapi_batch {
     const struct tr_webapi_api *api;

@@ -319,6 +319,39 @@ class AbortTest(ArmadaTest):
         self.troupe("resume", "it", status=3)
         self.assert_all_over()
 
+    def test_a_cancel_without_permission_is_told(self):
+        """By a call or two for the set, with the server's words; what runs is heard of as ever."""
+        for code in ("Unknown", "PermissionDenied"):
+            words = f"you may not cancel jobs: {code}"
+            with self.subTest(code):
+                self.double.control("reset")
+                self.double.fault("refused", code=code, text=words,
+                                  method=["CancelJobs", "CancelJobSet"])
+                self.size = 200
+                before = self.double.counters()["jobs_created"]
+                self.double.control("hold", is_held=True)
+                self.write_array(self.size)
+                engine = self.start("run", "flow.yaml", "--inputs", "inputs.json", "--name",
+                                    code.lower(), "-q", "-o", "json")
+                self.double.wait(running=self.size, timeout_s=LONG_S)
+                self.assertEqual(self.double.counters()["jobs_created"] - before, self.size)
+                self.troupe("abort", code.lower(), "--yes")
+                until(lambda: "was not ended" in self.troupe("explain", code.lower())[0])
+                self.assertIn(words, self.troupe("explain", code.lower())[0])
+                until(lambda: words in self.plugin()["refusal"])
+                self.assertEqual(self.plugin()["unended"], self.size)
+                self.assertEqual(self.plugin()["circuit"], "closed")
+                self.assertIn(words, self.troupe("plugins")[1])
+                calls = self.calls()
+                self.assertLessEqual(calls.get("CancelJobSet", 0) + calls.get("CancelJobs", 0), 2)
+                self.double.control("hold", is_held=False)
+                self.finish(engine, 3)
+
+    def plugin(self):
+        """How the endpoint of the double stands, as `troupe plugins` says."""
+        plugins = json.loads(self.troupe("plugins", "-o", "json")[0])
+        return next(one["endpoints"][0] for one in plugins if one["plugin"] == "armada")
+
     def test_jobs_that_turn_up_late_are_ended_too(self):
         """Aborted while nobody knows whether the jobs are there."""
         self.double.control("hold", is_held=True)

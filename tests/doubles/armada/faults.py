@@ -15,8 +15,9 @@ Fault = collections.namedtuple("Fault", "place fields text")
 # stream, `stream` as a stream is read, `view` as the status of jobs is read.
 FAULTS = {
     "latency": Fault("call", {"ms": 100}, "waits before the work"),
-    "refused": Fault("call", {"code": "Unavailable"},
-                     "answers an error of this gRPC code, and does no work"),
+    "refused": Fault("call", {"code": "Unavailable",
+                              "text": "upstream connect error or disconnect/reset before headers"},
+                     "answers an error of this gRPC code with this text, and does no work"),
     "too_many": Fault("call", {"retry_after_s": None},
                       "answers 429, with Retry-After where it is given, and does no work"),
     "reset_request": Fault("call", {"bytes": 0},

@@ -131,8 +131,7 @@ class Server:
             raise Refusal("ResourceExhausted", "too many requests",
                           {} if wait_s is None else {"Retry-After": str(wait_s)})
         if (fields := strike("refused", method)) is not None:
-            raise Refusal(fields["code"], "upstream connect error or disconnect/reset before "
-                                          "headers")
+            raise Refusal(fields["code"], fields["text"])
         return None
 
     async def faults_after(self, request, method, body):

@@ -264,6 +264,16 @@ static void cancel_job(struct back_job *job)
     }
 }
 
+/* Of a call for a whole group, its items are named for nothing. */
+static void cancel_group(const char *group)
+{
+    for (uint32_t i = 0; i < back.job_count && !back.keeps; i++) {
+        if (strcmp(back.jobs[i].group, group) == 0) {
+            cancel_job(&back.jobs[i]);
+        }
+    }
+}
+
 static void do_item(uint8_t verb, const char *identity, const char *handle, const char *group,
                     struct reply *reply)
 {
@@ -291,7 +301,11 @@ static void do_item(uint8_t verb, const char *identity, const char *handle, cons
         say(reply, identity, "-", TR_TASK_PHASE_RETRYABLE_FAILURE, "OOMKilled");
         break;
     default:
-        cancel_job(job);
+        if (back.keeps) {
+            say(reply, identity, has_handle ? handle : "-", 98, "Forbidden");
+        } else {
+            cancel_job(job);
+        }
     }
 }
 
@@ -451,6 +465,9 @@ static void take_request(const struct tr_envelope *envelope, const struct tr_htt
         say_so_far(group, request->body, &reply);
     } else if (faults[fault].is_done && verb != TR_WEBAPI_VERB_STREAM) {
         is_fine = do_items(verb, request->body, group, &reply);
+        if (strncmp(url + strlen("http://back/"), "cancel-group", 12) == 0) {
+            cancel_group(group);
+        }
     }
     if (fault == BACK_NONSENSE) {
         reply.used = 0;

@@ -129,6 +129,7 @@ struct refresh_stand {
     const char *bad;         /* a create with this identity in it is refused as a whole */
     uint32_t takes_max;      /* a request with more items is too much; 0: none is */
     bool explains;           /* `failures` says why */
+    bool keeps;              /* whom it is told to end it keeps, and says so of each */
     enum back_fault (*fault)(uint8_t verb, uint32_t nth);
     enum back_fault first_create; /* of the first call that makes jobs: back_fault_of_first */
     bool is_away;                 /* nobody answers who looks for jobs: back_fault_while_away */

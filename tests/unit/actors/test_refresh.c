@@ -485,17 +485,61 @@ static void test_a_cancel_that_is_refused_is_explained(void **state)
     refresh_stand_pass(200);
     refresh_stand_cancel(job, "g");
     refresh_stand_pass(500);
-    assert_explained("job-0", "its job " HANDLE " was told to end, and is asked about at 2023-");
+    assert_explained("job-0", "its job " HANDLE " was not ended, and is asked about at 2023-");
     assert_explained_with("job-0",
                           "; the back end does not end it (409), 1 time so far; it is told "
                           "again after 2023-");
+    assert_int_equal(refresh_stand_state()->unended, 1);
+    assert_text(tr_array_get(&refresh_stand_state()->refusal),
+                "the back end does not end it (409)");
     refresh_stand_crash();
     refresh_stand_pass(2 * (TR_REFRESH_CANCEL_AGAIN_MS + 70000));
     assert_explained_with("job-0", "(409), 3 times so far");
     back.fault = NULL;
     refresh_stand_pass(TR_REFRESH_CANCEL_AGAIN_MS + 140000);
     assert_int_equal(refresh_stand_holder(job)->phase, TR_TASK_PHASE_ABORTED);
+    assert_int_equal(refresh_stand_state()->unended, 0);
+    assert_int_equal(refresh_stand_state()->refusal.size, 0);
     assert_int_equal(back_live(), 0);
+    drop_all();
+    assert_empty();
+    refresh_stand_end();
+}
+
+/* AT11: however often, and whatever its jobs do meanwhile: one call for a group each time. */
+static void test_a_refused_group_is_told_again_by_one_call(void **state)
+{
+    (void)state;
+    const uint32_t size = 1000;
+    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, true);
+    back.webapi.ends_groups = true;
+    back.keeps = true;
+    for (uint32_t i = 0; i < size; i++) {
+        (void)refresh_stand_make("g");
+    }
+    refresh_stand_pass(2000);
+    for (uint32_t i = 0; i < size; i++) {
+        refresh_stand_cancel(i, "g");
+    }
+    refresh_stand_pass(2000);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CANCEL], 1);
+    assert_explained_with("job-7", " was not ended, and is asked about at 2023-");
+    assert_explained_with("job-7", "; it says why, 1 time so far; it is told again after 2023-");
+    assert_int_equal(refresh_stand_state()->unended, size);
+    for (uint32_t i = 0; i < size; i += 3) { /* so each is asked about at a time of its own */
+        back_phase(i, TR_TASK_PHASE_RUNNING);
+        refresh_stand_pass(700);
+    }
+    refresh_stand_pass(TR_REFRESH_CANCEL_AGAIN_MS);
+    assert_explained_with("job-7", "; it says why, 2 times so far; it is told again after 2023-");
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CANCEL], 2);
+    back.keeps = false;
+    refresh_stand_pass(TR_REFRESH_CANCEL_AGAIN_MS + 70000);
+    assert_int_equal(back.calls[TR_WEBAPI_VERB_CANCEL], 3);
+    assert_int_equal(back_live(), 0);
+    refresh_stand_pass(70000);
+    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), size);
+    assert_int_equal(refresh_stand_state()->unended, 0);
     drop_all();
     assert_empty();
     refresh_stand_end();
@@ -566,6 +610,7 @@ int main(void)
         cmocka_unit_test(test_what_is_too_large_is_refused),
         cmocka_unit_test(test_an_idle_actor_records_nothing),
         cmocka_unit_test(test_a_cancel_that_is_refused_is_explained),
+        cmocka_unit_test(test_a_refused_group_is_told_again_by_one_call),
         cmocka_unit_test(test_a_cancel_that_fails_is_explained),
         cmocka_unit_test(test_each_job_says_what_it_waits_for),
         cmocka_unit_test(test_what_is_wrong_with_a_back_end_is_said),

@@ -207,7 +207,14 @@ static void test_an_empty_list_is_never_written(void **unused)
 static void test_a_cancel_that_nobody_can_mend(void **unused)
 {
     (void)unused;
-    reads(tri_armada_read_cancel, 500, "{\"code\":2,\"message\":\"could not find queue\"}", "");
+    fake_batch_add(&fake, "a", "01a", "null");
+    fake_batch_add(&fake, "b", "", "null");
+    reads(tri_armada_read_cancel, 500, "{\"code\":2,\"message\":\"could not find queue\"}",
+          "a 01a refused 0 code=PermissionDenied message=could not find queue\n"
+          "b  refused 0 code=PermissionDenied message=could not find queue\n");
+    reads(tri_armada_read_cancel, 403, "{\"code\":7,\"message\":\"not yours\"}",
+          "a 01a refused 0 code=PermissionDenied message=not yours\n"
+          "b  refused 0 code=PermissionDenied message=not yours\n");
     struct tr_webapi_response other = fake_response(500, "{\"code\":13}");
     assert_int_equal(tri_armada_read_cancel(&fake.batch, &other), TR_MALFORMED);
     other = fake_response(500, "oops");
