@@ -301,7 +301,8 @@ TR_MUST_USE int tri_history_value(struct tri_array *array, enum tr_value_side si
 /* Writes what waits, and how many elements are where. */
 TR_MUST_USE int tri_history_flush(struct tri_array *array);
 
-/* Writes how many elements are where, which was put off. */
+/* Writes how many elements are where: now, or as soon as that is due; and what was put off so. */
+TR_MUST_USE int tri_history_count_soon(struct tri_array *array);
 TR_MUST_USE int tri_history_count(struct tri_array *array);
 
 /* The map itself went from a phase to the one it is in. */

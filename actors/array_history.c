@@ -114,8 +114,7 @@ static int record_change(struct tri_array *array, const struct tr_element_change
     return error;
 }
 
-/* Says how many elements are where: now, or as soon as that is due. */
-static int count_soon(struct tri_array *array)
+int tri_history_count_soon(struct tri_array *array)
 {
     struct tr_array_state *state = array->state;
     uint64_t due_ms = state->progress_ms + TR_ARRAY_PROGRESS_MS;
@@ -145,7 +144,7 @@ static int keep_up(struct tri_array *array)
         state->has_timer = true;
         error = tr_timer_start(array->context, TRI_ARRAY_TIMER_HISTORY, TR_ARRAY_HISTORY_MS);
     }
-    return error != 0 ? error : count_soon(array);
+    return error != 0 ? error : tri_history_count_soon(array);
 }
 
 int tri_history_element_changed(struct tri_array *array, uint32_t element,

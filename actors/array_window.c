@@ -135,7 +135,8 @@ static int spawn_chunk(struct tri_array *array, struct tri_feed *feed)
         error = spawn_one(array, feed, &serials[state->next - first]);
     }
     uint32_t count = state->next - first;
-    return error != 0 || count == 0 ? error : tri_elements_born(array, first, count, serials);
+    error = error != 0 || count == 0 ? error : tri_elements_born(array, first, count, serials);
+    return error != 0 || count == 0 ? error : tri_history_count_soon(array);
 }
 
 int tri_array_spawn(struct tri_array *array)

@@ -53,6 +53,9 @@ static void explain_list(const struct tri_job_row *job, const struct tri_list_ro
             tr_buffer_add_string(text, ", in doubt since ");
             tri_explain_time(job->since_ms, now, text);
         }
+    } else if (list->kind == TRI_REFRESH_ROOM) {
+        tr_buffer_print(text, "waits for room, one of %u since ", list->count);
+        tri_explain_time(list->first_ms, now, text);
     } else if (list->kind == TRI_REFRESH_CALL && is_known) {
         tr_buffer_print(text, "%s since ", verbs[list->verb].is_called);
         tri_explain_time(list->first_ms, now, text);
@@ -174,7 +177,8 @@ int tr_explain_job(const struct tr_refresh_state *state, const struct tr_explain
     tr_buffer_add_string(text, "its job ");
     explain_handle(handle, text);
     if (job->list == 0) {
-        tr_buffer_add_string(text, "has ended");
+        bool is_invited = job->stage == TR_WEBAPI_STAGE_PREPARING;
+        tr_buffer_add_string(text, is_invited ? "has room to be made now" : "has ended");
         return text->error;
     }
     error = tr_rows_get(&rows, job->list, &row);

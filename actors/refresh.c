@@ -16,11 +16,17 @@
 static int record(struct tri_refresh *refresh)
 {
     struct tr_refresh_state *state = refresh->state;
+    uint32_t waiting;
+    int error = tri_room_waiting(refresh, &waiting);
+    if (error != 0) {
+        return error;
+    }
     const struct tr_backend row = {
         .plugin = tr_array_get(&state->plugin),
         .endpoint = tr_array_get(&state->endpoint),
         .at_ms = tr_now_ms(refresh->context),
-        .jobs = state->jobs,
+        .jobs = state->jobs - waiting,
+        .waiting = waiting,
         .calls = state->calls,
         .streams = state->streams,
         .circuit = state->circuit,
@@ -142,6 +148,8 @@ static int say_why(struct tri_refresh *refresh, struct tri_job_row *job)
 static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job,
                  const struct tr_refresh_make *make)
 {
+    tri_room_leave(refresh, job);
+    refresh->state->live++;
     job->stage = TR_WEBAPI_STAGE_INTENT;
     job->policy = make->policy;
     int error = tri_blob_set(refresh, &job->blob, make->job);
@@ -158,6 +166,27 @@ static int begin(struct tri_refresh *refresh, uint32_t number, struct tri_job_ro
     return error != 0 ? error : tri_job_settle(refresh, number, job);
 }
 
+/*
+ * Whether there is room for what is asked for, and else for one more that waits. What may be there
+ * already, or is known here, is taken in any case: nobody else looks after it.
+ */
+static int look_for_room(struct tri_refresh *refresh, const struct tr_refresh_make *make,
+                         bool *has_room, bool *is_kept)
+{
+    uint32_t waiting;
+    uint32_t number;
+    *is_kept = true;
+    *has_room = make->is_doubtful || make->handle.size > 0;
+    int error = *has_room ? 0 : tri_job_find(refresh, make->identity, &number);
+    if (*has_room || error != TR_NOT_FOUND) {
+        return error;
+    }
+    error = tri_room_has(refresh, has_room);
+    error = error != 0 ? error : tri_room_waiting(refresh, &waiting);
+    *is_kept = error == 0 && (*has_room || waiting < TR_REFRESH_WAITING_MAX);
+    return error;
+}
+
 static int on_make(struct tri_refresh *refresh, const struct tr_message *message)
 {
     struct tr_refresh_make make;
@@ -165,6 +194,8 @@ static int on_make(struct tri_refresh *refresh, const struct tr_message *message
     char words[160];
     uint32_t number;
     bool is_new;
+    bool is_kept;
+    bool has_room = true;
     int error = tr_message_read(message, refresh_make, &make);
     if (error != 0) {
         return error;
@@ -172,6 +203,10 @@ static int on_make(struct tri_refresh *refresh, const struct tr_message *message
     if (is_impossible(&make, words, sizeof words)) {
         return refuse(refresh, message->from, make.identity, TR_TASK_PHASE_PERMANENT_FAILURE,
                       "JobTooLarge", words);
+    }
+    error = look_for_room(refresh, &make, &has_room, &is_kept);
+    if (error != 0 || !is_kept) {
+        return error != 0 ? error : tri_room_turn_away(refresh, message->from, make.identity);
     }
     error = own(refresh, message->from, &make, &number, &job, &is_new);
     if (error == TR_LIMIT) {
@@ -182,10 +217,15 @@ static int on_make(struct tri_refresh *refresh, const struct tr_message *message
         return refuse(refresh, message->from, make.identity, TR_TASK_PHASE_RETRYABLE_FAILURE,
                       "TooManyJobs", words);
     }
-    if (error != 0 || is_new) {
-        return error != 0 ? error : begin(refresh, number, job, &make);
+    if (error == 0 && is_new && !has_room) {
+        return tri_room_wait(refresh, number, job);
     }
-    return tri_job_tell(refresh, job);
+    bool is_invited = error == 0 && !is_new && job->stage == TR_WEBAPI_STAGE_PREPARING;
+    bool is_begun = !is_new && !is_invited;
+    make.is_doubtful = make.is_doubtful && !is_invited; /* here it is known that it waited */
+    return error != 0 ? error
+           : is_begun ? tri_job_tell(refresh, job)
+                      : begin(refresh, number, job, &make);
 }
 
 static int on_cancel(struct tri_refresh *refresh, const struct tr_message *message)
@@ -291,6 +331,7 @@ static int go_on(struct tri_refresh *refresh)
     bool more = false;
     int error = tri_clock_go(refresh, &more);
     error = error != 0 ? error : tri_stream_sweep(refresh, &more);
+    error = error != 0 ? error : tri_room_go(refresh);
     error = error != 0 ? error : tri_queue_go(refresh, &more);
     error = error != 0 ? error : tri_stream_go(refresh, &more);
     error = error != 0 ? error : tri_group_on_rested(refresh, &more);

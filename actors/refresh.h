@@ -8,7 +8,8 @@
  *     queue   of a group and a verb: it is to be asked for with others
  *     call    it is being asked for
  *     clock   it waits for a time: of those that wait about as long
- *     none    it has ended, and its task was told
+ *     room    there is none for its body yet
+ *     none    it has ended, and its task was told; or that there is room for it
  *
  * tri_job_settle puts a job that is in none where its stage says. From a queue batches become calls
  * (refresh_queue.c, refresh_call.c), as the endpoint's rate and circuit allow (refresh_rate.c); the
@@ -189,6 +190,7 @@ struct tr_text tri_rate_words(const struct tri_refresh *refresh, char *words, si
 uint32_t tri_rate_items_max(const struct tri_refresh *refresh, uint32_t items_max);
 
 /* What an endpoint's settings say, or the default. */
+uint32_t tri_rate_jobs_max(const struct tri_refresh *refresh);
 uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh);
 uint32_t tri_rate_timeout_ms(const struct tri_refresh *refresh);
 uint32_t tri_rate_streams_max(const struct tri_refresh *refresh);
@@ -254,6 +256,28 @@ TR_MUST_USE int tri_job_tell(struct tri_refresh *refresh, struct tri_job_row *jo
 
 /* A failure as an end. */
 struct tr_refresh_news tri_job_failure(uint8_t phase, const char *code, struct tr_text message);
+
+/* ----------------------------------------------------------- refresh_room.c */
+
+/* One that was told that there is room asks again; one that lived lives no more. */
+void tri_room_leave(struct tri_refresh *refresh, const struct tri_job_row *job);
+
+/* How many wait for room; and whether one more is taken at once. */
+TR_MUST_USE int tri_room_waiting(struct tri_refresh *refresh, uint32_t *count);
+TR_MUST_USE int tri_room_has(struct tri_refresh *refresh, bool *has);
+
+/* A job that is in no list waits; and an asker whom nobody keeps hears that it has to ask again. */
+TR_MUST_USE int tri_room_wait(struct tri_refresh *refresh, uint32_t number,
+                              struct tri_job_row *job);
+TR_MUST_USE int tri_room_turn_away(struct tri_refresh *refresh, struct tr_ref asker,
+                                   struct tr_text identity);
+
+/* One that waits, or was told that there is room, and is to be ended: it was never made. */
+TR_MUST_USE int tri_room_settle(struct tri_refresh *refresh, uint32_t number,
+                                struct tri_job_row *job);
+
+/* Tells the first ones that wait, where there is room. */
+TR_MUST_USE int tri_room_go(struct tri_refresh *refresh);
 
 /* ------------------------------------------------------------ refresh_job.c */
 

@@ -2,6 +2,7 @@
  * Where a job goes from where it is: one table by its stage, for those that are in no list, and for
  * those whose time has come.
  *
+ *     WAITING     refresh_room.c; and PREPARING, where it was told that there is room
  *     INTENT      to be made: a queue, or a wait where the back end said "later"
  *     IN_DOUBT    refresh_doubt.c
  *     SUBMITTED   a wait until it is asked about; a queue where it is to be ended, or has failed
@@ -41,6 +42,8 @@ static int settle_terminal(struct tri_refresh *refresh, uint32_t number, struct 
 int tri_job_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
     static int (*const settles[])(struct tri_refresh *, uint32_t, struct tri_job_row *) = {
+        [TR_WEBAPI_STAGE_WAITING] = tri_room_settle,
+        [TR_WEBAPI_STAGE_PREPARING] = tri_room_settle,
         [TR_WEBAPI_STAGE_INTENT] = settle_intent,
         [TR_WEBAPI_STAGE_IN_DOUBT] = tri_doubt_settle,
         [TR_WEBAPI_STAGE_SUBMITTED] = settle_submitted,

@@ -5,10 +5,14 @@
 #define TR_ACTORS_REFRESH_LIMITS_H
 
 /*
- * Jobs of one endpoint, groups and lists among them: more are refused with words. Of those that
- * wait to be made there are about 32,000 at most, since the body of each takes a page or more.
+ * Rows of one endpoint: jobs that were admitted, groups and lists; jobs too many are taken up to
+ * half as many again. Of jobs that wait to be made there are about 32,000 at most, since the body
+ * of each takes a page or more. Beyond them so many wait for room, whose rows have no body; so many
+ * at once are told that there is some.
  */
-#define TR_REFRESH_JOBS_MAX 100000
+#define TR_REFRESH_ROWS_MAX 150000
+#define TR_REFRESH_WAITING_MAX 50000
+#define TR_REFRESH_INVITED_MAX 256
 
 /* Tasks that are watched at once (actors/watch.h): at each commit they cost 20 bytes each. */
 #define TR_REFRESH_WATCHES_MAX 1000

@@ -35,6 +35,13 @@ static uint32_t or_default(uint32_t wanted, uint32_t standard)
     return wanted != 0 ? wanted : standard;
 }
 
+uint32_t tri_rate_jobs_max(const struct tri_refresh *refresh)
+{
+    return refresh->place == NULL
+               ? TR_WEBAPI_JOBS_AT_ONCE
+               : or_default(refresh->place->endpoint.jobs_at_once, TR_WEBAPI_JOBS_AT_ONCE);
+}
+
 uint32_t tri_rate_interval_ms(const struct tri_refresh *refresh)
 {
     return refresh->place == NULL

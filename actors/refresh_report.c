@@ -284,7 +284,7 @@ static int take_stray(struct tri_refresh *refresh, struct tri_job_row *job,
 {
     char words[400];
     bool is_duplicate = (job->marks & TRI_JOB_MADE) != 0;
-    if (refresh->rows.count >= 2 * TR_REFRESH_JOBS_MAX) {
+    if (refresh->rows.count >= TRI_REFRESH_ROWS_FULL) {
         return 0;
     }
     refresh->state->duplicates += is_duplicate ? 1 : 0;

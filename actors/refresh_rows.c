@@ -185,8 +185,8 @@ int tri_job_add(struct tri_refresh *refresh, struct tr_text identity, struct tr_
 {
     struct tr_rows_key key = job_key(identity);
     uint32_t group_number;
-    uint32_t blobs_max = TRI_REFRESH_BLOB_PAGES - TRI_REFRESH_BLOB_PAGES_FREE;
-    if (refresh->rows.count >= TR_REFRESH_JOBS_MAX || refresh->state->blobs_kept >= blobs_max) {
+    uint32_t blobs_max = TRI_REFRESH_BLOB_PAGES - TRI_REFRESH_BLOB_PAGES_FREE / 2;
+    if (refresh->rows.count >= TRI_REFRESH_ROWS_FULL || refresh->state->blobs_kept >= blobs_max) {
         return TR_LIMIT;
     }
     int error = tri_group_named(refresh, group_name, &group_number);
@@ -252,6 +252,7 @@ void tri_job_count_end(struct tri_refresh *refresh, struct tri_job_row *job,
                        struct tri_group_row *group)
 {
     bool is_ending = (job->marks & TRI_JOB_ENDING) != 0;
+    tri_room_leave(refresh, job);
     group->jobs--;
     group->strays -= (job->marks & TRI_JOB_STRAY) != 0 ? 1 : 0;
     group->endings -= is_ending && group->endings > 0 ? 1 : 0; /* older rows were not counted */

@@ -30,8 +30,9 @@
 /* Of the pages for bytes so many are for ends and handles: what is to be made leaves them free. */
 #define TRI_REFRESH_BLOB_PAGES_FREE 8192U
 
-/* A row of the table. */
+/* A row of the table; of so many there is room, and a few more. */
 #define TRI_REFRESH_ROW_BYTES 256
+#define TRI_REFRESH_ROWS_FULL 240000U
 
 enum tri_refresh_row {
     TRI_REFRESH_JOB = 1, /* by its identity */
@@ -39,7 +40,8 @@ enum tri_refresh_row {
     TRI_REFRESH_GROUP,
     TRI_REFRESH_QUEUE,
     TRI_REFRESH_CALL,
-    TRI_REFRESH_CLOCK
+    TRI_REFRESH_CLOCK,
+    TRI_REFRESH_ROOM
 };
 
 /* What is so of a job. */
@@ -133,7 +135,7 @@ struct tri_group_row {
 
 enum tri_list_ring { TRI_RING_NONE, TRI_RING_READY, TRI_RING_QUIET, TRI_RING_FIND };
 
-/* A queue, a call under way, or a clock's list. */
+/* A queue, a call under way, a clock's list, or those that wait for room. */
 struct tri_list_row {
     struct tr_rows_head head;
     uint64_t first_ms;  /* when the first of those that wait came; of a call: when it left */

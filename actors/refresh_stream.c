@@ -155,7 +155,7 @@ static int look_next(struct tri_refresh *refresh, struct look *look, uint8_t rin
 static uint32_t need_of(const struct tri_refresh *refresh, const struct tri_group_row *group)
 {
     bool is_dire = group->doubts > 0 && refresh->webapi->find.items_max == 0;
-    return group->jobs + (is_dire ? TR_REFRESH_STREAM_SHARE * TR_REFRESH_JOBS_MAX : 0);
+    return group->jobs + (is_dire ? TR_REFRESH_STREAM_SHARE * TR_REFRESH_ROWS_MAX : 0);
 }
 
 /* The neediest of those whose time has come; 0: none, and `*next_ms` is when one's comes. */

@@ -69,6 +69,7 @@ struct tri_task {
     void *plugin_state; /* NULL until it is loaded */
     struct tr_bytes packed_state;
     bool has_packed_state;
+    bool is_waiting; /* the plugin has said so in this handling: nothing is outside yet */
     bool has_outputs;
     bool is_decision;                /* they are the document of a graph: task_dynamic.c */
     struct tr_bytes outputs;         /* slots */
@@ -236,6 +237,9 @@ TR_MUST_USE int tri_task_attempt_phase(struct tri_task *task, uint8_t phase);
 
 /* The attempt's state was lost: the phase stays, the history says so. */
 TR_MUST_USE int tri_task_lost_phase(struct tri_task *task);
+
+/* The attempt goes on beyond its first message: that of an element is on record from now on. */
+TR_MUST_USE int tri_task_lasts(struct tri_task *task);
 
 /* The node's end; `failure` is NULL for a success. */
 TR_MUST_USE int tri_task_node_end(struct tri_task *task, uint8_t phase,

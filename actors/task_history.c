@@ -201,6 +201,16 @@ int tri_task_lost_phase(struct tri_task *task)
     return tr_record(task->context, &tr_attempt_schema, &row);
 }
 
+int tri_task_lasts(struct tri_task *task)
+{
+    if (!is_element(task) || task->state->has_lasted) {
+        return 0;
+    }
+    task->state->has_lasted = true;
+    int error = tri_task_note(task, false);
+    return error != 0 ? error : write_element(task);
+}
+
 /* ------------------------------------------------------------------- news */
 
 int tri_task_news(struct tri_task *task, uint8_t phase, struct tr_text message)
@@ -213,10 +223,5 @@ int tri_task_news(struct tri_task *task, uint8_t phase, struct tr_text message)
         .message = message,
     };
     int error = tr_tell(task->context, tr_parent(task->context), &tr_node_news_schema, &news);
-    if (error == 0 && phase == TR_NODE_PHASE_RUNNING && is_element(task)) {
-        task->state->has_lasted = true;
-        error = tri_task_note(task, false);
-        error = error != 0 ? error : write_element(task);
-    }
-    return error;
+    return error == 0 && phase == TR_NODE_PHASE_RUNNING ? tri_task_lasts(task) : error;
 }

@@ -12,7 +12,8 @@
 static struct tr_transition stands_still(const struct tri_task *task)
 {
     return (struct tr_transition){.phase = task->state->task_phase,
-                                  .version = task->state->transition};
+                                  .version = task->state->transition,
+                                  .is_waiting = task->state->is_waiting};
 }
 
 static struct tri_task_failure plugin_failure(struct tri_task *task, const char *what)
@@ -79,6 +80,13 @@ static void note_doubt(struct tri_task *task, const struct tr_transition *transi
     task->state->has_lasted = task->state->has_lasted || transition->is_unknown;
 }
 
+/* Its work is outside from now on, which its parent hears once. */
+static int leave_room(struct tri_task *task)
+{
+    task->state->is_waiting = false;
+    return tri_task_news(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
+}
+
 /* The attempt goes on: its phase, if it is news, and the state it has to be found in again. */
 static int take_phase(struct tri_task *task, const struct tr_transition *transition)
 {
@@ -106,6 +114,14 @@ static int take_phase(struct tri_task *task, const struct tr_transition *transit
     note_doubt(task, transition);
     state->transition = transition->version;
     return is_other ? tri_task_attempt_phase(task, transition->phase) : 0;
+}
+
+static int go_on(struct tri_task *task, const struct tr_transition *transition)
+{
+    int error = take_phase(task, transition);
+    task->is_waiting = transition->is_waiting;
+    bool has_left = error == 0 && task->state->is_waiting && !transition->is_waiting;
+    return has_left && task->state->step == TR_STEP_RUN ? leave_room(task) : error;
 }
 
 static int take_failure(struct tri_task *task, const struct tr_transition *transition)
@@ -173,7 +189,7 @@ static int take(struct tri_task *task, const struct tr_transition *transition)
         failure = plugin_failure(task, "says that it was aborted, which nobody asked for");
         return tri_task_give_up(task, &failure);
     default:
-        return take_phase(task, transition);
+        return go_on(task, transition);
     }
 }
 
@@ -336,6 +352,7 @@ static int begin_attempt(struct tri_task *task)
     state->files_call = 0;
     state->timeout_ms = 0;
     state->has_lasted = false;
+    state->is_waiting = false;
     if (state->attempt_created_ms == 0) {
         state->attempt_created_ms = tr_now_ms(task->context);
     }
@@ -404,7 +421,10 @@ int tri_enter_run(struct tri_task *task)
         return error;
     }
     error = tri_timeout_begin(task);
-    return error != 0 ? error : tri_task_news(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
+    task->state->is_waiting = task->is_waiting;
+    return error != 0         ? error
+           : task->is_waiting ? tri_task_lasts(task)
+                              : tri_task_news(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
 }
 
 int tri_enter_abort(struct tri_task *task)

@@ -108,7 +108,7 @@ static void write_endpoint(struct tr_document *document, const struct tr_webapi_
         const char *name;
         uint64_t value;
     } figures[] = {
-        {"jobs", backend->jobs},
+        {"jobs", backend->jobs},           {"waiting", backend->waiting},
         {"calls", calls_of(backend)},      {"streams", backend->streams},
         {"throttled", backend->throttled}, {"failed", backend->failed},
         {"doubts", backend->doubts},       {"duplicates", backend->duplicates},

@@ -136,6 +136,7 @@ void tri_settings_load_plugins(struct tri_definition *definition, const struct t
     }
 READ_COUNT(calls_per_second, TR_SETTINGS_CALLS_PER_SECOND_MAX)
 READ_COUNT(calls_at_once, TR_SETTINGS_CALLS_AT_ONCE_MAX)
+READ_COUNT(jobs_at_once, TR_WEBAPI_JOBS_AT_ONCE)
 #undef READ_COUNT
 
 static void read_streams(struct tri_definition *definition, const struct tr_tree *value,
@@ -309,6 +310,7 @@ static const struct tri_key keys[] = {
     {"endpoint", read_url, 0},
     {"calls_per_second", read_calls_per_second, 0},
     {"calls_at_once", read_calls_at_once, 0},
+    {"jobs_at_once", read_jobs_at_once, 0},
     {"streams", read_streams, 0},
     {"interval", read_interval_ms, 0},
     {"timeout", read_timeout_ms, 0},

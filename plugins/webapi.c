@@ -10,6 +10,9 @@
 #include "schemas/parcel.h"
 #include "schemas/refresh.h"
 
+/* The timer of one that is not kept among those that wait for room; plugins use small numbers. */
+#define ROOM_TIMER 0xffff0001U
+
 /* The head of every state of this shape (law 6). */
 struct attempt {
     TR_WEBAPI_ATTEMPT_FIELDS(TRI_STRUCT_FIELD, TRI_STRUCT_ARRAY)
@@ -166,6 +169,22 @@ static int prepare(struct visit *visit)
     return job.is_ready ? make(visit, endpoint, &job) : 0;
 }
 
+/* Nothing was made of it, and it asks once more: there is room, or it was long enough ago. */
+static int again(struct visit *visit)
+{
+    const struct tr_task_event start = {.kind = TR_TASK_START};
+    visit->own.stage = TR_WEBAPI_STAGE_PREPARING;
+    visit->event = &start;
+    return prepare(visit);
+}
+
+/* The same in another store, which counts its news anew. */
+static int move_waiting(struct visit *visit)
+{
+    visit->own.version = 0;
+    return again(visit);
+}
+
 /* Its state was lost (law 6): what became of its identity is asked, and nothing is begun anew. */
 static int doubt(struct visit *visit)
 {
@@ -317,6 +336,16 @@ static struct tr_text reason_of(const struct visit *visit, const struct tr_refre
                          news->place.data);
 }
 
+/* There is no room for it: who is known there hears when there is, others ask again. */
+static int wait_for_room(struct visit *visit, const struct tr_refresh_news *news)
+{
+    visit->own.stage = TR_WEBAPI_STAGE_WAITING;
+    int error = tr_task_is(visit->transition, TR_TASK_PHASE_WAITING_FOR_RESOURCES, news->reason);
+    return error != 0 || news->version > 0
+               ? error
+               : tr_task_timer(visit->task, ROOM_TIMER, TR_REFRESH_CROWDED_MS);
+}
+
 /* A job may be put back to where it was before; its task then says so without going back. */
 static int on_change(struct visit *visit, const struct tr_refresh_news *news)
 {
@@ -344,10 +373,21 @@ static bool read_news(const struct visit *visit, struct tr_refresh_news *news)
 static int on_news(struct visit *visit)
 {
     struct tr_refresh_news news;
-    if (!read_news(visit, &news) || news.version <= visit->own.version) {
+    if (!read_news(visit, &news)) {
+        return 0;
+    }
+    bool is_turned_away = news.stage == TR_WEBAPI_STAGE_WAITING && news.version == 0 &&
+                          visit->own.stage == TR_WEBAPI_STAGE_INTENT;
+    if (!is_turned_away && news.version <= visit->own.version) {
         return 0;
     }
     visit->own.version = news.version;
+    if (news.stage == TR_WEBAPI_STAGE_WAITING) {
+        return wait_for_room(visit, &news);
+    }
+    if (news.stage == TR_WEBAPI_STAGE_PREPARING) {
+        return again(visit);
+    }
     int error = tr_array_set(&visit->own.handle, news.handle);
     error = error != 0 ? error : show_log(visit, &news);
     if (error != 0) {
@@ -383,7 +423,14 @@ static const struct {
     [TR_WEBAPI_STAGE_OUTCOME] = {pass, pass, pass, outcome},
     [TR_WEBAPI_STAGE_CANCELLING] = {pass, on_news, move, pass},
     [TR_WEBAPI_STAGE_TERMINAL] = {pass, pass, pass, pass},
+    [TR_WEBAPI_STAGE_WAITING] = {pass, on_news, move_waiting, again},
 };
+
+/* Whether nothing of it may be outside yet. */
+static bool is_waiting(uint8_t stage)
+{
+    return stage < TR_WEBAPI_STAGE_SUBMITTED || stage == TR_WEBAPI_STAGE_WAITING;
+}
 
 int tr_webapi_handle(struct tr_task_context *task, void *state, const struct tr_task_event *event,
                      struct tr_transition *transition)
@@ -398,6 +445,7 @@ int tr_webapi_handle(struct tr_task_context *task, void *state, const struct tr_
                 : is_news                    ? stages[visit.own.stage].on_news(&visit)
                 : is_moved                   ? stages[visit.own.stage].on_moved(&visit)
                                              : stages[visit.own.stage].on_other(&visit);
+    transition->is_waiting = is_waiting(visit.own.stage);
     return visit_end(&visit, error);
 }
 
@@ -407,7 +455,7 @@ int tr_webapi_handle(struct tr_task_context *task, void *state, const struct tr_
 static bool may_run(uint8_t stage)
 {
     return stage != TR_WEBAPI_STAGE_PREPARING && stage != TR_WEBAPI_STAGE_OUTCOME &&
-           stage != TR_WEBAPI_STAGE_TERMINAL;
+           stage != TR_WEBAPI_STAGE_TERMINAL && stage != TR_WEBAPI_STAGE_WAITING;
 }
 
 /* An endpoint that is gone from the settings has it ended when it is there again. */

@@ -143,7 +143,8 @@ static const struct tr_words cache_statuses = {tr_cache_status_word,
       "duplicates", NULL)                                                                         \
     C(silences, "streams that were opened anew since they said nothing", FIELD, "silences", NULL) \
     C(unended, "jobs that are to be ended and were not the last time", FIELD, "unended", NULL)    \
-    C(refusal, "the back end's words to that", FIELD, "refusal", NULL)
+    C(refusal, "the back end's words to that", FIELD, "refusal", NULL)                            \
+    C(waiting, "tasks that wait for room there", FIELD, "waiting", NULL)
 
 #define COLUMN(name, text, way, field, words) {#name, text},
 #define CELL(name, text, way, field, words) {TR_CELL_##way, field, words},

@@ -24,7 +24,7 @@
 #include "schemas/phase.h"
 
 /* Raised by every change of what stands in this file. */
-#define TR_PLUGIN_ABI 6
+#define TR_PLUGIN_ABI 7
 
 /* What a task's environment says. */
 struct tr_environment {
@@ -136,7 +136,9 @@ struct tr_task_event {
  * What comes of a handling: the phase the attempt is in now. Texts live until the function that
  * called returns. For an end: SUCCESS needs the outputs given before; RETRYABLE_FAILURE and
  * PERMANENT_FAILURE need code and message, and `failure` whose budget pays (enum tr_failure_kind).
- * `is_unknown` stays with the attempt once it was said, however that one ends.
+ * `is_unknown` stays with the attempt once it was said, however that one ends. While an attempt
+ * `is_waiting` from its start on, its work was not handed outside: it counts among those of a map
+ * that are only so many at once (actors/array.h).
  */
 struct tr_transition {
     uint8_t phase; /* enum tr_task_phase */
@@ -148,6 +150,7 @@ struct tr_transition {
     struct tr_text reason;
     struct tr_text code;
     struct tr_text message;
+    bool is_waiting;
 };
 
 struct tr_task_context;

@@ -11,6 +11,10 @@
  *                                  <-   refresh_news: an end
  *     refresh_drop                 ->   the row is gone
  *
+ * Where there is no room for one more, the answer to refresh_make is news of the stage WAITING, and
+ * later of PREPARING: it asks again then. News of WAITING without a version say that it is not
+ * known here, and may ask again after TR_REFRESH_CROWDED_MS.
+ *
  * Everything may be said twice. A refresh_make about an identity that is known is answered with
  * what is known, and nothing is made. One with a `handle` is only watched; one that is doubtful is
  * looked for before anything is made, by the grade of its plugin (schemas/webapi.h).
@@ -19,6 +23,8 @@
 #define TR_SCHEMAS_REFRESH_H
 
 #include "schemas/field.h"
+
+#define TR_REFRESH_CROWDED_MS 30000
 
 /* `job` is what create is to be called with; `policy` is enum tr_webapi_policy. */
 #define TR_REFRESH_MAKE_FIELDS(FIELD, ARRAY) \
@@ -31,10 +37,10 @@
     FIELD(bool, is_doubtful, 1, 0)
 
 /*
- * What has become of a job. `stage` is enum tr_webapi_stage (INTENT, IN_DOUBT, SUBMITTED,
- * CANCELLING, TERMINAL), `phase` enum tr_task_phase; `version` grows with each news of one job.
- * `is_unknown`: nobody can say whether the work was done, or whether it was done once. The rest is
- * that of a report.
+ * What has become of a job. `stage` is enum tr_webapi_stage (WAITING, PREPARING, INTENT, IN_DOUBT,
+ * SUBMITTED, CANCELLING, TERMINAL), `phase` enum tr_task_phase; `version` grows with each news of
+ * one job. `is_unknown`: nobody can say whether the work was done, or whether it was done once. The
+ * rest is that of a report.
  */
 #define TR_REFRESH_NEWS_FIELDS(FIELD, ARRAY) \
     FIELD(text, identity, 1, 0)              \

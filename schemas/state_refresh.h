@@ -54,7 +54,8 @@ enum tr_circuit {
  * `items_max` is how many items a call had then at most; 0: as many as fit. Since `mended_ms` it
  * answers again after it did not; at `silent_ms` streams are looked at, of which `silences` were
  * opened anew since they had said nothing. Of its jobs `unended` are to be ended and were not the
- * last time, with `refusal` for the back end's words.
+ * last time, with `refusal` for the back end's words. Of those that waited for room `invited` were
+ * told that there is some, and have not asked again; `live` jobs have it.
  */
 #define TR_REFRESH_STATE_FIELDS(FIELD, ARRAY)                 \
     TRI_ROWS_FIELDS(FIELD)                                    \
@@ -109,7 +110,9 @@ enum tr_circuit {
     FIELD(u64, silent_ms, 4, 0)                               \
     FIELD(u64, silences, 4, 0)                                \
     FIELD(u32, unended, 5, 0)                                 \
-    ARRAY(text, refusal, TR_REFRESH_FAULT_BYTES_MAX, 5, 0)
+    ARRAY(text, refusal, TR_REFRESH_FAULT_BYTES_MAX, 5, 0)    \
+    FIELD(u32, invited, 6, 0)                                 \
+    FIELD(u32, live, 6, 0)
 
 /* One row for each plugin and endpoint: how it stands with its back end. */
 #define TR_BACKEND_FIELDS(FIELD, ARRAY)  \
@@ -125,11 +128,12 @@ enum tr_circuit {
     TRI_REFRESH_COUNTS(FIELD)            \
     FIELD(u64, silences, 2, 0)           \
     FIELD(u64, unended, 3, 0)            \
-    FIELD(text, refusal, 3, 0)
+    FIELD(text, refusal, 3, 0)           \
+    FIELD(u64, waiting, 4, 0)
 
 #define TR_STATE_REFRESH_SCHEMAS(S)                                \
-    S(refresh_state, 110, TR_STATE, 5, 0, TR_REFRESH_STATE_FIELDS) \
-    S(backend, 21, TR_RECORD, 3, 0, TR_BACKEND_FIELDS)
+    S(refresh_state, 110, TR_STATE, 6, 0, TR_REFRESH_STATE_FIELDS) \
+    S(backend, 21, TR_RECORD, 4, 0, TR_BACKEND_FIELDS)
 
 TR_STATE_REFRESH_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -82,6 +82,7 @@ struct tr_webapi_endpoint {
     struct tr_text client_key;
     bool is_insecure;
     uint32_t lag_ms; /* what the back end has made may stay unseen for so long; 0: the plugin's */
+    uint32_t jobs_at_once; /* 0: TR_WEBAPI_JOBS_AT_ONCE; who asks for more waits */
     uint32_t
         lost_ms; /* a job that it does not show for so long may be lost; 0: TR_WEBAPI_LOST_MS */
 };
@@ -89,6 +90,7 @@ struct tr_webapi_endpoint {
 /* Bounds where an endpoint's settings say nothing, and of what a plugin may hand over. */
 #define TR_WEBAPI_CALLS_PER_SECOND 50
 #define TR_WEBAPI_CALLS_AT_ONCE 8
+#define TR_WEBAPI_JOBS_AT_ONCE 100000
 #define TR_WEBAPI_STREAMS 64
 #define TR_WEBAPI_NO_STREAMS UINT32_MAX
 #define TR_WEBAPI_INTERVAL_MS 5000
@@ -269,7 +271,8 @@ struct tr_webapi_stream {
     S(SUBMITTED, 4, "was made")                             \
     S(OUTCOME, 5, "has ended; its outcome is read")         \
     S(CANCELLING, 6, "is being ended")                      \
-    S(TERMINAL, 7, "has ended")
+    S(TERMINAL, 7, "has ended")                             \
+    S(WAITING, 8, "waits for room at its endpoint")
 
 enum tr_webapi_stage {
 #define TRI_WEBAPI_STAGE(name, number, text) TR_WEBAPI_STAGE_##name = (number),

@@ -79,6 +79,8 @@ MISTAKES = [
      "'0' is no value for 'calls_per_second'; " + COUNT.format("1 to 10000")),
     ("calls_at_once", "calls_at_once: 8", "calls_at_once: 1001", "1001",
      "'1001' is no value for 'calls_at_once'; " + COUNT.format("1 to 1000")),
+    ("jobs_at_once", "jobs_at_once: 100000", "jobs_at_once: 100001", "100001",
+     "'100001' is no value for 'jobs_at_once'; " + COUNT.format("1 to 100000")),
     ("streams", "streams: 64", "streams: no", "no",
      "'no' is no value for 'streams'; " + COUNT.format("0 to 10000")),
     ("interval", "interval: 5s", "interval: 61s", "61s",

@@ -140,6 +140,17 @@ static int lose_news(TURN)
     return is_lost ? 0 : sim_engine_handle(context, state, message);
 }
 
+/* A task does not hear that there is room for its job. */
+static int lose_room(TURN)
+{
+    struct tr_refresh_news news;
+    bool is_lost = behaviour->id == tr_task_behaviour.id &&
+                   tr_message_is(message, &tr_refresh_news_schema) &&
+                   tr_message_read(message, refresh_news, &news) == 0 &&
+                   news.stage == TR_WEBAPI_STAGE_PREPARING && strikes(1);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
 /* ------------------------------------------------------------------------------ in the plugins */
 
 /* The end of another attempt, told as this one's. */
@@ -347,6 +358,10 @@ const struct sim_plant sim_grades_plants[] = {
      .text = "a task does not hear what has become of its job",
      .first_seed = 1,
      .turn = lose_news},
+    {.name = "room-lost",
+     .text = "a task does not hear that there is room for its job",
+     .first_seed = 4,
+     .turn = lose_room},
     {.name = "ends-not-heard",
      .text = "the refresh actor hears neither that a task is done with its job nor of its end",
      .first_seed = 1,

@@ -21,16 +21,10 @@ static void name_of(uint64_t number, char text[32])
     (void)snprintf(text, 32, "job-%llu", (unsigned long long)number);
 }
 
-static int on_do(struct tr_context *context, const struct tr_holder *holder,
-                 const struct tr_message *message)
+static int act_on(struct tr_context *context, struct tr_holder *holder, struct tr_holder_do act)
 {
     static uint8_t room[TR_WEBAPI_JOB_BYTES_MAX + 16];
-    struct tr_holder_do act;
     char identity[32];
-    int error = tr_message_read(message, holder_do, &act);
-    if (error != 0) {
-        return error;
-    }
     name_of(holder->number, identity);
     struct tr_text name = tr_text_of(identity);
     struct tr_writer writer = tr_writer_of(room, sizeof room);
@@ -45,6 +39,9 @@ static int on_do(struct tr_context *context, const struct tr_holder *holder,
     struct tr_refresh_cancel cancel = {.identity = name, .group = act.group, .handle = act.handle};
     switch (act.act) {
     case HOLDER_MAKE:
+        holder->bytes = act.bytes;
+        holder->asked++;
+        assert_int_equal(tr_array_set(&holder->group, act.group), 0);
         return tr_tell(context, back.refresh, &tr_refresh_make_schema, &make);
     case HOLDER_CANCEL:
         return tr_tell(context, back.refresh, &tr_refresh_cancel_schema, &cancel);
@@ -58,7 +55,26 @@ static int on_do(struct tr_context *context, const struct tr_holder *holder,
     }
 }
 
-static int on_news(struct tr_holder *holder, const struct tr_message *message)
+static int on_do(struct tr_context *context, struct tr_holder *holder,
+                 const struct tr_message *message)
+{
+    struct tr_holder_do act;
+    int error = tr_message_read(message, holder_do, &act);
+    return error != 0 ? error : act_on(context, holder, act);
+}
+
+/* There is room for what it has asked for. */
+static int ask_again(struct tr_context *context, struct tr_holder *holder)
+{
+    char group[64];
+    (void)snprintf(group, sizeof group, "%.*s", (int)holder->group.size, holder->group.data);
+    return act_on(context, holder,
+                  (struct tr_holder_do){
+                      .act = HOLDER_MAKE, .group = tr_text_of(group), .bytes = holder->bytes});
+}
+
+static int on_news(struct tr_context *context, struct tr_holder *holder,
+                   const struct tr_message *message)
 {
     struct tr_refresh_news news;
     char identity[32];
@@ -68,7 +84,8 @@ static int on_news(struct tr_holder *holder, const struct tr_message *message)
     assert_false(holder->stage == TR_WEBAPI_STAGE_TERMINAL &&
                  news.stage != TR_WEBAPI_STAGE_TERMINAL);
     holder->news++;
-    holder->repeats += news.version <= holder->version ? 1 : 0;
+    bool is_new = news.version > holder->version;
+    holder->repeats += is_new ? 0 : 1;
     holder->ends += news.stage == TR_WEBAPI_STAGE_TERMINAL && news.version > holder->version;
     holder->doubts += news.stage == TR_WEBAPI_STAGE_IN_DOUBT ? 1 : 0;
     holder->stage = news.stage;
@@ -81,13 +98,14 @@ static int on_news(struct tr_holder *holder, const struct tr_message *message)
     if (news.reason.size > 0) {
         assert_int_equal(tr_array_set(&holder->reason, news.reason), 0);
     }
-    return error;
+    bool has_room = error == 0 && news.stage == TR_WEBAPI_STAGE_PREPARING && is_new;
+    return has_room ? ask_again(context, holder) : error;
 }
 
 static int handle_holder(struct tr_context *context, void *state, const struct tr_message *message)
 {
     return tr_message_is(message, &tr_holder_do_schema) ? on_do(context, state, message)
-                                                        : on_news(state, message);
+                                                        : on_news(context, state, message);
 }
 
 static const struct tr_behaviour holder_behaviour = {

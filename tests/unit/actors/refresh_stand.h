@@ -33,6 +33,9 @@ enum holder_act { HOLDER_MAKE, HOLDER_CANCEL, HOLDER_DROP, HOLDER_LEAVE, HOLDER_
     FIELD(u32, ends, 1, 0)             \
     FIELD(u32, doubts, 1, 0)           \
     FIELD(bool, is_unknown, 1, 0)      \
+    FIELD(u32, bytes, 1, 0)            \
+    FIELD(u32, asked, 1, 0)            \
+    ARRAY(text, group, 63, 1, 0)       \
     ARRAY(text, handle, 255, 1, 0)     \
     ARRAY(text, code, 64, 1, 0)        \
     ARRAY(text, message, 400, 1, 0)    \

@@ -331,33 +331,6 @@ static void test_one_job_is_small(void **state)
     refresh_stand_end();
 }
 
-/* Bodies that wait to be made are bounded, and who comes too late hears so; ends have room. */
-static void test_there_is_room_for_bodies(void **state)
-{
-    (void)state;
-    refresh_stand_begin(TR_WEBAPI_GRADE_RECONCILABLE, false);
-    back.engine->endpoint_count = 0; /* nothing leaves */
-    struct tr_holder_do large = {
-        .act = HOLDER_MAKE, .group = tr_text_of("g"), .bytes = TR_WEBAPI_JOB_BYTES_MAX - 16};
-    uint32_t jobs = 0;
-    do {
-        jobs = refresh_stand_make_as(&large);
-        assert_true(jobs < 20000);
-    } while (refresh_stand_holder(jobs)->stage != TR_WEBAPI_STAGE_TERMINAL);
-    assert_in_range(jobs, 6000, 8000);
-    assert_string_equal(refresh_stand_holder(jobs)->code.data, "TooManyJobs");
-    assert_begins(tr_array_get(&refresh_stand_holder(jobs)->message),
-                  "endpoint default of 'model' has ");
-    for (uint32_t i = 0; i < jobs; i++) {
-        refresh_stand_cancel(i, "g");
-    }
-    refresh_stand_pass(10);
-    assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_TERMINAL), jobs + 1);
-    uint32_t next = refresh_stand_make("g"); /* and there is room again */
-    assert_int_not_equal(refresh_stand_holder(next)->stage, TR_WEBAPI_STAGE_TERMINAL);
-    refresh_stand_end();
-}
-
 static double seconds(void)
 {
     struct timespec now;
@@ -412,7 +385,6 @@ int main(void)
         cmocka_unit_test(test_without_its_endpoint_jobs_wait),
         cmocka_unit_test(test_five_thousand_jobs_are_two_megabytes),
         cmocka_unit_test(test_one_job_is_small),
-        cmocka_unit_test(test_there_is_room_for_bodies),
         cmocka_unit_test(test_one_event_costs_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

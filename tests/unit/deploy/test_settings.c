@@ -230,6 +230,7 @@ static void test_one_endpoint(void **state)
                  "    endpoint: https://rocket:8080/v1/\n"
                  "    calls_per_second: 20\n"
                  "    calls_at_once: 4\n"
+                 "    jobs_at_once: 3000\n"
                  "    streams: 7\n"
                  "    interval: 500ms\n"
                  "    timeout: 1m30s\n"
@@ -245,6 +246,7 @@ static void test_one_endpoint(void **state)
     require_text(endpoint->url, "https://rocket:8080/v1");
     assert_int_equal(endpoint->calls_per_second, 20);
     assert_int_equal(endpoint->calls_at_once, 4);
+    assert_int_equal(endpoint->jobs_at_once, 3000);
     assert_int_equal(endpoint->streams_max, 7);
     assert_int_equal(endpoint->interval_ms, 500);
     assert_int_equal(endpoint->timeout_ms, 90000);
@@ -343,6 +345,8 @@ static void test_each_key_of_an_endpoint_is_checked(void **state)
                                 "from 1 to 10000 [InvalidValue]\n"},
         {"calls_at_once: 1001", ":57: '1001' is no value for 'calls_at_once'; write a whole number "
                                 "from 1 to 1000 [InvalidValue]\n"},
+        {"jobs_at_once: 0", ":56: '0' is no value for 'jobs_at_once'; write a whole number "
+                            "from 1 to 100000 [InvalidValue]\n"},
         {"streams: no", ":51: 'no' is no value for 'streams'; write a whole number from 0 to 10000 "
                         "[InvalidValue]\n"},
         {"interval: 2m",

@@ -155,6 +155,65 @@ static void test_a_doubt_outlives_a_slow_preparation(void **unused)
     assert_int_equal(state.stage, TR_WEBAPI_STAGE_IN_DOUBT);
 }
 
+/* -------------------------------------------------------------------------------------- room */
+
+static struct tr_refresh_news waiting(uint32_t version)
+{
+    return (struct tr_refresh_news){.identity = tr_text_of("x-n-0"),
+                                    .stage = TR_WEBAPI_STAGE_WAITING,
+                                    .version = version,
+                                    .reason = tr_text_of("it waits for room")};
+}
+
+/* Nothing of it is outside until its job was made, and a map begins only so many of those. */
+static void test_who_waits_for_room_asks_again(void **unused)
+{
+    (void)unused;
+    begin();
+    assert_true(transition.is_waiting);
+    handle(news_event(waiting(1)));
+    assert_int_equal(state.stage, TR_WEBAPI_STAGE_WAITING);
+    assert_int_equal(transition.phase, TR_TASK_PHASE_WAITING_FOR_RESOURCES);
+    assert_string_equal(fake_text(transition.reason), "it waits for room");
+    assert_true(transition.is_waiting);
+    assert_int_equal(fake.timer_ms, 0); /* it is told */
+    struct tr_refresh_news room = waiting(2);
+    room.stage = TR_WEBAPI_STAGE_PREPARING;
+    handle(news_event(room));
+    handle(news_event(room));
+    assert_int_equal(fake.sent_count, 2);
+    assert_false(made(1).is_doubtful);
+    assert_int_equal(state.stage, TR_WEBAPI_STAGE_INTENT);
+    handle(news_event(running(3)));
+    assert_int_equal(state.stage, TR_WEBAPI_STAGE_SUBMITTED);
+    assert_false(transition.is_waiting);
+}
+
+static void test_who_is_turned_away_asks_after_a_while(void **unused)
+{
+    (void)unused;
+    begin();
+    handle(news_event(waiting(0)));
+    assert_int_equal(state.stage, TR_WEBAPI_STAGE_WAITING);
+    assert_int_equal(fake.timer_ms, TR_REFRESH_CROWDED_MS);
+    handle((struct tr_task_event){.kind = TR_TASK_TIMER, .call = fake.timer});
+    assert_int_equal(fake.sent_count, 2);
+    handle(news_event(running(1)));
+    handle(news_event(waiting(0))); /* said twice */
+    assert_int_equal(state.stage, TR_WEBAPI_STAGE_SUBMITTED);
+}
+
+/* Of one that waits nothing is outside that an abort would have to end. */
+static void test_an_abort_of_one_that_waits(void **unused)
+{
+    (void)unused;
+    begin();
+    handle(news_event(waiting(1)));
+    abort_it(event_of(TR_TASK_START));
+    assert_int_equal(transition.phase, TR_TASK_PHASE_ABORTED);
+    assert_int_equal(fake.sent_count, 1);
+}
+
 /* -------------------------------------------------------------------------------------- news */
 
 static void test_news_change_the_phase_once(void **unused)
@@ -284,6 +343,9 @@ int main(void)
         CASE(test_another_store_watches_the_same_job),
         CASE(test_another_store_ends_the_same_job),
         CASE(test_a_doubt_outlives_a_slow_preparation),
+        CASE(test_who_waits_for_room_asks_again),
+        CASE(test_who_is_turned_away_asks_after_a_while),
+        CASE(test_an_abort_of_one_that_waits),
         CASE(test_news_change_the_phase_once),
         CASE(test_an_element_says_where_its_job_runs),
         CASE(test_news_of_another_attempt_are_passed_over),
