@@ -13,7 +13,8 @@
  *
  * An identity that was ever in doubt may turn up late, and a job too many again: a stone stays on
  * its grave until its group is over, the lag has passed and the last look was answered; what turns
- * up is ended, once.
+ * up is ended, once. Where rows are many it stays no longer than that look. Until then a stream
+ * shows what turns up; where there is none one look is all.
  */
 #include <stdio.h>
 
@@ -190,6 +191,86 @@ static int seen_until(struct tri_refresh *refresh, const struct tri_job_row *job
     return error;
 }
 
+/* ------------------------------------------------------------------- graves */
+
+/* What the wait of a stone is for. */
+enum tomb_level {
+    TOMB_NEW,    /* nobody has looked yet */
+    TOMB_LAST,   /* its group is over since the wait began: the look behind it is the last one */
+    TOMB_LOOKED, /* a look was answered, and its group goes on */
+};
+
+/* Whether nobody of a group is left; where rows are many they wait for nobody. */
+static bool is_over(const struct tri_refresh *refresh, const struct tri_group_row *group)
+{
+    return refresh->rows.count >= TR_REFRESH_ROWS_MAX / 2 || group->jobs == group->strays;
+}
+
+static int tomb_wait(struct tri_refresh *refresh, uint32_t number)
+{
+    uint64_t wait_ms = tri_rate_lag_ms(refresh);
+    return tri_clock_add(refresh, number,
+                         wait_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN : wait_ms);
+}
+
+/*
+ * Whether one is to be looked for now: once before its group is over, unless a stream shows what
+ * turns up, and once a wait later. That look is one call for all of them where the back end can.
+ */
+static int tomb_looks(struct tri_refresh *refresh, struct tri_job_row *job, bool *looks)
+{
+    const void *row;
+    int error = tr_rows_get(&refresh->rows, job->group, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_group_row *group = row;
+    bool is_shown = (group->stream != 0 || group->cursor != 0) && !group->is_torn;
+    *looks = job->level == TOMB_LAST || (job->level == TOMB_NEW && !is_shown);
+    if (is_over(refresh, group) && job->level != TOMB_LAST) {
+        job->level = TOMB_LAST;
+        *looks = false;
+    }
+    job->batch_max = 0;
+    return 0;
+}
+
+/* Whether a job too many may be shown again: while the one whose identity it has is looked for. */
+static bool may_come_again(struct tri_refresh *refresh, const struct tri_job_row *job)
+{
+    uint32_t number;
+    return (job->marks & TRI_JOB_STRAY) != 0 &&
+           tri_job_find(refresh, tri_job_identity(job), &number) == 0;
+}
+
+int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
+{
+    const void *row;
+    bool haunts = (job->marks & (TRI_JOB_DOUBTED | TRI_JOB_STRAY)) != 0;
+    bool is_new = (job->marks & TRI_JOB_TOMB) == 0;
+    int error = tr_rows_get(&refresh->rows, job->group, &row);
+    if (error != 0) {
+        return error;
+    }
+    bool has_ended = is_over(refresh, row);
+    bool was_last = !is_new && has_ended && job->level == TOMB_LAST;
+    if (!haunts || refresh->webapi->grade == TR_WEBAPI_GRADE_EXACT ||
+        (was_last && !may_come_again(refresh, job))) {
+        return tri_job_remove(refresh, number, job);
+    }
+    job->marks |= TRI_JOB_TOMB;
+    job->level = has_ended ? TOMB_LAST : is_new ? TOMB_NEW : TOMB_LOOKED;
+    error = tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
+    return error != 0 ? error : tomb_wait(refresh, number);
+}
+
+int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number)
+{
+    return tri_clock_add(refresh, number, look_again_ms(refresh));
+}
+
+/* ------------------------------------------------------------------ on time */
+
 /* It has listened for long enough, unless a restart has begun the lag anew. */
 static int look_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
 {
@@ -216,6 +297,13 @@ int tri_doubt_on_time(struct tri_refresh *refresh, uint32_t number, struct tri_j
     if ((job->marks & TRI_JOB_STRAY) != 0) {
         return tri_tomb_settle(refresh, number, job);
     }
+    if (job->stage == TR_WEBAPI_STAGE_TERMINAL) {
+        bool looks;
+        int error = tomb_looks(refresh, job, &looks);
+        if (error != 0 || !looks) {
+            return error != 0 ? error : tomb_wait(refresh, number);
+        }
+    }
     if (refresh->webapi->find.items_max > 0) {
         return look_on_time(refresh, number, job);
     }
@@ -238,45 +326,15 @@ int tri_doubt_unfound(struct tri_refresh *refresh, uint32_t number, struct tri_j
     if (asked_ms >= over_ms) {
         return conclude(refresh, number, job);
     }
-    uint64_t left_ms = over_ms > refresh->now_ms ? over_ms - refresh->now_ms : 0;
-    uint64_t again_ms = look_again_ms(refresh);
-    return tri_clock_add(refresh, number, left_ms > 0 && left_ms < again_ms ? left_ms : again_ms);
-}
-
-/* ------------------------------------------------------------------- graves */
-
-/* Whether a job too many may be shown again: while the one whose identity it has is looked for. */
-static bool may_come_again(struct tri_refresh *refresh, const struct tri_job_row *job)
-{
-    uint32_t number;
-    return (job->marks & TRI_JOB_STRAY) != 0 &&
-           tri_job_find(refresh, tri_job_identity(job), &number) == 0;
-}
-
-int tri_tomb_settle(struct tri_refresh *refresh, uint32_t number, struct tri_job_row *job)
-{
     const void *row;
-    bool haunts = (job->marks & (TRI_JOB_DOUBTED | TRI_JOB_STRAY)) != 0;
-    bool is_new = (job->marks & TRI_JOB_TOMB) == 0;
     int error = tr_rows_get(&refresh->rows, job->group, &row);
     if (error != 0) {
         return error;
     }
-    const struct tri_group_row *group = row;
-    bool is_over = group->jobs == group->strays;
-    if (!haunts || refresh->webapi->grade == TR_WEBAPI_GRADE_EXACT ||
-        (!is_new && is_over && job->level > 0 && !may_come_again(refresh, job))) {
-        return tri_job_remove(refresh, number, job);
-    }
-    job->marks |= TRI_JOB_TOMB;
-    job->level = is_over ? 1 : 0; /* whether the wait that begins is the last one */
-    error = tri_blob_set(refresh, &job->blob, (struct tr_bytes){0});
-    uint64_t wait_ms = tri_rate_lag_ms(refresh);
-    wait_ms = wait_ms < TR_REFRESH_FIND_MS_MIN ? TR_REFRESH_FIND_MS_MIN : wait_ms;
-    return error != 0 ? error : tri_clock_add(refresh, number, wait_ms);
-}
-
-int tri_tomb_look_again(struct tri_refresh *refresh, uint32_t number)
-{
-    return tri_clock_add(refresh, number, look_again_ms(refresh));
+    uint64_t left_ms = over_ms > refresh->now_ms ? over_ms - refresh->now_ms : 0;
+    uint64_t again_ms = look_again_ms(refresh);
+    bool is_dear = refresh->webapi->find.items_max == 1 &&
+                   ((const struct tri_group_row *)row)->doubts > TR_REFRESH_FINDS_FEW;
+    again_ms = left_ms > 0 && (left_ms < again_ms || is_dear) ? left_ms : again_ms;
+    return tri_clock_add(refresh, number, again_ms);
 }

@@ -69,6 +69,9 @@
 /* While other calls wait, one in so many looks for jobs in doubt. */
 #define TR_REFRESH_FIND_SHARE 4
 
+/* Where each takes a call, more doubts of a group than this are looked for when the lag is over. */
+#define TR_REFRESH_FINDS_FEW 8
+
 /* Of doubts: how often is asked at most and at least. Of tries that are certain: the first wait. */
 #define TR_REFRESH_FIND_MS_MIN 1000
 #define TR_REFRESH_FIND_MS_MAX 10000

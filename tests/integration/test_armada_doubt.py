@@ -32,6 +32,21 @@ class DoubtTest(ArmadaTest):
                                                     "method": "SubmitJobs"})
         self.assert_each_once(1000)
 
+    def test_questions_about_doubts_are_few(self):
+        """AT10: with lost answers and cut streams, too, each doubt costs a question or two, also
+        while others of its map go on."""
+        self.settle(lag="2s")
+        self.double.control("settings", slots=20, run_ms=500)
+        size = 5000 if IS_LONG else 1000
+        self.holes(size, lost_answer={"times": size // 400, "method": "SubmitJobs"},
+                   stream_cut={"lines": 300, "how": "garbage", "times": 8})
+        self.assert_each_once(size)
+        calls = self.double.counters()["calls"]
+        (doubts,), = self.query("SELECT doubts FROM record_backend")
+        self.assertGreater(doubts, 0)
+        asked = calls.get("GetJobStatusUsingExternalJobUri", {"calls": 0})["calls"]
+        self.assertLessEqual(asked, 2 * doubts)
+
     def test_each_hole(self):
         for hole in ("dedup_hole_a", "dedup_hole_b", "dedup_hole_c"):
             with self.subTest(hole):

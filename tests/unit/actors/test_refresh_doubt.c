@@ -161,6 +161,45 @@ static void test_doubts_of_a_group_are_asked_for_together(void **state)
     }
 }
 
+/*
+ * AT10: what was in doubt once, and has ended, is looked for until its group is over; but not all
+ * the time: not at all where a stream shows what turns up, else once meanwhile and once in the end.
+ */
+static void test_old_doubts_are_asked_for_seldom(void **state)
+{
+    (void)state;
+    for (int has_stream = 0; has_stream < 2; has_stream++) {
+        refresh_stand_begin_with(TR_WEBAPI_GRADE_RECONCILABLE, BACK_LOST_AFTER);
+        back.webapi.stream = has_stream != 0 ? back.standard_stream : back.webapi.stream;
+        back.webapi.find.items_max = 1;
+        back.fault = creates_in_trouble;
+        for (uint32_t k = 0; k < 1000; k++) {
+            (void)refresh_stand_make("g");
+        }
+        refresh_stand_pass(20000);
+        assert_int_equal(refresh_stand_count(TR_WEBAPI_STAGE_SUBMITTED), 1000);
+        for (uint32_t k = 1; k < 1000; k++) { /* one goes on */
+            back_phase(k, TR_TASK_PHASE_SUCCESS);
+        }
+        refresh_stand_pass(70000);
+        for (uint32_t k = 1; k < 1000; k++) {
+            refresh_stand_drop(k);
+        }
+        uint32_t before = back.calls[TR_WEBAPI_VERB_FIND];
+        assert_in_range(before, 0, has_stream != 0 ? 3 : 2000);
+        refresh_stand_pass(600000);
+        assert_in_range(back.calls[TR_WEBAPI_VERB_FIND] - before, 0, has_stream != 0 ? 0 : 1000);
+        assert_int_equal(refresh_stand_state()->jobs, 1000);
+        back_phase(0, TR_TASK_PHASE_SUCCESS);
+        refresh_stand_pass(70000);
+        refresh_stand_drop(0);
+        refresh_stand_pass(60000);
+        assert_in_range(back.calls[TR_WEBAPI_VERB_FIND] - before, 1, has_stream != 0 ? 3 : 2000);
+        assert_int_equal(refresh_stand_state()->jobs, 0);
+        refresh_stand_end();
+    }
+}
+
 /* A line that nobody could read may have been about any job: those in doubt are asked for. */
 static void test_what_a_stream_mumbles_decides_nothing(void **state)
 {
@@ -385,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_other_grades_leave_it_to_the_policy),
         cmocka_unit_test(test_a_stream_is_heard_before_anybody_is_asked),
         cmocka_unit_test(test_doubts_of_a_group_are_asked_for_together),
+        cmocka_unit_test(test_old_doubts_are_asked_for_seldom),
         cmocka_unit_test(test_what_a_stream_mumbles_decides_nothing),
         cmocka_unit_test(test_one_that_was_not_known_here_is_asked_for_by_itself),
         cmocka_unit_test(test_who_cannot_look_asks_the_policy),
