@@ -66,7 +66,8 @@ struct tri_task {
     const struct tr_task *task;
     const struct tr_settings *settings;
 
-    void *plugin_state; /* NULL until it is loaded */
+    void *plugin_state;      /* NULL until it is loaded */
+    struct tr_text stranger; /* another plugin, which the stored state names; empty: none */
     struct tr_bytes packed_state;
     bool has_packed_state;
     bool is_waiting; /* the plugin has said so in this handling: nothing is outside yet */

@@ -256,24 +256,50 @@ static int open_wrapper(struct tri_task *task, struct tr_task_plugin *wrapper)
     return sum_of(wrapper) == wrapper->sum ? 0 : TR_MALFORMED;
 }
 
-/* Whoever wrote the state goes on with it, also where another one serves the task's type now. */
-static int find_owner(struct tri_task *task, const struct tr_task_plugin *wrapper)
+/* A plugin's id as a number that is never 0. */
+static uint32_t number_of(struct tr_text id)
 {
-    const struct tr_plugin *owner = tr_engine_plugin_by_id(task->engine, wrapper->plugin);
-    if (owner == NULL) {
-        return TR_VERSION;
+    uint64_t hash = tr_fnv_64(TR_FNV_64_BEGIN, tri_bytes_of_text(id));
+    uint32_t number = (uint32_t)(hash ^ hash >> 32);
+    return number != 0 ? number : 1;
+}
+
+static const struct tr_plugin *plugin_by_number(const struct tr_engine *engine, uint32_t number)
+{
+    for (size_t i = 0; i < engine->plugin_count; i++) {
+        if (number_of(tr_text_of(engine->plugins[i]->id)) == number) {
+            return engine->plugins[i];
+        }
     }
-    task->plugin = owner;
-    return 0;
+    return NULL;
+}
+
+/*
+ * The plugin that began the attempt goes on with it, also where another one serves the task's type
+ * now. Which one that is the task itself knows, whatever name stands on the stored state; those of
+ * older programs know it by that name alone. `found` is what is wrong with the state so far, or 0.
+ */
+static int find_owner(struct tri_task *task, const struct tr_task_plugin *wrapper, int found)
+{
+    uint32_t number = task->state->plugin;
+    if (number == 0 && found != 0) {
+        return found;
+    }
+    const struct tr_plugin *owner = number == 0
+                                        ? tr_engine_plugin_by_id(task->engine, wrapper->plugin)
+                                        : plugin_by_number(task->engine, number);
+    task->plugin = owner != NULL ? owner : task->plugin;
+    if (found == 0 && number != 0 && number_of(wrapper->plugin) != number) {
+        task->stranger = wrapper->plugin;
+        return TR_MALFORMED;
+    }
+    return found == 0 && owner == NULL ? TR_VERSION : found;
 }
 
 int tri_plugin_state_load(struct tri_task *task, int *fault)
 {
     struct tr_task_plugin wrapper = {0};
-    int found = open_wrapper(task, &wrapper);
-    if (found == 0) {
-        found = find_owner(task, &wrapper);
-    }
+    int found = find_owner(task, &wrapper, open_wrapper(task, &wrapper));
     if (task->plugin == NULL) {
         *fault = TR_VERSION;
         return 0;
@@ -322,6 +348,7 @@ static int keep_plugin_state(struct tri_task *task)
         .state = task->packed_state,
     };
     wrapper.sum = sum_of(&wrapper);
+    task->state->plugin = number_of(wrapper.plugin);
     return put_page(task, PLUGIN_PAGE, &tr_task_plugin_schema, &wrapper);
 }
 

@@ -276,11 +276,16 @@ static int tell_loss(struct tri_task *task, int fault)
     if (error != 0) {
         return error;
     }
+    const char *what =
+        task->stranger.size == 0
+            ? tr_error_text(fault)
+            : tr_arena_print(&task->arena, "it names the plugin '%.*s'", TRI_TEXT(task->stranger))
+                  .data;
     task->note.reason =
         tr_arena_print(&task->arena,
                        "PluginStateLost: the state that '%s' had stored cannot be read (%s); it "
                        "asks the outside what became of its work",
-                       task->plugin->id, tr_error_text(fault));
+                       task->plugin->id, what);
     task->state->intent = TR_INTENT_IN_DOUBT;
     error = tri_task_lost_phase(task);
     const struct tr_task_event event = {.kind = TR_TASK_FAILED, .error = fault};

@@ -127,6 +127,10 @@ def of_another(wrapper):
     return {**wrapper, "plugin": "process"}
 
 
+def of_another_with_its_sum(wrapper):
+    return summed({**wrapper, "plugin": "process"})
+
+
 def of_a_stranger(wrapper):
     return summed({**wrapper, "plugin": "unheard-of"})
 
@@ -136,8 +140,8 @@ def summed(wrapper):
 
 
 # Which elements have what, in turn; and of which of these nothing can be read.
-DAMAGES = (None, older, later, damaged, of_another, of_a_stranger)
-LOSSES = (later, damaged, of_another, of_a_stranger)
+LOSSES = (later, damaged, of_another, of_another_with_its_sum, of_a_stranger)
+DAMAGES = (None, older, *LOSSES)
 
 
 class DamageTest(States):
@@ -159,6 +163,10 @@ class DamageTest(States):
         lost = {element for element in range(self.size)
                 if DAMAGES[element % len(DAMAGES)] in LOSSES}
         until(lambda: self.lost() == lost, LIMIT_S)
+        renamed = DAMAGES.index(of_another_with_its_sum)
+        [(words,)] = self.query("SELECT message FROM attempts WHERE code = 'PluginStateLost' "
+                                f"AND element = {renamed}")
+        self.assertIn("it names the plugin 'process'", words)
         self.double.control("hold", is_held=False)
         self.finish(engine)
         self.assertNotIn("SubmitJobs", self.calls())

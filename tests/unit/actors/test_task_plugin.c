@@ -71,8 +71,9 @@ enum damage {
     OF_ITS_SUM,
     OF_ITS_VERSION,
     OF_ITS_VERSION_ALONE,
-    OF_ITS_OWNER,
-    OF_ITS_OWNER_ALONE,
+    OF_ITS_OWNER,       /* one that is not there */
+    OF_ITS_OWNER_HERE,  /* one that would run it */
+    OF_ITS_OWNER_ALONE, /* its sum is not that of the name */
     OF_THE_WRAPPER
 };
 
@@ -102,7 +103,8 @@ static void damage_state(enum damage damage)
     bool is_of_version = damage == OF_ITS_VERSION || damage == OF_ITS_VERSION_ALONE;
     wrapper.version = is_of_version ? 3 : wrapper.version;
     wrapper.plugin = damage == OF_ITS_OWNER ? tr_text_of("nobody") : wrapper.plugin;
-    wrapper.plugin = damage == OF_ITS_OWNER_ALONE ? tr_text_of("sleep") : wrapper.plugin;
+    bool is_here = damage == OF_ITS_OWNER_ALONE || damage == OF_ITS_OWNER_HERE;
+    wrapper.plugin = is_here ? tr_text_of("sleep") : wrapper.plugin;
     bool is_alone = damage == OF_ITS_VERSION_ALONE || damage == OF_ITS_OWNER_ALONE;
     wrapper.sum = is_alone ? wrapper.sum : sum_of(&wrapper);
     wrapper.sum += damage == OF_ITS_SUM ? 1 : 0;
@@ -118,10 +120,10 @@ static void test_a_lost_state_is_recovered_through_the_identity(void **state)
     static const struct {
         enum damage damage;
         int error;
-    } cases[] = {{OF_ITS_BYTES, TR_MALFORMED},  {OF_ITS_SUM, TR_MALFORMED},
-                 {OF_ITS_VERSION, TR_VERSION},  {OF_ITS_VERSION_ALONE, TR_MALFORMED},
-                 {OF_ITS_OWNER, TR_VERSION},    {OF_ITS_OWNER_ALONE, TR_MALFORMED},
-                 {OF_THE_WRAPPER, TR_MALFORMED}};
+    } cases[] = {{OF_ITS_BYTES, TR_MALFORMED},   {OF_ITS_SUM, TR_MALFORMED},
+                 {OF_ITS_VERSION, TR_VERSION},   {OF_ITS_VERSION_ALONE, TR_MALFORMED},
+                 {OF_ITS_OWNER, TR_MALFORMED},   {OF_ITS_OWNER_ALONE, TR_MALFORMED},
+                 {OF_THE_WRAPPER, TR_MALFORMED}, {OF_ITS_OWNER_HERE, TR_MALFORMED}};
     for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
         task_jobs_begin();
         stand_start(JOB_START("job"));
