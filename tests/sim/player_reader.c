@@ -44,7 +44,7 @@ static int request(struct tr_context *context, const struct tr_sim_player *state
         .method = tr_text_of(is_adding ? "POST" : "GET"),
         .url = tr_text_of(url),
         .delivery = reading->is_streaming ? TR_HTTP_LINES : TR_HTTP_WHOLE,
-        .window_bytes = 8 + choice % 40,
+        .window_bytes = 1 + choice % 16,
         .timeout_ms = choice / 64 % 2 == 0 ? 0 : 200,
     };
     uint64_t timeout_ms = choice / 256 % 3 == 0 ? 50 + choice / 1024 % 200 : 0;
