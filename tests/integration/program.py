@@ -36,6 +36,14 @@ def without_quarantine(environment):
     return environment | {"ASAN_OPTIONS": f"{options}:quarantine_size_mb=8"}
 
 
+def process_folders():
+    """The folders of /proc that are processes'; one may be gone when it is looked into.
+
+    A glob of files inside them raises ProcessLookupError where a process ends meanwhile.
+    """
+    return [path for path in pathlib.Path("/proc").iterdir() if path.name.isdigit()]
+
+
 def wait_until(condition, what, limit_s=LIMIT_S):
     """Asks again and again, at intervals that are no part of any result."""
     end = time.monotonic() + limit_s
@@ -100,20 +108,20 @@ class ProgramTest(unittest.TestCase):
             if running.process.poll() is None:
                 running.process.kill()
             running.end()
-        self.end_keeper()
+        self.kill_keeper(signal.SIGTERM)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def keepers(self):
         """The processes of keepers of this store; what one is just starting looks like it."""
         found = {}
-        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        for path in process_folders():
             try:
-                words = path.read_bytes().split(b"\0")
-                parent = (path.parent / "stat").read_text().rsplit(")", 1)[1].split()[1]
+                words = (path / "cmdline").read_bytes().split(b"\0")
+                parent = (path / "stat").read_text().rsplit(")", 1)[1].split()[1]
             except OSError:
                 continue
             if b"keeper" in words and os.fsencode(str(self.store)) in words:
-                found[int(path.parent.name)] = int(parent)
+                found[int(path.name)] = int(parent)
         return [pid for pid, parent in found.items() if parent not in found]
 
     def kill_keeper(self, number=signal.SIGKILL):
@@ -124,8 +132,10 @@ class ProgramTest(unittest.TestCase):
                 pass
 
     def end_keeper(self):
-        """The keeper leaves by itself when it is idle; a test does not wait for that."""
+        """The keeper leaves by itself when it is idle; a test does not wait for that, but until it
+        has gone, and has taken its files along."""
         self.kill_keeper(signal.SIGTERM)
+        wait_until(lambda: not self.keepers(), "the keeper is told to leave, and has left")
 
     def environment(self):
         environment = dict(os.environ, TROUPE_STORE=str(self.store), TERM="dumb")

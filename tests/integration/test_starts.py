@@ -15,7 +15,8 @@ import threading
 import time
 import unittest
 
-from program import EXAMPLES, IS_SANITIZED, LIMIT_S, PROGRAM, ProgramTest
+from program import (
+    EXAMPLES, IS_SANITIZED, LIMIT_S, PROGRAM, ProgramTest, process_folders)
 
 FLOW = """
 troupe: 1
@@ -211,7 +212,7 @@ echo '{{"f": "one.txt", "d": "tree"}}' >$TROUPE_OUTPUTS""")
 
     def limit_of_keeper(self):
         """Which has its own, as the engine has, whatever its processes get."""
-        for path in pathlib.Path("/proc").glob("[0-9]*"):
+        for path in process_folders():
             try:
                 words = (path / "cmdline").read_bytes().split(b"\0")
                 if b"keeper" in words and os.fsencode(str(self.store)) in words:

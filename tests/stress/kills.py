@@ -10,7 +10,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
 
-from program import LIMIT_S, PROGRAM, ProgramTest, wait_until  # noqa: E402, F401
+from program import (  # noqa: E402, F401
+    LIMIT_S, PROGRAM, ProgramTest, process_folders, wait_until)
 
 # How many elements a map has outside at once.
 PARALLELISM = 64
@@ -75,7 +76,7 @@ class KillTest(ProgramTest):
         """(pid, state, words) of all processes of this test's folder: tasks, engines, keepers."""
         found = []
         mark = os.fsencode(str(self.folder))
-        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        for entry in process_folders():
             try:
                 words = (entry / "cmdline").read_bytes()
                 if mark in words or mark in (entry / "environ").read_bytes():
@@ -116,13 +117,13 @@ class KillTest(ProgramTest):
     def zombies_of(self, pid):
         """The children of a process that nobody has reaped."""
         found = []
-        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        for path in process_folders():
             try:
-                state, parent = path.read_text().rsplit(")", 1)[1].split()[:2]
+                state, parent = (path / "stat").read_text().rsplit(")", 1)[1].split()[:2]
             except OSError:
                 continue
             if state == "Z" and int(parent) == pid:
-                found.append(int(path.parent.name))
+                found.append(int(path.name))
         return found
 
     # What is left inside.
