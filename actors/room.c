@@ -37,5 +37,5 @@ struct tr_room tr_room_to_begin(const struct tr_context *context)
 
 struct tr_room tr_room_for_graph(uint64_t memory_max)
 {
-    return room_of(memory_max == 0 || tr_memory_used() < memory_max ? 0 : TR_BUSY);
+    return room_of(memory_max == 0 || tr_memory_needed() < memory_max ? 0 : TR_BUSY);
 }

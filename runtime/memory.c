@@ -14,6 +14,7 @@
 #define HEADER_BYTES 16
 
 static atomic_uint_fast64_t used_bytes;
+static atomic_uint_fast64_t spare_bytes;
 static bool (*allow_hook)(void *self, size_t size);
 static void *allow_self;
 
@@ -157,6 +158,19 @@ void tr_memory_trim(void)
 uint64_t tr_memory_used(void)
 {
     return atomic_load_explicit(&used_bytes, memory_order_relaxed);
+}
+
+/* What is spare is told late: for a moment it can be more than what is used. */
+uint64_t tr_memory_needed(void)
+{
+    uint64_t used = tr_memory_used();
+    uint64_t spare = atomic_load_explicit(&spare_bytes, memory_order_relaxed);
+    return spare < used ? used - spare : 0;
+}
+
+void tr_memory_spare_change(uint64_t told, uint64_t now)
+{
+    atomic_fetch_add_explicit(&spare_bytes, now - told, memory_order_relaxed);
 }
 
 void tr_memory_hook_set(bool (*hook)(void *self, size_t size), void *self)

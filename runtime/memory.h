@@ -52,6 +52,15 @@ void tr_memory_trim(void);
 uint64_t tr_memory_used(void);
 
 /*
+ * The same without what slabs keep for later: what bounds of memory are held against, since a host
+ * that has been full would else stay so for as long as one actor of a kind lives on.
+ */
+uint64_t tr_memory_needed(void);
+
+/* Of the bytes in use, `now` are kept for later by the caller, who said `told` before. */
+void tr_memory_spare_change(uint64_t told, uint64_t now);
+
+/*
  * From now on every allocation asks `hook` first and fails where it answers false; NULL ends that.
  * For simulators and tests; set while one thread runs.
  */

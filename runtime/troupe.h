@@ -369,14 +369,14 @@ struct tr_secret_source {
     const char *const *command;
 };
 
-/* How a host is made; zeros are sensible. */
 /* How much there may be at once; 0: as limits.h says. */
 struct tr_bounds {
     uint64_t group_actors; /* of one group, on one worker */
     uint64_t group_bytes;  /* of these actors, their states and pages */
-    uint64_t host_bytes;   /* of all memory (tr_memory_used) */
+    uint64_t host_bytes;   /* of all memory (tr_memory_needed) */
 };
 
+/* How a host is made; zeros are sensible. */
 struct tr_host_options {
     uint32_t worker_count; /* 0: one per core, at most TR_WORKERS_MAX */
     enum tr_durability durability;

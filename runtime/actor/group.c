@@ -173,7 +173,7 @@ void tri_page_put(struct tri_worker *worker, struct tri_actor *actor, uint32_t p
 int tri_group_may_begin(const struct tri_shared *shared)
 {
     uint64_t most = shared->bounds.host_bytes / 4 * TR_NEW_GROUP_QUARTERS;
-    return tr_memory_used() < most ? 0 : TR_BUSY;
+    return tr_memory_needed() < most ? 0 : TR_BUSY;
 }
 
 int tr_may_begin(const struct tr_context *context)
@@ -188,7 +188,7 @@ int tr_may_grow(const struct tr_context *context)
     if (group->actor_count >= bounds->group_actors || group->bytes >= bounds->group_bytes) {
         return TR_LIMIT;
     }
-    return tr_memory_used() < bounds->host_bytes ? 0 : TR_BUSY;
+    return tr_memory_needed() < bounds->host_bytes ? 0 : TR_BUSY;
 }
 
 /* The first birth of a group, on the worker that made its number. */

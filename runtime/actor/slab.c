@@ -8,6 +8,9 @@
 
 #define DIRECTORY_FIRST 64
 
+/* Other threads hear of spare memory in steps of so much: a bound that is late by as much holds. */
+#define TOLD_STEP_BYTES 65536
+
 /* The chunks of a slab before its first huge page. */
 static const uint32_t first_chunks[] = {
     TRI_FIRST_CHUNK_BYTES, 32U << 10, 64U << 10, 128U << 10, 256U << 10, 512U << 10, 1U << 20};
@@ -40,7 +43,18 @@ void tri_chunk_directory_fini(struct tri_chunk_directory *directory)
         free_chunk(&directory->chunks[i]);
     }
     tr_free(directory->chunks);
+    tr_memory_spare_change(directory->spare_bytes_told, 0);
     *directory = (struct tri_chunk_directory){0};
+}
+
+void tri_chunk_directory_tell(struct tri_chunk_directory *directory)
+{
+    uint64_t now = directory->spare_bytes;
+    uint64_t told = directory->spare_bytes_told;
+    if (TR_UNLIKELY((now > told ? now - told : told - now) >= TOLD_STEP_BYTES)) {
+        tr_memory_spare_change(told, now);
+        directory->spare_bytes_told = now;
+    }
 }
 
 void tri_slab_init(struct tri_slab *slab, struct tri_chunk_directory *directory,
@@ -87,6 +101,8 @@ static void begin_chunk(struct tri_slab *slab, size_t bytes)
     size_t objects = bytes / slab->object_size;
     slab->fresh_slot = slab->last_chunk << TRI_SLOT_BITS;
     slab->fresh_left = objects > TRI_SLOT_MASK ? TRI_SLOT_MASK : (uint32_t)objects;
+    slab->object_count += slab->fresh_left;
+    slab->directory->spare_bytes += (uint64_t)slab->fresh_left * slab->object_size;
 }
 
 int tri_slab_grow(struct tri_slab *slab)
@@ -128,6 +144,8 @@ bool tri_slab_rest(struct tri_slab *slab)
         chunk->next = directory->free;
         directory->free = number;
     }
+    directory->spare_bytes -= (uint64_t)slab->object_count * slab->object_size;
+    slab->object_count = 0;
     slab->free_slot = 0;
     begin_chunk(slab, first_chunks[0]);
     return true;

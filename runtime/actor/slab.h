@@ -31,7 +31,9 @@ struct tri_chunk_directory {
     struct tri_chunk *chunks;
     uint32_t count;
     uint32_t capacity;
-    uint32_t free; /* the first place whose chunk was given back; 0: none */
+    uint32_t free;        /* the first place whose chunk was given back; 0: none */
+    uint64_t spare_bytes; /* of objects that are not out: chunks are kept, and count as used */
+    uint64_t spare_bytes_told;
 };
 
 /* Objects of one size. */
@@ -42,6 +44,7 @@ struct tri_slab {
     uint32_t fresh_slot; /* the next object of the last chunk never given */
     uint32_t fresh_left;
     uint32_t live_count;
+    uint32_t object_count; /* that its chunks hold */
     uint32_t chunk_count;
     uint32_t last_chunk; /* they are listed from the last to the first */
 };
@@ -49,6 +52,9 @@ struct tri_slab {
 /* Slot 0 is nobody: the directory begins with a chunk that is never used. */
 TR_MUST_USE int tri_chunk_directory_init(struct tri_chunk_directory *directory);
 void tri_chunk_directory_fini(struct tri_chunk_directory *directory);
+
+/* Tells tr_memory_needed how much is spare here, where that has changed by much. */
+void tri_chunk_directory_tell(struct tri_chunk_directory *directory);
 
 /* A slab of objects of `object_size` bytes, a multiple of 16 and at least 16. */
 void tri_slab_init(struct tri_slab *slab, struct tri_chunk_directory *directory,
@@ -76,15 +82,16 @@ static inline uint32_t tri_slab_take(struct tri_slab *slab)
     uint32_t slot = slab->free_slot;
     if (TR_LIKELY(slot != 0)) {
         slab->free_slot = *(uint32_t *)tri_slot_object(slab->directory, slot);
-        slab->live_count++;
-        return slot;
+    } else {
+        if (TR_UNLIKELY(slab->fresh_left == 0) && tri_slab_grow(slab) != 0) {
+            return 0;
+        }
+        slab->fresh_left--;
+        slot = slab->fresh_slot++;
     }
-    if (TR_UNLIKELY(slab->fresh_left == 0) && tri_slab_grow(slab) != 0) {
-        return 0;
-    }
-    slab->fresh_left--;
     slab->live_count++;
-    return slab->fresh_slot++;
+    slab->directory->spare_bytes -= slab->object_size;
+    return slot;
 }
 
 /* Gives an object back. */
@@ -93,6 +100,7 @@ static inline void tri_slab_give(struct tri_slab *slab, uint32_t slot)
     *(uint32_t *)tri_slot_object(slab->directory, slot) = slab->free_slot;
     slab->free_slot = slot;
     slab->live_count--;
+    slab->directory->spare_bytes += slab->object_size;
 }
 
 #endif

@@ -250,6 +250,7 @@ bool tri_worker_step(struct tri_worker *worker)
     if (!worker->is_journaled || must_cut(worker, is_idle)) {
         tri_flush(worker);
     }
+    tri_chunk_directory_tell(&worker->directory);
     return did_receive || did_fire || did_run;
 }
 

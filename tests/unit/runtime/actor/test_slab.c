@@ -128,6 +128,32 @@ static void take_and_give(struct tri_slab *slab, uint32_t count)
     }
 }
 
+/* One that lives on keeps the chunks of all; a bound of memory does not count them. */
+static void test_spare_objects_are_not_needed(void **state)
+{
+    (void)state;
+    struct tri_chunk_directory directory;
+    struct tri_slab slab;
+    assert_int_equal(tri_chunk_directory_init(&directory), 0);
+    tri_slab_init(&slab, &directory, 512);
+    assert_int_not_equal(tri_slab_take(&slab), 0);
+    tri_chunk_directory_tell(&directory);
+    uint64_t before = tr_memory_needed();
+    take_and_give(&slab, 20000);
+    assert_true(tr_memory_needed() > before + 3 * TR_CHUNK_BYTES); /* it has not been told */
+    tri_chunk_directory_tell(&directory);
+    assert_true(tr_memory_needed() < before + (256U << 10));
+    uint32_t slots[1000];
+    for (uint32_t i = 0; i < TR_COUNT_OF(slots); i++) {
+        slots[i] = tri_slab_take(&slab);
+        assert_int_not_equal(slots[i], 0);
+    }
+    tri_chunk_directory_tell(&directory);
+    assert_true(tr_memory_needed() > before + (TR_COUNT_OF(slots) - 256) * 512);
+    tri_chunk_directory_fini(&directory);
+    assert_int_equal(tr_memory_needed(), tr_memory_used());
+}
+
 /* Huge pages, too; and their places in the directory go to whoever grows next. */
 static void test_a_slab_without_objects_rests(void **state)
 {
@@ -139,6 +165,7 @@ static void test_a_slab_without_objects_rests(void **state)
     tri_slab_init(&slabs[1], &directory, 256);
     take_and_give(&slabs[0], 1);
     uint64_t little = tr_memory_used();
+    uint64_t spare = directory.spare_bytes;
     for (int round = 0; round < 3; round++) {
         take_and_give(&slabs[0], 20000);
         assert_true(tr_memory_used() > little + 3 * TR_CHUNK_BYTES);
@@ -150,6 +177,7 @@ static void test_a_slab_without_objects_rests(void **state)
         assert_true(tri_slab_rest(&slabs[0]));
         assert_false(tri_slab_rest(&slabs[0]));
         assert_int_equal(tr_memory_used(), little);
+        assert_int_equal(directory.spare_bytes, spare);
         assert_int_equal(directory.count, places);
     }
     uint32_t places = directory.count;
@@ -166,6 +194,7 @@ int main(void)
         cmocka_unit_test(test_without_memory_nobody_is_given),
         cmocka_unit_test(test_what_was_given_back_is_given_again),
         cmocka_unit_test(test_a_slab_takes_twice_what_was_needed_at_most),
+        cmocka_unit_test(test_spare_objects_are_not_needed),
         cmocka_unit_test(test_a_slab_without_objects_rests),
     };
     return cmocka_run_group_tests_name("slab", tests, NULL, NULL);
