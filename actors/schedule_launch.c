@@ -22,12 +22,13 @@ void tr_schedule_see(const struct tr_schedule *schedule, const struct tr_zone *z
                      struct tr_schedule_seen *seen)
 {
     int64_t now = (int64_t)(now_ms / MS_PER_SECOND);
-    *seen = (struct tr_schedule_seen){.next = asked->time};
+    *seen = (struct tr_schedule_seen){0};
     if (asked->time == 0) {
-        seen->next = next_after(schedule, zone, asked->since);
-    } else if (now < asked->last && asked->last < asked->time) {
+        seen->next = next_after(schedule, zone, asked->since < now ? asked->since : now);
+    } else if (now < asked->time) {
+        /* What it waits for, or an earlier one where the clock was ahead when that was found. */
         seen->next = next_after(schedule, zone, now);
-    } else if (now >= asked->time) {
+    } else {
         struct tr_schedule_due due = tr_schedule_due(schedule, zone, asked->time, now);
         seen->has_come = true;
         seen->fires = due.fires;

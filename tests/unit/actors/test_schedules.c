@@ -261,6 +261,32 @@ static void test_clocks_that_are_set(void **state)
     timetable_end();
 }
 
+/* What it waits for was found by a clock that was ahead: before it ever fired, and after times that
+ * it has passed over, so that what was dealt with last lies behind the clock. */
+static void test_a_clock_that_was_ahead(void **state)
+{
+    (void)state;
+    timetable_begin("  p: {workflow: main, schedule: {cron: \"* * * * *\", kickoff_input: at, "
+                    "catch_up: none}}\n",
+                    true);
+    timetable_set_clock(HOUR);
+    (void)timetable_apply("p");
+    timetable_settle();
+    timetable_set_clock(-HOUR);
+    timetable_wake();
+    timetable_pass(2 * MINUTE);
+    assert_int_equal(timetable_begun(), 2);
+    timetable_set_clock(HOUR);
+    timetable_wake();
+    timetable_settle();
+    assert_int_equal(timetable_outcome_of("p"), TR_SCHEDULE_OUTCOME_MISSED);
+    timetable_set_clock(MINUTE / 2 - HOUR);
+    timetable_wake();
+    timetable_pass(2 * MINUTE);
+    assert_int_equal(timetable_begun(), 4);
+    timetable_end();
+}
+
 /* --------------------------------------------------------- changes and trouble */
 
 static void test_applying_again(void **state)
@@ -430,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_missed_times),
         cmocka_unit_test(test_they_rest_where_nobody_fires),
         cmocka_unit_test(test_clocks_that_are_set),
+        cmocka_unit_test(test_a_clock_that_was_ahead),
         cmocka_unit_test(test_applying_again),
         cmocka_unit_test(test_the_graph_is_held),
         cmocka_unit_test(test_what_cannot_be_looked_up_is_tried_again),
