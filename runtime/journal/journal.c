@@ -214,7 +214,9 @@ static void commit_group(struct tri_journal *journal)
         journal->ops_since_rest += commit.count;
         journal->committed_ns = tri_monotonic_ns(journal->env);
         release_group(journal);
-    } else if (tr_error_is_shortage(error)) { /* nothing was written */
+    } else if (tr_error_is_shortage(error)) { /* nothing was written, how late it is neither */
+        journal->clock_ns = 0;
+        journal->kept = (struct tri_kept_clock){0};
         journal->state = TRI_JOURNAL_WAITS;
         journal->error = error;
         atomic_store_explicit(&journal->waits_for, error, memory_order_relaxed);
