@@ -52,7 +52,7 @@ struct tri_place_row {
     struct tri_amounts amounts;
     struct tri_amounts booked;
     double per_second;
-    uint64_t next_us; /* of a pool with a rate: when the next may begin, on the wall clock */
+    uint64_t next_us; /* of a pool with a rate: when the next may begin, by the steady clock */
     uint32_t name_size;
     char name[TR_RESOURCE_NAME_BYTES_MAX];
     struct tri_amounts asleep; /* of what is booked: by executions that sleep */

@@ -14,6 +14,9 @@
 /* Allocations within which one fails, when one is to fail. */
 #define FAILING_ALLOCATION_WITHIN 24
 
+#define WAIT_MS_MOST 250000
+#define LATE_MS_MOST 1000
+
 static const struct tr_behaviour *const originals[] = {
     &tr_launcher_behaviour,  &tr_workflow_behaviour,  &tr_task_behaviour,
     &tr_array_behaviour,     &tr_resources_behaviour, &tr_catalog_behaviour,
@@ -52,6 +55,17 @@ int sim_engine_handle(struct tr_context *context, void *state, const struct tr_m
     return original_of(context)->handle(context, state, message);
 }
 
+int sim_engine_handle_by_wall(struct tr_context *context, void *state,
+                              const struct tr_message *message)
+{
+    struct tri_worker *worker = context->worker;
+    uint64_t steady_ms = worker->steady_ms;
+    worker->steady_ms = worker->now_ms;
+    int error = sim_engine_handle(context, state, message);
+    worker->steady_ms = steady_ms;
+    return error;
+}
+
 /* The turn as the world's plant spoils it, or as it is. */
 static int take_turn(struct tr_context *context, void *state, const struct tr_message *message)
 {
@@ -59,6 +73,24 @@ static int take_turn(struct tr_context *context, void *state, const struct tr_me
     return plant != NULL && plant->turn != NULL
                ? plant->turn(context, state, message, original_of(context))
                : sim_engine_handle(context, state, message);
+}
+
+/*
+ * Nothing here waits for minutes but schedules, and nothing for what has gone by: a timer that is
+ * far from the steady clock is due by the one that people set.
+ */
+static void check_timers(const struct tr_context *context, const struct tr_behaviour *behaviour)
+{
+    int64_t now_ms = (int64_t)context->worker->steady_ms;
+    for (uint32_t i = 0; i < context->effect_count; i++) {
+        const struct tri_effect *effect = &context->effects[i];
+        bool is_timer = effect->kind == TRI_EFFECT_EDGE_ADD && effect->edge == TRI_EDGE_TIMER;
+        int64_t wait_ms = is_timer ? (int64_t)effect->due_ms - now_ms : 0;
+        bool is_far = wait_ms > WAIT_MS_MOST && behaviour->id != tr_schedule_behaviour.id;
+        if (is_far || wait_ms < -LATE_MS_MOST) {
+            sim_fail("%s waits %lld s by a timer", behaviour->name, (long long)(wait_ms / 1000));
+        }
+    }
 }
 
 static int handle(struct tr_context *context, void *state, const struct tr_message *message)
@@ -76,6 +108,9 @@ static int handle(struct tr_context *context, void *state, const struct tr_messa
                  (unsigned long long)self.key.serial, tr_error_name(error), message->type,
                  message->kind, (unsigned long long)message->from.key.group,
                  (unsigned long long)message->from.key.serial);
+    }
+    if (error == 0) {
+        check_timers(context, original_of(context));
     }
     if (error == 0 && is_failing) {
         world->counts.failed_handlers++;

@@ -18,6 +18,10 @@ void sim_engine_wrap(void);
 /* The handler of the actor whose turn it is, unspoilt. */
 int sim_engine_handle(struct tr_context *context, void *state, const struct tr_message *message);
 
+/* The same, with the clock that people set in place of the steady one. */
+int sim_engine_handle_by_wall(struct tr_context *context, void *state,
+                              const struct tr_message *message);
+
 /* Whether such an actor is there at the end, too. */
 bool sim_engine_stays(const struct tr_behaviour *behaviour);
 

@@ -133,6 +133,12 @@ static int lose_timer(TURN)
     return lose(context, state, message, behaviour, &tr_timer_schema);
 }
 
+static int refresh_by_wall(TURN)
+{
+    return is_refresh(behaviour) && strikes(1) ? sim_engine_handle_by_wall(context, state, message)
+                                               : sim_engine_handle(context, state, message);
+}
+
 static int lose_news(TURN)
 {
     bool is_lost = behaviour->id == tr_task_behaviour.id &&
@@ -284,7 +290,7 @@ void sim_grades_spoil(struct tr_task_context *task, struct tr_sim_grade_attempt 
 const struct sim_plant sim_grades_plants[] = {
     {.name = "made-before-commit",
      .text = "a call leaves the host with its batch, not after the commit",
-     .first_seed = 4,
+     .first_seed = 1,
      .send = sim_plant_calls_early},
     {.name = "doubt-forgotten",
      .text = "a call that a crash has cut off counts as one that never left",
@@ -296,11 +302,11 @@ const struct sim_plant sim_grades_plants[] = {
      .turn = make_early},
     {.name = "stone-skipped",
      .text = "nobody looks any more for what was doubtful when its task has ended",
-     .first_seed = 705,
+     .first_seed = 1436,
      .turn = skip_stone},
     {.name = "second-ignored",
      .text = "a second job of one identity is passed over",
-     .first_seed = 147,
+     .first_seed = 824,
      .is_in_plugin = true},
     {.name = "answer-unread",
      .text = "what a shop of a weak grade says of what it has made is not read",
@@ -308,7 +314,7 @@ const struct sim_plant sim_grades_plants[] = {
      .is_in_plugin = true},
     {.name = "found-unread",
      .text = "what is found at a shop by tag is not read",
-     .first_seed = 26,
+     .first_seed = 78,
      .is_in_plugin = true},
     {.name = "stream-trusted",
      .text = "a job whose group has a stream is asked about, and the answer is not read",
@@ -320,11 +326,11 @@ const struct sim_plant sim_grades_plants[] = {
      .is_in_plugin = true},
     {.name = "refusal-unheard",
      .text = "a stream's place that is refused is asked for again",
-     .first_seed = 15,
+     .first_seed = 1,
      .turn = insist},
     {.name = "place-ahead",
      .text = "a stream goes on one line behind its place",
-     .first_seed = 16,
+     .first_seed = 1,
      .is_in_plugin = true},
     {.name = "line-is-job",
      .text = "a line of a stream is taken for a job of its own",
@@ -332,7 +338,7 @@ const struct sim_plant sim_grades_plants[] = {
      .is_in_plugin = true},
     {.name = "mumble-passed-over",
      .text = "a line of a stream that makes no sense is passed over without a word",
-     .first_seed = 2052,
+     .first_seed = 1570,
      .is_in_plugin = true},
     {.name = "order-ignored",
      .text = "a line of a stream is taken for the latest, whatever its order",
@@ -340,7 +346,7 @@ const struct sim_plant sim_grades_plants[] = {
      .is_in_plugin = true},
     {.name = "cancel-by-handle",
      .text = "an abort ends only jobs whose handle is known",
-     .first_seed = 4,
+     .first_seed = 43,
      .is_in_plugin = true},
     {.name = "state-seeded",
      .text = "what a task keeps is made up from what another one keeps",
@@ -368,12 +374,16 @@ const struct sim_plant sim_grades_plants[] = {
      .turn = lose_ends},
     {.name = "cancel-lost",
      .text = "the refresh actor does not hear that a job is to be ended",
-     .first_seed = 5,
+     .first_seed = 18,
      .turn = lose_cancel},
     {.name = "alarm-lost",
      .text = "the refresh actor does not hear that its time has come",
      .first_seed = 1,
      .turn = lose_timer},
+    {.name = "refresh-by-wall",
+     .text = "the refresh actor goes by the clock that people set",
+     .first_seed = 2,
+     .turn = refresh_by_wall},
     {.name = "time-put-back",
      .text = "how late it is is not written, so time goes back where people set the clock back",
      .first_seed = 40,

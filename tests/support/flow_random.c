@@ -328,7 +328,19 @@ static void write_task(struct generator *g, bool is_dynamic)
         tr_buffer_print(g->text, ", cache: {version: v%u, serialize: %s}", below(g, 2),
                         once_in(g, 2) ? "true" : "false");
     }
+    if (g->options->has_timing && once_in(g, 3)) {
+        tr_buffer_add_string(g->text, ", pool: crm");
+    }
     tr_buffer_add_string(g->text, "}\n");
+}
+
+/* What some tasks take a place in; each that begins lets the next one wait. */
+static void write_pool(struct generator *g)
+{
+    if (g->options->has_timing) {
+        tr_buffer_print(g->text, "pools: {crm: {at_once: %u, per_second: %u}}\n", 1 + below(g, 8),
+                        5 + below(g, 60));
+    }
 }
 
 static void write_bounds(struct generator *g)
@@ -424,7 +436,9 @@ void flow_random_write(const struct flow_random_options *options, struct tr_buff
     *g = (struct generator){.draw = {.state = options->seed}, .options = options, .text = text};
     uint32_t tasks = 2 + below(g, 5);
     uint32_t workflows = below(g, options->size < 6 ? options->size : 6);
-    tr_buffer_add_string(text, "troupe: 1\ntasks:\n");
+    tr_buffer_add_string(text, "troupe: 1\n");
+    write_pool(g);
+    tr_buffer_add_string(text, "tasks:\n");
     tr_buffer_print(text, "  mend: {type: %s, inputs: {err: error, a0: int}, outputs: {o0: int}}\n",
                     options->task_type);
     for (uint32_t i = 0; i < tasks; i++) {
