@@ -170,9 +170,10 @@ TR_MUST_USE int tri_plugin_state_pack(struct tri_task *task);
 const struct tr_task_template *tri_task_template(struct tri_task *task);
 const struct tr_task_identity *tri_task_identity(struct tri_task *task);
 
-/* STORE/attempts/EXECUTION/NAME, and STORE/checkpoints/EXECUTION/PATH[ELEMENT], of a dynamic
- * task PATH@. */
+/* STORE/attempts/EXECUTION/NAME, its end, EXECUTION/NAME, and
+ * STORE/checkpoints/EXECUTION/PATH[ELEMENT], of a dynamic task PATH@. */
 struct tr_text tri_attempt_folder(struct tri_task *task);
+struct tr_text tri_attempt_name(struct tri_task *task);
 struct tr_text tri_checkpoint_folder(struct tri_task *task);
 
 /* -------------------------------------------------- task_run.c: an attempt */

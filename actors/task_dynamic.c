@@ -40,7 +40,7 @@ static int ask(struct tri_task *task)
         .depth = tri_task_depth(task),
         .path = task->start.path,
         .recovery = task->start.recovery,
-        .attempt = tri_task_identity(task)->generated_name,
+        .attempt = tri_attempt_name(task),
     };
     int error = tri_task_fence(task, &make.folder, &make.trusted_bytes);
     if (error != 0) {

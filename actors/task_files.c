@@ -218,8 +218,7 @@ static bool was_input(struct tri_task *task, const struct tri_path *path)
 /* Of a blob, too: whether it is a file or a folder only the files service can see. */
 static bool is_kept_here(struct tri_task *task, const struct tri_path *path)
 {
-    return tri_path_is_kept(path, tri_task_identity(task)->generated_name) &&
-           !was_input(task, path);
+    return tri_path_is_kept(path, tri_attempt_name(task)) && !was_input(task, path);
 }
 
 int tri_task_fence(struct tri_task *task, struct tr_text *folder, uint32_t *trusted_bytes)

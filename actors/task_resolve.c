@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "actors/value.h"
+#include "schemas/process.h"
 
 #define SCHEME "file://"
 
@@ -45,35 +46,51 @@ const char *tri_path_failure(int error)
     }
 }
 
-/* What stands behind the attempt's folder in a path below it, with a slash; nothing: it does not
- * lie there. The folder itself may be called by many names, its last part by one. */
-static struct tr_text below_attempt(struct tr_text uri, struct tr_text attempt)
+/* What stands behind a folder in a path below it, with a slash; nothing: it does not lie there. The
+ * folder itself may be called by many names, its last part by one. */
+static struct tr_text below_folder(struct tr_text uri, struct tr_text folder)
 {
     struct tr_text none = {.data = "", .size = 0};
     const char *end = uri.data + uri.size;
-    const char *at = attempt.size == 0 || uri.size == 0
+    const char *at = folder.size == 0 || uri.size == 0
                          ? NULL
-                         : memmem(uri.data, uri.size, attempt.data, attempt.size);
-    if (at == NULL || at == uri.data || at[-1] != '/' || at + attempt.size == end ||
-        at[attempt.size] != '/') {
+                         : memmem(uri.data, uri.size, folder.data, folder.size);
+    if (at == NULL || at == uri.data || at[-1] != '/' || at + folder.size == end ||
+        at[folder.size] != '/') {
         return none;
     }
-    at += attempt.size;
+    at += folder.size;
     return (struct tr_text){.data = at, .size = (size_t)(end - at)};
 }
 
 /* Words about the working folder itself are no data. */
 static bool is_in_work(struct tr_text below)
 {
-    static const char work[] = "/work/";
+    static const char work[] = "/" TR_ATTEMPT_WORK "/";
     return below.size >= sizeof work && memcmp(below.data, work, sizeof work - 1) == 0;
+}
+
+/* Takes the last part from a path of folders. */
+static struct tr_text take_last(struct tr_text *path)
+{
+    const char *slash = path->size == 0 ? NULL : memrchr(path->data, '/', path->size);
+    size_t before = slash == NULL ? 0 : (size_t)(slash - path->data) + 1;
+    struct tr_text last = {.data = path->data + before, .size = path->size - before};
+    path->size = slash == NULL ? 0 : before - 1;
+    return last;
 }
 
 bool tri_path_is_own(const struct tri_path *path, struct tr_text attempt)
 {
-    struct tr_text below = below_attempt(path->uri, attempt);
-    return tri_is_local(path->uri) &&
-           (path->type->kind == TR_TYPE_STRUCT ? is_in_work(below) : below.size > 0);
+    if (!tri_is_local(path->uri)) {
+        return false;
+    }
+    struct tr_text below = below_folder(path->uri, take_last(&attempt));
+    if (path->type->kind == TR_TYPE_STRUCT ? is_in_work(below) : below.size > 0) {
+        return true;
+    }
+    struct tr_text checkpoints = below_folder(path->uri, tr_text_of(TR_STORE_CHECKPOINTS));
+    return below_folder(checkpoints, take_last(&attempt)).size > 1;
 }
 
 bool tri_path_is_kept(const struct tri_path *path, struct tr_text attempt)

@@ -34,8 +34,9 @@ struct tri_resolver {
 bool tri_may_hold_paths(const struct tr_variables *variables, enum tr_path_scope scope);
 
 /*
- * Whether a path lies in the folder of an attempt, which is known by its generated name: what does
- * goes with the folder. Of a text in a struct: in its working folder.
+ * Whether a path lies in a folder of an attempt, "EXECUTION/NAME": in its own, which its generated
+ * name tells from all others, or in that of its execution's checkpoints. What does goes with the
+ * folder. Of a text in a struct: in its working folder, or that of the checkpoints.
  */
 bool tri_path_is_own(const struct tri_path *path, struct tr_text attempt);
 

@@ -7,6 +7,7 @@
 
 #include "actors/task.h"
 #include "actors/template.h"
+#include "schemas/process.h"
 
 /* The last attempt that the system's budget allows is not one that may be interrupted (Flyte). */
 static bool is_interruptible(const struct tri_task *task)
@@ -31,6 +32,13 @@ struct tr_text tri_attempt_folder(struct tri_task *task)
                           TRI_TEXT(identity->execution), TRI_TEXT(identity->generated_name));
 }
 
+struct tr_text tri_attempt_name(struct tri_task *task)
+{
+    const struct tr_task_identity *identity = tri_task_identity(task);
+    return tr_arena_print(&task->arena, "%.*s/%.*s", TRI_TEXT(identity->execution),
+                          TRI_TEXT(identity->generated_name));
+}
+
 struct tr_text tri_checkpoint_folder(struct tri_task *task)
 {
     const struct tr_task_identity *identity = tri_task_identity(task);
@@ -40,8 +48,9 @@ struct tr_text tri_checkpoint_folder(struct tri_task *task)
     }
     /* Below a dynamic node lie others, and its folder is removed before they have ended. */
     const char *own = tri_is_dynamic(task) ? "@" : "";
-    return tr_arena_print(&task->arena, "%.*s/checkpoints/%.*s/%.*s%s%s", TRI_TEXT(store_of(task)),
-                          TRI_TEXT(identity->execution), TRI_TEXT(identity->path), element, own);
+    return tr_arena_print(&task->arena, "%.*s/" TR_STORE_CHECKPOINTS "/%.*s/%.*s%s%s",
+                          TRI_TEXT(store_of(task)), TRI_TEXT(identity->execution),
+                          TRI_TEXT(identity->path), element, own);
 }
 
 /* ---------------------------------------------------------------- templates */

@@ -102,9 +102,29 @@ static int take_binding(struct keeping *keeping, const struct tr_workflow *workf
     return error;
 }
 
-static int take_workflow(struct keeping *keeping, const struct tr_workflow *workflow)
+/* What inputs have when they are left out. */
+static int take_defaults(struct keeping *keeping, struct tr_text place,
+                         struct tr_variables *variables)
 {
-    int error = 0;
+    struct tr_variable *items =
+        tr_arena_array(&keeping->graph->arena, variables->count, sizeof *items);
+    int error = items == NULL ? keeping->graph->arena.error : 0;
+    keeping->place = place;
+    for (uint32_t i = 0; error == 0 && i < variables->count; i++) {
+        items[i] = variables->items[i];
+        error = items[i].has_default
+                    ? take_literal(keeping, items[i].type, &items[i].default_value)
+                    : 0;
+    }
+    if (error == 0) {
+        variables->items = items;
+    }
+    return error;
+}
+
+static int take_workflow(struct keeping *keeping, struct tr_workflow *workflow)
+{
+    int error = take_defaults(keeping, workflow->name, &workflow->interface.inputs);
     for (uint32_t i = 0; i < workflow->node_count; i++) {
         const struct tr_node *node = &workflow->nodes[i];
         keeping->place = node->name;
@@ -136,6 +156,10 @@ static int take_graph(struct keeping *keeping)
 {
     struct tr_graph *graph = keeping->graph;
     int error = 0;
+    for (uint32_t i = 0; error == 0 && i < graph->task_count; i++) {
+        struct tr_task *task = &graph->tasks[i];
+        error = take_defaults(keeping, task->name, &task->interface.inputs);
+    }
     for (uint32_t i = 0; error == 0 && i < graph->workflow_count; i++) {
         error = take_workflow(keeping, &graph->workflows[i]);
     }

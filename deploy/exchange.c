@@ -183,7 +183,7 @@ struct keeping {
     const char *folder;
     const struct tr_fence *fence;
     const struct tr_turn *turn;
-    struct tr_text attempt;  /* its generated name */
+    struct tr_text attempt;  /* "EXECUTION/NAME" */
     struct tri_blobs *blobs; /* NULL until the first path */
     struct tr_exchange_problem *problem;
     char *explain;
@@ -278,11 +278,14 @@ static void close_literal(void *self, struct tr_bytes literal)
     tr_file_unmap(literal);
 }
 
-/* The attempt that a document is of: it lies in the attempt's folder, which has its name. */
+/* The attempt that a document is of: it lies in the attempt's folder, EXECUTION/NAME. */
 static struct tr_text attempt_of(struct tr_text path)
 {
     const char *last = path.size == 0 ? NULL : memrchr(path.data, '/', path.size);
-    const char *before = last == NULL ? NULL : memrchr(path.data, '/', (size_t)(last - path.data));
+    const char *before = last;
+    for (int i = 0; i < 2 && before != NULL; i++) {
+        before = memrchr(path.data, '/', (size_t)(before - path.data));
+    }
     return before == NULL
                ? tr_text_of("")
                : (struct tr_text){.data = before + 1, .size = (size_t)(last - before) - 1};

@@ -19,13 +19,14 @@
 #include "deploy/pruning_files.h"
 #include "runtime/memory.h"
 #include "schemas/phase.h"
+#include "schemas/process.h"
 
 /* Folders between the store and an attempt's: attempts, PROJECT, DOMAIN, EXEC. */
 #define DEPTH 4
 
-/* Where an attempt works; the rest of its folder are logs (plugins/process.h). */
-static const char *const work_names[] = {"work", "tmp"};
-static const char *const log_names[] = {"stdout", "stderr"};
+/* Where an attempt works; the rest of its folder are logs. */
+static const char *const work_names[] = {TR_ATTEMPT_WORK, TR_ATTEMPT_TMP};
+static const char *const log_names[] = {TR_ATTEMPT_STDOUT, TR_ATTEMPT_STDERR};
 
 struct leftovers {
     const struct tr_prune_request *request;

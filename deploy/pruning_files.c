@@ -15,6 +15,7 @@
 #include "deploy/graphs.h"
 #include "runtime/env/below.h"
 #include "runtime/env/blob.h"
+#include "schemas/process.h"
 
 TR_MUST_USE static int fail(char *explain, int error, const char *what)
 {
@@ -65,7 +66,7 @@ int tr_prune_execution_folders(const struct tr_prune_request *request,
                                const struct tr_execution *row, char *explain,
                                struct tr_pruned_part *part)
 {
-    static const char *const folders[] = {"attempts", "checkpoints"};
+    static const char *const folders[] = {"attempts", TR_STORE_CHECKPOINTS};
     int error = 0;
     for (size_t i = 0; error == 0 && i < TR_COUNT_OF(folders); i++) {
         char name[PATH_MAX];

@@ -373,7 +373,7 @@ static struct tr_text join(struct tr_task_context *task, struct tr_text folder, 
 /* After a success only logs are kept; after a failure everything is, for whoever looks into it. */
 static int clean(struct tr_task_context *task, const struct tr_process_attempt *state)
 {
-    static const char *const names[] = {TR_PROCESS_WORK, TR_PROCESS_TMP};
+    static const char *const names[] = {TR_ATTEMPT_WORK, TR_ATTEMPT_TMP};
     struct tr_text folder = tr_task_attempt_folder(task);
     int error = remove_folder(task, tr_task_checkpoint_folder(task));
     if (error != 0 || state->is_quiet) {

@@ -15,14 +15,10 @@
  */
 #define TR_PROCESS_DOCUMENT_BYTES_MAX (512U << 10)
 
-/* Names below an attempt's folder. */
-#define TR_PROCESS_WORK "work"
-#define TR_PROCESS_TMP "tmp"
+/* Names below an attempt's folder; more of them stand in schemas/process.h. */
 #define TR_PROCESS_INPUTS "inputs.json"
 #define TR_PROCESS_OUTPUTS "outputs.json"
 #define TR_PROCESS_ERROR "error.json"
-#define TR_PROCESS_STDOUT "stdout"
-#define TR_PROCESS_STDERR "stderr"
 
 /*
  * What is read when it has ended, in this order: the logs only for their presence, Flyte's

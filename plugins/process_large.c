@@ -37,7 +37,7 @@ int tri_process_read_outputs(struct tr_task_context *task, enum tr_document_form
     struct tr_values_read read = {
         .path = tr_task_words(task, "%.*s/%s", (int)folder.size, folder.data, names[form])};
     struct tr_text work =
-        tr_task_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
+        tr_task_words(task, "%.*s/" TR_ATTEMPT_WORK, (int)folder.size, folder.data);
     int error = read.path.data == NULL || work.data == NULL
                     ? TR_MEMORY
                     : tr_task_outputs_plan(task, form, work, &read.plan);

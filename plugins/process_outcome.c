@@ -140,7 +140,7 @@ static int give(struct tr_task_context *task, const struct found *found, struct 
 {
     struct tr_text folder = tr_task_attempt_folder(task);
     struct tr_text work =
-        tr_task_words(task, "%.*s/" TR_PROCESS_WORK, (int)folder.size, folder.data);
+        tr_task_words(task, "%.*s/" TR_ATTEMPT_WORK, (int)folder.size, folder.data);
     return found->document.is_absent
                ? tr_task_outputs_json(task, tr_text_of("{}"), work, problem)
                : tr_task_outputs_document(task, found->form, found->document.bytes, work, problem);

@@ -85,7 +85,7 @@ static uint32_t own_words(struct tr_task_context *task, struct tr_text folder,
         {"TROUPE_EXECUTION", name, ""},
         {"TROUPE_NODE", identity->path, ""},
         {"TROUPE_CHECKPOINT", checkpoints, ""},
-        {"TROUPE_TMP", folder, "/" TR_PROCESS_TMP},
+        {"TROUPE_TMP", folder, "/" TR_ATTEMPT_TMP},
         {"TROUPE_INPUTS", is_file ? inputs : folder, is_file ? "" : "/" TR_PROCESS_INPUTS},
         {"TROUPE_OUTPUTS", folder, "/" TR_PROCESS_OUTPUTS},
         {"TROUPE_ERROR", folder, "/" TR_PROCESS_ERROR},
@@ -238,7 +238,7 @@ static int write_folders(struct tr_task_context *task, struct tr_process_run *ru
     struct tr_text checkpoints = tr_task_checkpoint_folder(task);
     struct tr_writer writer = writer_new(task, checkpoints.size + 2 * ARRAY_BYTES);
     tr_write_array(&writer, 2);
-    tr_write_text(&writer, tr_text_of(TR_PROCESS_TMP));
+    tr_write_text(&writer, tr_text_of(TR_ATTEMPT_TMP));
     tr_write_text(&writer, checkpoints);
     run->folders = written(&writer);
     return writer.error;
@@ -250,8 +250,8 @@ static int write_results(struct tr_task_context *task, struct tr_process_run *ru
         [TRI_PROCESS_RESULT_OUTPUTS] = {tr_text_of(TR_PROCESS_OUTPUTS),
                                         TR_PROCESS_DOCUMENT_BYTES_MAX},
         [TRI_PROCESS_RESULT_ERROR] = {tr_text_of(TR_PROCESS_ERROR), TR_PROCESS_DOCUMENT_BYTES_MAX},
-        [TRI_PROCESS_RESULT_STDOUT] = {tr_text_of(TR_PROCESS_STDOUT), 0},
-        [TRI_PROCESS_RESULT_STDERR] = {tr_text_of(TR_PROCESS_STDERR), 0},
+        [TRI_PROCESS_RESULT_STDOUT] = {tr_text_of(TR_ATTEMPT_STDOUT), 0},
+        [TRI_PROCESS_RESULT_STDERR] = {tr_text_of(TR_ATTEMPT_STDERR), 0},
         [TRI_PROCESS_RESULT_FLYTE_OUTPUTS] = {tr_text_of(TR_FLYTE_OUTPUTS),
                                               TR_PROCESS_DOCUMENT_BYTES_MAX},
         [TRI_PROCESS_RESULT_FLYTE_ERROR] = {tr_text_of(TR_FLYTE_ERROR),
@@ -419,11 +419,11 @@ int tri_process_request(struct tr_task_context *task,
     *run = (struct tr_process_run){
         .key = tr_task_identity(task)->generated_name,
         .folder = tr_task_attempt_folder(task),
-        .work = tr_text_of(TR_PROCESS_WORK),
+        .work = tr_text_of(TR_ATTEMPT_WORK),
         .stdin_path = template->is_stdin_inputs ? stdin_path : tr_text_of(""),
         .stdout_path =
-            tr_text_of(template->is_stdout_outputs ? TR_PROCESS_OUTPUTS : TR_PROCESS_STDOUT),
-        .stderr_path = tr_text_of(TR_PROCESS_STDERR),
+            tr_text_of(template->is_stdout_outputs ? TR_PROCESS_OUTPUTS : TR_ATTEMPT_STDOUT),
+        .stderr_path = tr_text_of(TR_ATTEMPT_STDERR),
         .grace_ms = grace_ms < UINT32_MAX ? (uint32_t)grace_ms : UINT32_MAX - 1,
     };
     int error = run->folder.data == NULL ? TR_MEMORY : write_arguments(task, run);

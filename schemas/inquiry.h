@@ -14,8 +14,8 @@
  * Compiles the document that a dynamic task has written: `graph` is the SHA-256 of the graph of
  * its node, `task` the task there, `depth` how many workflows the node lies in. The document is
  * `text`, or where that is empty the file at `uri`. `path` is the node's, `recovery` what
- * node_start says. What the graph names of the attempt's own folder is kept: `attempt` is its
- * generated name, and the rest a fence where it ran elsewhere. Answered by graph_made.
+ * node_start says. What the graph names of the folders of `attempt`, "EXECUTION/NAME", is kept; the
+ * rest is a fence where it ran elsewhere. Answered by graph_made.
  */
 #define TR_GRAPH_MAKE_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, graph, 1, 0)              \

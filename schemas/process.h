@@ -38,6 +38,15 @@
 
 #include "schemas/field.h"
 
+/* Names below an attempt's folder: where it works, and what it has written for people. */
+#define TR_ATTEMPT_WORK "work"
+#define TR_ATTEMPT_TMP "tmp"
+#define TR_ATTEMPT_STDOUT "stdout"
+#define TR_ATTEMPT_STDERR "stderr"
+
+/* A folder of a store: what the attempts of a task share. */
+#define TR_STORE_CHECKPOINTS "checkpoints"
+
 /* The version of this conversation, and the oldest one that this program still speaks. */
 #define TR_KEEPER_PROTOCOL 3
 #define TR_KEEPER_PROTOCOL_OLDEST 3

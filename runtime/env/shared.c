@@ -13,10 +13,11 @@
 #include "runtime/env/attempt_limits.h"
 #include "runtime/env/below.h"
 #include "schemas/error.h"
+#include "schemas/process.h"
 
 /* What an attempt works in, and what it has written for people; the plugin's shell names them. */
-static const char *const work_names[] = {"work", "tmp"};
-static const char *const log_names[] = {"stdout", "stderr"};
+static const char *const work_names[] = {TR_ATTEMPT_WORK, TR_ATTEMPT_TMP};
+static const char *const log_names[] = {TR_ATTEMPT_STDOUT, TR_ATTEMPT_STDERR};
 
 /* The name behind what is trusted. */
 static struct tr_text name_of(const struct tri_shared *shared)

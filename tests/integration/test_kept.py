@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What a task has put into its working folder, `{{.rawOutputDataPrefix}}`, and its outputs refer
-to: it is kept when the folder goes, in whatever the reference stands, and goes along in an export.
+"""What a task has put into its working folder, `{{.rawOutputDataPrefix}}`, or into that of its
+checkpoints, and its outputs refer to: it is kept when the folder goes, in whatever the reference
+stands, and goes along in an export.
 """
 
 import json
@@ -14,24 +15,24 @@ FLOW = """
 troupe: 1
 tasks:
   make:
-    outputs: &outputs {d: dataset, all: '{string: [dataset | none]}', s: struct}
+    outputs: &outputs {d: dataset, all: '{string: [dataset | none]}', s: struct, c: dataset}
     run: [python3, ./make.py, '{{.rawOutputDataPrefix}}']
   read:
     inputs: *outputs
     outputs: {texts: [string]}
     run: [python3, ./read.py]
   decide:
-    outputs: {texts: [string]}
+    outputs: {texts: [string], text: string}
     run: [python3, ./decide.py, '{{.rawOutputDataPrefix}}']
 workflows:
   main:
     nodes:
       make: {task: make}
-      read: {task: read, with: {d: $make.d, all: $make.all, s: $make.s}}
-    outputs: {d: $make.d, all: $make.all, s: $make.s, texts: $read.texts}
+      read: {task: read, with: {d: $make.d, all: $make.all, s: $make.s, c: $make.c}}
+    outputs: {d: $make.d, all: $make.all, s: $make.s, c: $make.c, texts: $read.texts}
   dynamic:
     nodes: {d: {dynamic: decide}}
-    outputs: {texts: $d.texts}
+    outputs: {texts: $d.texts, text: $d.text}
 """
 
 # A folder with a link in it, and two files.
@@ -43,13 +44,15 @@ raw = pathlib.Path(sys.argv[1])
 (raw / "table/link").symlink_to("part")
 (raw / "one").write_text("one")
 (raw / "two").write_text("two")
+saved = pathlib.Path(os.environ["TROUPE_CHECKPOINT"]) / "saved"
+saved.write_text("saved")
 """
 
 MAKE = MADE + """
 json.dump({
     "d": {"uri": str(raw / "table"), "format": "csv"},
     "all": {"a": [f"file://{raw}/one", None], "b": ["/elsewhere/x", "s3://x/y"]},
-    "s": {"deep": [{"path": f"{raw}/two"}], "here": str(raw), "gone": f"{raw}/none",
+    "c": str(saved), "s": {"deep": [{"path": f"{raw}/two", "saved": str(saved)}], "here": str(raw), "gone": f"{raw}/none",
           "more": ["text"] * MORE}}, open(os.environ["TROUPE_OUTPUTS"], "w"))
 """
 
@@ -67,10 +70,15 @@ found = sorted(texts(json.load(open(os.environ["TROUPE_INPUTS"]))))
 json.dump({"texts": found}, open(os.environ["TROUPE_OUTPUTS"], "w"))
 """
 
-DECIDE = MADE + """
-json.dump({"nodes": {"read": {"task": "read", "with": {
-    "d": f"{raw}/table", "all": {"a": [f"{raw}/one"]}, "s": {"path": f"{raw}/two"}}}},
-    "outputs": {"texts": "$read.texts"}}, open(os.environ["TROUPE_OUTPUTS"], "w"))
+DECIDE = MADE + r"""
+json.dump({"tasks": {"again": {
+    "inputs": {"d": {"type": "dataset", "default": f"{raw}/table"}}, "outputs": {"text": "string"},
+    "run": ["sh", "-c", "printf '{\"text\": \"%s\"}' $(cat $0/part) >$TROUPE_OUTPUTS",
+            "{{.inputs.d}}"]}},
+    "nodes": {"again": {"task": "again", "after": ["read"]}, "read": {"task": "read", "with": {
+    "d": f"{raw}/table", "all": {"a": [f"{raw}/one"]}, "s": {"path": f"{raw}/two"},
+    "c": str(saved)}}},
+    "outputs": {"texts": "$read.texts", "text": "$again.text"}}, open(os.environ["TROUPE_OUTPUTS"], "w"))
 """
 
 class KeptTest(ProgramTest):
@@ -84,7 +92,8 @@ class KeptTest(ProgramTest):
     def assert_kept(self, outputs, store):
         blobs = store / "blobs"
         kept = [outputs["d"]["uri"], outputs["all"]["a"][0]["uri"],
-                outputs["s"]["deep"][0]["path"]]
+                outputs["s"]["deep"][0]["path"], outputs["s"]["deep"][0]["saved"],
+                outputs["c"]["uri"]]
         for path in kept:
             self.assertEqual(pathlib.Path(path).parent, blobs)
         self.assertEqual(outputs["d"]["format"], "csv")
@@ -101,7 +110,7 @@ class KeptTest(ProgramTest):
                 self.write("make.py", MAKE.replace("MORE", str(count)))
                 outputs = self.document("run", "flow.yaml", "main")["outputs"]
                 self.assert_kept(outputs, self.store)
-                self.assertEqual(outputs["texts"], ["one", "rows", "two"])
+                self.assertEqual(outputs["texts"], ["one", "rows", "saved", "saved", "two"])
 
     def test_it_goes_along_in_an_export(self):
         self.troupe("run", "flow.yaml", "main", "--name", "it", "-q")
@@ -112,8 +121,9 @@ class KeptTest(ProgramTest):
         self.assert_kept(self.document("get", "it", "--store", other)["outputs"], other)
 
     def test_what_a_decided_graph_names(self):
-        self.assertEqual(self.document("run", "flow.yaml", "dynamic")["outputs"]["texts"],
-                         ["one", "rows", "two"])
+        outputs = self.document("run", "flow.yaml", "dynamic")["outputs"]
+        self.assertEqual(outputs["texts"], ["one", "rows", "saved", "two"])
+        self.assertEqual(outputs["text"], "rows")
 
     def test_what_a_decided_graph_names_and_cannot_be_kept(self):
         self.write("decide.py", DECIDE.replace("{raw}/one", "{raw}/none"))
