@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/env/attempt_limits.h"
+#include "runtime/env/child_limit.h"
 #include "runtime/env/clock.h"
 #include "runtime/env/heard.h"
 #include "runtime/memory.h"
@@ -80,6 +81,10 @@ static int start(struct command *command, const char *const *argv, const char *w
         close(ends[0]);
         errno = number;
         return TR_SYSTEM;
+    }
+    /* It may look at its limit before: that is a matter of microseconds, and of none to be lost. */
+    if (tri_child_open_files() != NULL) {
+        (void)prlimit(command->pid, RLIMIT_NOFILE, tri_child_open_files(), NULL);
     }
     command->line_fd = ends[0];
     command->ended_fd = (int)syscall(SYS_pidfd_open, command->pid, 0);

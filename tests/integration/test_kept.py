@@ -15,7 +15,7 @@ FLOW = """
 troupe: 1
 tasks:
   make:
-    outputs: &outputs {d: dataset, all: '{string: [dataset | none]}', s: struct, c: dataset}
+    outputs: &outputs {d: dataset, c: dataset, all: '{string: [dataset | none]}', s: struct}
     run: [python3, ./make.py, '{{.rawOutputDataPrefix}}']
   read:
     inputs: *outputs
@@ -52,8 +52,9 @@ MAKE = MADE + """
 json.dump({
     "d": {"uri": str(raw / "table"), "format": "csv"},
     "all": {"a": [f"file://{raw}/one", None], "b": ["/elsewhere/x", "s3://x/y"]},
-    "c": str(saved), "s": {"deep": [{"path": f"{raw}/two", "saved": str(saved)}], "here": str(raw), "gone": f"{raw}/none",
-          "more": ["text"] * MORE}}, open(os.environ["TROUPE_OUTPUTS"], "w"))
+    "c": str(saved),
+    "s": {"deep": [{"path": f"{raw}/two", "saved": str(saved)}], "here": str(raw),
+          "gone": f"{raw}/none", "more": ["text"] * MORE}}, open(os.environ["TROUPE_OUTPUTS"], "w"))
 """
 
 READ = """
@@ -78,7 +79,8 @@ json.dump({"tasks": {"again": {
     "nodes": {"again": {"task": "again", "after": ["read"]}, "read": {"task": "read", "with": {
     "d": f"{raw}/table", "all": {"a": [f"{raw}/one"]}, "s": {"path": f"{raw}/two"},
     "c": str(saved)}}},
-    "outputs": {"texts": "$read.texts", "text": "$again.text"}}, open(os.environ["TROUPE_OUTPUTS"], "w"))
+    "outputs": {"texts": "$read.texts", "text": "$again.text"}},
+    open(os.environ["TROUPE_OUTPUTS"], "w"))
 """
 
 class KeptTest(ProgramTest):

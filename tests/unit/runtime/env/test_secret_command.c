@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/env/attempt_limits.h"
+#include "runtime/env/child_limit.h"
 #include "runtime/env/clock.h"
 #include "schemas/error.h"
 #include "tests/support/test.h"
@@ -56,6 +57,15 @@ static void it_gets_no_descriptor_of_ours(void **state)
     require_value("4\n"); /* the fourth is that of ls */
     close(ends[0]);
     close(ends[1]);
+}
+
+/* That of processes, not the one that the engine has raised for itself. */
+static void it_has_the_limit_of_open_files(void **state)
+{
+    (void)state;
+    tri_child_open_files_set(99);
+    assert_int_equal(run("until [ $(ulimit -n) = 99 ]; do :; done; ulimit -n"), 0);
+    require_value("99\n");
 }
 
 static void a_status_says_that_there_is_none(void **state)
@@ -124,6 +134,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_teardown(name, teardown)
         TEST(it_gets_the_reference_and_an_empty_stdin),
         TEST(it_gets_no_descriptor_of_ours),
+        TEST(it_has_the_limit_of_open_files),
         TEST(a_status_says_that_there_is_none),
         TEST(a_program_that_is_not_there_is_told),
         TEST(a_flood_is_cut_off),
