@@ -96,7 +96,9 @@ static int keep_refusal(struct tri_refresh *refresh, uint32_t number, struct tr_
     if (error != 0 && error != TR_NOT_FOUND) {
         return error;
     }
-    memcpy(&times, before.data, before.size < sizeof times ? 0 : sizeof times);
+    if (before.size >= sizeof times) {
+        memcpy(&times, before.data, sizeof times);
+    }
     bool is_same = before.size == sizeof times + words.size &&
                    memcmp(before.data + sizeof times, words.data, words.size) == 0;
     bool is_counted = refresh->unended == number;
