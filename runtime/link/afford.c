@@ -3,10 +3,10 @@
  */
 #include "runtime/link/afford.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -55,7 +55,7 @@ static int try_descriptors(struct tri_needs needs, char *words)
     int opened[DESCRIPTORS_MAX];
     uint32_t wanted = needs.descriptors < DESCRIPTORS_MAX ? needs.descriptors : DESCRIPTORS_MAX;
     uint32_t count = 0;
-    while (count < wanted && (opened[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) {
+    while (count < wanted && (opened[count] = eventfd(0, EFD_CLOEXEC)) >= 0) {
         count++;
     }
     int error = count == wanted ? try_threads(needs.threads, words)
