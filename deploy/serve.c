@@ -4,6 +4,7 @@
 #include "deploy/serve.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "actors/graph/pack.h"
@@ -113,6 +114,32 @@ static bool is_runnable(struct tr_serve *serve, const struct tri_peer *peer,
     return error == 0;
 }
 
+static bool is_peer(const struct tri_peer *left, const struct tri_peer *right)
+{
+    return left->size == right->size && memcmp(left->name, right->name, left->size) == 0;
+}
+
+/* The engine stays for one who follows, and tells him of the end. */
+static int add_follower(struct tr_serve *serve, const struct tri_peer *peer, uint64_t execution)
+{
+    for (size_t i = 0; i < serve->follower_count; i++) {
+        struct follower *known = &serve->followers[i];
+        if (known->execution == execution && is_peer(&known->peer, peer)) {
+            known->peer = *peer; /* the answer is to this request */
+            return 0;
+        }
+    }
+    if (serve->follower_count == TR_SERVE_FOLLOWERS_MAX) {
+        return TR_LIMIT;
+    }
+    struct follower follower = {.peer = *peer, .execution = execution};
+    int error = tr_host_monitor(serve->live->host, tr_group_root(execution), &follower.monitor);
+    if (error == 0) {
+        serve->followers[serve->follower_count++] = follower;
+    }
+    return error;
+}
+
 static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
                      const struct tri_request *request)
 {
@@ -146,6 +173,9 @@ static int on_submit(struct tr_serve *serve, const struct tri_peer *peer,
     if (error == 0 && submit.is_detached) {
         /* Beyond what is handed over it would sleep when this engine leaves; that is told then. */
         (void)!tr_detached_add(&serve->live->detached, outcome.execution);
+    } else if (error == 0) {
+        /* He is about to follow; this engine may not leave between the two. */
+        (void)!add_follower(serve, peer, outcome.execution);
     }
     struct tr_submitted submitted = {
         .error = error == TR_EXISTS && submit.if_new ? 0 : error,
@@ -163,21 +193,10 @@ static int on_follow(struct tr_serve *serve, const struct tri_peer *peer,
 {
     struct tr_follow follow = {.execution = 0};
     int error = tr_follow_unpack(request->body, request->version, &follow);
-    if (error == 0 && serve->follower_count == TR_SERVE_FOLLOWERS_MAX) {
-        error = TR_LIMIT;
-    }
-    struct follower follower = {.peer = *peer, .execution = follow.execution};
-    if (error == 0) {
-        struct tr_ref root = tr_group_root(follow.execution);
-        error = tr_host_monitor(serve->live->host, root, &follower.monitor);
-    }
     if (error == 0 && follow.wakes) {
         error = tr_live_wake(serve->live, follow.execution);
     }
-    if (error == 0) {
-        serve->followers[serve->follower_count++] = follower;
-    }
-    return error;
+    return error != 0 ? error : add_follower(serve, peer, follow.execution);
 }
 
 /*

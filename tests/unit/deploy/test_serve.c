@@ -157,36 +157,69 @@ static void test_changed_bytes_have_an_answer(void **state)
     require_alive();
 }
 
-/* Another program may know task types that this engine has no plugin for. */
-static void test_what_the_engine_cannot_run_is_refused(void **state)
+/* Submits the workflow of a definition that runs one task of a type. */
+static void submit(const char *type, bool is_detached, struct tri_request *answer,
+                   struct tr_submitted *submitted)
 {
-    (void)state;
-    struct tr_graph *graph = help_graph("troupe: 1\n"
-                                        "tasks: {far: {type: martian}}\n"
-                                        "workflows: {main: {nodes: {a: {task: far}}}}\n");
+    char text[256];
+    snprintf(text, sizeof text,
+             "troupe: 1\n"
+             "tasks: {t: {type: %s}}\n"
+             "workflows: {main: {nodes: {a: {task: t}, wait: {sleep: 1h}}}}\n",
+             type);
+    struct tr_graph *graph = help_graph(text);
     struct tr_buffer packed;
     tr_buffer_init(&packed, 0);
     assert_int_equal(tr_graph_pack(graph, &packed), 0);
     static const uint8_t none[] = {0x90};
-    struct tr_submit submit = {.name = tr_text_of("it"),
-                               .graph = tr_buffer_bytes(&packed),
-                               .plan = TR_GRAPH_NONE,
-                               .inputs = {.data = none, .size = 1}};
+    struct tr_submit order = {.graph = tr_buffer_bytes(&packed),
+                              .plan = TR_GRAPH_NONE,
+                              .inputs = {.data = none, .size = 1},
+                              .is_detached = is_detached};
+    uint32_t number;
+    assert_int_equal(tri_client_ask(client, &tr_submit_schema, &order, &number), 0);
+    hear(number, answer);
+    assert_int_equal(answer->type, tr_submitted_schema.id);
+    assert_int_equal(tr_submitted_unpack(answer->body, answer->version, submitted), 0);
+    tr_buffer_fini(&packed);
+    tr_graph_free(graph);
+}
+
+/* Another program may know task types that this engine has no plugin for. */
+static void test_what_the_engine_cannot_run_is_refused(void **state)
+{
+    (void)state;
     struct tri_request answer;
     struct tr_submitted submitted;
-    uint32_t number;
-    assert_int_equal(tri_client_ask(client, &tr_submit_schema, &submit, &number), 0);
-    hear(number, &answer);
-    assert_int_equal(answer.type, tr_submitted_schema.id);
-    assert_int_equal(tr_submitted_unpack(answer.body, answer.version, &submitted), 0);
+    submit("martian", true, &answer, &submitted);
     assert_int_equal(submitted.error, TR_INVALID);
     char words[512];
     snprintf(words, sizeof words, "%.*s", TRI_TEXT(submitted.message));
-    assert_non_null(strstr(words, "this engine cannot run it: the definition: far: no plugin "
+    assert_non_null(strstr(words, "this engine cannot run it: the definition: t: no plugin "
                                   "here runs tasks of type 'martian'"));
     require_alive();
-    tr_buffer_fini(&packed);
-    tr_graph_free(graph);
+}
+
+/* An engine that came with a command leaves when nobody follows: who has not said yet that nobody
+ * will is about to, and counts once when he does. */
+static void test_who_submits_follows(void **state)
+{
+    (void)state;
+    struct tri_request answer;
+    struct tr_submitted submitted;
+    size_t before = tr_serve_followers(serve);
+    submit("echo", true, &answer, &submitted);
+    assert_int_equal(submitted.error, 0);
+    assert_int_equal(tr_serve_followers(serve), before);
+    submit("echo", false, &answer, &submitted);
+    assert_int_equal(submitted.error, 0);
+    assert_int_equal(tr_serve_followers(serve), before + 1);
+    struct tr_follow follow = {.execution = submitted.execution};
+    uint32_t number;
+    assert_int_equal(tri_client_ask(client, &tr_follow_schema, &follow, &number), 0);
+    hear(number, &answer);
+    assert_int_equal(answer.type, tr_following_schema.id);
+    assert_int_equal(tr_serve_followers(serve), before + 1);
 }
 
 int main(void)
@@ -196,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_odd_values_have_an_answer),
         cmocka_unit_test(test_changed_bytes_have_an_answer),
         cmocka_unit_test(test_what_the_engine_cannot_run_is_refused),
+        cmocka_unit_test(test_who_submits_follows),
     };
     return cmocka_run_group_tests(tests, open_engine, close_engine);
 }
