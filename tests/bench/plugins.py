@@ -265,9 +265,10 @@ def end_some(stage):
         stage.double.control("jobs/end", how="succeeded", limit=1)
         time.sleep(SINGLE_END_S)
 
-    def all_are_heard():
-        return stage.progress("succeeded") == count
-    until(all_are_heard)
+    def all_are_written():
+        """Counts come soon after each change, the rows of elements at most a second later."""
+        return stage.progress("succeeded") == count == len(phase_times(stage, SUCCEEDED))
+    until(all_are_written)
     return count
 
 
