@@ -112,9 +112,8 @@ static int take_defaults(struct keeping *keeping, struct tr_text place,
     keeping->place = place;
     for (uint32_t i = 0; error == 0 && i < variables->count; i++) {
         items[i] = variables->items[i];
-        error = items[i].has_default
-                    ? take_literal(keeping, items[i].type, &items[i].default_value)
-                    : 0;
+        error = items[i].has_default ? take_literal(keeping, items[i].type, &items[i].default_value)
+                                     : 0;
     }
     if (error == 0) {
         variables->items = items;
