@@ -1,5 +1,5 @@
 /*
- * Bodies, envelopes and whole messages as people and programs read them, made from the schemas:
+ * Bodies as people and programs read them, made from the schemas (envelope_print.h has envelopes):
  *
  *     line: tick{count=3 token=<5 bytes redacted> title="noon"}
  *     JSON: {"count":3,"token":{"redacted":5},"title":"noon"}
@@ -19,8 +19,7 @@
 #ifndef TR_SCHEMAS_PRINT_H
 #define TR_SCHEMAS_PRINT_H
 
-#include "schemas/envelope.h"
-#include "schemas/registry.h"
+#include "schemas/field.h"
 #include "schemas/sink.h"
 
 enum tr_print_form {
@@ -39,22 +38,6 @@ void tr_print_body(struct tr_sink *sink, enum tr_print_form form, const struct t
 struct tr_value;
 void tr_print_field(struct tr_sink *sink, enum tr_print_form form, const struct tr_field *field,
                     const struct tr_value *value);
-
-/*
- * Prints an envelope: as a line without what is zero, as JSON with all fields by name, and
- * `kind_name` beside them.
- */
-void tr_print_envelope(struct tr_sink *sink, enum tr_print_form form,
-                       const struct tr_envelope *envelope);
-
-/*
- * Prints an envelope and its body by the schema found in the registry:
- *
- *     tell 1/5@1#7 -> 1/9@1 type=40 version=2 body_size=12: tick{count=3 …}
- *     {"envelope":{…},"name":"tick","body":{"count":3,…}}
- */
-void tr_print_message(struct tr_sink *sink, enum tr_print_form form,
-                      const struct tr_registry *registry, struct tr_bytes message);
 
 /* Text in quotes, escaped as JSON wants it; bytes that are no UTF-8 become U+FFFD. */
 void tr_print_json_text(struct tr_sink *sink, struct tr_text text);

@@ -184,3 +184,24 @@ void tri_print_undecodable(struct tr_sink *sink, enum tr_print_form form, int er
     }
     tr_sink_format(sink, is_json ? ",\"size\":%zu}" : ", %zu bytes>", size);
 }
+
+/* What stands around the fields of an object, by form. */
+struct punctuation {
+    const char *between;
+    const char *before_name;
+    const char *after_name;
+};
+
+static const struct punctuation punctuations[] = {
+    [TR_PRINT_LINE] = {" ", "", "="},
+    [TR_PRINT_JSON] = {",", "\"", "\":"},
+};
+
+void tri_print_name(struct tr_sink *sink, enum tr_print_form form, bool is_first, const char *name)
+{
+    const struct punctuation *punctuation = &punctuations[form];
+    tr_sink_put_string(sink, is_first ? "" : punctuation->between);
+    tr_sink_put_string(sink, punctuation->before_name);
+    tr_sink_put_string(sink, name);
+    tr_sink_put_string(sink, punctuation->after_name);
+}

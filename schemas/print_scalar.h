@@ -1,5 +1,5 @@
 /*
- * The small parts of which printed values are made. For the printers of this folder only.
+ * The small parts of which printed values are made. For the printers of schemas/ only.
  */
 #ifndef TR_SCHEMAS_PRINT_SCALAR_H
 #define TR_SCHEMAS_PRINT_SCALAR_H
@@ -22,6 +22,9 @@ void tri_print_signed(struct tr_sink *sink, int64_t value);
 /* `7/12`, and `7/12@3`, where @0 is left out; without quotes. */
 void tri_print_key(struct tr_sink *sink, struct tr_key key);
 void tri_print_ref(struct tr_sink *sink, struct tr_ref ref);
+
+/* Begins a field: what separates it from the one before it, and its name. */
+void tri_print_name(struct tr_sink *sink, enum tr_print_form form, bool is_first, const char *name);
 
 /* In place of bytes that may not be shown: how many, and why. */
 void tri_print_redacted(struct tr_sink *sink, enum tr_print_form form, size_t size);

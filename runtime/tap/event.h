@@ -5,7 +5,7 @@
 #define TR_RUNTIME_TAP_EVENT_H
 
 #include "runtime/tap/point.h"
-#include "schemas/print.h"
+#include "schemas/envelope_print.h"
 
 /* One event. Its views live as long as whoever gave it says. */
 struct tr_tap_event {
