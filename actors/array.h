@@ -21,7 +21,7 @@
 #include "actors/heap.h"
 #include "actors/history.h"
 #include "actors/value.h"
-#include "schemas/state_array.h"
+#include "schemas/engine/state_array.h"
 
 /* Elements of one array: what its pages can hold beside their outputs. */
 #define TR_ARRAY_ELEMENTS_MAX 4000000U
@@ -242,7 +242,8 @@ TR_MUST_USE int tri_array_recovered(struct tri_array *array, const struct tr_mes
 
 /*
  * Appends by which plan the execution recovers that the next element launches, from the array's
- * own: schemas/recovery.h says how that is written. Nothing where the array recovers nothing.
+ * own: schemas/engine/recovery.h says how that is written. Nothing where the array recovers
+ * nothing.
  */
 TR_MUST_USE int tri_array_launched_recovery(const struct tri_array *array,
                                             const struct tr_node_start *start,

@@ -6,8 +6,8 @@
  * it is simply said again, a few times with growing waits.
  */
 #include "actors/array.h"
-#include "schemas/files.h"
-#include "schemas/recovery.h"
+#include "schemas/engine/recovery.h"
+#include "schemas/runtime/files.h"
 
 int tri_array_call(struct tri_array *array, const struct tr_schema *schema, const void *body)
 {

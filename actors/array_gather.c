@@ -9,7 +9,7 @@
  * Until a piece is known to be stored, `position` and its kin name its begin: it can be made again.
  */
 #include "actors/array.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 /* One handler's work on a piece. */
 struct piece {

@@ -3,15 +3,16 @@
  * gave here is left to a later one.
  *
  * In an execution with a recovery the next elements, up to a block of them, are asked about before
- * they are born (schemas/recovery.h). Those that are kept have ended when the array comes to them.
+ * they are born (schemas/engine/recovery.h). Those that are kept have ended when the array comes to
+ * them.
  *
  * An array that ends while some of its elements gave nothing writes what the others gave into the
  * history, a block in a handler: its own outputs do not say it, or there are none.
  */
 #include "actors/array.h"
 #include "actors/bind.h"
-#include "schemas/history.h"
-#include "schemas/recovery.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/recovery.h"
 
 /* What one row holds, unless one element alone has more. */
 #define ROW_BYTES_MAX (256U << 10)

@@ -11,8 +11,8 @@
 #include "actors/array.h"
 #include "actors/bind_plan.h"
 #include "runtime/memory.h"
-#include "schemas/files.h"
-#include "schemas/inquiry.h"
+#include "schemas/runtime/files.h"
+#include "schemas/runtime/inquiry.h"
 
 /* A source: a row of its page. */
 struct source {

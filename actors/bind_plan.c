@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "actors/graph/limits.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 /* ------------------------------------------------------------------- making one */
 

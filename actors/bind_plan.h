@@ -3,9 +3,9 @@
  * that is put together from large parts, a condition over them.
  *
  * An actor cannot wait for a disk, so it makes a plan, and the files service carries it out
- * (values_bind, schemas/inquiry.h). A plan says everything in itself: types in words, what is here
- * as its value, what lies elsewhere as its slot. So whoever carries it out needs no graph, and what
- * goes wrong has the words that it would have if everything were here.
+ * (values_bind, schemas/runtime/inquiry.h). A plan says everything in itself: types in words, what
+ * is here as its value, what lies elsewhere as its slot. So whoever carries it out needs no graph,
+ * and what goes wrong has the words that it would have if everything were here.
  */
 #ifndef TR_ACTORS_BIND_PLAN_H
 #define TR_ACTORS_BIND_PLAN_H

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "actors/catalog.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/utf8.h"
 
 /* Those who wait are told in portions of so many. */
 #define PORTION 64

@@ -6,7 +6,7 @@
 
 #include "actors/engine.h"
 #include "actors/watch.h"
-#include "schemas/state_service.h"
+#include "schemas/engine/state_service.h"
 
 /* What people call a task that makes something, EXEC/NODE[17], is kept up to so many bytes. */
 #define TR_CATALOG_NAME_BYTES_MAX 64

@@ -7,8 +7,8 @@
 
 #include "actors/shelf.h"
 #include "runtime/troupe.h"
-#include "schemas/flow.h"
-#include "schemas/webapi.h"
+#include "schemas/engine/flow.h"
+#include "schemas/engine/webapi.h"
 
 /* Which plugin runs tasks of a type, where people have decided that. */
 struct tr_task_type {

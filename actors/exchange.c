@@ -12,7 +12,7 @@
 #include "actors/graph/flyte.h"
 #include "actors/graph/limits.h"
 #include "actors/task_resolve.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 /* ------------------------------------------------------------------- plans */
 

@@ -12,7 +12,7 @@
 #include "actors/graph/graph.h"
 #include "actors/graph/literal_stream.h"
 #include "actors/value.h"
-#include "schemas/plugin.h"
+#include "schemas/engine/plugin.h"
 
 /* Appends the plan of a document with these values. TR_MALFORMED: slots that are none. */
 TR_MUST_USE int tr_exchange_plan_inputs(const struct tr_variables *inputs,

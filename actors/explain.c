@@ -9,9 +9,9 @@
 #include "actors/graph/report.h"
 #include "actors/resources.h"
 #include "actors/task_name.h"
-#include "schemas/flow.h"
-#include "schemas/phase.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/utf8.h"
+#include "schemas/engine/flow.h"
+#include "schemas/engine/phase.h"
 
 #define NOTE_PAGE 2
 

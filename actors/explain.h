@@ -19,12 +19,12 @@
 
 #include "actors/graph/graph.h"
 #include "actors/rows.h"
-#include "schemas/state_array.h"
-#include "schemas/state_launch.h"
-#include "schemas/state_refresh.h"
-#include "schemas/state_service.h"
-#include "schemas/state_task.h"
-#include "schemas/state_workflow.h"
+#include "schemas/engine/state_array.h"
+#include "schemas/engine/state_launch.h"
+#include "schemas/engine/state_refresh.h"
+#include "schemas/engine/state_service.h"
+#include "schemas/engine/state_task.h"
+#include "schemas/engine/state_workflow.h"
 
 /* How late it is by the clock of states, and how far that is ahead of what people read. */
 struct tr_explain_now {

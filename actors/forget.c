@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "schemas/error.h"
-#include "schemas/history.h"
+#include "schemas/codec/error.h"
+#include "schemas/engine/history.h"
 
 /* What the fields of a row that are no key take, being empty. */
 #define EMPTY_BYTES_MAX 256

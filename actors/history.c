@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "schemas/print.h"
-#include "schemas/sink.h"
+#include "schemas/codec/print.h"
+#include "schemas/codec/sink.h"
 
 /* Of memory for entries, so that one of them always fits: its longest texts are cut by it. */
 #define ENTRIES_BYTES_MIN 1024

@@ -1,8 +1,8 @@
 /*
  * What actors call in their handlers when something of an execution changes its phase: the rows of
- * schemas/history.h, in the commit of the handler.
+ * schemas/engine/history.h, in the commit of the handler.
  *
- * Nothing changes but by the tables of schemas/phase.h: a change that is none of theirs is
+ * Nothing changes but by the tables of schemas/engine/phase.h: a change that is none of theirs is
  * TR_INVALID, and the handler that returns it has done nothing. The three functions for what has a
  * row of its own (execution, node, attempt) write that row and the change, and fill in its times:
  *
@@ -16,7 +16,7 @@
 #define TR_ACTORS_HISTORY_H
 
 #include "runtime/troupe.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* A change of phase. Texts live until the call returns. */
 struct tr_phase_change {

@@ -16,8 +16,8 @@
 #include "actors/graph/report.h"
 #include "actors/history.h"
 #include "actors/value.h"
-#include "schemas/state_launch.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/utf8.h"
+#include "schemas/engine/state_launch.h"
 
 /* What a message holds beside inputs; what is kept of the words of an abort. */
 #define MARGIN_BYTES 65536

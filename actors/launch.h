@@ -5,7 +5,7 @@
 #define TR_ACTORS_LAUNCH_H
 
 #include "actors/graph/graph.h"
-#include "schemas/flow.h"
+#include "schemas/engine/flow.h"
 
 /* Executions that launch each other, one below the other; the first one is not counted. */
 #define TR_LAUNCH_DEPTH_MAX 32U

@@ -11,9 +11,9 @@
 #include "actors/index.h"
 #include "actors/room.h"
 #include "actors/value.h"
-#include "schemas/parcel.h"
-#include "schemas/retention.h"
-#include "schemas/state_workflow.h"
+#include "schemas/engine/retention.h"
+#include "schemas/engine/state_workflow.h"
+#include "schemas/runtime/parcel.h"
 
 /* Beside the inputs, what the root is told has to fit into its first message, too. */
 #define INPUTS_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 65536)

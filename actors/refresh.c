@@ -1,6 +1,7 @@
 /*
  * The refresh actor: all jobs of one plugin at one endpoint, what is asked of the back end about
- * them, and who hears of it. schemas/refresh.h has its messages, refresh.h the order of its parts.
+ * them, and who hears of it. schemas/engine/refresh.h has its messages, refresh.h the order of its
+ * parts.
  *
  * A message changes rows, and behind each the actor goes on with what is due and may leave now. So
  * nothing is polled here: what waits has a timer, a call under way, or a message to itself.
@@ -9,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 
 /* ------------------------------------------------------------------- the record */
 

@@ -1,6 +1,6 @@
 /*
  * What the files of the refresh actor share: the verbs on its rows (refresh_rows.h). Outside nobody
- * needs more than tr_refresh_behaviour (engine.h) and the messages of schemas/refresh.h.
+ * needs more than tr_refresh_behaviour (engine.h) and the messages of schemas/engine/refresh.h.
  *
  * There is one refresh actor for each plugin of the Web API shape and endpoint. It holds a row for
  * each job, and a job is always in exactly one list:
@@ -25,8 +25,8 @@
 #include "actors/graph/arena.h"
 #include "actors/refresh_limits.h"
 #include "actors/refresh_rows.h"
-#include "schemas/http.h"
-#include "schemas/refresh.h"
+#include "schemas/engine/refresh.h"
+#include "schemas/runtime/http.h"
 
 /* ---------------------------------------------------------- refresh_group.c */
 

@@ -10,7 +10,7 @@
 
 #include "actors/graph/buffer.h"
 #include "actors/refresh.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 
 /* The http service ends a call in time; behind that its silence is a failure. */
 #define ASK_GRACE_MS 10000

@@ -3,7 +3,7 @@
  */
 #include "actors/graph/buffer.h"
 #include "actors/refresh.h"
-#include "schemas/print.h"
+#include "schemas/codec/print.h"
 
 /* What a buffer holds as bytes of the arena; the buffer is freed. */
 static int keep(struct tr_arena *arena, struct tr_buffer *buffer, struct tr_bytes *bytes)

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "actors/refresh.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 
 /* A failed task is told without the reason why after so many tries to learn it. */
 #define FAILURES_TRIES_MAX 3

@@ -9,7 +9,7 @@
 #include "actors/index.h"
 #include "actors/task_name.h"
 #include "actors/watch.h"
-#include "schemas/state_refresh.h"
+#include "schemas/engine/state_refresh.h"
 
 /*
  * Where things lie in the pages, which they share (rows.h): of each 16 pages one has buckets of

@@ -8,7 +8,7 @@
  * its jobs, for what may have been left out.
  */
 #include "actors/refresh.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 
 /* Groups that want a stream of which the largest gets the next one; rows one message sweeps. */
 #define LOOKS_AT_ONCE 64

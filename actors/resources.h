@@ -20,7 +20,7 @@
 
 #include "actors/engine.h"
 #include "actors/watch.h"
-#include "schemas/state_service.h"
+#include "schemas/engine/state_service.h"
 
 /* Names of places and identities of requests are kept up to so many bytes. */
 #define TR_RESOURCE_NAME_BYTES_MAX 64

@@ -4,8 +4,8 @@
  *
  * It takes all pages of the actor, unless it is told to share them (tr_rows_share). What the table
  * is at the moment are four numbers, which the actor's state holds (TRI_ROWS_FIELDS of
- * schemas/state_service.h). A row's number is good until it is removed; 0 is none. Rows begin with
- * a head, what follows is the user's, zeros at first.
+ * schemas/engine/state_service.h). A row's number is good until it is removed; 0 is none. Rows
+ * begin with a head, what follows is the user's, zeros at first.
  *
  *     struct tr_rows rows = tr_rows_open(context, state, sizeof(struct my_row));
  *     error = tr_rows_find(&rows, &key, &number);

@@ -12,9 +12,9 @@
 
 #include "actors/engine.h"
 #include "actors/graph/schedule_time.h"
-#include "schemas/files.h"
-#include "schemas/phase.h"
-#include "schemas/schedule.h"
+#include "schemas/engine/phase.h"
+#include "schemas/engine/schedule.h"
+#include "schemas/runtime/files.h"
 
 struct tri_schedule {
     struct tr_context *context;

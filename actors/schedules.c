@@ -7,7 +7,7 @@
  */
 #include "actors/engine.h"
 #include "actors/rows.h"
-#include "schemas/schedule.h"
+#include "schemas/engine/schedule.h"
 
 /* Plans that are told something in one handler. */
 #define SHARE 256

@@ -20,7 +20,7 @@
 
 #include "actors/graph/limits.h"
 #include "actors/graph/pack.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/utf8.h"
 
 /* Gates that ended meanwhile are passed over, so many in one handler. */
 #define HOLES_MAX 1024U

@@ -10,7 +10,7 @@
 #include "actors/engine.h"
 #include "actors/index.h"
 #include "actors/value.h"
-#include "schemas/state_signals.h"
+#include "schemas/engine/state_signals.h"
 
 /* One value, packed: as large as a literal may be that lies in no blob. */
 #define TR_SIGNAL_VALUE_BYTES_MAX TR_INLINE_BYTES_MAX

@@ -8,7 +8,7 @@
  * first message writes no page and starts no timer.
  */
 #include "actors/task.h"
-#include "schemas/parcel.h"
+#include "schemas/runtime/parcel.h"
 
 /* --------------------------------------------------------------- the steps */
 

@@ -2,7 +2,7 @@
  * What the files of the task actor share: one handling of one message, and the verbs on it.
  *
  * Outside of these files nobody needs more than tr_task_behaviour (engine.h), the definitions of
- * schemas/state_task.h and the functions of task_name.h.
+ * schemas/engine/state_task.h and the functions of task_name.h.
  *
  * A task goes through steps (TR_TASK_STEPS). tri_task_go enters one: its function either waits for
  * a message (and returns), or goes on to the next by itself, so that a task without cache, token
@@ -14,8 +14,8 @@
 #include "actors/engine.h"
 #include "actors/graph/graph.h"
 #include "actors/task_name.h"
-#include "schemas/plugin.h"
-#include "schemas/state_task.h"
+#include "schemas/engine/plugin.h"
+#include "schemas/engine/state_task.h"
 
 /* Texts of a failure that are kept; the middle of longer ones is left out. */
 #define TR_FAILURE_MESSAGE_BYTES_MAX 4096

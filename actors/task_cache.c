@@ -9,7 +9,7 @@
 #include "actors/cache.h"
 #include "actors/task_name.h"
 #include "actors/task_resolve.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 static bool is_cached(const struct tri_task *task)
 {

@@ -5,7 +5,7 @@
 #include "actors/graph/flyte.h"
 #include "actors/graph/json.h"
 #include "actors/task.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 /* A failure whose document cannot be read is one that may be tried again. */
 static void malformed(struct tr_transition *transition, struct tr_text words)

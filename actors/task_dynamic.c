@@ -9,7 +9,7 @@
  */
 #include "actors/room.h"
 #include "actors/task.h"
-#include "schemas/inquiry.h"
+#include "schemas/runtime/inquiry.h"
 
 bool tri_decision_is(struct tr_bytes outputs)
 {

@@ -9,7 +9,7 @@
 
 #include "actors/bind.h"
 #include "actors/task.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/utf8.h"
 
 /* ------------------------------------------------------------------ texts */
 

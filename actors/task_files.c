@@ -7,7 +7,7 @@
 
 #include "actors/task_resolve.h"
 #include "actors/value.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 /* Bytes of a large value in one message. */
 #define PIECE_BYTES (256U << 10)

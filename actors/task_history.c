@@ -1,6 +1,6 @@
 /*
- * Phases of a task's node and attempts: by the tables of schemas/phase.h, written into history, and
- * told to the parent where they last.
+ * Phases of a task's node and attempts: by the tables of schemas/engine/phase.h, written into
+ * history, and told to the parent where they last.
  *
  * An element's node phases are its array's to write, in blocks: it hears of them in news and at the
  * end. Of an element's attempt there is one row, and only when it lasted, so that a map over what

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* flyteplugins/go/tasks/pluginmachinery/encoding/encoder.go: specialEncoderKey. */
 static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz123456";

@@ -8,7 +8,7 @@
 #ifndef TR_ACTORS_TASK_NAME_H
 #define TR_ACTORS_TASK_NAME_H
 
-#include "schemas/flow.h"
+#include "schemas/engine/flow.h"
 
 /* A generated name: [a-z0-9-], begins with a letter. It is a name of Kubernetes, too. */
 #define TR_TASK_NAME_BYTES_MAX 63
@@ -43,7 +43,9 @@ void tr_task_name(const struct tr_task_name *of, char name[TR_TASK_NAME_BYTES_MA
 /* Of PROJECT/DOMAIN/NAME the execution's own name: what stands behind the last slash. */
 struct tr_text tr_task_name_last(struct tr_text address);
 
-/* Whether a note has a folder without the generated name behind it (schemas/state_task.h). */
+/*
+ * Whether a note has a folder without the generated name behind it (schemas/engine/state_task.h).
+ */
 static inline bool tr_task_folder_is_short(struct tr_text folder)
 {
     return folder.size > 0 && folder.data[folder.size - 1] == '/';

@@ -182,7 +182,9 @@ static int put_page(struct tri_task *task, uint32_t page, const struct tr_schema
     return error;
 }
 
-/* A folder that is called as the attempt is kept without that name (schemas/state_task.h). */
+/*
+ * A folder that is called as the attempt is kept without that name (schemas/engine/state_task.h).
+ */
 static int put_note(struct tri_task *task)
 {
     struct tr_task_note note = task->note;

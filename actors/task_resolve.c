@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "actors/value.h"
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 
 #define SCHEME "file://"
 

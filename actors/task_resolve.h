@@ -9,7 +9,7 @@
 #define TR_ACTORS_TASK_RESOLVE_H
 
 #include "actors/task.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 /* A path in a value, and what it is said to be. */
 struct tri_path {

@@ -7,7 +7,7 @@
 
 #include "actors/task.h"
 #include "actors/template.h"
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 
 /* The last attempt that the system's budget allows is not one that may be interrupted (Flyte). */
 static bool is_interruptible(const struct tri_task *task)

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "actors/template.h"
-#include "schemas/plugin.h"
+#include "schemas/engine/plugin.h"
 
 #define BEGIN "{{"
 #define END "}}"

@@ -5,7 +5,7 @@
  * list, and are watched as soon as others are done.
  *
  * Rows that are watched begin with struct tr_watched; the list's numbers are in the actor's state
- * (TRI_WATCH_FIELDS of schemas/state_service.h).
+ * (TRI_WATCH_FIELDS of schemas/engine/state_service.h).
  */
 #ifndef TR_ACTORS_WATCH_H
 #define TR_ACTORS_WATCH_H

@@ -22,8 +22,8 @@
 #include "actors/engine.h"
 #include "actors/heap.h"
 #include "actors/value.h"
-#include "schemas/history.h"
-#include "schemas/state_workflow.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/state_workflow.h"
 
 /* Nodes of one page of the table. What a handler changes is copied, so pages are small. */
 #define TRI_ROWS_PER_PAGE 64

@@ -8,8 +8,8 @@
  * worthless, is simply put again: asking changes nothing.
  */
 #include "actors/workflow.h"
-#include "schemas/files.h"
-#include "schemas/recovery.h"
+#include "schemas/engine/recovery.h"
+#include "schemas/runtime/files.h"
 
 /* A question that fails is put again so often, each time later, before a node fails with it. */
 #define TRIES_MAX 6U

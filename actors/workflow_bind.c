@@ -8,8 +8,8 @@
 #include "actors/bind_plan.h"
 #include "actors/history.h"
 #include "actors/workflow.h"
-#include "schemas/files.h"
-#include "schemas/inquiry.h"
+#include "schemas/runtime/files.h"
+#include "schemas/runtime/inquiry.h"
 
 /* What stands in a message beside values. */
 #define MESSAGE_MARGIN_BYTES 65536

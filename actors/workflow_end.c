@@ -8,7 +8,7 @@
  * The first failure stays the workflow's error; how it ends is `outcome`.
  */
 #include "actors/workflow.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/utf8.h"
 
 static int keep_failure(struct tri_flow *flow, const struct tri_failure *failure)
 {

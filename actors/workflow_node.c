@@ -8,7 +8,7 @@
 #include "actors/history.h"
 #include "actors/room.h"
 #include "actors/workflow.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/utf8.h"
 
 /* ----------------------------------------------------------------- endings */
 

@@ -7,7 +7,7 @@
  * graph, so that an abort, or a failure, comes to its end.
  */
 #include "actors/workflow.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/utf8.h"
 
 static int pause_child(struct tri_flow *flow, uint32_t node, const struct tri_row *row)
 {

@@ -2,15 +2,15 @@
  * Recovery: nodes that gave something in an earlier execution, and need not run again.
  *
  * In an execution with a recovery the nodes of the graph are asked about when their turn comes,
- * those at the front of the queue in one question (schemas/recovery.h, workflow_ask.c). Then what
- * is kept ends at once, and the others go to the end of the queue, with what is known of them in
- * their rows.
+ * those at the front of the queue in one question (schemas/engine/recovery.h, workflow_ask.c). Then
+ * what is kept ends at once, and the others go to the end of the queue, with what is known of them
+ * in their rows.
  *
  * What runs anew gives something new: what is behind it runs, too. on_failure and finally belong to
  * this execution alone, and always run.
  */
 #include "actors/workflow.h"
-#include "schemas/recovery.h"
+#include "schemas/engine/recovery.h"
 
 /* ------------------------------------------------------------- what runs anew */
 

@@ -10,7 +10,7 @@
 #include "deploy/root.h"
 #include "deploy/several.h"
 #include "deploy/store.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 #define CAUSE "troupe abort"
 

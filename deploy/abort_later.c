@@ -13,8 +13,8 @@
 #include "deploy/say.h"
 #include "deploy/schemas.h"
 #include "runtime/troupe.h"
-#include "schemas/flow.h"
-#include "schemas/history_views.h"
+#include "schemas/engine/flow.h"
+#include "schemas/engine/history_views.h"
 
 /* Before all that has a clock of its own. */
 #define FIRST_CLOCK 1

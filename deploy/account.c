@@ -10,7 +10,7 @@
 #include "actors/shelf.h"
 #include "deploy/graphs.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* ------------------------------------------------------------------------- taking in */
 

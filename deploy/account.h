@@ -7,7 +7,7 @@
 
 #include "deploy/route.h"
 #include "runtime/journal/reader.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* Where a parent would stand and there is none. */
 #define TR_ACCOUNT_NONE UINT32_MAX

@@ -10,9 +10,9 @@
 #include "deploy/assemble.h"
 #include "deploy/clock.h"
 #include "deploy/say.h"
-#include "schemas/control.h"
-#include "schemas/envelope.h"
-#include "schemas/state_task.h"
+#include "schemas/engine/state_task.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/envelope.h"
 
 /* What is being adopted. */
 struct adoption {

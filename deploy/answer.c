@@ -18,7 +18,7 @@
 #include "deploy/problems.h"
 #include "deploy/reach.h"
 #include "deploy/who.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 /* One answer on its way. */
 struct answering {

@@ -17,8 +17,8 @@
 #include "deploy/reach.h"
 #include "deploy/runnable.h"
 #include "deploy/schedules.h"
-#include "schemas/request.h"
-#include "schemas/schedule.h"
+#include "schemas/engine/schedule.h"
+#include "schemas/runtime/request.h"
 
 struct apply {
     const struct tr_invocation *invocation;

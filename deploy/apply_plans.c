@@ -9,8 +9,8 @@
 
 #include "deploy/clock.h"
 #include "deploy/graphs.h"
-#include "schemas/error.h"
-#include "schemas/schedule.h"
+#include "schemas/codec/error.h"
+#include "schemas/engine/schedule.h"
 
 struct apply {
     struct tr_live *live;

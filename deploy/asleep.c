@@ -9,7 +9,7 @@
 #include "deploy/reach.h"
 #include "deploy/show.h"
 #include "runtime/memory.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 /* How long an engine may take to answer. */
 #define ANSWER_MS 5000

@@ -7,7 +7,7 @@
 
 #include "actors/graph/buffer.h"
 #include "runtime/troupe.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 struct tr_asleep {
     bool is_live;         /* an engine has the store */

@@ -28,9 +28,9 @@
 #include "runtime/host/host.h"
 #include "runtime/link/afford.h"
 #include "runtime/memory.h"
-#include "schemas/history.h"
-#include "schemas/history_views.h"
-#include "schemas/schedule.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/history_views.h"
+#include "schemas/engine/schedule.h"
 
 const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
     &tr_launcher_behaviour,  &tr_workflow_behaviour, &tr_task_behaviour,    &tr_array_behaviour,

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "schemas/state_refresh.h"
+#include "schemas/engine/state_refresh.h"
 
 #define NAME_BYTES (TR_NAME_BYTES_MAX + 1)
 

@@ -21,7 +21,7 @@
 #include "deploy/show.h"
 #include "deploy/store.h"
 #include "runtime/memory.h"
-#include "schemas/schedule.h"
+#include "schemas/engine/schedule.h"
 
 /* Executions at once where nobody says. */
 #define AT_ONCE 1

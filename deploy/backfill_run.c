@@ -10,7 +10,7 @@
 #include "deploy/executions.h"
 #include "deploy/serve.h"
 #include "deploy/signals.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 #define TURN_MS 500
 

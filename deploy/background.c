@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 extern char **environ;
 

@@ -4,7 +4,7 @@
 #ifndef TR_DEPLOY_BACKGROUND_H
 #define TR_DEPLOY_BACKGROUND_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /*
  * Starts `troupe resume --until-idle` on a store, for these executions, in a session of its own;

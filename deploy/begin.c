@@ -8,7 +8,7 @@
 #include "actors/graph/pack.h"
 #include "deploy/document.h"
 #include "deploy/offload.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 /* Whether it began, or is the one that is wanted. */
 static enum tr_exit_status judge(const struct tr_beginning *beginning, int error)

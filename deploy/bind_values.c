@@ -10,8 +10,8 @@
 #include "actors/bind_plan.h"
 #include "deploy/file.h"
 #include "deploy/offload.h"
-#include "schemas/files.h"
-#include "schemas/inquiry.h"
+#include "schemas/runtime/files.h"
+#include "schemas/runtime/inquiry.h"
 
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_OFFLOAD_EXPLAIN_BYTES, "words fit");
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_BIND_MESSAGE_BYTES, "words fit");

@@ -13,7 +13,7 @@
 
 #include "deploy/clock.h"
 #include "runtime/link/endpoint.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 enum tr_exit_status tr_browse_open(const struct tr_invocation *invocation, struct tr_browse *browse)
 {

@@ -8,7 +8,7 @@
 
 #include "deploy/elements.h"
 #include "deploy/recall.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* One more link; NULL when there are too many. */
 static struct tr_cause *add(struct tr_causes *causes)

@@ -7,7 +7,7 @@
 #include "actors/graph/arena.h"
 #include "deploy/target.h"
 #include "runtime/journal/reader.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* One link of the chain: the execution, a node below it, and so on; at last an attempt. */
 struct tr_cause {

@@ -4,7 +4,7 @@
 #ifndef TR_DEPLOY_CHANGES_H
 #define TR_DEPLOY_CHANGES_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /*
  * Makes a descriptor that is readable when a file in the store's folder was written. To be closed

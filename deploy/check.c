@@ -9,7 +9,7 @@
 #include "deploy/runnable.h"
 #include "deploy/settings.h"
 #include "deploy/store.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 struct check {
     const struct tr_invocation *invocation;

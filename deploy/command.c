@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "deploy/stream.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 static const struct tr_option common_options[] = {
     {'h', "help", NULL, "show this help", NULL, 0, false},

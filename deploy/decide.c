@@ -20,7 +20,7 @@
 #include "deploy/recall.h"
 #include "deploy/runnable.h"
 #include "runtime/memory.h"
-#include "schemas/inquiry.h"
+#include "schemas/runtime/inquiry.h"
 
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_OFFLOAD_EXPLAIN_BYTES, "words fit");
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_DECIDE_PATHS_BYTES, "words fit");

@@ -7,7 +7,7 @@
 
 #include "actors/graph/graph.h"
 #include "runtime/troupe.h"
-#include "schemas/inquiry.h"
+#include "schemas/runtime/inquiry.h"
 
 /* Why one cannot be kept, in words. */
 #define TR_DECIDE_PATHS_BYTES 1024

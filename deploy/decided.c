@@ -8,8 +8,8 @@
 
 #include "actors/shelf.h"
 #include "deploy/graphs.h"
-#include "schemas/error.h"
-#include "schemas/history.h"
+#include "schemas/codec/error.h"
+#include "schemas/engine/history.h"
 
 struct node {
     struct tr_text path;

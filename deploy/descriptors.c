@@ -9,7 +9,7 @@
 
 #include "runtime/link/accept.h"
 #include "runtime/troupe.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* How many are open now: whoever starts this may have left some. */
 static uint64_t count_open(void)

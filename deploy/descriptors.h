@@ -5,7 +5,7 @@
 #ifndef TR_DEPLOY_DESCRIPTORS_H
 #define TR_DEPLOY_DESCRIPTORS_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* What an engine needs with a few clients, plugins and processes; with fewer none starts. */
 #define TR_DESCRIPTORS_MIN 128

@@ -6,7 +6,7 @@
 #include "actors/graph/report.h"
 #include "deploy/executions.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 int tr_detached_add(struct tr_detached *detached, uint64_t execution)
 {

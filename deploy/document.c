@@ -4,7 +4,7 @@
 #include "deploy/document.h"
 
 #include "actors/graph/moment.h"
-#include "schemas/print.h"
+#include "schemas/codec/print.h"
 
 void tr_document_init(struct tr_document *document, FILE *stream, enum tr_output output)
 {

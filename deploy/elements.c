@@ -9,7 +9,7 @@
 
 #include "actors/graph/json.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* The largest number of elements that is believed: a row of a store may hold anything. */
 #define ELEMENTS_MAX 16000000U

@@ -6,7 +6,7 @@
 
 #include "actors/graph/arena.h"
 #include "runtime/journal/reader.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* The most phases that one entry of a block names; more are none of ours. */
 #define TR_ENTRY_PHASES_MAX 32

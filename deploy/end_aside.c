@@ -6,9 +6,9 @@
 
 #include "deploy/say.h"
 #include "runtime/actor/actor.h"
-#include "schemas/control.h"
-#include "schemas/envelope.h"
-#include "schemas/flow.h"
+#include "schemas/engine/flow.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/envelope.h"
 
 static int add(struct tr_end_aside *ending, const struct tri_op *op)
 {

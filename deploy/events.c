@@ -10,7 +10,7 @@
 #include "deploy/elements.h"
 #include "deploy/show.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 void tr_events_init(struct tr_events *events, uint64_t execution)
 {

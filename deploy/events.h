@@ -8,7 +8,7 @@
 #include "actors/graph/arena.h"
 #include "deploy/document.h"
 #include "runtime/journal/reader.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* A change of phase. Texts live until the next reading. */
 struct tr_event {

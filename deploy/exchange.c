@@ -20,7 +20,7 @@
 #include "deploy/offload.h"
 #include "runtime/env/blob.h"
 #include "runtime/memory.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_EXCHANGE_WORDS_BYTES, "words fit");
 _Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_OFFLOAD_EXPLAIN_BYTES, "words fit");

@@ -6,7 +6,7 @@
 #define TR_DEPLOY_EXECUTIONS_H
 
 #include "runtime/journal/reader.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* A buffer that is enough for what is wrong with a name. */
 #define TR_EXECUTIONS_PROBLEM_BYTES 1024

@@ -9,7 +9,7 @@
 #include "deploy/explain_schedule.h"
 #include "deploy/get_report.h"
 #include "deploy/reach.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 static enum tr_exit_status explain_found(const struct tr_browse *browse,
                                          const struct tr_found *found,

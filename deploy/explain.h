@@ -11,7 +11,7 @@
 #include "deploy/command.h"
 #include "deploy/target.h"
 #include "runtime/journal/reader.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* Elements of one array that wait for the same kind of thing: so many are shown without -v. */
 #define TR_EXPLAIN_ALIKE 3

@@ -6,7 +6,7 @@
 #include "deploy/explain.h"
 #include "deploy/handlers.h"
 #include "deploy/show.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* Clean-up nodes that failed which are shown without -v. */
 #define HANDLERS_SHOWN 5

@@ -11,8 +11,8 @@
 #include "deploy/document.h"
 #include "deploy/graphs.h"
 #include "deploy/show.h"
-#include "schemas/phase.h"
-#include "schemas/schedule.h"
+#include "schemas/engine/phase.h"
+#include "schemas/engine/schedule.h"
 
 #define MS_PER_SECOND 1000
 

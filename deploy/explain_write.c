@@ -17,7 +17,7 @@
 #include "deploy/show.h"
 #include "deploy/slots.h"
 #include "deploy/waiting.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* Kinds of waits of elements that are told apart. */
 #define CLASSES 256

@@ -15,7 +15,7 @@
 #include "deploy/packing.h"
 #include "deploy/schemas.h"
 #include "deploy/stream.h"
-#include "schemas/history_views.h"
+#include "schemas/engine/history_views.h"
 
 /* An export that goes on. */
 struct exporting {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define FIRST_BYTES 65536
 

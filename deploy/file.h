@@ -5,7 +5,7 @@
 #ifndef TR_DEPLOY_FILE_H
 #define TR_DEPLOY_FILE_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /*
  * Reads a file, or stdin for "-", into a block of tr_alloc with a closing zero behind it. What is

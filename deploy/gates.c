@@ -6,7 +6,7 @@
 #include "actors/graph/report.h"
 #include "deploy/route.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* Ids that are named when one is not found. */
 #define SHOWN_MAX 20

@@ -5,7 +5,7 @@
 
 #include "deploy/browse.h"
 #include "deploy/commands.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 static enum tr_exit_status get_found(const struct tr_browse *browse, const struct tr_found *found)
 {

@@ -5,7 +5,7 @@
 #include "deploy/screen.h"
 #include "deploy/show.h"
 #include "deploy/table.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* The columns of a note that are shown without -v. */
 #define NOTE_COLUMNS 100

@@ -7,7 +7,7 @@
 #include "deploy/get.h"
 #include "deploy/screen.h"
 #include "deploy/show.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* The columns of a value that are shown without -v. */
 #define VALUE_COLUMNS 160

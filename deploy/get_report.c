@@ -7,7 +7,7 @@
 #include "actors/launch.h"
 #include "deploy/executions.h"
 #include "deploy/recall.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* ------------------------------------------------------------------------- reading */
 

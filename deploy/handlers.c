@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "deploy/account.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 struct search {
     struct tr_account account;

@@ -6,7 +6,7 @@
 #define TR_DEPLOY_HANDLERS_H
 
 #include "runtime/journal/reader.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /*
  * Gives the rows of those of an execution, and of the workflows inside it, that failed or timed out

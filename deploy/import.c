@@ -11,7 +11,7 @@
 #include "deploy/schemas.h"
 #include "deploy/store.h"
 #include "deploy/unpacking.h"
-#include "schemas/history_views.h"
+#include "schemas/engine/history_views.h"
 
 static enum tr_exit_status fail(const struct tr_invocation *invocation,
                                 const struct tr_unpacking *unpacking, int error)

@@ -9,9 +9,9 @@
 #include "deploy/decide.h"
 #include "deploy/recall.h"
 #include "deploy/schedule_look.h"
-#include "schemas/inquiry.h"
-#include "schemas/recovery.h"
-#include "schemas/schedule.h"
+#include "schemas/engine/recovery.h"
+#include "schemas/engine/schedule.h"
+#include "schemas/runtime/inquiry.h"
 
 /* An actor does not need the graph that it has asked for any more. */
 static int drop_graph(const struct tr_inquiry *inquiry, char *explain)

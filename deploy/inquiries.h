@@ -1,7 +1,7 @@
 /*
- * What actors ask the program itself (schemas/inquiry.h), answered by the files service's thread:
- * one row of a table for each message. A row's function may wait for disks; it reads the message,
- * does the work and answers once with tr_inquiry_answer, or gives an error with words.
+ * What actors ask the program itself (schemas/runtime/inquiry.h), answered by the files service's
+ * thread: one row of a table for each message. A row's function may wait for disks; it reads the
+ * message, does the work and answers once with tr_inquiry_answer, or gives an error with words.
  */
 #ifndef TR_DEPLOY_INQUIRIES_H
 #define TR_DEPLOY_INQUIRIES_H

@@ -10,7 +10,7 @@
 #include "deploy/clock.h"
 #include "deploy/reach.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 struct tr_janitor {
     struct tr_prune_request request;

@@ -7,7 +7,7 @@
 #include "deploy/commands.h"
 #include "deploy/show.h"
 #include "runtime/env/child_limit.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {

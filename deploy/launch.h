@@ -19,7 +19,7 @@ struct tr_order {
     struct tr_bytes inputs; /* slots */
     uint8_t cache_mode;     /* enum tr_cache_mode */
     struct tr_text cause;
-    struct tr_text recovery; /* as of `launch` (schemas/flow.h) */
+    struct tr_text recovery; /* as of `launch` (schemas/engine/flow.h) */
 };
 
 /* What became of it. */

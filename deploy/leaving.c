@@ -11,10 +11,10 @@
 #include "actors/engine.h"
 #include "runtime/actor/actor.h"
 #include "runtime/border/directory.h"
-#include "schemas/control.h"
-#include "schemas/envelope.h"
-#include "schemas/refresh.h"
-#include "schemas/state_task.h"
+#include "schemas/engine/refresh.h"
+#include "schemas/engine/state_task.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/envelope.h"
 
 /* Numbers of an edge in an image: kind, group, serial, incarnation, id, due_ms. */
 #define EDGE_FIELDS 6

@@ -18,8 +18,8 @@
 #include "actors/graph/arena.h"
 #include "deploy/pruning_files.h"
 #include "runtime/memory.h"
-#include "schemas/phase.h"
-#include "schemas/process.h"
+#include "schemas/engine/phase.h"
+#include "schemas/runtime/process.h"
 
 /* Folders between the store and an attempt's: attempts, PROJECT, DOMAIN, EXEC. */
 #define DEPTH 4

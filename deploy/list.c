@@ -12,7 +12,7 @@
 #include "deploy/screen.h"
 #include "deploy/show.h"
 #include "deploy/table.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* What a query has given so far. */
 struct list {

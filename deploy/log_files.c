@@ -16,7 +16,7 @@
 #include "deploy/stream.h"
 #include "runtime/env/fence.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* What is read at once. */
 #define PIECE_BYTES 65536

@@ -9,7 +9,7 @@
 
 #include "actors/graph/arena.h"
 #include "deploy/target.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* The two files of an attempt. */
 enum tr_log_stream { TR_LOG_STDOUT, TR_LOG_STDERR, TR_LOG_STREAMS };

@@ -15,7 +15,7 @@
 #include "deploy/recall.h"
 #include "deploy/show.h"
 #include "deploy/stream.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* While something is followed, the history is looked at at least so often. */
 #define LOOK_MS 1000

@@ -8,7 +8,7 @@
 #include "deploy/document.h"
 #include "deploy/reach.h"
 #include "deploy/store.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 #define ACTORS_SHOWN 1000
 

@@ -17,8 +17,8 @@
 #include "deploy/executions.h"
 #include "deploy/file.h"
 #include "deploy/schemas.h"
-#include "schemas/error.h"
-#include "schemas/schedule.h"
+#include "schemas/codec/error.h"
+#include "schemas/engine/schedule.h"
 
 /* What the engine's own blobs with a name are called, behind their digits. */
 static const char *const read_names[] = {"-inputs.json"};

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define HALF (TR_NAME_DIGITS / 2)
 

@@ -11,8 +11,8 @@
 #include "deploy/decided.h"
 #include "deploy/graphs.h"
 #include "runtime/memory.h"
-#include "schemas/history.h"
-#include "schemas/schedule.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/schedule.h"
 
 static bool is_known(const struct tr_needs *needs, const struct tr_need *wanted)
 {

@@ -6,7 +6,7 @@
 #define TR_DEPLOY_NODES_H
 
 #include "runtime/journal/reader.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* One node. Texts belong to it. */
 struct tr_node_seen {

@@ -14,7 +14,7 @@
 #include "deploy/repath.h"
 #include "runtime/env/blob.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* Values are not taken apart below this, however many there are. */
 #define LEAST_BYTES 4096U

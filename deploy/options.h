@@ -11,7 +11,7 @@
 #ifndef TR_DEPLOY_OPTIONS_H
 #define TR_DEPLOY_OPTIONS_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* What the shell offers where a value or a word belongs. */
 enum tr_completes {

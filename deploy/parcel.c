@@ -14,7 +14,7 @@
 
 #include "runtime/env/below.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 static int part_of(const char *path, char part[PATH_MAX])
 {

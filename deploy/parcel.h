@@ -1,6 +1,7 @@
 /*
- * The file of an export: eight bytes that say what it is, then the entries of schemas/parcel.h,
- * each in the form of runtime/tap/recording.h, with a checksum of its own.
+ * The file of an export: eight bytes that say what it is, then the entries of
+ * schemas/runtime/parcel.h, each in the form of runtime/tap/recording.h, with a checksum of its
+ * own.
  *
  * It is written under another name, PATH.part, without those eight bytes, and sealed when the
  * source has let go of what is in it: until then nobody reads it. A reader trusts nothing.
@@ -9,7 +10,7 @@
 #define TR_DEPLOY_PARCEL_H
 
 #include "runtime/tap/recording.h"
-#include "schemas/parcel.h"
+#include "schemas/runtime/parcel.h"
 
 #define TR_PARCEL_MAGIC "\211parcel\n"
 #define TR_PARCEL_SPENT "\211 spent\n"

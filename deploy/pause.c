@@ -12,7 +12,7 @@
 #include "deploy/several.h"
 #include "deploy/store.h"
 #include "deploy/who.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 void tr_pause_cause(bool is_paused, const char *message, char cause[TR_PAUSE_CAUSE_BYTES])
 {

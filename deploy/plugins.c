@@ -12,7 +12,7 @@
 #include "deploy/store.h"
 #include "deploy/table.h"
 #include "runtime/journal/reader.h"
-#include "schemas/state_refresh.h"
+#include "schemas/engine/state_refresh.h"
 
 /* Columns of the table that say how an endpoint stands. */
 #define ENDPOINT_COLUMNS 5

@@ -3,7 +3,7 @@
  */
 #include "deploy/problems.h"
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 static int print_one(const struct tr_problem *problem, FILE *stream)
 {

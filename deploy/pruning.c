@@ -16,7 +16,7 @@
 #include "deploy/pruning_share.h"
 #include "deploy/reach.h"
 #include "runtime/memory.h"
-#include "schemas/retention.h"
+#include "schemas/engine/retention.h"
 
 /* How long the engine may take to forget one share. */
 #define FORGET_MS 10000

@@ -15,7 +15,7 @@
 #include "deploy/graphs.h"
 #include "runtime/env/below.h"
 #include "runtime/env/blob.h"
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 
 TR_MUST_USE static int fail(char *explain, int error, const char *what)
 {

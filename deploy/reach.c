@@ -11,7 +11,7 @@
 #include "deploy/screen.h"
 #include "deploy/store_modes.h"
 #include "runtime/link/afford.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 /* How long an engine that is about to open its door, or to leave, is waited for. */
 #define REACH_MS 10000

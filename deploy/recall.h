@@ -1,6 +1,6 @@
 /*
  * What earlier executions gave, for one that takes it over: the answers to the questions of
- * schemas/recovery.h, from a plan (deploy/recovery.h) and the history of the store.
+ * schemas/engine/recovery.h, from a plan (deploy/recovery.h) and the history of the store.
  *
  * For the files service's thread. Nothing is kept between questions: each opens the history, reads
  * what it names, and closes it.
@@ -17,8 +17,8 @@ TR_MUST_USE int tr_recall_nodes(const struct tr_inquiry *inquiry, char *explain)
 TR_MUST_USE int tr_recall_elements(const struct tr_inquiry *inquiry, char *explain);
 
 /*
- * What a recovery says, as far as the history knows of it (schemas/recovery.h): texts are the
- * arena's. Errors as tr_recovery_read and the reader, with words.
+ * What a recovery says, as far as the history knows of it (schemas/engine/recovery.h): texts are
+ * the arena's. Errors as tr_recovery_read and the reader, with words.
  */
 TR_MUST_USE int tr_recall_plan(struct tr_reader *reader, struct tr_text recovery,
                                struct tr_arena *arena, struct tr_recovery *plan, char *explain);

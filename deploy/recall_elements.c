@@ -110,7 +110,7 @@ struct list {
     struct tr_bytes mapped;
     struct tr_cursor cursor;
     uint64_t count;
-    bool is_wrapped; /* schemas/recovery.h */
+    bool is_wrapped; /* schemas/engine/recovery.h */
 };
 
 static int open_list(struct tr_bytes slot, struct list *list)

@@ -6,7 +6,7 @@
 
 #include "actors/graph/graph.h"
 #include "deploy/recall_inside.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 static int take_graph(void *self, const void *row)
 {

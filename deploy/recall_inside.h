@@ -31,7 +31,7 @@ TR_MUST_USE int tri_recall_begin(struct tri_recall *recall, const struct tr_inqu
                                  struct tr_text uri, char *explain);
 void tri_recall_finish(struct tri_recall *recall);
 
-/* Makes `plan` what a recovery says (schemas/recovery.h); no sources: there is nothing. */
+/* Makes `plan` what a recovery says (schemas/engine/recovery.h); no sources: there is nothing. */
 TR_MUST_USE int tri_recall_resolve(struct tri_recall *recall, struct tr_text recovery);
 
 /* Adds an execution to the sources of a plan, with those that it had itself. */

@@ -12,7 +12,7 @@
 #include "deploy/reach.h"
 #include "deploy/replay.h"
 #include "deploy/store.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 /* An engine that says nothing for so long has given up on us; else it speaks each second. */
 #define SILENCE_MS 15000

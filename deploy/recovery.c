@@ -10,7 +10,7 @@
 #include "deploy/file.h"
 #include "runtime/env/blob.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define PLAN_VERSION 1
 

@@ -10,7 +10,7 @@
 
 #include "actors/graph/arena.h"
 #include "actors/graph/buffer.h"
-#include "schemas/recovery.h"
+#include "schemas/engine/recovery.h"
 
 /* Executions, each a recovery of the next one, that a plan looks back to. */
 #define TR_RECOVERY_DEPTH_MAX 64

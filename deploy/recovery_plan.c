@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "deploy/recovery_same.h"
-#include "schemas/error.h"
-#include "schemas/history.h"
-#include "schemas/phase.h"
+#include "schemas/codec/error.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/phase.h"
 
 /* ------------------------------------------------------------------------ the past */
 

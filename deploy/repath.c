@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "actors/value.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define BLOBS "/blobs/"
 #define SCHEME "file://"

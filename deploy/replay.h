@@ -8,8 +8,8 @@
 #include "deploy/settings.h"
 
 /*
- * What a recording holds of the engine (schemas/recording.h, `surroundings`): an array of the
- * references of the resource manager, the catalog, and the refresh actors of all endpoints.
+ * What a recording holds of the engine (schemas/runtime/recording.h, `surroundings`): an array of
+ * the references of the resource manager, the catalog, and the refresh actors of all endpoints.
  */
 #define TR_SURROUNDINGS_BYTES (8 + (2 + TR_SETTINGS_ENDPOINTS_MAX) * TR_REF_BYTES_MAX)
 struct tr_bytes tr_surroundings_pack(const struct tr_engine *engine,

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "schemas/value.h"
+#include "schemas/codec/value.h"
 
 static bool is_json(const struct tr_replay_show *show)
 {

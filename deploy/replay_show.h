@@ -6,7 +6,7 @@
 #define TR_DEPLOY_REPLAY_SHOW_H
 
 #include "runtime/host/sandbox.h"
-#include "schemas/envelope_print.h"
+#include "schemas/runtime/envelope_print.h"
 
 struct tr_replay_show {
     struct tr_sink *sink;

@@ -14,7 +14,7 @@
 #include "deploy/serve_gates.h"
 #include "deploy/store.h"
 #include "runtime/memory.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 /* What is meant: numbers of executions, none for all. */
 struct resume {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* The nodes of a workflow by their names, and where each stands in its order. */
 struct tri_route_names {

@@ -5,8 +5,8 @@
 #include "deploy/say.h"
 
 #include "runtime/troupe.h"
-#include "schemas/control.h"
-#include "schemas/envelope.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/envelope.h"
 
 int tr_say(struct tr_arena *arena, const struct tri_store *store, const struct tr_saying *saying,
            const struct tr_schema *schema, const void *body, struct tri_op *op)

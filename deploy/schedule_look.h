@@ -1,5 +1,6 @@
 /*
- * The program's answer to a schedule that asks what to do (schemas/schedule.h, schedule_look).
+ * The program's answer to a schedule that asks what to do (schemas/engine/schedule.h,
+ * schedule_look).
  */
 #ifndef TR_DEPLOY_SCHEDULE_LOOK_H
 #define TR_DEPLOY_SCHEDULE_LOOK_H

@@ -8,8 +8,8 @@
 #include "actors/graph/moment.h"
 #include "deploy/show.h"
 #include "deploy/table.h"
-#include "schemas/error.h"
-#include "schemas/schedule.h"
+#include "schemas/codec/error.h"
+#include "schemas/engine/schedule.h"
 
 static void add_time(struct tr_table *table, uint64_t time_ms)
 {

@@ -3,19 +3,19 @@
  */
 #include "deploy/schemas.h"
 
-#include "schemas/control.h"
-#include "schemas/flow.h"
-#include "schemas/history.h"
-#include "schemas/http.h"
-#include "schemas/inquiry.h"
-#include "schemas/process.h"
-#include "schemas/recording.h"
-#include "schemas/recovery.h"
-#include "schemas/refresh.h"
-#include "schemas/request.h"
-#include "schemas/schedule.h"
-#include "schemas/state_refresh.h"
-#include "schemas/tap.h"
+#include "schemas/engine/flow.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/recovery.h"
+#include "schemas/engine/refresh.h"
+#include "schemas/engine/schedule.h"
+#include "schemas/engine/state_refresh.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/http.h"
+#include "schemas/runtime/inquiry.h"
+#include "schemas/runtime/process.h"
+#include "schemas/runtime/recording.h"
+#include "schemas/runtime/request.h"
+#include "schemas/runtime/tap.h"
 
 static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
 static const struct tr_schema *const flow[] = {TR_FLOW_SCHEMAS(TR_SCHEMA_POINTER_ROW)};

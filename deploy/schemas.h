@@ -5,7 +5,7 @@
 #ifndef TR_DEPLOY_SCHEMAS_H
 #define TR_DEPLOY_SCHEMAS_H
 
-#include "schemas/registry.h"
+#include "schemas/codec/registry.h"
 
 /* The registry, made at the first call; by the program's own thread. */
 const struct tr_registry *tr_program_schemas(void);

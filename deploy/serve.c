@@ -17,7 +17,7 @@
 #include "deploy/serve_record.h"
 #include "deploy/serve_tap.h"
 #include "runtime/memory.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 /* How often those who follow are told that it goes on. */
 #define FOLLOWING_MS 500

@@ -5,7 +5,7 @@
 #define TR_DEPLOY_SERVE_FORGET_H
 
 #include "deploy/assemble.h"
-#include "schemas/retention.h"
+#include "schemas/engine/retention.h"
 
 /*
  * Forgets the next share of an execution and fills in `forgotten`, whose error and message say what

@@ -6,7 +6,7 @@
 #define TR_DEPLOY_SERVE_GATES_H
 
 #include "deploy/assemble.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 /*
  * Hands an answer to an execution when it suits a gate of its graph. `sent` is what to say; its

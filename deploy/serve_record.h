@@ -6,7 +6,7 @@
 
 #include "deploy/serve.h"
 #include "runtime/tap/record.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 /* Recordings at once. */
 #define TR_SERVE_RECORDS_MAX 8

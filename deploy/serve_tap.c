@@ -4,8 +4,8 @@
 #include "deploy/serve_tap.h"
 
 #include "deploy/schemas.h"
-#include "schemas/print.h"
-#include "schemas/process.h"
+#include "schemas/codec/print.h"
+#include "schemas/runtime/process.h"
 
 #define WORDS_MAX 32
 

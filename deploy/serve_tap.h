@@ -5,7 +5,7 @@
 #define TR_DEPLOY_SERVE_TAP_H
 
 #include "deploy/serve.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 struct tr_serve_taps {
     struct {

@@ -10,7 +10,7 @@
 #include "runtime/limits.h"
 #include "runtime/memory.h"
 #include "runtime/tap/glob.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* How many are named in a question. */
 #define NAMED_MAX 5

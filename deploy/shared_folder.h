@@ -6,7 +6,7 @@
 #define TR_DEPLOY_SHARED_FOLDER_H
 
 #include "runtime/env/shared.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* Whether a plugin, one that is linked in, has its work done elsewhere and shares folders. */
 bool tr_plugin_is_elsewhere(struct tr_text plugin);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "actors/graph/moment.h"
-#include "schemas/flow.h"
+#include "schemas/engine/flow.h"
 
 const char *tr_phase_shown(const struct tr_execution *row)
 {

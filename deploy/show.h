@@ -6,7 +6,7 @@
 
 #include "actors/graph/buffer.h"
 #include "deploy/document.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* The phase of an execution, and that it is paused: "running, paused". */
 const char *tr_phase_shown(const struct tr_execution *row);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "deploy/command.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 static sigset_t watched(void)
 {

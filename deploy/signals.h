@@ -4,7 +4,7 @@
 #ifndef TR_DEPLOY_SIGNALS_H
 #define TR_DEPLOY_SIGNALS_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /*
  * From now on SIGINT, SIGTERM and SIGHUP do not end the process but make `descriptor` readable.

@@ -9,7 +9,7 @@
 #define TR_DEPLOY_SLEEPERS_H
 
 #include "actors/graph/arena.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 #define TR_SLEEPER_NONE UINT32_MAX
 

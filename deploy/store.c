@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "deploy/file.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 static bool is_folder(const char *path)
 {

@@ -11,7 +11,7 @@
 
 #include "deploy/file.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define DIGITS 16
 

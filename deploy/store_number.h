@@ -1,11 +1,12 @@
 /*
  * The number of a store, which no other has: what is made outside under a name of this store's
- * (schemas/plugin.h, struct tr_task_identity) is so told from what another store calls the same.
+ * (schemas/engine/plugin.h, struct tr_task_identity) is so told from what another store calls the
+ * same.
  */
 #ifndef TR_DEPLOY_STORE_NUMBER_H
 #define TR_DEPLOY_STORE_NUMBER_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 #define TR_STORE_NUMBER_NAME "number"
 

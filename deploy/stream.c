@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schemas/utf8.h"
-#include "schemas/visible.h"
+#include "schemas/codec/utf8.h"
+#include "schemas/codec/visible.h"
 
 /* No sequence that sets colours is longer. */
 #define COLOR_BYTES_MAX 40

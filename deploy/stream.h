@@ -1,15 +1,15 @@
 /*
  * The streams that people read: all that the program prints to stdout and stderr goes through here,
  * whoever wrote it: tasks, back ends, definitions. Characters that would steer a terminal or turn
- * what is read are shown (schemas/visible.h); only line feeds, tabs and carriage returns before a
- * line feed pass.
+ * what is read are shown (schemas/codec/visible.h); only line feeds, tabs and carriage returns
+ * before a line feed pass.
  */
 #ifndef TR_DEPLOY_STREAM_H
 #define TR_DEPLOY_STREAM_H
 
 #include <stdio.h>
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 enum tr_stream_form {
     TR_STREAM_TEXT,

@@ -10,8 +10,8 @@
 #include "deploy/replay.h"
 #include "deploy/store.h"
 #include "runtime/memory.h"
-#include "schemas/process.h"
-#include "schemas/request.h"
+#include "schemas/runtime/process.h"
+#include "schemas/runtime/request.h"
 
 /* What a tap shows where nobody says it: it must have a bound. */
 #define LIMIT_WORD "limit=1000"

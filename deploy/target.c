@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* The most digits of a number; more would not fit into one. */
 #define DIGITS_MAX 18

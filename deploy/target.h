@@ -5,7 +5,7 @@
 #ifndef TR_DEPLOY_TARGET_H
 #define TR_DEPLOY_TARGET_H
 
-#include "schemas/flow.h"
+#include "schemas/engine/flow.h"
 
 /* Bytes of an execution's name with project and domain, and a closing zero. */
 #define TR_TARGET_EXECUTION_BYTES 256

@@ -13,7 +13,7 @@
 #include "deploy/file.h"
 #include "deploy/repath.h"
 #include "deploy/unpacking_files.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 static int fail(const struct tr_unpacking *unpacking, int error, const char *words)
 {

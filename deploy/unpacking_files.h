@@ -5,7 +5,7 @@
 #ifndef TR_DEPLOY_UNPACKING_FILES_H
 #define TR_DEPLOY_UNPACKING_FILES_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* Whether a path is one of a graph, a blob, or something in a blob. */
 bool tr_unpacking_is_path(struct tr_text path);

@@ -10,7 +10,7 @@
 #include "actors/value.h"
 #include "deploy/file.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* Names that a document may have; those of the language are shorter. */
 #define NAME_BYTES (TR_GRAPH_NAME_BYTES_MAX + 1)

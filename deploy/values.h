@@ -8,7 +8,7 @@
 #include "deploy/document.h"
 #include "deploy/route.h"
 #include "runtime/journal/reader.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 /* One value: what it is called, and its slot. */
 struct tr_value {

@@ -9,7 +9,7 @@
 #include "deploy/follow.h"
 #include "deploy/result.h"
 #include "deploy/signals.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 struct visit {
     const struct tr_invocation *invocation;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "actors/engine.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* Actors one below the other: workflows and arrays nest at most so deep. */
 #define DEPTH_MAX 256

@@ -15,8 +15,8 @@
 #include "deploy/follow.h"
 #include "deploy/result.h"
 #include "runtime/link/endpoint.h"
-#include "schemas/error.h"
-#include "schemas/request.h"
+#include "schemas/codec/error.h"
+#include "schemas/runtime/request.h"
 
 /* An engine that is not there is looked for so often. */
 #define LOOK_MS 1000

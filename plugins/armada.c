@@ -11,9 +11,9 @@
 
 #include "plugins/registry.h"
 #include "runtime/troupe.h"
-#include "schemas/files.h"
-#include "schemas/process.h"
-#include "schemas/state_plugin.h"
+#include "schemas/engine/state_plugin.h"
+#include "schemas/runtime/files.h"
+#include "schemas/runtime/process.h"
 
 /* ---------------------------------------------------------------------------------- inputs */
 

@@ -13,7 +13,7 @@
 
 #include "plugins/json.h"
 #include "plugins/webapi.h"
-#include "schemas/state_plugin.h"
+#include "schemas/engine/state_plugin.h"
 
 /* Bounds of Armada's own servers, as they are by default. */
 #define TR_ARMADA_SUBMIT_ITEMS_MAX 200

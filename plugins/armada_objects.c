@@ -7,7 +7,7 @@
  */
 #include "plugins/armada.h"
 #include "runtime/troupe.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 
 #define SETTINGS "plugins.armada"
 #define SCHEME "s3://"

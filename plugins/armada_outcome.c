@@ -8,7 +8,7 @@
  */
 #include "plugins/armada.h"
 #include "runtime/troupe.h"
-#include "schemas/state_plugin.h"
+#include "schemas/engine/state_plugin.h"
 
 #define AGAIN_TIMER 1
 

@@ -4,7 +4,7 @@
  */
 #include "plugins/armada.h"
 #include "runtime/troupe.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 static struct tr_text path_of(struct tr_task_context *task, const struct tr_armada_attempt *own,
                               const struct tr_webapi_endpoint *endpoint, const char *name)

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "schemas/state_plugin.h"
+#include "schemas/engine/state_plugin.h"
 
 #define WAIT_TIMER 1
 

@@ -9,7 +9,7 @@
 
 #include "plugins/registry.h"
 #include "runtime/troupe.h"
-#include "schemas/state_plugin.h"
+#include "schemas/engine/state_plugin.h"
 
 #define AGAIN_TIMER 1
 #define AGAIN_MS 500

@@ -15,7 +15,7 @@
 #define TR_PLUGINS_HTTP_H
 
 #include "plugins/plugin.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 
 /* The body of an answer, and what of one that was not expected is shown. */
 #define TR_HTTP_TASK_BODY_BYTES_MAX (256U << 10)

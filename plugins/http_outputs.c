@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "plugins/http.h"
-#include "schemas/print.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/print.h"
+#include "schemas/codec/utf8.h"
 
 /* One output beside its value; and what a character takes at most in JSON. */
 #define OUTPUT_BYTES 64

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plugins/http.h"
-#include "schemas/print.h"
+#include "schemas/codec/print.h"
 
 #define TIMEOUT_MS 30000
 #define HEADERS_MAX 32

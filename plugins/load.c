@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "plugins/webapi.h"
-#include "schemas/registry.h"
+#include "schemas/codec/registry.h"
 
 /* ----------------------------------------------------------------- the table */
 

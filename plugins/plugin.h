@@ -1,6 +1,7 @@
 /*
- * What an author of a plugin includes: the contract (schemas/plugin.h), and comforts over it, so
- * that a plugin reads as sentences. All of them are for the functions of a plugin, while they run.
+ * What an author of a plugin includes: the contract (schemas/engine/plugin.h), and comforts over
+ * it, so that a plugin reads as sentences. All of them are for the functions of a plugin, while
+ * they run.
  *
  *     static int hello_handle(struct tr_task_context *task, void *state,
  *                             const struct tr_task_event *event, struct tr_transition *transition)
@@ -16,10 +17,10 @@
 #ifndef TR_PLUGINS_PLUGIN_H
 #define TR_PLUGINS_PLUGIN_H
 
-#include "schemas/error.h"
-#include "schemas/flow.h"
-#include "schemas/plugin.h"
-#include "schemas/webapi.h"
+#include "schemas/codec/error.h"
+#include "schemas/engine/flow.h"
+#include "schemas/engine/plugin.h"
+#include "schemas/engine/webapi.h"
 
 /* What a plugin from a shared object exports, and nothing else: its table. */
 extern const struct tr_plugin tr_plugin_table __attribute__((visibility("default")));

@@ -14,7 +14,7 @@
 
 #include "plugins/registry.h"
 #include "runtime/troupe.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 /* The timer of a question that is put off, and how long it is at first and at most. */
 #define AGAIN_TIMER 1

@@ -6,8 +6,8 @@
 #define TR_PLUGINS_PROCESS_H
 
 #include "plugins/plugin.h"
-#include "schemas/process.h"
-#include "schemas/state_plugin.h"
+#include "schemas/engine/state_plugin.h"
+#include "schemas/runtime/process.h"
 
 /*
  * One document of a task that travels in a message: inputs, outputs, errors. Larger inputs and
@@ -15,7 +15,7 @@
  */
 #define TR_PROCESS_DOCUMENT_BYTES_MAX (512U << 10)
 
-/* Names below an attempt's folder; more of them stand in schemas/process.h. */
+/* Names below an attempt's folder; more of them stand in schemas/runtime/process.h. */
 #define TR_PROCESS_INPUTS "inputs.json"
 #define TR_PROCESS_OUTPUTS "outputs.json"
 #define TR_PROCESS_ERROR "error.json"

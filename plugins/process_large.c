@@ -6,7 +6,7 @@
 
 #include "plugins/process.h"
 #include "runtime/troupe.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 int tri_process_make_inputs(struct tr_task_context *task, enum tr_document_form form,
                             uint64_t *call, struct tr_transition *transition)

@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 /* A document that was left behind, in whichever form. */
 struct found {

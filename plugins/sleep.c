@@ -4,7 +4,7 @@
  * engine lived counts.
  */
 #include "plugins/registry.h"
-#include "schemas/state_plugin.h"
+#include "schemas/engine/state_plugin.h"
 
 #define WAKE_TIMER 1
 #define NANOSECONDS_PER_MS 1000000

@@ -7,8 +7,8 @@
  */
 #include "plugins/webapi.h"
 
-#include "schemas/parcel.h"
-#include "schemas/refresh.h"
+#include "schemas/engine/refresh.h"
+#include "schemas/runtime/parcel.h"
 
 /* The timer of one that is not kept among those that wait for room; plugins use small numbers. */
 #define ROOM_TIMER 0xffff0001U

@@ -1,6 +1,7 @@
 /*
  * The task's side of the Web API shape: the functions of a plugin whose author fills in a struct
- * tr_webapi (schemas/webapi.h), for plugins that are linked in and from shared objects alike.
+ * tr_webapi (schemas/engine/webapi.h), for plugins that are linked in and from shared objects
+ * alike.
  *
  *     static int check(const struct tr_task_template *task, char *problem, size_t problem_size)
  *     {
@@ -18,8 +19,9 @@
  *     };
  *
  * A task tells the refresh actor of its endpoint what to make, and from then on hears news of it
- * (schemas/refresh.h). It asks nothing outside itself, so there is nothing of it to be repeated: an
- * attempt whose state was lost has its job looked for by its identity, never made anew.
+ * (schemas/engine/refresh.h). It asks nothing outside itself, so there is nothing of it to be
+ * repeated: an attempt whose state was lost has its job looked for by its identity, never made
+ * anew.
  */
 #ifndef TR_PLUGINS_WEBAPI_H
 #define TR_PLUGINS_WEBAPI_H

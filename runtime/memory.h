@@ -8,7 +8,7 @@
 #ifndef TR_RUNTIME_MEMORY_H
 #define TR_RUNTIME_MEMORY_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* A chunk of slab memory: one huge page. */
 #define TR_CHUNK_BYTES (2U << 20)

@@ -29,9 +29,9 @@
 #include "runtime/journal/store.h"
 #include "runtime/limits.h"
 #include "runtime/tap/tap.h"
-#include "schemas/control.h"
-#include "schemas/envelope.h"
-#include "schemas/field.h"
+#include "schemas/codec/field.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/envelope.h"
 
 struct tr_context;
 struct tr_host;
@@ -331,7 +331,8 @@ struct tr_exchange_reading {
     struct tr_bytes plan;
     const char *store_folder;
     struct tr_text path;
-    const struct tr_fence *fence; /* of it and of all that it names; NULL: none (schemas/files.h) */
+    /* Of it and of all that it names; NULL: none (schemas/runtime/files.h). */
+    const struct tr_fence *fence;
     const struct tr_turn *turn;
 };
 

@@ -10,7 +10,7 @@
 
 #include "actors/graph/limits.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define CHUNK_BYTES_MIN 4096U
 #define CHUNK_BYTES_MAX (1U << 20)

@@ -7,7 +7,7 @@
 #ifndef TR_ACTORS_GRAPH_ARENA_H
 #define TR_ACTORS_GRAPH_ARENA_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 struct tr_arena {
     /* private */

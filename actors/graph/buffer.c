@@ -1,6 +1,6 @@
 /*
  * A growing block and, on top of it, the codec's writers: each gets a window with enough room for
- * one value, so that the encoding itself stays in schemas/codec.c alone.
+ * one value, so that the encoding itself stays in schemas/codec/ alone.
  */
 #include "actors/graph/buffer.h"
 
@@ -9,7 +9,7 @@
 
 #include "actors/graph/limits.h"
 #include "runtime/memory.h"
-#include "schemas/visible.h"
+#include "schemas/codec/visible.h"
 
 #define CAPACITY_MIN 256U
 

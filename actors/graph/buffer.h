@@ -7,7 +7,7 @@
 #ifndef TR_ACTORS_GRAPH_BUFFER_H
 #define TR_ACTORS_GRAPH_BUFFER_H
 
-#include "schemas/codec.h"
+#include "schemas/codec/codec.h"
 
 struct tr_buffer {
     uint8_t *data;
@@ -45,11 +45,11 @@ void tr_buffer_print(struct tr_buffer *buffer, const char *format, ...) TR_PRINT
 
 /*
  * Text of unknown origin on one line: a tab and the end of a line are a blank, and what else could
- * steer a terminal is shown (schemas/visible.h).
+ * steer a terminal is shown (schemas/codec/visible.h).
  */
 void tr_buffer_add_visible(struct tr_buffer *buffer, struct tr_text text);
 
-/* msgpack in its shortest form, as schemas/codec.h has it. */
+/* msgpack in its shortest form, as schemas/codec/codec.h has it. */
 void tr_buffer_u64(struct tr_buffer *buffer, uint64_t value);
 void tr_buffer_i64(struct tr_buffer *buffer, int64_t value);
 void tr_buffer_f64(struct tr_buffer *buffer, double value);

@@ -5,7 +5,7 @@
 #include <flyteidl/errors.pb-c.h>
 
 #include "actors/graph/flyte_inside.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* Fields of the outermost layers, as schemas/flyteidl/literals.proto has them. */
 enum field { MAP_ENTRY = 1, ENTRY_KEY = 1, ENTRY_VALUE = 2, COLLECTION_LITERAL = 1 };

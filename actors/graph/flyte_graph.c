@@ -12,7 +12,7 @@
 
 #include "actors/graph/limits.h"
 #include "actors/graph/literal.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define START_NODE "start-node"
 #define POLICY(name) FLYTEIDL__CORE__WORKFLOW_METADATA__ON_FAILURE_POLICY__##name

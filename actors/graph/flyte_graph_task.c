@@ -12,7 +12,7 @@
 #include "actors/graph/flyte_graph.h"
 #include "actors/graph/limits.h"
 #include "actors/template.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* Words of flytekit's command lines. */
 #define EXECUTE "pyflyte-execute"

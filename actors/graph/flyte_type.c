@@ -5,7 +5,7 @@
 #include "actors/graph/flyte_inside.h"
 
 #include "actors/graph/limits.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 typedef Flyteidl__Core__LiteralType literal_type;
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "actors/graph/limits.h"
-#include "schemas/error.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/error.h"
+#include "schemas/codec/utf8.h"
 
 #define NUMBER_BYTES_MAX 10U
 #define FIELD_NUMBER_MAX ((1U << 29) - 1)

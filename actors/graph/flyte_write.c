@@ -6,7 +6,7 @@
 #include "actors/graph/flyte_inside.h"
 #include "actors/graph/limits.h"
 #include "actors/graph/literal.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* What is gathered before it is given on. */
 #define GATHER_BYTES 65536U

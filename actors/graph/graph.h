@@ -21,7 +21,7 @@
 #define TR_ACTORS_GRAPH_GRAPH_H
 
 #include "actors/graph/literal.h"
-#include "schemas/plugin.h"
+#include "schemas/engine/plugin.h"
 
 /* Where an index would stand and there is none. */
 #define TR_GRAPH_NONE UINT32_MAX

@@ -9,7 +9,7 @@
 
 #include "actors/graph/buffer.h"
 #include "actors/graph/limits.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/utf8.h"
 
 /*
  * Memory for jansson. It passes over a text that could not grow, letter by letter, and gives what

@@ -8,7 +8,7 @@
 #include <yaml.h>
 
 #include "actors/graph/limits.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/utf8.h"
 
 /* A list or a mapping that is still open. */
 struct level {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* Changes of a zone's clocks are further apart: the nearest ones, of Ramadan, are a month. */
 #define STEP_SECONDS (10LL * 86400)

@@ -8,7 +8,7 @@
 #ifndef TR_ACTORS_GRAPH_ZONE_H
 #define TR_ACTORS_GRAPH_ZONE_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 struct tr_zone;
 

@@ -11,7 +11,7 @@
 
 #include "plugins/plugin.h"
 #include "runtime/troupe.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 
 #define AGAIN_TIMER 1
 #define EVERY_MS 1000

@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 
 #include "runtime/limits.h"
-#include "schemas/envelope.h"
+#include "schemas/runtime/envelope.h"
 
 /* `ended_by` of a handler that did not return, beside the numbers of signals. */
 #define TRI_ENDED_STUCK 255

@@ -10,7 +10,7 @@
 #define TR_RUNTIME_ACTOR_SLAB_H
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* Objects of one chunk have so many bits of a slot. */
 #define TRI_SLOT_BITS 15

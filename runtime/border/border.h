@@ -18,7 +18,7 @@
 #define TR_RUNTIME_BORDER_BORDER_H
 
 #include "runtime/actor/deliver.h"
-#include "schemas/border.h"
+#include "schemas/runtime/border.h"
 
 /* A number of births that no worker ever reaches. */
 #define TRI_BORDER_BIRTH (1ULL << 58)

@@ -9,8 +9,8 @@
 #define TR_RUNTIME_BORDER_DIRECTORY_H
 
 #include "runtime/limits.h"
-#include "schemas/base.h"
-#include "schemas/error.h"
+#include "schemas/codec/base.h"
+#include "schemas/codec/error.h"
 
 /* Where the number of the host stands in that of a group: fifteen bits, since stores keep keys in
  * order below 2^63. */

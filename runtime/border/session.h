@@ -13,7 +13,7 @@
 #ifndef TR_RUNTIME_BORDER_SESSION_H
 #define TR_RUNTIME_BORDER_SESSION_H
 
-#include "schemas/border.h"
+#include "schemas/runtime/border.h"
 
 struct tri_session {
     uint64_t mine;   /* this side's session */

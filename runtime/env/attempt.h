@@ -16,7 +16,7 @@
 #include "runtime/env/attempt_limits.h"
 #include "runtime/env/buffer.h"
 #include "runtime/env/secret.h"
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 
 /* Where the attempts of a store live. */
 struct tri_attempt_folders {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/env/keeper_limits.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define FOLDER_FLAGS (O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 

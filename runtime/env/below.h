@@ -13,7 +13,7 @@
 #include <limits.h>
 #include <sys/types.h>
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* Whether a text is a name below. */
 TR_MUST_USE int tri_below_check(struct tr_text name);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/env/below.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* Folders within each other that are open at once. */
 #define DEPTH_MAX 24

@@ -14,7 +14,7 @@
 
 #include "runtime/env/blob_inside.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* ---- Words. --------------------------------------------------------------------------------- */
 

@@ -25,8 +25,8 @@
 #include "runtime/env/buffer.h"
 #include "runtime/env/fence.h"
 #include "runtime/env/turn.h"
-#include "schemas/base.h"
-#include "schemas/files.h"
+#include "schemas/codec/base.h"
+#include "schemas/runtime/files.h"
 
 #define TRI_BLOB_DIGEST_BYTES 32
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/env/blob_inside.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* A sweep that goes on. */
 struct sweeping {

@@ -15,7 +15,7 @@
 #include "runtime/env/blob_inside.h"
 #include "runtime/env/holes.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* What begins the list that a folder's digest is taken over; another form gets another number. */
 #define LIST_HEAD "troupe folder 1\n"

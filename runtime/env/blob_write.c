@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/env/blob_inside.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define MODE_OPEN 0600
 #define MODE_BLOB 0444

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define FIRST_CAPACITY 4096
 

@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_ENV_BUFFER_H
 #define TR_RUNTIME_ENV_BUFFER_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* The bytes are data[begin] to data[end - 1]. All zero is an empty buffer. */
 struct tri_buffer {

@@ -8,7 +8,7 @@
 #ifndef TR_RUNTIME_ENV_ENV_H
 #define TR_RUNTIME_ENV_ENV_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 struct tr_env;
 struct tri_link;

@@ -7,7 +7,7 @@
 
 #include "runtime/env/buffer.h"
 #include "runtime/env/secret.h"
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 
 /* The folder in an attempt's one that holds its secrets, while it has any. */
 #define TRI_SECRETS_FOLDER "secrets"

@@ -16,7 +16,7 @@
 
 #include "runtime/env/below.h"
 #include "runtime/env/keeper_limits.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* While others rename folders the kernel may be unable to say where a `..` of a link leads. */
 #define TRIES_MAX 16

@@ -10,8 +10,8 @@
 #ifndef TR_RUNTIME_ENV_FENCE_H
 #define TR_RUNTIME_ENV_FENCE_H
 
-#include "schemas/base.h"
-#include "schemas/files.h"
+#include "schemas/codec/base.h"
+#include "schemas/runtime/files.h"
 
 /* Why something is not taken, in words for people. */
 #define TRI_FENCE_WORDS_BYTES 400

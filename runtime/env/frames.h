@@ -7,7 +7,7 @@
 #define TR_RUNTIME_ENV_FRAMES_H
 
 #include "runtime/env/buffer.h"
-#include "schemas/field.h"
+#include "schemas/codec/field.h"
 
 #define TRI_FRAME_HEADER_BYTES 8
 

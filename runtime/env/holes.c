@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 int tri_holes_next_data(int fd, uint64_t from, struct tri_range *data)
 {

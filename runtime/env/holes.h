@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_ENV_HOLES_H
 #define TR_RUNTIME_ENV_HOLES_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* Bytes of a file from `begin` up to `end`. */
 struct tri_range {

@@ -12,7 +12,7 @@
 #include "runtime/env/clock.h"
 #include "runtime/env/http_transfer.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* The library; set before the first thread starts. */
 static const struct tri_curl *curl;

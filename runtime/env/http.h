@@ -11,15 +11,15 @@
  * Every accepted request gets exactly one END, however it ends. Only http and https are spoken.
  * Proxies that the environment names are ignored unless a request asks for them.
  *
- * A request with secrets (schemas/http.h) leaves when they are found; until then its time runs, and
- * nobody else waits. When the server answers 401, they are asked for again, without what commands
- * said before, and the request is sent once more if they are others now.
+ * A request with secrets (schemas/runtime/http.h) leaves when they are found; until then its time
+ * runs, and nobody else waits. When the server answers 401, they are asked for again, without what
+ * commands said before, and the request is sent once more if they are others now.
  */
 #ifndef TR_RUNTIME_ENV_HTTP_H
 #define TR_RUNTIME_ENV_HTTP_H
 
 #include "runtime/env/http_limits.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 
 struct tri_http;
 struct tr_secret_source;

@@ -9,7 +9,7 @@
 
 #include <curl/curl.h>
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 #define TRI_CURL_FUNCTIONS(F) \
     F(easy_cleanup)           \

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 struct tri_http_host {
     struct tri_http_host *previous; /* in the ring */

@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_ENV_HTTP_LINE_H
 #define TR_RUNTIME_ENV_HTTP_LINE_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 struct tri_http_host;
 

@@ -8,7 +8,7 @@
 
 #include "runtime/env/secret.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* ---- Checking. ------------------------------------------------------------------------------ */
 

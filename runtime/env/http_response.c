@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/env/clock.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 void tri_http_response_fini(struct tri_http_response *response)
 {

@@ -14,7 +14,7 @@
 #include "runtime/env/attempt_limits.h"
 #include "runtime/env/secret.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define THREADS TR_HTTP_SECRET_THREADS
 #define MIXER 0x9e3779b97f4a7c15ULL /* spreads what differs little */

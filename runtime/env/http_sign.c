@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "runtime/env/secret.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define PARAMETERS_MAX TR_HTTP_SIGNED_PARAMETERS_MAX
 #define HASH_BYTES crypto_auth_hmacsha256_BYTES

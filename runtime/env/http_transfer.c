@@ -12,7 +12,7 @@
 #include "runtime/env/clock.h"
 #include "runtime/env/secret.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* ---- Ending a transfer. --------------------------------------------------------------------- */
 

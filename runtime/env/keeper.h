@@ -3,8 +3,9 @@
  * waits for them, writes down what became of each, and answers for it. It outlives the engine, so
  * that what ran when the engine died is neither lost nor started twice.
  *
- * schemas/process.h has the conversation; keeper_client.h is the engine's end of it. In the store's
- * folder the keeper has keeper.lock, keeper.sock, keeper.log, and keeper.err for its complaints.
+ * schemas/runtime/process.h has the conversation; keeper_client.h is the engine's end of it. In the
+ * store's folder the keeper has keeper.lock, keeper.sock, keeper.log, and keeper.err for its
+ * complaints.
  *
  * What it promises: a key is written down, synced, before its process exists; an end is written
  * down, synced, before it is told, and behind what the process has written; a key that is known is
@@ -16,7 +17,7 @@
 #ifndef TR_RUNTIME_ENV_KEEPER_H
 #define TR_RUNTIME_ENV_KEEPER_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* All zero is what an engine wants, but for is_detached. */
 struct tri_keeper_options {

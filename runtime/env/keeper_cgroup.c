@@ -16,7 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 #define FILE_NAME "keeper.cgroup"
 

@@ -1,7 +1,7 @@
 /*
  * The engine's end of the conversation with the keeper: finds the keeper of a store or starts one,
- * sends and receives messages of schemas/process.h, and tells when the keeper is gone. Nothing here
- * blocks; there is one descriptor to wait for. One thread at a time.
+ * sends and receives messages of schemas/runtime/process.h, and tells when the keeper is gone.
+ * Nothing here blocks; there is one descriptor to wait for. One thread at a time.
  *
  *     tri_keeper_client_new(&options, &client);
  *     tri_keeper_client_connect(client);
@@ -17,7 +17,7 @@
 
 #include "runtime/env/frames.h"
 #include "runtime/env/keeper_limits.h"
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 
 struct tri_keeper_client;
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/env/keeper_limits.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 int tri_keeper_folder_open(const char *path, int *folder)
 {

@@ -8,7 +8,7 @@
 #ifndef TR_RUNTIME_ENV_KEEPER_FOLDER_H
 #define TR_RUNTIME_ENV_KEEPER_FOLDER_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 #define TRI_KEEPER_SOCKET_NAME "keeper.sock"
 #define TRI_KEEPER_LOCK_NAME "keeper.lock"

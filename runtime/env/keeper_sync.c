@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/env/keeper_limits.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* ---- The lists. ----------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* A folder to be synced. It belongs to the thread from give to take. */
 struct tri_sync_job {

@@ -10,7 +10,7 @@
 #ifndef TR_RUNTIME_ENV_KEEPER_TABLE_H
 #define TR_RUNTIME_ENV_KEEPER_TABLE_H
 
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 
 /* What can happen to a key. */
 enum tri_key_event {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define STAT_BYTES 1024
 #define CHILDREN_BYTES 65536

@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_ENV_PROC_H
 #define TR_RUNTIME_ENV_PROC_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* The parts of /proc/PID/stat that tell a process from a later one with the same pid. */
 struct tri_proc_stat {

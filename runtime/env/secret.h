@@ -17,7 +17,7 @@
 
 #include "runtime/env/buffer.h"
 #include "runtime/troupe.h"
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 
 /* The sources, and what their commands have answered lately. */
 struct tri_secrets;

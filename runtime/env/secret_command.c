@@ -19,7 +19,7 @@
 #include "runtime/env/clock.h"
 #include "runtime/env/heard.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define READ_BYTES 4096
 

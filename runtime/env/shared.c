@@ -12,8 +12,8 @@
 
 #include "runtime/env/attempt_limits.h"
 #include "runtime/env/below.h"
-#include "schemas/error.h"
-#include "schemas/process.h"
+#include "schemas/codec/error.h"
+#include "schemas/runtime/process.h"
 
 /* What an attempt works in, and what it has written for people; the plugin's shell names them. */
 static const char *const work_names[] = {TR_ATTEMPT_WORK, TR_ATTEMPT_TMP};

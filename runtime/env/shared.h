@@ -1,12 +1,12 @@
 /*
  * Folders of attempts that were made elsewhere, on a share that others write to, too: removing what
  * they have left. The part of the name that is the operator's own may lead there by links; behind
- * it none is followed (struct tr_fence of schemas/files.h has the words).
+ * it none is followed (struct tr_fence of schemas/runtime/files.h has the words).
  */
 #ifndef TR_RUNTIME_ENV_SHARED_H
 #define TR_RUNTIME_ENV_SHARED_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 struct tri_shared {
     struct tr_text path;    /* SHARE/JOBSET/ATTEMPT, absolute */

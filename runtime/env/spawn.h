@@ -10,7 +10,7 @@
 #ifndef TR_RUNTIME_ENV_SPAWN_H
 #define TR_RUNTIME_ENV_SPAWN_H
 
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 
 /* The name of the variable that marks every process of a keeper; its value is store/key. */
 #define TRI_SPAWN_MARK "TROUPE_KEEPER_KEY"

@@ -13,7 +13,7 @@
 
 #include "runtime/env/attempt_limits.h"
 #include "runtime/env/shared.h"
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 struct tri_sweep;
 

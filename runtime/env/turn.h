@@ -4,7 +4,7 @@
 #ifndef TR_RUNTIME_ENV_TURN_H
 #define TR_RUNTIME_ENV_TURN_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* Called between pieces: it may take as long as the others do. TR_CLOSED: there is no more time. */
 struct tr_turn {

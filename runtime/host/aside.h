@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_HOST_ASIDE_H
 #define TR_RUNTIME_HOST_ASIDE_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /*
  * Counts the group whose loading has ended the last start; 0: it got through. Others that are only

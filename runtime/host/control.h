@@ -6,7 +6,7 @@
 #define TR_RUNTIME_HOST_CONTROL_H
 
 #include "runtime/host/host.h"
-#include "schemas/tap.h"
+#include "schemas/runtime/tap.h"
 
 /* Answers to one wish, one from each worker. */
 struct tri_gathering {

@@ -8,7 +8,7 @@
 
 #include "runtime/env/blob_limits.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 struct hand {
     struct tri_files_hands *hands;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 static struct tri_files_lane **bucket_of(struct tri_files_line *line, uint64_t group)
 {

@@ -10,7 +10,7 @@
 #include "runtime/env/blob.h"
 #include "runtime/host/files_hands.h"
 #include "runtime/memory.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 #define WAIT_NS 200000000
 

@@ -1,9 +1,9 @@
 /*
- * The files service: the blob store and documents, for actors (TR_SERVICE_FILES). schemas/files.h
- * has the messages. What one execution asks for is done in its order, and executions take turns,
- * between the pieces of a large file, too (files_hands.h). Only downloads (blob_fetch of http and
- * https) go on beside that. What cannot be done is answered by blob_failed, with words for people;
- * and what is no call of its own is the program's to answer (tr_exchange).
+ * The files service: the blob store and documents, for actors (TR_SERVICE_FILES).
+ * schemas/runtime/files.h has the messages. What one execution asks for is done in its order, and
+ * executions take turns, between the pieces of a large file, too (files_hands.h). Only downloads
+ * (blob_fetch of http and https) go on beside that. What cannot be done is answered by blob_failed,
+ * with words for people; and what is no call of its own is the program's to answer (tr_exchange).
  */
 #ifndef TR_RUNTIME_HOST_FILES_SERVICE_H
 #define TR_RUNTIME_HOST_FILES_SERVICE_H

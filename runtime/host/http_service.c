@@ -8,7 +8,7 @@
 #include "runtime/env/http.h"
 #include "runtime/host/http_calls.h"
 #include "runtime/memory.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 
 #define WAIT_NS 200000000
 #define HEADERS_MAX 64

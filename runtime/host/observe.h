@@ -7,7 +7,7 @@
 #define TR_RUNTIME_HOST_OBSERVE_H
 
 #include "runtime/actor/deliver.h"
-#include "schemas/tap.h"
+#include "schemas/runtime/tap.h"
 
 /* What a worker can be asked for, and what it answers with. */
 enum tri_observable {

@@ -1,7 +1,7 @@
 /*
  * Between actors and the keeper: one thread that takes in calls from the one side and news from the
- * other. Most messages go through as they are, because both sides speak schemas/process.h; runs
- * have a life of their own, in process_run.c.
+ * other. Most messages go through as they are, because both sides speak schemas/runtime/process.h;
+ * runs have a life of their own, in process_run.c.
  */
 #include "runtime/host/process_service.h"
 

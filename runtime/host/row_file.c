@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define PATH_BYTES 4096
 

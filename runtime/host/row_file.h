@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_HOST_ROW_FILE_H
 #define TR_RUNTIME_HOST_ROW_FILE_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 struct tri_row_file {
     const char *name;

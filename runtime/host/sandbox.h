@@ -14,7 +14,7 @@
 #define TR_RUNTIME_HOST_SANDBOX_H
 
 #include "runtime/troupe.h"
-#include "schemas/recording.h"
+#include "schemas/runtime/recording.h"
 
 struct tri_sandbox;
 

@@ -13,8 +13,8 @@
 #include "runtime/env/env.h"
 #include "runtime/memory.h"
 #include "runtime/troupe.h"
-#include "schemas/control.h"
-#include "schemas/envelope.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/envelope.h"
 
 #define RETRY_FULL_NS 100000000
 #define SLICE_FRAMES 1024

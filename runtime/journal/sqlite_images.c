@@ -4,8 +4,8 @@
 #include "runtime/actor/actor.h"
 #include "runtime/journal/images.h"
 #include "runtime/journal/sqlite_internal.h"
-#include "schemas/control.h"
-#include "schemas/envelope.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/envelope.h"
 
 /* Numbers of an edge in an image: kind, group, serial, incarnation, id, due_ms. */
 #define EDGE_FIELDS 6

@@ -1,5 +1,5 @@
 /*
- * Views and indexes: SQL made from the tables of schemas/view.h.
+ * Views and indexes: SQL made from the tables of schemas/codec/view.h.
  *
  * Views hold nothing, so one whose definition has changed is dropped and made anew. They name their
  * tables, columns and functions only, and run in any SQLite from 3.38 on. What belongs to a row is

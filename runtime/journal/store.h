@@ -12,8 +12,8 @@
 #ifndef TR_RUNTIME_JOURNAL_STORE_H
 #define TR_RUNTIME_JOURNAL_STORE_H
 
-#include "schemas/field.h"
-#include "schemas/view.h"
+#include "schemas/codec/field.h"
+#include "schemas/codec/view.h"
 
 /* What a crash may take (design: durability levels). */
 enum tr_durability {

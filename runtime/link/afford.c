@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* The most of each that is tried. */
 #define THREADS_MAX 64

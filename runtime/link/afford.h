@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_LINK_AFFORD_H
 #define TR_RUNTIME_LINK_AFFORD_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 struct tri_needs {
     uint32_t threads;

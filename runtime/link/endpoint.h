@@ -3,7 +3,7 @@
  * socket of the store's folder that only its owner may use.
  *
  * A command asks, the engine answers, once or as often as the request says. Both sides speak
- * messages of schemas/request.h in frames of their own:
+ * messages of schemas/runtime/request.h in frames of their own:
  *
  *     "TR" u8 protocol, u8 version of the schema, u16 type, u16 0, u32 number of the request, body
  *
@@ -14,7 +14,7 @@
 #ifndef TR_RUNTIME_LINK_ENDPOINT_H
 #define TR_RUNTIME_LINK_ENDPOINT_H
 
-#include "schemas/field.h"
+#include "schemas/codec/field.h"
 
 /* The socket's name in the store's folder. */
 #define TR_ENDPOINT_NAME "engine.sock"

@@ -10,8 +10,8 @@
 #define TR_RUNTIME_LINK_LINK_H
 
 #include "runtime/limits.h"
-#include "schemas/base.h"
-#include "schemas/error.h"
+#include "schemas/codec/base.h"
+#include "schemas/codec/error.h"
 
 /* The places of a host. Workers come first. */
 enum tri_place_number {

@@ -6,8 +6,8 @@
 #define TR_RUNTIME_LINK_VOICE_H
 
 #include "runtime/link/outbox.h"
-#include "schemas/envelope.h"
-#include "schemas/field.h"
+#include "schemas/codec/field.h"
+#include "schemas/runtime/envelope.h"
 
 struct tri_voice {
     struct tri_link *link; /* the speaker's own; belongs to who opened it */

@@ -5,8 +5,8 @@
 
 #include <inttypes.h>
 
-#include "schemas/error.h"
-#include "schemas/print_scalar.h"
+#include "schemas/codec/error.h"
+#include "schemas/codec/print_scalar.h"
 
 static void print_lost(struct tr_sink *sink, enum tr_print_form form,
                        const struct tr_tap_event *event)

@@ -5,7 +5,7 @@
 #define TR_RUNTIME_TAP_EVENT_H
 
 #include "runtime/tap/point.h"
-#include "schemas/envelope_print.h"
+#include "schemas/runtime/envelope_print.h"
 
 /* One event. Its views live as long as whoever gave it says. */
 struct tr_tap_event {
@@ -28,7 +28,7 @@ struct tr_tap_event {
      */
     uint64_t number;
     uint64_t batch; /* the same batch, counted on this worker */
-    /* What the handler of HANDLED and FAILED had before it: as in schemas/recording.h. */
+    /* What the handler of HANDLED and FAILED had before it: as in schemas/runtime/recording.h. */
     uint64_t births;
     uint64_t groups;
     uint64_t sequence;

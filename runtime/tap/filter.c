@@ -4,7 +4,7 @@
  */
 #include "runtime/tap/filter.h"
 
-#include "schemas/sink.h"
+#include "schemas/codec/sink.h"
 
 /* The bounds of a filter's numbers; each is named as its word. */
 static int check_bounds(const struct tr_tap_filter *filter, struct tr_sink *sink)

@@ -14,8 +14,8 @@
 
 #include "runtime/limits.h"
 #include "runtime/tap/point.h"
-#include "schemas/registry.h"
-#include "schemas/tap.h"
+#include "schemas/codec/registry.h"
+#include "schemas/runtime/tap.h"
 
 /* A buffer that is enough for any explanation of a refusal. */
 #define TR_TAP_EXPLAIN_BYTES 256

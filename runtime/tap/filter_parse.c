@@ -3,8 +3,8 @@
  * each name. A refusal says which word it is about and what would have been right.
  */
 #include "runtime/tap/filter.h"
-#include "schemas/print_scalar.h"
-#include "schemas/sink.h"
+#include "schemas/codec/print_scalar.h"
+#include "schemas/codec/sink.h"
 
 /* What is read, and who says what is wrong with it. */
 struct parsing {

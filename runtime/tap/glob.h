@@ -9,7 +9,7 @@
 #ifndef TR_RUNTIME_TAP_GLOB_H
 #define TR_RUNTIME_TAP_GLOB_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* Whether the whole text is what the pattern says. Patterns have at most TR_TAP_GLOB_BYTES_MAX
  * bytes; a longer one matches nothing. Any thread. */

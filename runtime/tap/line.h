@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_TAP_LINE_H
 #define TR_RUNTIME_TAP_LINE_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 #define TRI_LINE_BYTES 4096
 

@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_TAP_POINT_H
 #define TR_RUNTIME_TAP_POINT_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /*
  * (NAME, number, what people read). The actor that an event is about, by point:

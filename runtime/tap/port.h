@@ -33,7 +33,7 @@ struct tri_tap_record {
     uint64_t batch;
     uint64_t duration_ns;
     uint64_t trace;
-    uint64_t births; /* of HANDLED and FAILED: as in schemas/recording.h */
+    uint64_t births; /* of HANDLED and FAILED: as in schemas/runtime/recording.h */
     uint64_t groups;
     uint64_t sequence;
     uint64_t lost; /* totals of the lane, as they were then */
@@ -53,7 +53,7 @@ void tri_tap_port_fini(struct tri_worker *worker);
 /* Any thread, before the worker is asked to open: where the events of tap number `tap` go. */
 void tri_tap_lay(struct tri_worker *worker, uint32_t tap, struct tri_tap_lane *lane);
 
-/* What the program asks (schemas/tap.h); both are answered with tr_observed. */
+/* What the program asks (schemas/runtime/tap.h); both are answered with tr_observed. */
 void tri_tap_on_open(struct tri_worker *worker, const struct tr_message *message);
 void tri_tap_on_close(struct tri_worker *worker, const struct tr_message *message);
 

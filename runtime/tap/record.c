@@ -10,8 +10,8 @@
 #include "runtime/host/control.h"
 #include "runtime/memory.h"
 #include "runtime/tap/recording.h"
-#include "schemas/recording.h"
-#include "schemas/redact.h"
+#include "schemas/codec/redact.h"
+#include "schemas/runtime/recording.h"
 
 #define RECORDED_POINTS \
     (1U << TR_TAP_HANDLED | 1U << TR_TAP_FAILED | 1U << TR_TAP_MOVED | 1U << TR_TAP_DIED)

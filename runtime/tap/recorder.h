@@ -13,7 +13,7 @@
 #include "runtime/limits.h"
 #include "runtime/tap/line.h"
 #include "runtime/tap/point.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /*
  * An event of the recorder alone, beside the points of the tap: an actor's run took longer than

@@ -1,6 +1,6 @@
 /*
- * The file of a recording: eight bytes that say what it is, then entries of schemas/recording.h,
- * each behind a header of twelve bytes, with numbers in big endian:
+ * The file of a recording: eight bytes that say what it is, then entries of
+ * schemas/runtime/recording.h, each behind a header of twelve bytes, with numbers in big endian:
  *
  *     u32 crc      CRC-32C of all that follows it in this entry
  *     u32 size     of the body
@@ -15,7 +15,7 @@
 #define TR_RUNTIME_TAP_RECORDING_H
 
 #include "runtime/limits.h"
-#include "schemas/field.h"
+#include "schemas/codec/field.h"
 
 #define TR_RECORDING_MAGIC "\211troupe\n"
 #define TR_RECORDING_MAGIC_BYTES 8

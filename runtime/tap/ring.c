@@ -8,7 +8,7 @@
 #include "runtime/tap/ring.h"
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 /* What stands before each record. */
 struct head {

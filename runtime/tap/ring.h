@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 /* Records begin at multiples of this, and `size` is rounded up to it. */
 #define TRI_RING_ALIGNMENT 16U

@@ -19,7 +19,7 @@
 #include "actors/history.h"
 #include "runtime/journal/group.h"
 #include "runtime/memory.h"
-#include "schemas/history_views.h"
+#include "schemas/engine/history_views.h"
 #include "tests/bench/support/bench.h"
 
 #define ROWS_MAX 262144

@@ -45,7 +45,7 @@ LOOK_S = 0.05
 REST_S = 3  # an engine gives memory back after two seconds without work (TR_REST_AFTER_MS)
 LIMIT_S = 500
 
-SUCCEEDED = 5  # of an element: schemas/phase.h
+SUCCEEDED = 5  # of an element: schemas/engine/phase.h
 
 # Behaviours by the ids with which their states are stored, and the figure of each.
 STATES = {102: "plugin_task_state_bytes", 103: "plugin_array_state_bytes",

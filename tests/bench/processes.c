@@ -21,7 +21,7 @@
 #include "runtime/env/clock.h"
 #include "runtime/env/keeper.h"
 #include "runtime/troupe.h"
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 
 #define TR_BATCH_WISH_FIELDS(FIELD, ARRAY) \
     FIELD(u32, first, 1, 0)                \

@@ -11,7 +11,7 @@
 #include "actors/graph/graph.h"
 #include "actors/graph/pack.h"
 #include "deploy/executions.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 #include "tests/bench/support/service.h"
 
 enum wide_kind { CHAIN, FAN };

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "schemas/print.h"
+#include "schemas/codec/print.h"
 #include "tests/support/oracle.h"
 
 static void print_both_forms(struct tr_bytes value)

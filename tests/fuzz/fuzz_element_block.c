@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "deploy/elements.h"
-#include "schemas/phase.h"
+#include "schemas/engine/phase.h"
 
 static volatile uint64_t sum;
 

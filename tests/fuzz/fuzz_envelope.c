@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/envelope_print.h"
+#include "schemas/runtime/envelope_print.h"
 #include "tests/support/schemas_all.h"
 
 static void check_accepted(struct tr_bytes message, size_t size)

@@ -5,8 +5,8 @@
  */
 #include "actors/graph/flyte.h"
 #include "actors/graph/literal.h"
-#include "schemas/error.h"
-#include "schemas/utf8.h"
+#include "schemas/codec/error.h"
+#include "schemas/codec/utf8.h"
 #include "tests/fuzz/fuzz.h"
 
 /* What one input is looked at with. */

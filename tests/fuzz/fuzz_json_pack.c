@@ -4,7 +4,7 @@
  */
 #include "actors/graph/buffer.h"
 #include "actors/graph/json.h"
-#include "schemas/print.h"
+#include "schemas/codec/print.h"
 #include "tests/fuzz/fuzz.h"
 
 static void write_tree(struct tr_buffer *buffer, const struct tr_tree *tree, uint32_t *depth)

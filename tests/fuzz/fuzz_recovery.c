@@ -6,7 +6,7 @@
 
 #include "deploy/recovery.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 static void ask(const struct tr_recovery *plan)
 {

@@ -11,7 +11,7 @@
 #include "deploy/launch.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/memory.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 
 /* A body as it stands, in place of a value's packing. */
 static int pack_body(const void *value, struct tr_writer *writer)

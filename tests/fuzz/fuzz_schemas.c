@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/print.h"
-#include "schemas/value.h"
+#include "schemas/codec/print.h"
+#include "schemas/codec/value.h"
 #include "tests/support/sample_body.h"
 #include "tests/support/schemas_all.h"
 

@@ -13,8 +13,8 @@
 
 #include "plugins/plugin.h"
 #include "plugins/webapi.h"
-#include "schemas/refresh.h"
-#include "schemas/state_plugin.h"
+#include "schemas/engine/refresh.h"
+#include "schemas/engine/state_plugin.h"
 
 typedef int handle_function(struct tr_task_context *task, void *state,
                             const struct tr_task_event *event, struct tr_transition *transition);

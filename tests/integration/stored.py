@@ -94,8 +94,8 @@ def pack_sized(forms, number, data):
 
 @functools.lru_cache
 def fields(path, name):
-    """(name, since) of each field of a list in schemas/, those of the lists within it, too."""
-    text = (ROOT / "schemas" / path).read_text()
+    """(name, since) of each field of a list in schemas/engine/, those of the lists within it, too."""
+    text = (ROOT / "schemas/engine" / path).read_text()
     found = re.search(rf"#define {name}\(FIELD, ARRAY\)((?:.*\\\n)*.*)", text)
     if found is None:
         return fields("webapi.h", name)
@@ -114,7 +114,7 @@ def fields(path, name):
 
 def version_of(path, schema):
     """The version in which a schema is written now."""
-    text = (ROOT / "schemas" / path).read_text()
+    text = (ROOT / "schemas/engine" / path).read_text()
     return int(re.search(rf"S\({schema}, \d+, \w+, (\d+),", text)[1])
 
 

@@ -135,7 +135,7 @@ class LoadingTest(PluginsTest):
             ("10002, TR_STATE", "10002, TR_MESSAGE", "its state is a message with the id 10002; "
              "make it a state with an id from 10000 to 60000, which no other plugin of yours has"),
         ]
-        header = (ROOT / "schemas/plugin.h").read_text()
+        header = (ROOT / "schemas/engine/plugin.h").read_text()
         abi = header.split("#define TR_PLUGIN_ABI ")[1].split()[0]
         for number, (before, after, words) in enumerate(rows):
             name = f"mine{number}"  # a path that was loaded once gives the same again

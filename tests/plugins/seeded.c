@@ -10,7 +10,7 @@
 
 #include "plugins/plugin.h"
 #include "runtime/troupe.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 
 #define POLL_TIMER 1
 #define POLL_MS 200

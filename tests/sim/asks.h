@@ -5,7 +5,7 @@
 #ifndef TR_TESTS_SIM_ASKS_H
 #define TR_TESTS_SIM_ASKS_H
 
-#include "schemas/envelope.h"
+#include "schemas/runtime/envelope.h"
 
 struct sim_asks;
 struct sim_host;

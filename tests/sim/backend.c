@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/state_task.h"
+#include "schemas/engine/state_task.h"
 #include "tests/sim/decisions.h"
 #include "tests/sim/engine_history.h"
 #include "tests/support/flow_random.h"

@@ -8,7 +8,7 @@
 
 #include "actors/graph/compile.h"
 #include "actors/graph/pack.h"
-#include "schemas/inquiry.h"
+#include "schemas/runtime/inquiry.h"
 #include "tests/sim/asks.h"
 #include "tests/sim/recall.h"
 #include "tests/support/flow_random.h"

@@ -7,7 +7,7 @@
 #define TR_TESTS_SIM_DECISIONS_H
 
 #include "actors/shelf.h"
-#include "schemas/envelope.h"
+#include "schemas/runtime/envelope.h"
 #include "tests/sim/engine.h"
 
 struct sim_decisions;

@@ -22,7 +22,7 @@
 #ifndef TR_TESTS_SIM_DISK_H
 #define TR_TESTS_SIM_DISK_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 struct tri_disk;
 

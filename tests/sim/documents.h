@@ -6,8 +6,8 @@
 #ifndef TR_TESTS_SIM_DOCUMENTS_H
 #define TR_TESTS_SIM_DOCUMENTS_H
 
-#include "schemas/envelope.h"
-#include "schemas/files.h"
+#include "schemas/runtime/envelope.h"
+#include "schemas/runtime/files.h"
 
 struct sim_host;
 struct sim_documents;

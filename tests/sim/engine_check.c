@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "actors/workflow.h"
-#include "schemas/state_refresh.h"
-#include "schemas/state_service.h"
-#include "schemas/state_workflow.h"
+#include "schemas/engine/state_refresh.h"
+#include "schemas/engine/state_service.h"
+#include "schemas/engine/state_workflow.h"
 #include "tests/sim/decisions.h"
 #include "tests/sim/engine_history.h"
 #include "tests/sim/engine_model.h"

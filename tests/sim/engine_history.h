@@ -4,7 +4,7 @@
 #ifndef TR_TESTS_SIM_ENGINE_HISTORY_H
 #define TR_TESTS_SIM_ENGINE_HISTORY_H
 
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 #include "tests/sim/engine.h"
 
 #define SIM_PATH_BYTES 256

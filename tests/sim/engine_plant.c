@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "actors/value.h"
-#include "schemas/recovery.h"
-#include "schemas/schedule.h"
-#include "schemas/state_array.h"
-#include "schemas/state_signals.h"
-#include "schemas/state_task.h"
+#include "schemas/engine/recovery.h"
+#include "schemas/engine/schedule.h"
+#include "schemas/engine/state_array.h"
+#include "schemas/engine/state_signals.h"
+#include "schemas/engine/state_task.h"
 #include "tests/sim/engine_turn.h"
 
 /* What a plant gets of a turn. */

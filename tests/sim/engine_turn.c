@@ -7,7 +7,7 @@
  */
 #include "tests/sim/engine_turn.h"
 
-#include "schemas/state_refresh.h"
+#include "schemas/engine/state_refresh.h"
 #include "tests/sim/plant.h"
 #include "tests/sim/timetable.h"
 

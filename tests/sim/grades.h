@@ -20,9 +20,9 @@
 #ifndef TR_TESTS_SIM_GRADES_H
 #define TR_TESTS_SIM_GRADES_H
 
-#include "schemas/history.h"
-#include "schemas/refresh.h"
-#include "schemas/state_refresh.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/refresh.h"
+#include "schemas/engine/state_refresh.h"
 #include "tests/sim/engine.h"
 #include "tests/sim/plant.h"
 #include "tests/sim/web.h"

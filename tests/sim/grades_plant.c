@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/refresh.h"
+#include "schemas/engine/refresh.h"
 #include "tests/sim/engine_turn.h"
 #include "tests/sim/grades.h"
 #include "tests/sim/plant.h"

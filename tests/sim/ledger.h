@@ -5,7 +5,7 @@
 #ifndef TR_TESTS_SIM_LEDGER_H
 #define TR_TESTS_SIM_LEDGER_H
 
-#include "schemas/base.h"
+#include "schemas/codec/base.h"
 
 #define SIM_LEDGER_ENTRIES_MAX 4096
 

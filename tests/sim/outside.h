@@ -5,8 +5,8 @@
 #define TR_TESTS_SIM_OUTSIDE_H
 
 #include "runtime/link/link.h"
-#include "schemas/envelope.h"
-#include "schemas/field.h"
+#include "schemas/codec/field.h"
+#include "schemas/runtime/envelope.h"
 
 struct sim_host;
 

@@ -7,7 +7,7 @@
 #define TR_TESTS_SIM_PLANT_H
 
 #include "runtime/journal/store.h"
-#include "schemas/control.h"
+#include "schemas/runtime/control.h"
 #include "tests/sim/play.h"
 
 struct sim_plant {

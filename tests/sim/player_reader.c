@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 #include "tests/sim/players.h"
 
 #define NUMBERS_MAX 40

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 #include "tests/sim/asks.h"
 #include "tests/sim/edits.h"
 

@@ -1,13 +1,13 @@
 /*
  * What an execution of a world keeps of an earlier one: the files service's answers to the
- * questions of schemas/recovery.h, from what history has committed, by the rules of the language
- * alone. The model asks the same.
+ * questions of schemas/engine/recovery.h, from what history has committed, by the rules of the
+ * language alone. The model asks the same.
  */
 #ifndef TR_TESTS_SIM_RECALL_H
 #define TR_TESTS_SIM_RECALL_H
 
-#include "schemas/envelope.h"
-#include "schemas/recovery.h"
+#include "schemas/engine/recovery.h"
+#include "schemas/runtime/envelope.h"
 #include "tests/sim/engine_history.h"
 
 /* The name of the plan by which an execution recovers another one. */

@@ -10,9 +10,9 @@
 #ifndef TR_TESTS_SIM_REMOTE_H
 #define TR_TESTS_SIM_REMOTE_H
 
-#include "schemas/envelope.h"
-#include "schemas/flow.h"
-#include "schemas/plugin.h"
+#include "schemas/engine/flow.h"
+#include "schemas/engine/plugin.h"
+#include "schemas/runtime/envelope.h"
 
 struct sim_host;
 struct sim_world;

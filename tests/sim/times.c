@@ -3,7 +3,7 @@
  */
 #include "tests/sim/times.h"
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 
 #define MINUTE 60
 #define HOUR 3600

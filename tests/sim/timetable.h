@@ -5,8 +5,8 @@
 #ifndef TR_TESTS_SIM_TIMETABLE_H
 #define TR_TESTS_SIM_TIMETABLE_H
 
-#include "schemas/history.h"
-#include "schemas/schedule.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/schedule.h"
 #include "tests/sim/engine.h"
 
 #define SIM_PLANNER_GO_FIELDS(FIELD, ARRAY) \

@@ -1,6 +1,6 @@
 /*
- * The outside's http, simulated: what actors ask of TR_SERVICE_HTTP (schemas/http.h) reaches a
- * server that is modelled, late, never, or without its answer coming back.
+ * The outside's http, simulated: what actors ask of TR_SERVICE_HTTP (schemas/runtime/http.h)
+ * reaches a server that is modelled, late, never, or without its answer coming back.
  *
  * Who writes a server gives a table with one function, `serve`. It is called once for each request
  * that reaches the server, never twice for one call, and not at all for those that are lost on the
@@ -23,8 +23,8 @@
 #ifndef TR_TESTS_SIM_WEB_H
 #define TR_TESTS_SIM_WEB_H
 
-#include "schemas/envelope.h"
-#include "schemas/http.h"
+#include "schemas/runtime/envelope.h"
+#include "schemas/runtime/http.h"
 
 struct sim_host;
 struct sim_web;

@@ -150,7 +150,7 @@ FIRINGS = 2
 
 INPUTS = {"numbers": [3, 4, 3], "text": "x"}
 
-# Phases by the numbers of schemas/phase.h, and what became of each attempt.
+# Phases by the numbers of schemas/engine/phase.h, and what became of each attempt.
 WHAT_THERE_IS = {
     "execution": "SELECT name, phase, code FROM record_execution",
     "nodes": "SELECT path, kind, phase, code FROM record_node_status ORDER BY path",

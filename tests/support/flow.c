@@ -9,7 +9,7 @@
 #include "actors/graph/json.h"
 #include "deploy/schemas.h"
 #include "runtime/memory.h"
-#include "schemas/state_workflow.h"
+#include "schemas/engine/state_workflow.h"
 #include "tests/support/flow_inside.h"
 
 #define HOPS_FINE 2000

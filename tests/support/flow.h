@@ -18,7 +18,7 @@
 #include "actors/engine.h"
 #include "actors/graph/compile.h"
 #include "runtime/host/service.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/stage.h"
 
@@ -48,7 +48,7 @@ struct flow_rule {
 
 /*
  * What an earlier execution says of a node: enum tr_recovery_way, and what goes with it in `slots`,
- * as schemas/recovery.h has it; nothing stands for nil.
+ * as schemas/engine/recovery.h has it; nothing stands for nil.
  */
 typedef uint8_t flow_recall(void *self, struct tr_text path, bool is_again,
                             struct tr_buffer *slots);

@@ -3,9 +3,9 @@
  * looks into values that lie elsewhere, as the test says.
  */
 #include "actors/bind_plan.h"
-#include "schemas/files.h"
-#include "schemas/inquiry.h"
-#include "schemas/recovery.h"
+#include "schemas/engine/recovery.h"
+#include "schemas/runtime/files.h"
+#include "schemas/runtime/inquiry.h"
 #include "tests/support/flow_inside.h"
 
 void flow_recall_open(struct flow *flow)

@@ -6,7 +6,7 @@
 
 #include <msgpack.h>
 
-#include "schemas/codec.h"
+#include "schemas/codec/codec.h"
 #include "tests/support/draw.h"
 
 /* Packs one drawn value of any shape, of some dozens of parts at most. */

@@ -7,7 +7,7 @@
 #ifndef TR_TESTS_SUPPORT_SAMPLE_H
 #define TR_TESTS_SUPPORT_SAMPLE_H
 
-#include "schemas/field.h"
+#include "schemas/codec/field.h"
 
 /* A message. Version 2 brought title and place, version 3 brought done: fields go to the end. */
 #define TR_SAMPLE_TICK_V1_FIELDS(FIELD, ARRAY) \

@@ -4,7 +4,7 @@
 #ifndef TR_TESTS_SUPPORT_SAMPLE_BODY_H
 #define TR_TESTS_SUPPORT_SAMPLE_BODY_H
 
-#include "schemas/field.h"
+#include "schemas/codec/field.h"
 
 /* Enough for a sample of any schema whose arrays are no larger than a page of a state. */
 #define SAMPLE_BODY_BYTES_MAX 65536

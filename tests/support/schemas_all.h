@@ -5,7 +5,7 @@
 #ifndef TR_TESTS_SUPPORT_SCHEMAS_ALL_H
 #define TR_TESTS_SUPPORT_SCHEMAS_ALL_H
 
-#include "schemas/registry.h"
+#include "schemas/codec/registry.h"
 
 /* The registry, made at the first call; a list that is refused ends the process with its reason. */
 const struct tr_registry *schemas_all(void);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/tap/tap.h"
-#include "schemas/tap.h"
+#include "schemas/runtime/tap.h"
 
 TR_TOWN_SCHEMAS(TR_SCHEMA_DEFINE)
 

@@ -9,8 +9,8 @@
 #include "plugins/plugin.h"
 #include "plugins/registry.h"
 #include "runtime/journal/reader.h"
-#include "schemas/files.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
+#include "schemas/runtime/files.h"
 #include "tests/bench/engine/figures.h"
 
 #define CHAINS 64

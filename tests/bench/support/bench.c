@@ -13,8 +13,8 @@
 
 #include "actors/graph/compile.h"
 #include "runtime/journal/reader.h"
-#include "schemas/history.h"
-#include "schemas/history_views.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/history_views.h"
 
 void bench_must(int error, const char *what)
 {

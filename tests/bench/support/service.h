@@ -7,7 +7,7 @@
 
 #include "deploy/reach.h"
 #include "runtime/link/endpoint.h"
-#include "schemas/request.h"
+#include "schemas/runtime/request.h"
 #include "tests/bench/support/bench.h"
 
 struct bench_service {

@@ -12,8 +12,8 @@
 #include "actors/graph/json.h"
 #include "runtime/host/service.h"
 #include "runtime/memory.h"
-#include "schemas/files.h"
-#include "schemas/recovery.h"
+#include "schemas/engine/recovery.h"
+#include "schemas/runtime/files.h"
 
 struct array_stand array_stand;
 

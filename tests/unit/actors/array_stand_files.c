@@ -10,9 +10,9 @@
 
 #include "actors/bind_plan.h"
 #include "runtime/host/service.h"
-#include "schemas/files.h"
-#include "schemas/inquiry.h"
-#include "schemas/recovery.h"
+#include "schemas/engine/recovery.h"
+#include "schemas/runtime/files.h"
+#include "schemas/runtime/inquiry.h"
 
 struct array_stand_blob *array_stand_find_blob(struct tr_text name)
 {

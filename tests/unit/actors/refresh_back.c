@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 #include "tests/unit/actors/refresh_stand.h"
 
 /* ------------------------------------------------------------- the plugin */

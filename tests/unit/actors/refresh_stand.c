@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 
 REFRESH_STAND_SCHEMAS(TR_SCHEMA_DEFINE)
 

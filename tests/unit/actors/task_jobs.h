@@ -8,7 +8,7 @@
 #ifndef TR_TESTS_UNIT_ACTORS_TASK_JOBS_H
 #define TR_TESTS_UNIT_ACTORS_TASK_JOBS_H
 
-#include "schemas/state_service.h"
+#include "schemas/engine/state_service.h"
 #include "tests/unit/actors/task_stand.h"
 
 enum { JOB_SUBMIT, JOB_CANCEL };

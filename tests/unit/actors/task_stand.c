@@ -11,7 +11,7 @@
 #include "actors/graph/pack.h"
 #include "plugins/registry.h"
 #include "runtime/link/frame.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 
 TASK_STAND_SCHEMAS(TR_SCHEMA_DEFINE)
 

@@ -2,7 +2,7 @@
  * A launcher hears of executions that came from another store: they have their names while they
  * live, once, as if it had begun them itself.
  */
-#include "schemas/parcel.h"
+#include "schemas/runtime/parcel.h"
 #include "tests/support/flow.h"
 
 static const char definition[] =

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "plugins/registry.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 #include "tests/support/draw.h"
 #include "tests/unit/actors/array_stand.h"
 

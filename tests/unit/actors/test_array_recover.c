@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "schemas/history.h"
-#include "schemas/recovery.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/recovery.h"
 #include "tests/unit/actors/array_stand.h"
 
 static const char definition[] =

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 #include "tests/unit/actors/task_jobs.h"
 
 static const char flow[] =

@@ -3,7 +3,7 @@
  */
 #include "actors/forget.h"
 
-#include "schemas/retention.h"
+#include "schemas/engine/retention.h"
 #include "tests/support/flow.h"
 
 static const char definition[] =

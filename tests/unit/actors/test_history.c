@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "runtime/journal/reader.h"
-#include "schemas/history_views.h"
+#include "schemas/engine/history_views.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/folder.h"
 #include "tests/support/puppet.h"

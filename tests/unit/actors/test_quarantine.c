@@ -3,7 +3,7 @@
  * whose own handler has failed twice with one message. Nothing is asked for meanwhile, what is
  * outside is neither forgotten nor ended, and who is released goes on.
  */
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 #include "tests/unit/actors/refresh_stand.h"
 #include "tests/unit/actors/task_jobs.h"
 

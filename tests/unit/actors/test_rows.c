@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/state_service.h"
+#include "schemas/engine/state_service.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/draw.h"
 #include "tests/support/stage.h"

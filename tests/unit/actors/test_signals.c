@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "schemas/state_workflow.h"
+#include "schemas/engine/state_workflow.h"
 #include "tests/support/flow.h"
 
 /* One gate waits for `go`, so that the execution lives; others come behind it. */

@@ -2,7 +2,7 @@
  * The task actor from its first message to its last: what ends at once, what lasts, retries, time
  * limits, aborts, and what plugins do wrong.
  */
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 #include "tests/unit/actors/task_stand.h"
 
 static const char flow[] =

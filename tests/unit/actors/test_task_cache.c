@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "actors/cache.h"
-#include "schemas/files.h"
-#include "schemas/state_service.h"
+#include "schemas/engine/state_service.h"
+#include "schemas/runtime/files.h"
 #include "tests/unit/actors/task_stand.h"
 
 static const char flow[] =

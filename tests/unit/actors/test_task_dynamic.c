@@ -6,10 +6,10 @@
 
 #include "actors/graph/compile.h"
 #include "actors/graph/pack.h"
-#include "schemas/files.h"
-#include "schemas/history.h"
-#include "schemas/inquiry.h"
-#include "schemas/phase.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/phase.h"
+#include "schemas/runtime/files.h"
+#include "schemas/runtime/inquiry.h"
 #include "tests/unit/actors/task_stand.h"
 
 static const char flow[] =

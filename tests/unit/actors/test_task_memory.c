@@ -3,7 +3,7 @@
  * again, and what comes out is the same.
  */
 #include "runtime/memory.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 #include "tests/unit/actors/task_jobs.h"
 
 static const char flow[] =

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
 /* Parts of a joined text, cut at its dashes. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "runtime/memory.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 #include "tests/unit/actors/task_jobs.h"
 
 /* ------------------------------------------------------------ once and once */

@@ -9,7 +9,7 @@
 
 #include "actors/graph/json.h"
 #include "actors/value.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
 static const struct {

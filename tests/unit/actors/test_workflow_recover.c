@@ -7,7 +7,7 @@
 
 #include "actors/workflow.h"
 #include "runtime/memory.h"
-#include "schemas/recovery.h"
+#include "schemas/engine/recovery.h"
 #include "tests/support/flow.h"
 
 #define TASKS                                                                              \

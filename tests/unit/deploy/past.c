@@ -12,8 +12,8 @@
 #include "deploy/graphs.h"
 #include "runtime/actor/actor.h"
 #include "runtime/journal/store.h"
-#include "schemas/control.h"
-#include "schemas/history_views.h"
+#include "schemas/engine/history_views.h"
+#include "schemas/runtime/control.h"
 
 static struct tri_store *store;
 static const char *store_folder;

@@ -9,7 +9,7 @@
 
 #include "actors/graph/graph.h"
 #include "deploy/executions.h"
-#include "schemas/history.h"
+#include "schemas/engine/history.h"
 #include "tests/support/test.h"
 
 /* When everything begins: 2026-11-22T00:00:00Z. */

@@ -15,7 +15,7 @@
 #include "deploy/inquiries.h"
 #include "plugins/registry.h"
 #include "runtime/memory.h"
-#include "schemas/inquiry.h"
+#include "schemas/runtime/inquiry.h"
 #include "tests/support/test.h"
 #include "tests/unit/deploy/help.h"
 

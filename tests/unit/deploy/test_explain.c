@@ -12,8 +12,8 @@
 #include "actors/engine.h"
 #include "actors/workflow.h"
 #include "deploy/waiting.h"
-#include "schemas/error.h"
-#include "schemas/state_task.h"
+#include "schemas/codec/error.h"
+#include "schemas/engine/state_task.h"
 #include "tests/unit/deploy/help.h"
 #include "tests/unit/deploy/past.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "actors/graph/report.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/unit/deploy/help.h"
 
 static const char definition[] =

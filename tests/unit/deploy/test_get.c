@@ -11,7 +11,7 @@
 
 #include "actors/value.h"
 #include "deploy/browse.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/unit/deploy/help.h"
 #include "tests/unit/deploy/past.h"
 

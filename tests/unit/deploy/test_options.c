@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
 static const struct tr_option own[] = {

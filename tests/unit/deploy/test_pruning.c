@@ -15,8 +15,8 @@
 #include "deploy/janitor.h"
 #include "deploy/serve.h"
 #include "runtime/env/blob.h"
-#include "schemas/retention.h"
-#include "schemas/state_workflow.h"
+#include "schemas/engine/retention.h"
+#include "schemas/engine/state_workflow.h"
 #include "tests/unit/deploy/help.h"
 #include "tests/unit/deploy/past.h"
 

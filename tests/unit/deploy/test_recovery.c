@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "deploy/file.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/unit/deploy/help.h"
 
 #define TEXT(literal)                                   \

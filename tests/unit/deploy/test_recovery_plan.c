@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "actors/graph/compile.h"
-#include "schemas/phase.h"
+#include "schemas/engine/phase.h"
 #include "tests/support/test.h"
 
 #define TASKS                                                                   \

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "actors/value.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
 static const struct tr_repath paths = {.from = {"/old", 4}, .to = {"/new/store", 10}};

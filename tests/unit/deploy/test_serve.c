@@ -9,8 +9,8 @@
 
 #include "actors/graph/pack.h"
 #include "actors/graph/report.h"
-#include "schemas/error.h"
-#include "schemas/request.h"
+#include "schemas/codec/error.h"
+#include "schemas/runtime/request.h"
 #include "tests/support/draw.h"
 #include "tests/support/sample_body.h"
 #include "tests/unit/deploy/help.h"

@@ -13,7 +13,7 @@
 #include "deploy/file.h"
 #include "deploy/graphs.h"
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/unit/deploy/help.h"
 
 static char *here; /* the folder without links */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
 static char folder[] = "/tmp/troupe-number-XXXXXX";

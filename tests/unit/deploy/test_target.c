@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
 static char problem[TR_TARGET_PROBLEM_BYTES];

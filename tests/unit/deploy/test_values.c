@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/unit/deploy/help.h"
 #include "tests/unit/deploy/past.h"
 

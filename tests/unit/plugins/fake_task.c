@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 
 #define BLOCKS_MAX 1024
 

@@ -8,10 +8,10 @@
 
 #include "plugins/registry.h"
 #include "runtime/troupe.h"
-#include "schemas/files.h"
-#include "schemas/process.h"
-#include "schemas/refresh.h"
-#include "schemas/state_plugin.h"
+#include "schemas/engine/refresh.h"
+#include "schemas/engine/state_plugin.h"
+#include "schemas/runtime/files.h"
+#include "schemas/runtime/process.h"
 #include "tests/unit/plugins/fake_batch.h"
 #include "tests/unit/plugins/fake_task.h"
 

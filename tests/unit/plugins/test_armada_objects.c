@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "plugins/registry.h"
-#include "schemas/http.h"
-#include "schemas/state_plugin.h"
+#include "schemas/engine/state_plugin.h"
+#include "schemas/runtime/http.h"
 #include "tests/unit/plugins/fake_batch.h"
 #include "tests/unit/plugins/fake_task.h"
 

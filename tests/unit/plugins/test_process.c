@@ -8,7 +8,7 @@
 #include "plugins/process.h"
 #include "plugins/registry.h"
 #include "runtime/troupe.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 #include "tests/unit/plugins/fake_task.h"
 
 static struct fake_task fake;

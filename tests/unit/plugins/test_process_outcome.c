@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "plugins/process.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 #include "tests/unit/plugins/fake_task.h"
 
 static struct fake_task fake;

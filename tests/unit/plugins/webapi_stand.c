@@ -3,7 +3,7 @@
  */
 #include "tests/unit/plugins/webapi_stand.h"
 
-#include "schemas/parcel.h"
+#include "schemas/runtime/parcel.h"
 
 /* ------------------------------------------------------------------------ a shape to be tested */
 

@@ -5,9 +5,9 @@
 #define TR_TESTS_UNIT_PLUGINS_WEBAPI_STAND_H
 
 #include "plugins/webapi.h"
-#include "schemas/files.h"
-#include "schemas/refresh.h"
-#include "schemas/state_plugin.h"
+#include "schemas/engine/refresh.h"
+#include "schemas/engine/state_plugin.h"
+#include "schemas/runtime/files.h"
 #include "tests/unit/plugins/fake_task.h"
 
 /* What the shape's functions are to do, and how often they were called. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schemas/print.h"
+#include "schemas/codec/print.h"
 #include "tests/support/sample_body.h"
 
 enum {

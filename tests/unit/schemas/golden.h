@@ -8,8 +8,8 @@
 #ifndef TR_TESTS_UNIT_SCHEMAS_GOLDEN_H
 #define TR_TESTS_UNIT_SCHEMAS_GOLDEN_H
 
-#include "schemas/registry.h"
-#include "schemas/sink.h"
+#include "schemas/codec/registry.h"
+#include "schemas/codec/sink.h"
 
 /*
  * Holds all files in the folder against the registry. Each finding is a line that says what is

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/unit/actors/graph/help.h"
 
 #define GOLDEN TROUPE_SOURCE_DIR "/tests/golden/flyte/literals.txt"

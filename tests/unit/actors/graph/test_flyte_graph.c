@@ -12,7 +12,7 @@
 
 #include "actors/graph/compile.h"
 #include "actors/graph/flyte.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/unit/actors/graph/help.h"
 
 #define GOLDEN TROUPE_SOURCE_DIR "/tests/golden/flyte/"

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #include "actors/graph/json.h"
-#include "schemas/print.h"
+#include "schemas/codec/print.h"
 #include "tests/unit/actors/graph/help.h"
 
 static struct tr_arena arena;

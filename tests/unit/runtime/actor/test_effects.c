@@ -3,7 +3,7 @@
  * what it reads is the same whenever the message is handled again.
  */
 #include "runtime/memory.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/puppet.h"
 #include "tests/support/stage.h"

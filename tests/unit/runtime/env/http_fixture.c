@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 #include "tests/support/test.h"
 
 #define SUPPORT TROUPE_SOURCE_DIR "/tests/support/"

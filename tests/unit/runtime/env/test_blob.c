@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/folder.h"
 #include "tests/support/test.h"
 

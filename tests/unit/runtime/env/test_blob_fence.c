@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/env/blob.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/folder.h"
 #include "tests/support/test.h"
 

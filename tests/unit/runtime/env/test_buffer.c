@@ -5,7 +5,7 @@
 #include "runtime/env/buffer.h"
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
 static void bytes_keep_their_order(void **state)

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 #include "tests/support/test.h"
 
 enum { FRAME_MAX = 1000, OUTPUT_MAX = 5000 };

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 #include "tests/unit/runtime/env/act.h"
 #include "tests/unit/runtime/env/http_fixture.h"

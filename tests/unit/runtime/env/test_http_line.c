@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "runtime/memory.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
 enum { PLACES = 100 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/memory.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 #include "tests/support/test.h"
 
 /* What was delivered, as text: "L:line|", "C:chunk|", "E:status:fault:body|". */

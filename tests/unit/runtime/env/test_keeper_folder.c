@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/env/keeper_limits.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
 /* A folder so deep that its name does not fit in a socket's address. */

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 #include "tests/unit/runtime/env/act.h"
 

@@ -12,7 +12,7 @@
 #include "runtime/env/attempt_limits.h"
 #include "runtime/env/child_limit.h"
 #include "runtime/env/clock.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
 static struct tri_buffer value;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/env/below.h"
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/test.h"
 
 /* TOP/share/set/attempt/{work/file, tmp, outputs.json}, and TOP/other/file beside the share. */

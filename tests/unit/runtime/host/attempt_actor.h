@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "runtime/troupe.h"
-#include "schemas/process.h"
+#include "schemas/runtime/process.h"
 
 enum { DOCUMENTS_MAX = 8, DOCUMENT_BYTES_MAX = 4096 };
 

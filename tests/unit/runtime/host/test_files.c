@@ -1,6 +1,6 @@
 /*
- * The files service of a real host: every message of schemas/files.h with its answer, and what
- * cannot be done with its words.
+ * The files service of a real host: every message of schemas/runtime/files.h with its answer, and
+ * what cannot be done with its words.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "runtime/memory.h"
 #include "runtime/troupe.h"
-#include "schemas/files.h"
+#include "schemas/runtime/files.h"
 #include "tests/support/folder.h"
 #include "tests/support/http_server.h"
 #include "tests/support/test.h"

@@ -9,7 +9,7 @@
 
 #include "runtime/memory.h"
 #include "runtime/troupe.h"
-#include "schemas/http.h"
+#include "schemas/runtime/http.h"
 #include "tests/support/http_server.h"
 #include "tests/support/test.h"
 

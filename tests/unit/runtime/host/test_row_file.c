@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "schemas/error.h"
+#include "schemas/codec/error.h"
 #include "tests/support/folder.h"
 #include "tests/support/test.h"
 

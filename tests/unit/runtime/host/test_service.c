@@ -9,8 +9,8 @@
 
 #include "runtime/env/keeper.h"
 #include "runtime/troupe.h"
-#include "schemas/http.h"
-#include "schemas/process.h"
+#include "schemas/runtime/http.h"
+#include "schemas/runtime/process.h"
 #include "tests/support/http_server.h"
 #include "tests/support/test.h"
 

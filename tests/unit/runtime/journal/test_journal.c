@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/journal/journal.h"
-#include "schemas/control.h"
+#include "schemas/runtime/control.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/stage.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "runtime/actor/actor.h"
-#include "schemas/control.h"
-#include "schemas/envelope.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/envelope.h"
 #include "tests/unit/runtime/journal/stand.h"
 
 static uint8_t pool[65536];

@@ -9,8 +9,8 @@
 
 #include <sqlite3.h>
 
-#include "schemas/history_views.h"
-#include "schemas/state_refresh.h"
+#include "schemas/engine/history_views.h"
+#include "schemas/engine/state_refresh.h"
 #include "tests/unit/runtime/journal/stand.h"
 
 #define MORNING 1763712000000 /* 2025-11-21T08:00:00Z */

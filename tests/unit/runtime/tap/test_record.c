@@ -10,7 +10,7 @@
 #include "runtime/memory.h"
 #include "runtime/tap/record.h"
 #include "runtime/tap/recording.h"
-#include "schemas/recording.h"
+#include "schemas/runtime/recording.h"
 #include "tests/support/town.h"
 
 #define PATIENCE_MS 10000

@@ -7,7 +7,7 @@
 
 #include "runtime/memory.h"
 #include "runtime/tap/recording.h"
-#include "schemas/recording.h"
+#include "schemas/runtime/recording.h"
 
 #define ENTRIES 3
 

@@ -1,0 +1,209 @@
+/*
+ * The history of executions: the records that commands and people read.
+ *
+ * Actors write them with actors/history.h, in the commit of the handler in which something
+ * happened; runtime/journal/reader.h reads them back, and schemas/engine/history_views.h makes
+ * views of them for plain SQL. The first field of each is `execution`, the number of the
+ * execution's group, so that all rows of one execution lie together and go together.
+ *
+ *     execution      one row for each execution: what it is and how it stands
+ *     phase          a row for each change of phase of an execution, a node or an attempt
+ *     node_status    one row for each node that was begun: what it is and how it stands
+ *     node_value     what an execution or a node got, and what it gave
+ *     attempt        one row for each attempt of a task: where it ran and what became of it
+ *     element_block  changes of phase of an array's elements, up to 256 in a row
+ *     progress       one row for each array: how many elements are where
+ *     element_output what elements gave whose array has not wholly succeeded, up to 256 in a row
+ *
+ * Paths are addresses below the execution: "squares", "w/inner", "sq[3]/inner"; the execution's own
+ * is empty. Times are milliseconds since 1970, 0 for what has not happened. Phases are numbers of
+ * schemas/engine/phase.h: of an execution, of a node (elements too) and of a task (an attempt).
+ */
+#ifndef TR_SCHEMAS_ENGINE_HISTORY_H
+#define TR_SCHEMAS_ENGINE_HISTORY_H
+
+#include "schemas/engine/flow.h"
+#include "schemas/engine/phase.h"
+
+/* The most entries of one element_block. */
+#define TR_ELEMENT_ENTRIES_MAX 256
+
+/* Which values of a node. */
+#define TR_VALUE_SIDES(S)  \
+    S(INPUTS, 0, "inputs") \
+    S(OUTPUTS, 1, "outputs")
+
+enum tr_value_side {
+#define TRI_VALUE_SIDE(name, number, word) TR_VALUE_##name = (number),
+    TR_VALUE_SIDES(TRI_VALUE_SIDE)
+#undef TRI_VALUE_SIDE
+};
+
+/*
+ * `workflow` is the workflow's name, `plan` the launch plan's or empty. `graph` is the SHA-256 of
+ * the compiled graph. `parent` is the address of the node that launched it, `cause` what people
+ * read ("schedule nightly"). `failed` is the path of the node whose failure ended it,
+ * `failed_element` its element. `settings` is a JSON object of what else it was started with.
+ * `recovery` names the plan by which it took results over from an earlier one (a blob's URI).
+ * While it `is_paused` nothing new begins in it.
+ */
+#define TR_EXECUTION_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, TR_ROW_KEY)  \
+    FIELD(text, project, 1, 0)            \
+    FIELD(text, domain, 1, 0)             \
+    FIELD(text, name, 1, 0)               \
+    FIELD(text, workflow, 1, 0)           \
+    FIELD(text, plan, 1, 0)               \
+    FIELD(u8, phase, 1, 0)                \
+    FIELD(u64, created_ms, 1, 0)          \
+    FIELD(u64, started_ms, 1, 0)          \
+    FIELD(u64, ended_ms, 1, 0)            \
+    FIELD(bytes, graph, 1, 0)             \
+    FIELD(text, parent, 1, 0)             \
+    FIELD(text, cause, 1, 0)              \
+    FIELD(text, code, 1, 0)               \
+    FIELD(text, message, 1, 0)            \
+    FIELD(text, failed, 1, 0)             \
+    FIELD(u64, failed_element, 1, 0)      \
+    FIELD(text, settings, 1, 0)           \
+    FIELD(text, recovery, 2, 0)           \
+    FIELD(bool, is_paused, 3, 0)
+
+/*
+ * `actor` wrote it, `number` counts what it wrote. `subject` (enum tr_subject) says whose phase it
+ * is. `element` and `attempt` are an attempt's; the others have TR_ELEMENT_NONE and 0.
+ */
+#define TR_PHASE_FIELDS(FIELD, ARRAY)    \
+    FIELD(u64, execution, 1, TR_ROW_KEY) \
+    FIELD(key, actor, 1, TR_ROW_KEY)     \
+    FIELD(u64, number, 1, TR_ROW_KEY)    \
+    FIELD(u8, subject, 1, 0)             \
+    FIELD(text, path, 1, 0)              \
+    FIELD(u64, element, 1, 0)            \
+    FIELD(u32, attempt, 1, 0)            \
+    FIELD(u8, phase, 1, 0)               \
+    FIELD(u64, at_ms, 1, 0)              \
+    FIELD(text, cause, 1, 0)             \
+    FIELD(text, code, 1, 0)              \
+    FIELD(text, message, 1, 0)
+
+/*
+ * `kind` is the word of the language ("task", "map", "launch"), `target` the name of what it runs,
+ * of a gate the id that it waits for, of a launch the address of the execution once there is one.
+ * `attempts` counts those begun.
+ * `graph` is the SHA-256 of the graph that a dynamic task has decided, where the nodes below lie.
+ */
+#define TR_NODE_STATUS_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, TR_ROW_KEY)    \
+    FIELD(text, path, 1, TR_ROW_KEY)        \
+    FIELD(text, kind, 1, 0)                 \
+    FIELD(text, target, 1, 0)               \
+    FIELD(text, name, 1, 0)                 \
+    FIELD(u8, phase, 1, 0)                  \
+    FIELD(u64, created_ms, 1, 0)            \
+    FIELD(u64, started_ms, 1, 0)            \
+    FIELD(u64, ended_ms, 1, 0)              \
+    FIELD(u32, attempts, 1, 0)              \
+    FIELD(u8, cache_status, 1, 0)           \
+    FIELD(u8, failure, 1, 0)                \
+    FIELD(text, code, 1, 0)                 \
+    FIELD(text, message, 1, 0)              \
+    FIELD(bytes, graph, 2, 0)
+
+/* `slots` are packed as messages carry them: one for each variable, in the interface's order. */
+#define TR_NODE_VALUE_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, TR_ROW_KEY)   \
+    FIELD(text, path, 1, TR_ROW_KEY)       \
+    FIELD(u8, side, 1, TR_ROW_KEY)         \
+    FIELD(any, slots, 1, TR_REDACTED)
+
+/*
+ * Of an element's attempt `path` is the array's. `folder` is where its files are, `logs` a JSON
+ * list of URIs. `signal` and `exit_status` are a process's; `is_unknown`: nobody can say whether
+ * the work was done (law 5).
+ */
+#define TR_ATTEMPT_FIELDS(FIELD, ARRAY)  \
+    FIELD(u64, execution, 1, TR_ROW_KEY) \
+    FIELD(text, path, 1, TR_ROW_KEY)     \
+    FIELD(u64, element, 1, TR_ROW_KEY)   \
+    FIELD(u32, attempt, 1, TR_ROW_KEY)   \
+    FIELD(u8, phase, 1, 0)               \
+    FIELD(text, plugin, 1, 0)            \
+    FIELD(text, generated_name, 1, 0)    \
+    FIELD(text, folder, 1, 0)            \
+    FIELD(text, logs, 1, 0)              \
+    FIELD(u64, created_ms, 1, 0)         \
+    FIELD(u64, started_ms, 1, 0)         \
+    FIELD(u64, ended_ms, 1, 0)           \
+    FIELD(u8, failure, 1, 0)             \
+    FIELD(text, code, 1, 0)              \
+    FIELD(text, message, 1, 0)           \
+    FIELD(u32, exit_status, 1, 0)        \
+    FIELD(u8, signal, 1, 0)              \
+    FIELD(bool, is_unknown, 1, 0)
+
+/*
+ * `entries` is a JSON list of entries, each of which says what one attempt of one element went
+ * through at one time: [element, attempt, milliseconds after base_ms, phase, ...], phases in their
+ * order, and behind them the code and the message of a failure, if there is one.
+ */
+#define TR_ELEMENT_BLOCK_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, TR_ROW_KEY)      \
+    FIELD(key, actor, 1, TR_ROW_KEY)          \
+    FIELD(u64, number, 1, TR_ROW_KEY)         \
+    FIELD(text, path, 1, 0)                   \
+    FIELD(u64, element_min, 1, 0)             \
+    FIELD(u64, element_max, 1, 0)             \
+    FIELD(u64, base_ms, 1, 0)                 \
+    FIELD(u32, entry_count, 1, 0)             \
+    FIELD(text, entries, 1, 0)
+
+#define TR_PROGRESS_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, TR_ROW_KEY) \
+    FIELD(text, path, 1, TR_ROW_KEY)     \
+    FIELD(u64, total, 1, 0)              \
+    FIELD(u64, queued, 1, 0)             \
+    FIELD(u64, running, 1, 0)            \
+    FIELD(u64, succeeded, 1, 0)          \
+    FIELD(u64, failed, 1, 0)             \
+    FIELD(u64, retrying, 1, 0)           \
+    FIELD(u64, at_ms, 1, 0)
+
+/*
+ * `outputs` is a list of [element, slots], in the order of the elements, `first` being the first of
+ * them; no row goes beyond a multiple of 256 elements. Of arrays that wholly succeeded the lists in
+ * node_value say the same.
+ */
+#define TR_ELEMENT_OUTPUT_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, TR_ROW_KEY)       \
+    FIELD(text, path, 1, TR_ROW_KEY)           \
+    FIELD(u64, first, 1, TR_ROW_KEY)           \
+    FIELD(any, outputs, 1, TR_REDACTED)
+
+#define TR_HISTORY_SCHEMAS(S)                                     \
+    S(execution, 1, TR_RECORD, 3, 0, TR_EXECUTION_FIELDS)         \
+    S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                 \
+    S(node_status, 3, TR_RECORD, 2, 0, TR_NODE_STATUS_FIELDS)     \
+    S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)       \
+    S(attempt, 5, TR_RECORD, 1, 0, TR_ATTEMPT_FIELDS)             \
+    S(element_block, 6, TR_RECORD, 1, 0, TR_ELEMENT_BLOCK_FIELDS) \
+    S(progress, 7, TR_RECORD, 1, 0, TR_PROGRESS_FIELDS)           \
+    S(element_output, 8, TR_RECORD, 1, 0, TR_ELEMENT_OUTPUT_FIELDS)
+
+TR_HISTORY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+/* Room for a row of any of them. */
+union tr_history_row {
+#define TRI_HISTORY_MEMBER(name, id, role, version, marks, fields) struct tr_##name name;
+    TR_HISTORY_SCHEMAS(TRI_HISTORY_MEMBER)
+#undef TRI_HISTORY_MEMBER
+};
+
+/* All of them, for the records of a host and of a reader. */
+extern const struct tr_schema *const tr_history_schemas[];
+extern const size_t tr_history_schema_count;
+
+/* The word of a side, "?" for what is none. */
+const char *tr_value_side_word(uint8_t side);
+
+#endif

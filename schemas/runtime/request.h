@@ -1,0 +1,199 @@
+/*
+ * What commands ask of a live engine on the same store, and what it answers;
+ * runtime/link/endpoint.h has the frames. Each request has one last answer, `answered` or the one
+ * named beside it; those in brackets come before it, any number of them.
+ *
+ *     hello            welcome
+ *     submit           submitted
+ *     follow           [following, about twice a second] answered, when the execution has ended
+ *     wake_execution   answered
+ *     list_asleep      [asleep_row] answered
+ *     stop_execution   answered
+ *     pause_execution  answered
+ *     send_answer      answer_sent
+ *     apply_plans      [plan_applied] answered
+ *     list_actors      [actor_row] answered
+ *     resume_actors    [actor_row] answered
+ *     list_metrics     [metric_row] answered
+ *     open_tap         [tap_row] answered
+ *     open_recording   [recording_row] answered
+ *     forget           forgotten (schemas/engine/retention.h)
+ */
+#ifndef TR_SCHEMAS_RUNTIME_REQUEST_H
+#define TR_SCHEMAS_RUNTIME_REQUEST_H
+
+#include "schemas/codec/field.h"
+
+/* `error` is an enum tr_error, 0 for done; `message` has it in words. */
+#define TR_ANSWERED_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)              \
+    FIELD(text, message, 1, 0)
+
+/*
+ * The first request of a command, and what the engine is: a command of `troupe` in a process, which
+ * runs `jobs` processes of tasks at once (0: they run elsewhere).
+ */
+#define TR_HELLO_FIELDS(FIELD, ARRAY) FIELD(text, program, 1, 0)
+#define TR_WELCOME_FIELDS(FIELD, ARRAY) \
+    FIELD(text, program, 1, 0)          \
+    FIELD(text, command, 1, 0)          \
+    FIELD(u64, pid, 1, 0)               \
+    FIELD(u64, executions, 1, 0)        \
+    FIELD(u32, jobs, 2, 0)
+
+/*
+ * Begins an execution. `graph` is packed; `workflow` and `plan` (or UINT32_MAX) count in it, and
+ * `inputs` has a slot for each input of the workflow. Without a `name` the engine finds one. With
+ * `if_new` an execution of that name that exists is the answer, else it is a refusal, TR_EXISTS.
+ * `is_detached`: nobody will follow it, and an engine that leaves hands it to one that stays.
+ * `recovery` is that of `launch`.
+ */
+#define TR_SUBMIT_FIELDS(FIELD, ARRAY) \
+    FIELD(text, name, 1, 0)            \
+    FIELD(bool, if_new, 1, 0)          \
+    FIELD(bytes, graph, 1, 0)          \
+    FIELD(u32, workflow, 1, 0)         \
+    FIELD(u32, plan, 1, 0)             \
+    FIELD(any, inputs, 1, TR_REDACTED) \
+    FIELD(u8, cache_mode, 1, 0)        \
+    FIELD(text, cause, 1, 0)           \
+    FIELD(bool, is_detached, 2, 0)     \
+    FIELD(text, recovery, 3, 0)
+
+/* `execution` is its number; `is_new`: it began with this request. */
+#define TR_SUBMITTED_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)               \
+    FIELD(text, message, 1, 0)            \
+    FIELD(text, name, 1, 0)               \
+    FIELD(u64, execution, 1, 0)           \
+    FIELD(bool, is_new, 1, 0)
+
+/*
+ * As long as somebody follows an execution, an engine that came with `run` stays. `wakes`: it goes
+ * on if it is asleep, which whoever only watches does not want.
+ */
+#define TR_FOLLOW_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)        \
+    FIELD(bool, wakes, 2, 0)
+#define TR_FOLLOWING_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+
+/* Aborts an execution; acknowledged when the abort has begun. */
+#define TR_STOP_EXECUTION_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)                \
+    FIELD(text, cause, 1, 0)                   \
+    FIELD(bool, is_hard, 1, 0)
+
+/* Lets nothing new begin in an execution, or lets it go on; acknowledged when it is kept. */
+#define TR_PAUSE_EXECUTION_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)                 \
+    FIELD(bool, is_paused, 1, 0)                \
+    FIELD(text, cause, 1, 0)
+
+/*
+ * Answers the gates of an execution: all of an id, or the one at `path`. `value` is a packed
+ * literal, of an approval a bool; `by` says who it is from. `gates` have been waiting for it.
+ */
+#define TR_SEND_ANSWER_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, execution, 1, 0)             \
+    FIELD(text, id, 1, 0)                   \
+    FIELD(text, path, 1, 0)                 \
+    FIELD(any, value, 1, TR_REDACTED)       \
+    FIELD(text, by, 1, 0)                   \
+    FIELD(text, message, 1, 0)
+#define TR_ANSWER_SENT_FIELDS(FIELD, ARRAY) \
+    FIELD(i64, error, 1, 0)                 \
+    FIELD(text, message, 1, 0)              \
+    FIELD(u64, gates, 1, 0)
+/*
+ * Registers the launch plans of a packed graph that have a schedule; with `deletes` those of its
+ * project and domain that are not in it are forgotten. `change` is an enum tr_schedule_change.
+ */
+#define TR_APPLY_PLANS_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, graph, 1, 0)               \
+    FIELD(bool, deletes, 1, 0)
+#define TR_PLAN_APPLIED_FIELDS(FIELD, ARRAY) \
+    FIELD(text, plan, 1, 0)                  \
+    FIELD(u8, change, 1, 0)
+
+/* Lets an execution go on that is asleep, with all that it has launched; 0: all there are. */
+#define TR_WAKE_EXECUTION_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+
+/* Which executions are asleep; a row has the numbers of many, eight bytes each as they lie here. */
+#define TR_LIST_ASLEEP_FIELDS(FIELD, ARRAY)
+#define TR_ASLEEP_ROW_FIELDS(FIELD, ARRAY) FIELD(bytes, executions, 1, 0)
+
+/* Which actors live: addresses that match `pattern`, of each worker at most `limit`. */
+#define TR_LIST_ACTORS_FIELDS(FIELD, ARRAY) \
+    FIELD(text, pattern, 1, 0)              \
+    FIELD(u32, limit, 1, 0)
+#define TR_ACTOR_ROW_FIELDS(FIELD, ARRAY) \
+    FIELD(ref, actor, 1, 0)               \
+    FIELD(text, address, 1, 0)            \
+    FIELD(text, behaviour, 1, 0)          \
+    FIELD(text, phase, 1, 0)              \
+    FIELD(u32, worker, 1, 0)              \
+    FIELD(u32, mailbox, 1, 0)             \
+    FIELD(u32, edges, 1, 0)               \
+    FIELD(u64, waiting, 1, 0)
+
+/* Lets actors go on that are quarantined, which are shown; with `drop` without what failed them. */
+#define TR_RESUME_ACTORS_FIELDS(FIELD, ARRAY) \
+    FIELD(text, pattern, 1, 0)                \
+    FIELD(bool, drop, 1, 0)
+
+#define TR_LIST_METRICS_FIELDS(FIELD, ARRAY)
+#define TR_METRIC_ROW_FIELDS(FIELD, ARRAY) \
+    FIELD(text, name, 1, 0)                \
+    FIELD(text, about, 1, 0)               \
+    FIELD(u64, value, 1, 0)
+
+/* `words` is an array of a filter's words (runtime/tap/filter.h); `is_json`: lines for programs. */
+#define TR_OPEN_TAP_FIELDS(FIELD, ARRAY) \
+    FIELD(any, words, 1, 0)              \
+    FIELD(bool, is_json, 1, 0)
+#define TR_TAP_ROW_FIELDS(FIELD, ARRAY) FIELD(text, line, 1, 0)
+
+/*
+ * Records the actor of an address (runtime/tap/record.h). Rows are the bytes of the file, in
+ * pieces; an empty one says that it goes on.
+ */
+#define TR_OPEN_RECORDING_FIELDS(FIELD, ARRAY) \
+    FIELD(text, address, 1, 0)                 \
+    FIELD(bool, has_secrets, 1, 0)             \
+    FIELD(u64, limit, 1, 0)                    \
+    FIELD(u32, seconds, 1, 0)
+#define TR_RECORDING_ROW_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, count, 1, 0)                   \
+    FIELD(bytes, bytes, 1, TR_REDACTED)
+
+/* Ids 500 to 549 belong to requests. */
+#define TR_REQUEST_SCHEMAS(S)                                                  \
+    S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)               \
+    S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                     \
+    S(welcome, 502, TR_MESSAGE, 2, TR_HINT, TR_WELCOME_FIELDS)                 \
+    S(submit, 503, TR_MESSAGE, 3, TR_HINT, TR_SUBMIT_FIELDS)                   \
+    S(submitted, 504, TR_MESSAGE, 1, TR_HINT, TR_SUBMITTED_FIELDS)             \
+    S(follow, 505, TR_MESSAGE, 2, TR_HINT, TR_FOLLOW_FIELDS)                   \
+    S(following, 506, TR_MESSAGE, 1, TR_HINT, TR_FOLLOWING_FIELDS)             \
+    S(stop_execution, 507, TR_MESSAGE, 1, TR_HINT, TR_STOP_EXECUTION_FIELDS)   \
+    S(list_actors, 510, TR_MESSAGE, 1, TR_HINT, TR_LIST_ACTORS_FIELDS)         \
+    S(actor_row, 511, TR_MESSAGE, 1, TR_HINT, TR_ACTOR_ROW_FIELDS)             \
+    S(list_metrics, 512, TR_MESSAGE, 1, TR_HINT, TR_LIST_METRICS_FIELDS)       \
+    S(metric_row, 513, TR_MESSAGE, 1, TR_HINT, TR_METRIC_ROW_FIELDS)           \
+    S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)               \
+    S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)                 \
+    S(open_recording, 516, TR_MESSAGE, 1, TR_HINT, TR_OPEN_RECORDING_FIELDS)   \
+    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)     \
+    S(send_answer, 518, TR_MESSAGE, 1, TR_HINT, TR_SEND_ANSWER_FIELDS)         \
+    S(answer_sent, 519, TR_MESSAGE, 1, TR_HINT, TR_ANSWER_SENT_FIELDS)         \
+    S(pause_execution, 520, TR_MESSAGE, 1, TR_HINT, TR_PAUSE_EXECUTION_FIELDS) \
+    S(apply_plans, 525, TR_MESSAGE, 1, TR_HINT, TR_APPLY_PLANS_FIELDS)         \
+    S(plan_applied, 526, TR_MESSAGE, 1, TR_HINT, TR_PLAN_APPLIED_FIELDS)       \
+    S(wake_execution, 538, TR_MESSAGE, 1, TR_HINT, TR_WAKE_EXECUTION_FIELDS)   \
+    S(list_asleep, 539, TR_MESSAGE, 1, TR_HINT, TR_LIST_ASLEEP_FIELDS)         \
+    S(asleep_row, 540, TR_MESSAGE, 1, TR_HINT, TR_ASLEEP_ROW_FIELDS)           \
+    S(resume_actors, 550, TR_MESSAGE, 1, TR_HINT, TR_RESUME_ACTORS_FIELDS)
+
+TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+
+#endif
