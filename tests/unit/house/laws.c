@@ -28,18 +28,17 @@ const char *const house_top_level[] = {"CMakeLists.txt", "README.md", "LICENSE",
 #define PUBLIC_RUNTIME "runtime/troupe.h", "runtime/limits.h", "runtime/memory.h"
 
 const struct house_include_law house_include_laws[] = {
-    {"schemas", {"schemas/"}, {NULL}},
+    {"schemas", {"schemas/"}},
+    {"schemas/codec", {"schemas/codec/"}},
+    {"schemas/runtime", {"schemas/codec/", "schemas/runtime/"}},
+    {"schemas/engine", {"schemas/codec/", "schemas/runtime/", "schemas/engine/"}},
     /* Of schemas, the runtime knows the envelope, control and records, but no workflows. */
-    {"runtime", {"schemas/", "runtime/"}, {"schemas/engine/"}},
-    {"actors", {PUBLIC_RUNTIME, "schemas/", "actors/"}, {NULL}},
-    {"plugins", {PUBLIC_RUNTIME, "schemas/", "plugins/"}, {NULL}},
-    {"deploy", {"schemas/", "runtime/", "actors/", "plugins/", "deploy/"}, {NULL}},
-    {"examples",
-     {PUBLIC_RUNTIME, "schemas/", "plugins/plugin.h", "plugins/webapi.h", "examples/"},
-     {NULL}},
-    {"tests",
-     {"schemas/", "runtime/", "actors/", "plugins/", "deploy/", "examples/", "tests/"},
-     {NULL}},
+    {"runtime", {"schemas/codec/", "schemas/runtime/", "runtime/"}},
+    {"actors", {PUBLIC_RUNTIME, "schemas/", "actors/"}},
+    {"plugins", {PUBLIC_RUNTIME, "schemas/", "plugins/"}},
+    {"deploy", {"schemas/", "runtime/", "actors/", "plugins/", "deploy/"}},
+    {"examples", {PUBLIC_RUNTIME, "schemas/", "plugins/plugin.h", "plugins/webapi.h", "examples/"}},
+    {"tests", {"schemas/", "runtime/", "actors/", "plugins/", "deploy/", "examples/", "tests/"}},
 };
 const size_t house_include_law_count = COUNT(house_include_laws);
 

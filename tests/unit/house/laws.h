@@ -34,11 +34,13 @@ enum {
     HOUSE_README_DEPTH_MAX = 2, /* deeper folders are explained by the README above them */
 };
 
-/* Files below `folder` may include what begins with one of `allowed` and with none of `denied`. */
+/*
+ * Files below `folder`, a floor or a room of one, may include what begins with one of `allowed`. A
+ * room's law stands in place of its floor's.
+ */
 struct house_include_law {
     const char *folder;
-    const char *allowed[10];
-    const char *denied[4];
+    const char *allowed[16];
 };
 
 /* Words that are called, words at all, or headers, in no file but the excepted. */
