@@ -23,6 +23,7 @@
 #include "deploy/schemas.h"
 #include "deploy/signals.h"
 #include "deploy/store_number.h"
+#include "plugins/process.h"
 #include "plugins/registry.h"
 #include "runtime/env/secret.h"
 #include "runtime/host/host.h"

@@ -9,7 +9,6 @@
  */
 #include "plugins/armada.h"
 
-#include "plugins/registry.h"
 #include "runtime/troupe.h"
 #include "schemas/engine/state_plugin.h"
 #include "schemas/runtime/files.h"

@@ -15,6 +15,8 @@
 #include "plugins/webapi.h"
 #include "schemas/engine/state_plugin.h"
 
+extern const struct tr_plugin tr_armada_plugin;
+
 /* Bounds of Armada's own servers, as they are by default. */
 #define TR_ARMADA_SUBMIT_ITEMS_MAX 200
 #define TR_ARMADA_QUERY_ITEMS_MAX 500

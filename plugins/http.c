@@ -7,7 +7,6 @@
  */
 #include "plugins/http.h"
 
-#include "plugins/registry.h"
 #include "runtime/troupe.h"
 #include "schemas/engine/state_plugin.h"
 

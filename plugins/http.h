@@ -17,6 +17,8 @@
 #include "plugins/plugin.h"
 #include "schemas/runtime/http.h"
 
+extern const struct tr_plugin tr_http_plugin;
+
 /* The body of an answer, and what of one that was not expected is shown. */
 #define TR_HTTP_TASK_BODY_BYTES_MAX (256U << 10)
 #define TR_HTTP_TASK_SHOWN_BYTES 300

@@ -12,7 +12,6 @@
  */
 #include "plugins/process.h"
 
-#include "plugins/registry.h"
 #include "runtime/troupe.h"
 #include "schemas/runtime/files.h"
 

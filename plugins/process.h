@@ -9,6 +9,8 @@
 #include "schemas/engine/state_plugin.h"
 #include "schemas/runtime/process.h"
 
+extern const struct tr_plugin tr_process_plugin;
+
 /*
  * One document of a task that travels in a message: inputs, outputs, errors. Larger inputs and
  * outputs, up to TR_OUTPUTS_BYTES_MAX, are written and read by the files service.

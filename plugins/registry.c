@@ -3,6 +3,10 @@
  */
 #include "plugins/registry.h"
 
+#include "plugins/armada.h"
+#include "plugins/http.h"
+#include "plugins/process.h"
+
 const struct tr_plugin *const tr_plugins[] = {&tr_process_plugin, &tr_echo_plugin, &tr_sleep_plugin,
                                               &tr_armada_plugin, &tr_http_plugin};
 

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "plugins/registry.h"
 #include "runtime/troupe.h"
 #include "schemas/engine/refresh.h"
 #include "schemas/engine/state_plugin.h"

@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "plugins/registry.h"
 #include "schemas/engine/state_plugin.h"
 #include "schemas/runtime/http.h"
 #include "tests/unit/plugins/fake_batch.h"

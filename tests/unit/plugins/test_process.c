@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "plugins/process.h"
-#include "plugins/registry.h"
 #include "runtime/troupe.h"
 #include "schemas/runtime/files.h"
 #include "tests/unit/plugins/fake_task.h"
