@@ -7,7 +7,7 @@
 
 #include "actors/graph/keys.h"
 #include "actors/template.h"
-#include "plugins/plugin.h"
+#include "plugins/sdk/plugin.h"
 #include "runtime/memory.h"
 
 struct walk {

@@ -18,7 +18,7 @@
 #include "deploy/file.h"
 #include "deploy/problems.h"
 #include "deploy/settings_inside.h"
-#include "plugins/registry.h"
+#include "plugins/builtin/registry.h"
 #include "runtime/memory.h"
 
 #define NS_PER_MS 1000000

@@ -13,7 +13,7 @@
 #include "actors/graph/report.h"
 #include "deploy/command.h"
 #include "deploy/janitor.h"
-#include "plugins/load.h"
+#include "plugins/builtin/load.h"
 
 #define TR_SETTINGS_NAME "settings.yaml"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "plugins/registry.h"
+#include "plugins/builtin/registry.h"
 
 bool tr_plugin_is_elsewhere(struct tr_text plugin)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plugins/webapi.h"
+#include "plugins/sdk/webapi.h"
 
 /* The most jobs in one request, and what one of them takes in it beside its own content. */
 #define JOBS_AT_ONCE 100

@@ -9,7 +9,7 @@
  */
 #include <stdio.h>
 
-#include "plugins/plugin.h"
+#include "plugins/sdk/plugin.h"
 #include "runtime/troupe.h"
 #include "schemas/runtime/http.h"
 

@@ -3,7 +3,8 @@
  *
  * It stands here so that neither side includes the other: the `task` actor (actors/) calls through
  * this table, plugins (plugins/, or a shared object) fill it in, with the comforts of
- * plugins/plugin.h. A plugin does not know whether its task is a node or an element of an array.
+ * plugins/sdk/plugin.h. A plugin does not know whether its task is a node or an element of an
+ * array.
  *
  * This is the core shape. A plugin's functions run in the handler of the task's actor: no input or
  * output, no waiting, no clock but tr_task_now_ms. What they want from outside are calls, whose

@@ -1,6 +1,6 @@
 /*
  * What tasks and the refresh actor of their endpoint say to each other (actors/refresh.h,
- * plugins/webapi.h).
+ * plugins/sdk/webapi.h).
  *
  *     task                              refresh actor                    the back end
  *     refresh_make                 ->   a row with its identity: the intent

@@ -14,7 +14,7 @@
  */
 #include "actors/graph/graph.h"
 #include "actors/value.h"
-#include "plugins/registry.h"
+#include "plugins/builtin/registry.h"
 #include "tests/bench/engine/figures.h"
 
 #define PASSES_MAX 64

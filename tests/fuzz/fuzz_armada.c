@@ -7,7 +7,7 @@
 
 #include "actors/graph/json.h"
 #include "actors/refresh.h"
-#include "plugins/armada.h"
+#include "plugins/armada/armada.h"
 
 #define ITEMS 3
 

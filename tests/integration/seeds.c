@@ -2,7 +2,7 @@
  * A `troupe` that makes up what its tasks at back ends know of their jobs, as Flyte does for the
  * elements of its arrays: so that tests of states can be seen to fail (test_armada_states.py).
  *
- * Linked with --wrap, the function below stands before that of plugins/webapi.c. Environment:
+ * Linked with --wrap, the function below stands before that of plugins/sdk/webapi.c. Environment:
  * TROUPE_SEEDS_AS is "blobs", where each state becomes one of two that know no job, once it has
  * been handled; or "launches", where whoever hears of its first job has forgotten it, and makes
  * another one under another name, since its plugin has no key of its own. Any other word, or none,
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/plugin.h"
-#include "plugins/webapi.h"
+#include "plugins/sdk/plugin.h"
+#include "plugins/sdk/webapi.h"
 #include "schemas/engine/refresh.h"
 #include "schemas/engine/state_plugin.h"
 

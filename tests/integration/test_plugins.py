@@ -34,7 +34,7 @@ workflows:
 
 # A plugin that is fine; each refusal changes one thing of it.
 MINE = """\
-#include "plugins/plugin.h"
+#include "plugins/sdk/plugin.h"
 
 #define TR_MINE_FIELDS(FIELD, ARRAY) FIELD(u64, count, 1, 0)
 #define TR_MINE_SCHEMAS(S) S(mine_state, 10002, TR_STATE, 1, 0, TR_MINE_FIELDS)

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "plugins/plugin.h"
+#include "plugins/sdk/plugin.h"
 
 #define FLOOD_TIMER 1
 #define FLOOD 20000

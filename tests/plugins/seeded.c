@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "plugins/plugin.h"
+#include "plugins/sdk/plugin.h"
 #include "runtime/troupe.h"
 #include "schemas/runtime/http.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "actors/graph/buffer.h"
-#include "plugins/webapi.h"
+#include "plugins/sdk/webapi.h"
 #include "tests/sim/grades.h"
 
 SIM_GRADE_ATTEMPT_SCHEMAS(TR_SCHEMA_DEFINE)

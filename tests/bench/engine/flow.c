@@ -6,8 +6,8 @@
  */
 #include "actors/graph/graph.h"
 #include "actors/value.h"
-#include "plugins/plugin.h"
-#include "plugins/registry.h"
+#include "plugins/builtin/registry.h"
+#include "plugins/sdk/plugin.h"
 #include "runtime/journal/reader.h"
 #include "schemas/engine/history.h"
 #include "schemas/runtime/files.h"

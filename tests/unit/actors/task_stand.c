@@ -9,7 +9,7 @@
 #include "actors/graph/compile.h"
 #include "actors/graph/json.h"
 #include "actors/graph/pack.h"
-#include "plugins/registry.h"
+#include "plugins/builtin/registry.h"
 #include "runtime/link/frame.h"
 #include "schemas/engine/history.h"
 

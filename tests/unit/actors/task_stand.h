@@ -7,7 +7,7 @@
 
 #include "actors/engine.h"
 #include "actors/task.h"
-#include "plugins/plugin.h"
+#include "plugins/sdk/plugin.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/stage.h"
 

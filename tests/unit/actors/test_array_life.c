@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/registry.h"
+#include "plugins/builtin/registry.h"
 #include "schemas/engine/history.h"
 #include "tests/support/draw.h"
 #include "tests/unit/actors/array_stand.h"

@@ -13,7 +13,7 @@
 #include "actors/value.h"
 #include "deploy/graphs.h"
 #include "deploy/inquiries.h"
-#include "plugins/registry.h"
+#include "plugins/builtin/registry.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/inquiry.h"
 #include "tests/support/test.h"

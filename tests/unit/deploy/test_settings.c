@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plugins/plugin.h"
+#include "plugins/sdk/plugin.h"
 #include "tests/support/test.h"
 
 static struct tr_settings_file settings;

@@ -37,7 +37,8 @@ const struct house_include_law house_include_laws[] = {
     {"actors", {PUBLIC_RUNTIME, "schemas/", "actors/"}},
     {"plugins", {PUBLIC_RUNTIME, "schemas/", "plugins/"}},
     {"deploy", {"schemas/", "runtime/", "actors/", "plugins/", "deploy/"}},
-    {"examples", {PUBLIC_RUNTIME, "schemas/", "plugins/plugin.h", "plugins/webapi.h", "examples/"}},
+    {"examples",
+     {PUBLIC_RUNTIME, "schemas/", "plugins/sdk/plugin.h", "plugins/sdk/webapi.h", "examples/"}},
     {"tests", {"schemas/", "runtime/", "actors/", "plugins/", "deploy/", "examples/", "tests/"}},
 };
 const size_t house_include_law_count = COUNT(house_include_laws);
@@ -87,8 +88,8 @@ const struct house_ban house_bans[] = {
      "protobuf is spoken only in actors/graph/flyte*; go through flyte.h"},
     {HOUSE_BAN_CALL,
      {"dlopen", "dlmopen", "dlsym", "dlvsym", "dlclose"},
-     {"plugins/load.c", "runtime/env/http_library.c", "tests/*"},
-     "shared objects are opened only in plugins/load.c, and libcurl in http_library.c"},
+     {"plugins/builtin/load.c", "runtime/env/http_library.c", "tests/*"},
+     "shared objects are opened only in plugins/builtin/load.c, and libcurl in http_library.c"},
     {HOUSE_BAN_CALL,
      {"malloc", "calloc", "realloc", "reallocarray", "free", "strdup", "strndup", "aligned_alloc",
       "posix_memalign", "memalign", "asprintf", "vasprintf"},

@@ -130,15 +130,15 @@ static const struct {
     {"runtime", "schemas/runtime/control.h", "schemas/engine/plugin.h"},
     {"runtime/link", "runtime/link/link.h", "tests/support/test.h"},
     {"actors", "runtime/troupe.h", "runtime/actor/mailbox.h"},
-    {"actors", "schemas/engine/flow.h", "plugins/plugin.h"},
+    {"actors", "schemas/engine/flow.h", "plugins/sdk/plugin.h"},
     {"actors/graph", "actors/task.h", "deploy/a.h"},
     {"plugins", "runtime/limits.h", "runtime/env/env.h"},
-    {"plugins", "plugins/plugin.h", "actors/task.h"},
+    {"plugins", "plugins/sdk/plugin.h", "actors/task.h"},
     {"plugins", "schemas/engine/plugin.h", "deploy/config.h"},
     {"deploy", "runtime/env/env.h", "tests/sim/sim.h"},
-    {"deploy", "plugins/plugin.h", "examples/a.h"},
+    {"deploy", "plugins/sdk/plugin.h", "examples/a.h"},
     {"examples/actors", "runtime/memory.h", "runtime/host/host.h"},
-    {"examples/actors", "plugins/plugin.h", "actors/task.h"},
+    {"examples/actors", "plugins/sdk/plugin.h", "actors/task.h"},
     {"examples", "runtime/troupe.h", "runtime/actor/actor.h"},
 };
 
@@ -243,6 +243,7 @@ static void test_banned_words_are_found_outside_their_files(void **state)
     planted_write("runtime/tap/README.md", "A line.\n");
     planted_write("runtime/env/README.md", "A line.\n");
     planted_write("runtime/journal/README.md", "A line.\n");
+    planted_write("plugins/builtin/README.md", "A line.\n");
     planted_write("actors/graph/README.md", "A line.\n");
     for (size_t i = 0; i < house_ban_count; i++) {
         const struct house_ban *ban = &house_bans[i];
@@ -262,8 +263,8 @@ static void test_no_ban_is_forgotten(void **state)
         {0, "runtime/actor.c", 3, "void *a = zmq_ctx_new();"},
         {0, "runtime/link.c", 3, "#include <zmq.h>"},
         {0, "runtime/host.c", 3, "#include <czmq.h>"},
-        {0, "plugins/http.c", 3, "#include <curl/curl.h>"},
-        {0, "plugins/http.c", 3, "void *a = curl_easy_init();"},
+        {0, "plugins/call.c", 3, "#include <curl/curl.h>"},
+        {0, "plugins/call.c", 3, "void *a = curl_easy_init();"},
         {0, "runtime/store.c", 3, "#include <sqlite3.h>"},
         {0, "deploy/list.c", 3, "int a = sqlite3_step(b);"},
         {0, "actors/task.c", 3, "#include <protobuf-c/protobuf-c.h>"},

@@ -1,0 +1,250 @@
+/*
+ * What a job has left in an object store: its documents are asked for over http, signed with the
+ * secret that the settings name. They lie at URL/JOBSET/ATTEMPT/, where the pod's lines of shell
+ * have put them (armada_shell.c), an empty one in the place of one that was not written.
+ *
+ * s3://BUCKET/PREFIX is ENDPOINT/BUCKET/PREFIX, which all stores of S3's kind understand.
+ */
+#include "plugins/armada/armada.h"
+#include "runtime/troupe.h"
+#include "schemas/runtime/http.h"
+
+#define SETTINGS "plugins.armada"
+#define SCHEME "s3://"
+#define SCHEME_BYTES (sizeof SCHEME - 1)
+#define REGION "us-east-1"
+#define CODE_BYTES_MAX 60
+#define SECRETS_BYTES 1024
+
+/* -------------------------------------------------------------------------------- settings */
+
+static bool begins(struct tr_text text, const char *with)
+{
+    size_t size = strlen(with);
+    return text.size >= size && memcmp(text.data, with, size) == 0;
+}
+
+static struct tr_text without_slashes(struct tr_text text)
+{
+    while (text.size > 0 && text.data[text.size - 1] == '/') {
+        text.size--;
+    }
+    return text;
+}
+
+const char *tri_armada_slash(struct tr_text text)
+{
+    return text.size < 2 ? NULL : memchr(text.data + 1, '/', text.size - 1);
+}
+
+static struct tr_text own_text(const struct tr_webapi_endpoint *endpoint, const char *key,
+                               struct tr_text otherwise)
+{
+    return tr_config_text(tr_json_get(endpoint->config, "object_store"), key, otherwise);
+}
+
+static struct tr_text url_of(struct tr_task_context *task,
+                             const struct tr_webapi_endpoint *endpoint, struct tr_text region)
+{
+    struct tr_text outputs =
+        without_slashes(tr_json_text(tr_json_get(endpoint->config, "outputs")));
+    if (!begins(outputs, SCHEME)) {
+        return outputs;
+    }
+    struct tr_text host = without_slashes(own_text(endpoint, "endpoint", (struct tr_text){0}));
+    if (host.size == 0) {
+        host = tr_task_words(task, "https://s3.%.*s.amazonaws.com", (int)region.size, region.data);
+    }
+    return tr_task_words(task, "%.*s/%.*s", (int)host.size, host.data,
+                         (int)(outputs.size - SCHEME_BYTES), outputs.data + SCHEME_BYTES);
+}
+
+struct tri_armada_objects tri_armada_objects(struct tr_task_context *task,
+                                             const struct tr_webapi_endpoint *endpoint)
+{
+    struct tr_text secret = own_text(endpoint, "secret", (struct tr_text){0});
+    struct tr_text region = own_text(endpoint, "region", tr_text_of(REGION));
+    struct tri_armada_objects objects = {.url = url_of(task, endpoint, region), .region = region};
+    const char *slash = tri_armada_slash(secret);
+    if (slash != NULL) {
+        size_t before = (size_t)(slash - secret.data);
+        objects.group = (struct tr_text){.data = secret.data, .size = before};
+        objects.key = (struct tr_text){.data = slash + 1, .size = secret.size - before - 1};
+    }
+    return objects;
+}
+
+struct tr_text tri_armada_object(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                                 const struct tr_webapi_endpoint *endpoint, const char *name)
+{
+    struct tr_text url = tri_armada_objects(task, endpoint).url;
+    struct tr_text place = tri_armada_place(task, own, endpoint, url);
+    return url.size == 0 || place.size == 0
+               ? (struct tr_text){0}
+               : tr_task_words(task, "%.*s/%s", (int)place.size, place.data, name);
+}
+
+/* ---------------------------------------------------------------------------------- asking */
+
+static const char *name_of(enum tri_armada_document document)
+{
+    return document == TRI_ARMADA_OUTPUTS_DOCUMENT ? "outputs.json" : "error.json";
+}
+
+static uint64_t bytes_max(enum tri_armada_document document)
+{
+    return document == TRI_ARMADA_OUTPUTS_DOCUMENT ? TR_ARMADA_OUTPUTS_BYTES_MAX
+                                                   : TR_ARMADA_ERROR_BYTES_MAX;
+}
+
+static int pack_secret(struct tr_task_context *task, const struct tri_armada_objects *objects,
+                       struct tr_bytes *packed)
+{
+    const struct tr_http_secret secret = {
+        .kind = TR_HTTP_SECRET_SIGN, .group = objects->group, .key = objects->key};
+    uint8_t *bytes = tr_task_scratch(task, SECRETS_BYTES);
+    if (bytes == NULL) {
+        return TR_MEMORY;
+    }
+    struct tr_writer writer = tr_writer_of(bytes, SECRETS_BYTES);
+    int error = tr_http_secrets_pack(&secret, objects->key.size > 0 ? 1 : 0, &writer);
+    *packed = (struct tr_bytes){.data = bytes, .size = tr_writer_size(&writer)};
+    return error;
+}
+
+static int ask(struct tr_task_context *task, const struct tr_armada_attempt *own,
+               const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
+               uint64_t *call)
+{
+    struct tri_armada_objects objects = tri_armada_objects(task, endpoint);
+    struct tr_http_request request = {
+        .method = tr_text_of("GET"),
+        .url = tri_armada_object(task, own, endpoint, name_of(document)),
+        .timeout_ms = endpoint->timeout_ms > 0 ? endpoint->timeout_ms : TR_WEBAPI_TIMEOUT_MS,
+        .response_bytes_max = bytes_max(document),
+        .aws_region = objects.region,
+        .aws_service = tr_text_of("s3"),
+    };
+    int error = pack_secret(task, &objects, &request.secrets);
+    return error != 0
+               ? error
+               : tr_task_call(task, TR_SERVICE_HTTP, &tr_http_request_schema, &request, 0, call);
+}
+
+/* ------------------------------------------------------------------------------- answering */
+
+/* What the store calls the error, in its <Code>; empty: it does not say. */
+static struct tr_text code_of(struct tr_bytes body)
+{
+    static const char begin[] = "<Code>";
+    static const char end[] = "</Code>";
+    const char *text = (const char *)body.data;
+    const char *from = body.size == 0 ? NULL : memmem(text, body.size, begin, sizeof begin - 1);
+    if (from == NULL) {
+        return (struct tr_text){0};
+    }
+    from += sizeof begin - 1;
+    const char *to = memmem(from, body.size - (size_t)(from - text), end, sizeof end - 1);
+    struct tr_text code = {.data = from, .size = to == NULL ? 0 : (size_t)(to - from)};
+    return code.size <= CODE_BYTES_MAX && tr_utf8_valid(code) ? code : (struct tr_text){0};
+}
+
+/* By whom a request was signed, for people. */
+static struct tr_text signer(struct tr_task_context *task, const struct tri_armada_objects *objects)
+{
+    return objects->key.size == 0
+               ? tr_text_of("not signed: " SETTINGS ".object_store.secret is not there")
+               : tr_task_words(task, "signed with the secret %.*s/%.*s", (int)objects->group.size,
+                               objects->group.data, (int)objects->key.size, objects->key.data);
+}
+
+/* A bucket that is not there is no document that was not written. */
+static enum tri_armada_found found_by_status(uint32_t status, struct tr_text code, bool is_empty)
+{
+    bool is_busy = status >= 500 || status == 429 || status == 408;
+    bool is_elsewhere = tr_text_equal(code, tr_text_of("NoSuchBucket"));
+    return status == 200                    ? (is_empty ? TRI_ARMADA_MISSING : TRI_ARMADA_FOUND)
+           : status == 404 && !is_elsewhere ? TRI_ARMADA_MISSING
+           : is_busy                        ? TRI_ARMADA_BUSY
+           : status == 401 || status == 403 ? TRI_ARMADA_DENIED
+                                            : TRI_ARMADA_UNREADABLE;
+}
+
+static struct tr_text words_of_status(struct tr_task_context *task,
+                                      const struct tr_webapi_endpoint *endpoint,
+                                      enum tri_armada_found found, struct tr_text url,
+                                      uint32_t status, struct tr_text code)
+{
+    struct tri_armada_objects objects = tri_armada_objects(task, endpoint);
+    struct tr_text who = signer(task, &objects);
+    if (found == TRI_ARMADA_MISSING) {
+        return tr_task_words(task, "%.*s is %s", (int)url.size, url.data,
+                             status == 200 ? "empty" : "not there");
+    }
+    return tr_task_words(
+        task, "%u%s%.*s is the answer to GET %.*s, %.*s%s", status, code.size > 0 ? " " : "",
+        (int)code.size, code.data, (int)url.size, url.data, (int)who.size, who.data,
+        status == 403 ? "; who may not list a bucket is refused what is not there" : "");
+}
+
+static void judge_status(struct tr_task_context *task, const struct tr_webapi_endpoint *endpoint,
+                         struct tr_text url, const struct tr_http_response *response,
+                         struct tri_armada_answer *answer)
+{
+    struct tr_text code = response->status == 200 ? (struct tr_text){0} : code_of(response->body);
+    answer->found = found_by_status(response->status, code, response->body.size == 0);
+    answer->json = (struct tr_text){(const char *)response->body.data, response->body.size};
+    answer->words = words_of_status(task, endpoint, answer->found, url, response->status, code);
+}
+
+/* There was no answer, or not all of it: whether there will be one. */
+static void judge_fault(struct tr_task_context *task, enum tri_armada_document document,
+                        struct tr_text url, const struct tr_http_response *response,
+                        struct tri_armada_answer *answer)
+{
+    static const struct {
+        const char *fault;
+        enum tri_armada_found found;
+    } faults[] = {{"too large", TRI_ARMADA_TOO_LARGE},
+                  {"secret", TRI_ARMADA_DENIED},
+                  {"invalid", TRI_ARMADA_UNREADABLE}};
+    answer->found = TRI_ARMADA_BUSY;
+    for (size_t i = 0; i < TR_COUNT_OF(faults); i++) {
+        if (tr_text_equal(response->fault, tr_text_of(faults[i].fault))) {
+            answer->found = faults[i].found;
+        }
+    }
+    answer->words =
+        answer->found == TRI_ARMADA_TOO_LARGE
+            ? tr_task_words(task, "%.*s has more than the %llu bytes that are read", (int)url.size,
+                            url.data, (unsigned long long)bytes_max(document))
+            : tr_task_words(task, "%.*s: %.*s", (int)url.size, url.data, (int)response->words.size,
+                            response->words.data);
+}
+
+static int read(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                const struct tr_webapi_endpoint *endpoint, enum tri_armada_document document,
+                const struct tr_task_event *event, struct tri_armada_answer *answer)
+{
+    struct tr_http_response response;
+    struct tr_text url = tri_armada_object(task, own, endpoint, name_of(document));
+    if (event->kind == TR_TASK_FAILED) {
+        answer->found = TRI_ARMADA_BUSY;
+        answer->words =
+            tr_task_words(task, "%.*s: %s", (int)url.size, url.data, tr_error_text(event->error));
+        return 0;
+    }
+    int error = tr_task_event_read(event, http_response, &response);
+    if (error != 0) {
+        return error;
+    }
+    bool is_whole = response.fault.size == 0 || tr_text_equal(response.fault, tr_text_of("none"));
+    if (response.status != 0 && is_whole) {
+        judge_status(task, endpoint, url, &response, answer);
+    } else {
+        judge_fault(task, document, url, &response, answer);
+    }
+    return 0;
+}
+
+const struct tri_armada_source tri_armada_objects_source = {ask, read};

@@ -1,0 +1,217 @@
+/*
+ * What becomes of a job that has ended: its error document is looked for, and the outputs of one
+ * that has succeeded. Where they lie, on a share or in an object store, is the source's affair.
+ *
+ * An error document is a failure however the job has ended, and says more than Armada can; so it is
+ * looked for first. Reading changes nothing: where nobody knows whether a call arrived, and while a
+ * source is busy, it is done again.
+ */
+#include "plugins/armada/armada.h"
+#include "runtime/troupe.h"
+#include "schemas/engine/state_plugin.h"
+
+#define AGAIN_TIMER 1
+
+/* ---------------------------------------------------------------------------------- asking */
+
+/* Where what jobs leave is found; NULL: nowhere. */
+static const struct tri_armada_source *source_of(struct tr_task_context *task,
+                                                 const struct tr_webapi_endpoint *endpoint)
+{
+    return tri_armada_objects(task, endpoint).url.size > 0 ? &tri_armada_objects_source
+           : tri_armada_share(endpoint).size > 0           ? &tri_armada_share_source
+                                                           : NULL;
+}
+
+static enum tri_armada_document document_of(const struct tr_armada_attempt *own)
+{
+    return own->reads_outputs ? TRI_ARMADA_OUTPUTS_DOCUMENT : TRI_ARMADA_ERROR_DOCUMENT;
+}
+
+static int ask(struct tr_task_context *task, struct tr_armada_attempt *own,
+               const struct tr_webapi_endpoint *endpoint, struct tr_transition *transition)
+{
+    int error = source_of(task, endpoint)->ask(task, own, endpoint, document_of(own), &own->call);
+    return error != 0 ? error
+                      : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
+                                   tr_text_of(own->reads_outputs
+                                                  ? "its job has ended; its outputs are read"
+                                                  : "its job has ended; what it left is read"));
+}
+
+static int ask_first(struct tr_task_context *task, struct tr_armada_attempt *own,
+                     const struct tr_webapi_endpoint *endpoint, bool reads_outputs,
+                     struct tr_transition *transition)
+{
+    own->reads_outputs = reads_outputs;
+    own->reads = 0;
+    return ask(task, own, endpoint, transition);
+}
+
+/* ------------------------------------------------------------------------- what there was */
+
+static int storage_failed(struct tr_task_context *task, struct tr_text words,
+                          struct tr_transition *transition)
+{
+    return tr_task_fail(
+        transition, TR_FAILURE_SYSTEM, tr_text_of("StorageError"),
+        tr_task_words(task, "what the job left cannot be read: %.*s", (int)words.size, words.data));
+}
+
+/* Another attempt would run the job again, and its documents could be read no better. */
+static int denied(struct tr_task_context *task, struct tr_text words,
+                  struct tr_transition *transition)
+{
+    int error = storage_failed(task, words, transition);
+    transition->phase = TR_TASK_PHASE_PERMANENT_FAILURE;
+    transition->code = tr_text_of("StorageDenied");
+    return error;
+}
+
+/* Once more after a while, which doubles. */
+static int again(struct tr_task_context *task, struct tr_armada_attempt *own, struct tr_text words,
+                 struct tr_transition *transition)
+{
+    uint64_t wait_ms = (uint64_t)TR_ARMADA_READ_AGAIN_MS << own->reads;
+    if (++own->reads >= TR_ARMADA_READS_MAX) {
+        return storage_failed(task, words, transition);
+    }
+    wait_ms = wait_ms < TR_ARMADA_READ_AGAIN_MS_MAX ? wait_ms : TR_ARMADA_READ_AGAIN_MS_MAX;
+    int error = tr_task_timer(task, AGAIN_TIMER, wait_ms);
+    transition->version++;
+    return error != 0 ? error
+                      : tr_task_is(transition, TR_TASK_PHASE_RUNNING,
+                                   tr_task_words(task, "its outcome is asked for again: %.*s",
+                                                 (int)words.size, words.data));
+}
+
+static int give_outputs(struct tr_task_context *task, const struct tr_armada_attempt *own,
+                        const struct tr_webapi_endpoint *endpoint,
+                        const struct tri_armada_answer *answer, struct tr_transition *transition)
+{
+    struct tr_text problem;
+    struct tr_text folder = tri_armada_folder(task, own, endpoint);
+    struct tr_text work = tr_task_words(task, "%.*s/work", (int)folder.size, folder.data);
+    int error = answer->slots.size > 0 ? tr_task_outputs(task, answer->slots)
+                                       : tr_task_outputs_json(task, answer->json, work, &problem);
+    /* What is wrong with them the engine has noted, and makes a failure of this success. */
+    return error == 0 || error == TR_INVALID ? tr_task_succeed(transition) : error;
+}
+
+static int outputs_missing(struct tr_task_context *task, struct tr_text words,
+                           struct tr_transition *transition)
+{
+    return tr_task_template(task)->output_count == 0
+               ? tr_task_succeed(transition)
+               : tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("OutputsNotFound"),
+                              tr_task_words(task, "nothing was written to $TROUPE_OUTPUTS: %.*s",
+                                            (int)words.size, words.data));
+}
+
+/* The document that is read is there, or is not. */
+static int judge_document(struct tr_task_context *task, struct tr_armada_attempt *own,
+                          const struct tr_webapi_endpoint *endpoint,
+                          const struct tri_armada_answer *answer, struct tr_transition *transition)
+{
+    bool is_there = answer->found == TRI_ARMADA_FOUND;
+    if (own->reads_outputs) {
+        return is_there ? give_outputs(task, own, endpoint, answer, transition)
+                        : outputs_missing(task, answer->words, transition);
+    }
+    if (is_there) {
+        return tr_task_failure_json(task, answer->json, transition);
+    }
+    return transition->phase == TR_TASK_PHASE_SUCCESS
+               ? ask_first(task, own, endpoint, true, transition)
+               : 0;
+}
+
+static int judge(struct tr_task_context *task, struct tr_armada_attempt *own,
+                 const struct tr_webapi_endpoint *endpoint, const struct tri_armada_answer *answer,
+                 struct tr_transition *transition)
+{
+    switch (answer->found) {
+    case TRI_ARMADA_FOUND:
+    case TRI_ARMADA_MISSING:
+        return judge_document(task, own, endpoint, answer, transition);
+    case TRI_ARMADA_WRONG:
+        return tr_task_fail(transition, TR_FAILURE_USER, answer->code, answer->words);
+    case TRI_ARMADA_TOO_LARGE:
+        return own->reads_outputs
+                   ? tr_task_refuse(transition, tr_text_of("OutputSizeExceeded"), answer->words)
+                   : tr_task_fail(transition, TR_FAILURE_USER, tr_text_of("ErrorDocumentTooLarge"),
+                                  answer->words);
+    case TRI_ARMADA_BUSY:
+        return again(task, own, answer->words, transition);
+    case TRI_ARMADA_DENIED:
+        return denied(task, answer->words, transition);
+    case TRI_ARMADA_UNREADABLE:
+    default:
+        return storage_failed(task, answer->words, transition);
+    }
+}
+
+/* ------------------------------------------------------------------------------ its events */
+
+/* Where the task has a timeout, that is the pod's deadline: then it is the task that took long. */
+static void judge_deadline(struct tr_task_context *task, struct tr_transition *transition)
+{
+    if (tr_task_template(task)->timeout_ns > 0 &&
+        tr_text_equal(transition->code, tr_text_of("DeadlineExceeded"))) {
+        transition->failure = TR_FAILURE_USER;
+        transition->code = tr_text_of("TimeoutExpired");
+        transition->message =
+            tr_text_of("the task's timeout has passed; the cluster ended its pod");
+    }
+}
+
+/* Whether what was left may say more: not of what befell a job from outside. */
+static bool is_of_the_task(const struct tr_transition *transition)
+{
+    return transition->phase == TR_TASK_PHASE_SUCCESS ||
+           (transition->phase == TR_TASK_PHASE_RETRYABLE_FAILURE &&
+            transition->failure == TR_FAILURE_USER);
+}
+
+static bool is_its_call(const struct tr_armada_attempt *own, const struct tr_task_event *event)
+{
+    return event->call == own->call &&
+           (event->kind == TR_TASK_ANSWER || event->kind == TR_TASK_FAILED);
+}
+
+/* Whether it is asked anew: nobody knows whether the call arrived, or the time to wait is over. */
+static bool is_asked_again(const struct tr_armada_attempt *own, const struct tr_task_event *event)
+{
+    bool is_lost = event->error == TR_NO_CONNECTION || event->error == TR_CLOSED;
+    return event->kind == TR_TASK_TIMER ? event->call == AGAIN_TIMER && own->reads > 0
+                                        : event->kind == TR_TASK_FAILED && is_lost;
+}
+
+int tri_armada_outcome(struct tr_task_context *task, void *state,
+                       const struct tr_webapi_endpoint *endpoint, const struct tr_task_event *event,
+                       struct tr_transition *transition)
+{
+    struct tr_armada_attempt *own = state;
+    struct tri_armada_answer answer = {.found = TRI_ARMADA_FOUND};
+    const struct tri_armada_source *source = source_of(task, endpoint);
+    if (event->kind == TR_TASK_NEWS) {
+        judge_deadline(task, transition);
+    }
+    if (source == NULL) {
+        return 0;
+    }
+    if (event->kind == TR_TASK_NEWS) {
+        return is_of_the_task(transition) ? ask_first(task, own, endpoint, false, transition) : 0;
+    }
+    if (event->kind != TR_TASK_TIMER && !is_its_call(own, event)) {
+        return tr_task_is(transition, TR_TASK_PHASE_RUNNING, (struct tr_text){0});
+    }
+    if (is_asked_again(own, event)) {
+        return ask(task, own, endpoint, transition);
+    }
+    if (event->kind == TR_TASK_TIMER) {
+        return tr_task_is(transition, TR_TASK_PHASE_RUNNING, (struct tr_text){0});
+    }
+    int error = source->read(task, own, endpoint, document_of(own), event, &answer);
+    return error != 0 ? error : judge(task, own, endpoint, &answer, transition);
+}

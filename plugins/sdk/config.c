@@ -1,0 +1,122 @@
+/*
+ * Checking a task's `config` against the keys that its plugin knows.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "plugins/sdk/plugin.h"
+
+int tr_config_refuse(char *problem, size_t problem_size, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(problem, problem_size, format, arguments);
+    va_end(arguments);
+    return TR_INVALID;
+}
+
+/* What the config language calls a type of the codec's. */
+static const char *noun(enum tr_codec_type type)
+{
+    static const char *const nouns[] = {
+        [TR_CODEC_NONE] = "nothing",
+        [TR_CODEC_NIL] = "null",
+        [TR_CODEC_BOOL] = "true or false",
+        [TR_CODEC_UNSIGNED] = "a whole number, 0 or more",
+        [TR_CODEC_SIGNED] = "a whole number",
+        [TR_CODEC_F64] = "a number",
+        [TR_CODEC_TEXT] = "text",
+        [TR_CODEC_BYTES] = "bytes",
+        [TR_CODEC_ARRAY] = "a list",
+        [TR_CODEC_MAP] = "a mapping",
+    };
+    return type < TR_COUNT_OF(nouns) ? nouns[type] : "something else";
+}
+
+/* How many letters have to be changed, added or left out; long names are no typos of each other. */
+#define TYPO_BYTES_MAX 40
+
+static size_t distance(struct tr_text a, struct tr_text b)
+{
+    size_t row[TYPO_BYTES_MAX + 1];
+    if (a.size > TYPO_BYTES_MAX || b.size > TYPO_BYTES_MAX) {
+        return SIZE_MAX;
+    }
+    for (size_t k = 0; k <= b.size; k++) {
+        row[k] = k;
+    }
+    for (size_t i = 1; i <= a.size; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t k = 1; k <= b.size; k++) {
+            size_t changed = diagonal + (a.data[i - 1] == b.data[k - 1] ? 0 : 1);
+            size_t shorter = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
+            diagonal = row[k];
+            row[k] = changed < shorter ? changed : shorter;
+        }
+    }
+    return row[b.size];
+}
+
+/* The key that was meant; NULL: none is near. */
+static const char *nearest_key(struct tr_text name, const struct tr_config_key *keys,
+                               size_t key_count)
+{
+    const char *nearest = NULL;
+    size_t least = (name.size + 1) / 3 + 1;
+    for (size_t i = 0; i < key_count; i++) {
+        size_t found = distance(name, tr_text_of(keys[i].name));
+        if (found < least) {
+            least = found;
+            nearest = keys[i].name;
+        }
+    }
+    return nearest;
+}
+
+static int check_key(const char *place, struct tr_text name, enum tr_codec_type type,
+                     const struct tr_config_key *keys, size_t key_count, char *problem,
+                     size_t problem_size)
+{
+    for (size_t i = 0; i < key_count; i++) {
+        if (!tr_text_equal(name, tr_text_of(keys[i].name))) {
+            continue;
+        }
+        return keys[i].type == type || keys[i].type == TR_CODEC_NONE
+                   ? 0
+                   : tr_config_refuse(problem, problem_size, "%s.%s has to be %s, not %s", place,
+                                      keys[i].name, noun(keys[i].type), noun(type));
+    }
+    size_t shown = name.size < 60 ? name.size : 60;
+    const char *nearest = nearest_key(name, keys, key_count);
+    return tr_config_refuse(problem, problem_size, "%s has no key '%.*s'%s%s%s", place, (int)shown,
+                            name.data, nearest == NULL ? "" : "\ndid you mean '",
+                            nearest == NULL ? "" : nearest, nearest == NULL ? "" : "'?");
+}
+
+int tr_config_check_as(const char *place, struct tr_bytes config, const struct tr_config_key *keys,
+                       size_t key_count, char *problem, size_t problem_size)
+{
+    struct tr_cursor cursor = tr_cursor_of(config);
+    uint32_t count = config.size == 0 ? 0 : tr_read_map(&cursor);
+    for (uint32_t i = 0; i < count && cursor.error == 0; i++) {
+        struct tr_text name = tr_read_text(&cursor);
+        enum tr_codec_type type = tr_peek(&cursor);
+        (void)tr_read_any(&cursor);
+        int error = cursor.error != 0
+                        ? 0
+                        : check_key(place, name, type, keys, key_count, problem, problem_size);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return cursor.error == 0
+               ? 0
+               : tr_config_refuse(problem, problem_size, "%s has to be a mapping", place);
+}
+
+int tr_config_check(struct tr_bytes config, const struct tr_config_key *keys, size_t key_count,
+                    char *problem, size_t problem_size)
+{
+    return tr_config_check_as("config", config, keys, key_count, problem, problem_size);
+}
