@@ -26,6 +26,7 @@ const char *const house_folders[] = {
 const char *const house_top_level[] = {"CMakeLists.txt", "README.md", "LICENSE", NULL};
 
 #define PUBLIC_RUNTIME "runtime/troupe.h", "runtime/limits.h", "runtime/memory.h"
+#define FOR_PLUGINS PUBLIC_RUNTIME, "schemas/", "plugins/sdk/"
 
 const struct house_include_law house_include_laws[] = {
     {"schemas", {"schemas/"}},
@@ -36,6 +37,14 @@ const struct house_include_law house_include_laws[] = {
     {"runtime", {"schemas/codec/", "schemas/runtime/", "runtime/"}},
     {"actors", {PUBLIC_RUNTIME, "schemas/", "actors/"}},
     {"plugins", {PUBLIC_RUNTIME, "schemas/", "plugins/"}},
+    {"plugins/sdk", {FOR_PLUGINS}},
+    {"plugins/process", {FOR_PLUGINS, "plugins/process/"}},
+    {"plugins/http", {FOR_PLUGINS, "plugins/http/"}},
+    {"plugins/armada", {FOR_PLUGINS, "plugins/armada/"}},
+    /* Here is the table of all; each plugin's own header declares its table of functions. */
+    {"plugins/builtin",
+     {FOR_PLUGINS, "plugins/builtin/", "plugins/process/process.h", "plugins/http/http.h",
+      "plugins/armada/armada.h"}},
     {"deploy", {"schemas/", "runtime/", "actors/", "plugins/", "deploy/"}},
     {"examples",
      {PUBLIC_RUNTIME, "schemas/", "plugins/sdk/plugin.h", "plugins/sdk/webapi.h", "examples/"}},
