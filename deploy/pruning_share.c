@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "deploy/shared_folder.h"
-#include "runtime/env/keeper_limits.h"
+#include "runtime/env/env_limits.h"
 
 #define CHECKPOINT "checkpoint"
 

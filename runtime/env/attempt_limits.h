@@ -1,27 +1,17 @@
 /*
- * Every limit of attempts' folders, secrets and documents, once and by name.
+ * Every limit of attempts' folders and documents, once and by name.
  */
 #ifndef TR_RUNTIME_ENV_ATTEMPT_LIMITS_H
 #define TR_RUNTIME_ENV_ATTEMPT_LIMITS_H
 
 #include "runtime/env/keeper_limits.h"
+#include "runtime/env/secret_limits.h"
 
 /* Files, folders, secrets and results of one process_run. */
 #define TR_ATTEMPT_FILES_MAX 1024
 #define TR_ATTEMPT_FOLDERS_MAX 256
 #define TR_ATTEMPT_SECRETS_MAX 256
 #define TR_ATTEMPT_RESULTS_MAX 64
-
-/* The value of one secret. */
-#define TR_SECRET_BYTES_MAX 65536
-
-/* The time that a command has to print one, and how long what it said holds: whoever
- * starts a thousand processes asks once. */
-#define TR_SECRET_COMMAND_MS 10000
-#define TR_SECRET_KEPT_MS 10000
-
-/* Answers of commands that are kept. */
-#define TR_SECRETS_KEPT_MAX 64
 
 /* All documents of one process_over: a message with the rest of its fields beside them. */
 #define TR_ATTEMPT_DOCUMENTS_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 16384)

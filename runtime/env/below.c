@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/env/keeper_limits.h"
+#include "runtime/env/env_limits.h"
 #include "schemas/codec/error.h"
 
 #define FOLDER_FLAGS (O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

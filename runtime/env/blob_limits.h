@@ -4,7 +4,7 @@
 #ifndef TR_RUNTIME_ENV_BLOB_LIMITS_H
 #define TR_RUNTIME_ENV_BLOB_LIMITS_H
 
-#include "runtime/env/keeper_limits.h"
+#include "runtime/env/env_limits.h"
 
 /* What one blob_read gives at most. */
 #define TR_BLOB_READ_BYTES_MAX (512U << 10)

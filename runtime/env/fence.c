@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/env/below.h"
-#include "runtime/env/keeper_limits.h"
+#include "runtime/env/env_limits.h"
 #include "schemas/codec/error.h"
 
 /* While others rename folders the kernel may be unable to say where a `..` of a link leads. */

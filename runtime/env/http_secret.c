@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/env/attempt_limits.h"
 #include "runtime/env/secret.h"
+#include "runtime/env/secret_limits.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

@@ -4,7 +4,7 @@
 #ifndef TR_RUNTIME_ENV_KEEPER_LIMITS_H
 #define TR_RUNTIME_ENV_KEEPER_LIMITS_H
 
-#include "runtime/limits.h"
+#include "runtime/env/env_limits.h"
 
 /* The key of a process: an address and its attempt. */
 #define TR_KEEPER_KEY_BYTES_MAX TR_ADDRESS_BYTES_MAX
@@ -22,14 +22,8 @@
 #define TR_KEEPER_WORDS_MAX 65536
 #define TR_KEEPER_RLIMITS_MAX 16
 
-/* One file or folder name of a process. */
-#define TR_KEEPER_PATH_BYTES_MAX 4096
-
 /* One frame: a process_start with its arguments is the largest. */
 #define TR_KEEPER_FRAME_BYTES_MAX TR_MESSAGE_BYTES_MAX
-
-/* Why a process did not start or was refused, in words. */
-#define TR_KEEPER_REASON_BYTES_MAX 512
 
 /* What waits to be sent to one client. Above the first, no more ends are put there and nothing is
  * read from it; above the second, answers too are refused and the client is disconnected. */

@@ -58,7 +58,4 @@ TR_MUST_USE int tri_keeper_log_put_table(struct tri_buffer *buffer, uint32_t bat
 TR_MUST_USE int tri_keeper_log_read(struct tr_bytes bytes, struct tri_key_table *table,
                                     struct tri_keeper_log_found *found);
 
-/* CRC-32C (Castagnoli) of the bytes. */
-uint32_t tri_crc32c(struct tr_bytes bytes);
-
 #endif

@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/env/attempt_limits.h"
 #include "runtime/env/below.h"
 #include "runtime/env/clock.h"
 #include "runtime/env/secret_command.h"
+#include "runtime/env/secret_limits.h"
 #include "runtime/memory.h"
 
 #define NAME_PREFIX "TROUPE_SECRET"

@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/env/attempt_limits.h"
 #include "runtime/env/child_limit.h"
 #include "runtime/env/clock.h"
 #include "runtime/env/heard.h"
+#include "runtime/env/secret_limits.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

@@ -5,7 +5,7 @@
 
 #include <endian.h>
 
-#include "runtime/env/keeper_log.h"
+#include "runtime/env/crc32c.h"
 #include "runtime/memory.h"
 
 static void put_u32(uint8_t *at, uint32_t value)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "deploy/unpacking.h"
-#include "runtime/env/keeper_log.h"
+#include "runtime/env/crc32c.h"
 #include "runtime/memory.h"
 
 /* What is read: eight bytes, and entries. */

@@ -138,16 +138,6 @@ static void expect_all(const struct story *story)
     assert_int_equal(entry->start_time, 9);
 }
 
-static void the_checksum_is_castagnolis(void **state)
-{
-    (void)state;
-    /* The check values of RFC 3720, B.4. */
-    uint8_t zeros[32] = {0};
-    assert_int_equal(tri_crc32c((struct tr_bytes){zeros, 32}), 0x8a9136aa);
-    assert_int_equal(tri_crc32c((struct tr_bytes){(const uint8_t *)"123456789", 9}), 0xe3069283);
-    assert_int_equal(tri_crc32c((struct tr_bytes){zeros, 0}), 0);
-}
-
 static void what_was_written_is_read(void **state)
 {
     (void)state;
@@ -423,7 +413,6 @@ static void a_restart_of_the_machine_loses_unsynced_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_checksum_is_castagnolis),
         cmocka_unit_test(what_was_written_is_read),
         cmocka_unit_test(a_table_is_written),
         cmocka_unit_test(a_log_may_end_anywhere),

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/env/attempt_limits.h"
+#include "runtime/env/secret_limits.h"
 #include "tests/support/test.h"
 
 static char home[128];

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/env/attempt_limits.h"
 #include "runtime/env/child_limit.h"
 #include "runtime/env/clock.h"
+#include "runtime/env/secret_limits.h"
 #include "schemas/codec/error.h"
 #include "tests/support/test.h"
 

@@ -1,0 +1,12 @@
+/*
+ * The check of what files of ours hold, entry by entry: the keeper's log, recordings, exports.
+ */
+#ifndef TR_RUNTIME_ENV_CRC32C_H
+#define TR_RUNTIME_ENV_CRC32C_H
+
+#include "schemas/codec/base.h"
+
+/* CRC-32C (Castagnoli) of the bytes. */
+uint32_t tri_crc32c(struct tr_bytes bytes);
+
+#endif
