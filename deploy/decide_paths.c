@@ -9,7 +9,7 @@
 #include "actors/graph/pack.h"
 #include "actors/task_resolve.h"
 #include "actors/value.h"
-#include "runtime/env/blob.h"
+#include "runtime/blob/blob.h"
 
 struct keeping {
     const struct tr_inquiry *inquiry;

@@ -18,7 +18,7 @@
 #include "deploy/file.h"
 #include "deploy/inquiries.h"
 #include "deploy/offload.h"
-#include "runtime/env/blob.h"
+#include "runtime/blob/blob.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/files.h"
 

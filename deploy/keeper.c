@@ -2,7 +2,7 @@
  * `troupe keeper FOLDER`: the second process beside an engine, which owns its processes. Engines
  * start it; a person never needs to.
  */
-#include "runtime/env/keeper.h"
+#include "runtime/process/keeper.h"
 
 #include "deploy/commands.h"
 #include "deploy/show.h"

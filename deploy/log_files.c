@@ -14,7 +14,7 @@
 #include "actors/graph/buffer.h"
 #include "deploy/shared_folder.h"
 #include "deploy/stream.h"
-#include "runtime/env/fence.h"
+#include "runtime/blob/fence.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

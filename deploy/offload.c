@@ -12,7 +12,7 @@
 #include "actors/graph/pack.h"
 #include "deploy/file.h"
 #include "deploy/repath.h"
-#include "runtime/env/blob.h"
+#include "runtime/blob/blob.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

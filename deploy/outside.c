@@ -13,7 +13,7 @@
 
 #include "actors/graph/arena.h"
 #include "deploy/clock.h"
-#include "runtime/env/keeper_client.h"
+#include "runtime/process/keeper_client.h"
 
 /* How long all of it may take. */
 #define OUTSIDE_MS 30000

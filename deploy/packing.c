@@ -15,7 +15,7 @@
 
 #include "deploy/file.h"
 #include "deploy/named.h"
-#include "runtime/env/holes.h"
+#include "runtime/blob/holes.h"
 #include "runtime/memory.h"
 
 static int fail(const struct tr_packing *packing, int error, const char *what)

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/env/below.h"
+#include "runtime/blob/below.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

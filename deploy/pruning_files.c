@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "deploy/graphs.h"
-#include "runtime/env/below.h"
-#include "runtime/env/blob.h"
+#include "runtime/blob/below.h"
+#include "runtime/blob/blob.h"
 #include "schemas/runtime/process.h"
 
 TR_MUST_USE static int fail(char *explain, int error, const char *what)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "deploy/file.h"
-#include "runtime/env/blob.h"
+#include "runtime/blob/blob.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

@@ -5,7 +5,7 @@
 #ifndef TR_DEPLOY_SHARED_FOLDER_H
 #define TR_DEPLOY_SHARED_FOLDER_H
 
-#include "runtime/env/shared.h"
+#include "runtime/process/shared.h"
 #include "schemas/engine/history.h"
 
 /* Whether a plugin, one that is linked in, has its work done elsewhere and shares folders. */

@@ -16,8 +16,8 @@
 #include "deploy/file.h"
 #include "deploy/graphs.h"
 #include "deploy/unpacking.h"
-#include "runtime/env/below.h"
-#include "runtime/env/blob.h"
+#include "runtime/blob/below.h"
+#include "runtime/blob/blob.h"
 #include "runtime/memory.h"
 
 #define ASIDE "import.new"

@@ -297,7 +297,7 @@ struct tr_group_place {
 #define TR_EXCHANGE_EXPLAIN_BYTES 1024
 #define TR_EXCHANGE_CODE_BYTES 64
 
-/* Lets others go first between pieces of what takes long (runtime/env/turn.h). */
+/* Lets others go first between pieces of what takes long (runtime/blob/turn.h). */
 struct tr_turn;
 
 /* A call that the program answers itself: its message, and how the answer is given. */

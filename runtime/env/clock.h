@@ -1,5 +1,5 @@
 /*
- * The two clocks, for the files of this folder only: everybody else is told the time.
+ * The two clocks, for this room and the ways to the outside: everybody else is told the time.
  */
 #ifndef TR_RUNTIME_ENV_CLOCK_H
 #define TR_RUNTIME_ENV_CLOCK_H

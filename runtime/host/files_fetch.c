@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/env/below.h"
-#include "runtime/env/http.h"
+#include "runtime/blob/below.h"
+#include "runtime/http/http.h"
 #include "runtime/memory.h"
 
 /* Without a byte of an answer for so long, a download has failed. */

@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_HOST_FILES_FETCH_H
 #define TR_RUNTIME_HOST_FILES_FETCH_H
 
-#include "runtime/env/blob.h"
+#include "runtime/blob/blob.h"
 #include "runtime/host/service.h"
 
 struct tri_fetches;

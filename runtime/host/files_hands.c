@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <semaphore.h>
 
-#include "runtime/env/blob_limits.h"
+#include "runtime/blob/blob_limits.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

@@ -7,7 +7,7 @@
 #ifndef TR_RUNTIME_HOST_FILES_HANDS_H
 #define TR_RUNTIME_HOST_FILES_HANDS_H
 
-#include "runtime/env/turn.h"
+#include "runtime/blob/turn.h"
 #include "runtime/host/files_line.h"
 
 struct tri_files_hands;

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "runtime/env/blob.h"
+#include "runtime/blob/blob.h"
 #include "runtime/host/files_hands.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/files.h"

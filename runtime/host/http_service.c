@@ -5,8 +5,8 @@
  * The two threads share nothing but the list of calls that have ended (http_calls.h): a request's
  * id is its call. So the answers are spoken with a second link.
  */
-#include "runtime/env/http.h"
 #include "runtime/host/http_calls.h"
+#include "runtime/http/http.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/http.h"
 

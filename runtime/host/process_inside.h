@@ -6,11 +6,11 @@
 #ifndef TR_RUNTIME_HOST_PROCESS_INSIDE_H
 #define TR_RUNTIME_HOST_PROCESS_INSIDE_H
 
-#include "runtime/env/keeper_client.h"
-#include "runtime/env/secret.h"
-#include "runtime/env/sweep.h"
 #include "runtime/host/process_keys.h"
 #include "runtime/host/process_service.h"
+#include "runtime/process/keeper_client.h"
+#include "runtime/process/sweep.h"
+#include "runtime/secret/secret.h"
 
 struct tri_process_service {
     struct tri_service base;

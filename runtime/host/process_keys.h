@@ -6,8 +6,8 @@
 #ifndef TR_RUNTIME_HOST_PROCESS_KEYS_H
 #define TR_RUNTIME_HOST_PROCESS_KEYS_H
 
-#include "runtime/env/attempt.h"
 #include "runtime/host/service.h"
+#include "runtime/process/attempt.h"
 
 /* Calls about one key, beside its process_run, that may be open at once. */
 #define TR_PROCESS_CALLS_MAX 8

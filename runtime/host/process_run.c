@@ -13,9 +13,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/env/secret.h"
 #include "runtime/host/process_inside.h"
 #include "runtime/memory.h"
+#include "runtime/secret/secret.h"
 
 /* The names of files that are made for a process, as the keeper is told them. */
 #define MADE_BYTES_MAX 1024

@@ -62,7 +62,7 @@ enum tr_http_secret_kind {
 
 /*
  * One row of http_request's `secrets`: a header whose value nobody sees but the server. It is found
- * when the request leaves, as those of processes are (runtime/env/secret.h), and asked for again
+ * when the request leaves, as those of processes are (runtime/secret/secret.h), and asked for again
  * when the server answers 401. Without it there is no request: the fault is "secret".
  */
 struct tr_http_secret {

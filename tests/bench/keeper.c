@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/env/keeper.h"
-#include "runtime/env/keeper_client.h"
+#include "runtime/process/keeper.h"
+#include "runtime/process/keeper_client.h"
 
 /* Every process writes its outputs into files of its own in one folder. */
 struct place {

@@ -14,7 +14,7 @@
 #include "deploy/graphs.h"
 #include "deploy/janitor.h"
 #include "deploy/serve.h"
-#include "runtime/env/blob.h"
+#include "runtime/blob/blob.h"
 #include "schemas/engine/retention.h"
 #include "schemas/engine/state_workflow.h"
 #include "tests/unit/deploy/help.h"

@@ -53,9 +53,9 @@ const struct house_include_law house_include_laws[] = {
 const size_t house_include_law_count = COUNT(house_include_laws);
 
 #define ZEROMQ_FILES "runtime/link/*", "runtime/tap/*", "tests/*"
-#define HTTP_FILES                                                                  \
-    "runtime/env/http.c", "runtime/env/http_transfer.*", "runtime/env/http_easy.*", \
-        "runtime/env/http_library.*", "tests/*"
+#define HTTP_FILES                                                                     \
+    "runtime/http/http.c", "runtime/http/http_transfer.*", "runtime/http/http_easy.*", \
+        "runtime/http/http_library.*", "tests/*"
 #define SQLITE_FILES "runtime/journal/sqlite*", "tests/*"
 #define PROTOBUF_FILES "actors/graph/flyte*", "tests/*"
 
@@ -72,12 +72,12 @@ const struct house_ban house_bans[] = {
     {HOUSE_BAN_HEADER,
      {"curl/*"},
      {HTTP_FILES},
-     "libcurl is called only in runtime/env/http.c, http_transfer.c and http_easy.c; "
+     "libcurl is called only in runtime/http/http.c, http_transfer.c and http_easy.c; "
      "ask for http through tr_env"},
     {HOUSE_BAN_CALL,
      {"curl_*"},
      {HTTP_FILES},
-     "libcurl is called only in runtime/env/http.c, http_transfer.c and http_easy.c; "
+     "libcurl is called only in runtime/http/http.c, http_transfer.c and http_easy.c; "
      "ask for http through tr_env"},
     {HOUSE_BAN_HEADER,
      {"sqlite3.h", "sqlite3ext.h", "libpq-fe.h"},
@@ -97,7 +97,7 @@ const struct house_ban house_bans[] = {
      "protobuf is spoken only in actors/graph/flyte*; go through flyte.h"},
     {HOUSE_BAN_CALL,
      {"dlopen", "dlmopen", "dlsym", "dlvsym", "dlclose"},
-     {"plugins/builtin/load.c", "runtime/env/http_library.c", "tests/*"},
+     {"plugins/builtin/load.c", "runtime/http/http_library.c", "tests/*"},
      "shared objects are opened only in plugins/builtin/load.c, and libcurl in http_library.c"},
     {HOUSE_BAN_CALL,
      {"malloc", "calloc", "realloc", "reallocarray", "free", "strdup", "strndup", "aligned_alloc",
@@ -122,7 +122,7 @@ const struct house_ban house_bans[] = {
     {HOUSE_BAN_CALL,
      {"rand", "srand", "rand_r", "random", "srandom", "random_r", "drand48", "lrand48", "mrand48",
       "getrandom", "getentropy", "arc4random*", "randombytes*", "uuid_generate*"},
-     {"runtime/env/*", "tests/*"},
+     {"runtime/env/*", "runtime/process/*", "tests/*"},
      "randomness comes through tr_env, so that a seed repeats it"},
     {HOUSE_BAN_CALL,
      {"assert"},

@@ -247,6 +247,8 @@ static void test_banned_words_are_found_outside_their_files(void **state)
     planted_write("runtime/link/README.md", "A line.\n");
     planted_write("runtime/tap/README.md", "A line.\n");
     planted_write("runtime/env/README.md", "A line.\n");
+    planted_write("runtime/http/README.md", "A line.\n");
+    planted_write("runtime/process/README.md", "A line.\n");
     planted_write("runtime/journal/README.md", "A line.\n");
     planted_write("plugins/builtin/README.md", "A line.\n");
     planted_write("actors/graph/README.md", "A line.\n");

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/env/keeper.h"
+#include "runtime/process/keeper.h"
 #include "tests/support/folder.h"
 #include "tests/support/test.h"
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/env/keeper_folder.h"
+#include "runtime/process/keeper_folder.h"
 #include "tests/support/test.h"
 #include "tests/unit/runtime/host/attempt_actor.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/env/keeper.h"
+#include "runtime/process/keeper.h"
 #include "runtime/troupe.h"
 #include "schemas/runtime/http.h"
 #include "schemas/runtime/process.h"

@@ -1,0 +1,198 @@
+/*
+ * Finding, opening and making what is below a folder, part by part and without following links.
+ */
+#include "runtime/blob/below.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/env/env_limits.h"
+#include "schemas/codec/error.h"
+
+#define FOLDER_FLAGS (O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+int tri_below_error(void)
+{
+    switch (errno) {
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+        return TR_NOT_FOUND;
+    case EEXIST:
+        return TR_EXISTS;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return TR_STORE_FULL;
+    case ENOMEM:
+        return TR_MEMORY;
+    case EMFILE:
+    case ENFILE:
+    case EAGAIN:
+        return TR_BUSY;
+    default:
+        return TR_SYSTEM;
+    }
+}
+
+/* ---- Names. --------------------------------------------------------------------------------- */
+
+/* Takes the first part from a name. */
+static struct tr_text take_part(struct tr_text *name)
+{
+    const char *slash = name->size > 0 ? memchr(name->data, '/', name->size) : NULL;
+    struct tr_text part = *name;
+    if (slash != NULL) {
+        part.size = (size_t)(slash - name->data);
+        name->data += part.size + 1;
+        name->size -= part.size + 1;
+    } else {
+        name->data += name->size;
+        name->size = 0;
+    }
+    return part;
+}
+
+static int check_part(struct tr_text part)
+{
+    bool is_dots = part.size <= 2 && memcmp(part.data, "..", part.size) == 0;
+    if (part.size == 0 || is_dots || memchr(part.data, 0, part.size) != NULL) {
+        return TR_INVALID;
+    }
+    return part.size > NAME_MAX ? TR_LIMIT : 0;
+}
+
+int tri_below_check(struct tr_text name)
+{
+    int error = name.size < TR_KEEPER_PATH_BYTES_MAX ? 0 : TR_LIMIT;
+    if (name.size == 0 || name.data[name.size - 1] == '/') {
+        return TR_INVALID;
+    }
+    while (error == 0 && name.size > 0) {
+        error = check_part(take_part(&name));
+    }
+    return error;
+}
+
+/* ---- Walking. ------------------------------------------------------------------------------- */
+
+/* Opens one folder, and makes it first where it is missing and there is a mode. */
+static int open_part(int folder, const char *part, int flags, mode_t mode)
+{
+    int fd = openat(folder, part, flags | FOLDER_FLAGS);
+    bool is_made =
+        fd < 0 && errno == ENOENT && mode != 0 &&
+        (mkdirat(folder, part, mode) == 0 || errno == EEXIST); /* another may be as quick */
+    return is_made ? openat(folder, part, flags | FOLDER_FLAGS) : fd;
+}
+
+static void put_part(struct tri_below_place *place, struct tr_text part)
+{
+    memcpy(place->last, part.data, part.size);
+    place->last[part.size] = '\0';
+}
+
+void tri_below_place_close(struct tri_below_place *place)
+{
+    if (place->is_own) {
+        int number = errno;
+        close(place->folder);
+        errno = number;
+    }
+    place->is_own = false;
+}
+
+int tri_below_find(int folder, struct tr_text name, mode_t mode, struct tri_below_place *out)
+{
+    struct tri_below_place place = {.folder = folder};
+    int error = tri_below_check(name);
+    if (error != 0) {
+        return error;
+    }
+    put_part(&place, take_part(&name));
+    while (name.size > 0) {
+        int fd = open_part(place.folder, place.last, O_PATH, mode);
+        tri_below_place_close(&place);
+        if (fd < 0) {
+            return tri_below_error();
+        }
+        place.folder = fd;
+        place.is_own = true;
+        put_part(&place, take_part(&name));
+    }
+    *out = place;
+    return 0;
+}
+
+int tri_below_folder(int folder, struct tr_text name, mode_t mode, int *fd)
+{
+    struct tri_below_place place;
+    int error = tri_below_find(folder, name, mode, &place);
+    if (error != 0) {
+        return error;
+    }
+    int opened = open_part(place.folder, place.last, O_RDONLY, mode);
+    tri_below_place_close(&place);
+    if (opened < 0) {
+        return tri_below_error();
+    }
+    *fd = opened;
+    return 0;
+}
+
+int tri_below_open(int folder, struct tr_text name, int flags, mode_t mode, int *fd)
+{
+    struct tri_below_place place;
+    int error = tri_below_find(folder, name, 0, &place);
+    if (error != 0) {
+        return error;
+    }
+    int opened = openat(place.folder, place.last, flags | O_CLOEXEC | O_NOFOLLOW, mode);
+    tri_below_place_close(&place);
+    if (opened < 0) {
+        return tri_below_error();
+    }
+    *fd = opened;
+    return 0;
+}
+
+/* ---- Writing. ------------------------------------------------------------------------------- */
+
+int tri_below_write_all(int fd, struct tr_bytes bytes)
+{
+    while (bytes.size > 0) {
+        ssize_t written = write(fd, bytes.data, bytes.size);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written < 0) {
+            return tri_below_error();
+        }
+        bytes.data += written;
+        bytes.size -= (size_t)written;
+    }
+    return 0;
+}
+
+int tri_below_write(int folder, struct tr_text name, struct tr_bytes bytes, mode_t mode)
+{
+    struct tri_below_place place;
+    int error = tri_below_find(folder, name, 0700, &place);
+    if (error != 0) {
+        return error;
+    }
+    int fd = openat(place.folder, place.last, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                    mode);
+    tri_below_place_close(&place);
+    if (fd < 0) {
+        return tri_below_error();
+    }
+    error = tri_below_write_all(fd, bytes);
+    int number = errno;
+    close(fd);
+    errno = number;
+    return error;
+}

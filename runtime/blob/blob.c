@@ -1,0 +1,588 @@
+/*
+ * The blob store as a folder: opening it, names and URIs, putting, reading and digesting.
+ */
+#include "runtime/blob/blob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/blob/blob_inside.h"
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+
+/* ---- Words. --------------------------------------------------------------------------------- */
+
+int tri_blob_explain(struct tri_blobs *blobs, int error, const char *what)
+{
+    bool is_system = error == TR_SYSTEM || error == TR_NOT_FOUND || error == TR_STORE_FULL;
+    return tri_blob_refuse(blobs, error, what,
+                           is_system && errno != 0 ? strerror(errno) : tr_error_text(error));
+}
+
+int tri_blob_refuse(struct tri_blobs *blobs, int error, const char *what, const char *words)
+{
+    snprintf(blobs->words, sizeof blobs->words, "%.300s: %s", what, words);
+    return error;
+}
+
+const char *tri_blobs_words(const struct tri_blobs *blobs)
+{
+    return blobs->words;
+}
+
+/* ---- Opening. ------------------------------------------------------------------------------- */
+
+static int open_folders(struct tri_blobs *blobs, const char *store_folder)
+{
+    char real[PATH_MAX];
+    blobs->store = open(store_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (blobs->store < 0 || realpath(store_folder, real) == NULL) {
+        return TR_SYSTEM;
+    }
+    int size = snprintf(blobs->path, sizeof blobs->path, "%s/%s", real, TRI_BLOBS_FOLDER);
+    if (size < 0 || (size_t)size + NAME_MAX + 2 >= sizeof blobs->path) {
+        return TR_LIMIT;
+    }
+    int error = tri_below_folder(blobs->store, tr_text_of(TRI_BLOBS_FOLDER), 0700, &blobs->folder);
+    if (error == 0) {
+        error =
+            tri_below_folder(blobs->folder, tr_text_of(TRI_BLOBS_NEW_FOLDER), 0700, &blobs->fresh);
+    }
+    if (error == 0) {
+        error = tri_below_folder(blobs->folder, tr_text_of(TRI_BLOBS_PIECES_FOLDER), 0700,
+                                 &blobs->pieces);
+    }
+    return error;
+}
+
+static int open_store(const char *store_folder, const atomic_bool *is_stopping,
+                      struct tri_blobs **out)
+{
+    static const atomic_bool never = false;
+    struct tri_blobs *blobs = tr_alloc_zero(1, sizeof *blobs);
+    if (blobs == NULL) {
+        return TR_MEMORY;
+    }
+    blobs->store = -1;
+    blobs->folder = -1;
+    blobs->fresh = -1;
+    blobs->pieces = -1;
+    blobs->is_stopping = is_stopping != NULL ? is_stopping : &never;
+    blobs->copy = tr_alloc(TRI_BLOB_COPY_BYTES);
+    int error = blobs->copy != NULL ? open_folders(blobs, store_folder) : TR_MEMORY;
+    if (error != 0) {
+        tri_blobs_close(blobs);
+        return error;
+    }
+    *out = blobs;
+    return 0;
+}
+
+int tri_blobs_open(const char *store_folder, const atomic_bool *is_stopping, struct tri_blobs **out)
+{
+    struct tri_blobs *blobs;
+    int error = open_store(store_folder, is_stopping, &blobs);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_below_empty(blobs->fresh);
+    if (error != 0) {
+        tri_blobs_close(blobs);
+        return error;
+    }
+    *out = blobs;
+    return 0;
+}
+
+int tri_blobs_open_beside(const char *store_folder, struct tri_blobs **out)
+{
+    struct tri_blobs *blobs;
+    int error = open_store(store_folder, NULL, &blobs);
+    if (error != 0) {
+        return error;
+    }
+    /* A thread has one at a time, and a process may have many threads that do. */
+    snprintf(blobs->owner, sizeof blobs->owner, "%u-", (unsigned)gettid());
+    *out = blobs;
+    return 0;
+}
+
+void tri_blobs_take_turns(struct tri_blobs *blobs, const struct tr_turn *turn)
+{
+    blobs->turn = turn;
+}
+
+void tri_blobs_close(struct tri_blobs *blobs)
+{
+    if (blobs == NULL) {
+        return;
+    }
+    const int descriptors[] = {blobs->pieces, blobs->fresh, blobs->folder, blobs->store};
+    for (size_t i = 0; i < TR_COUNT_OF(descriptors); i++) {
+        if (descriptors[i] >= 0) {
+            close(descriptors[i]);
+        }
+    }
+    tr_free(blobs->copy);
+    tr_free(blobs);
+}
+
+/* ---- Ages. ---------------------------------------------------------------------------------- */
+
+void tri_blob_hold(const struct tri_blobs *blobs, bool is_sweep)
+{
+    while (flock(blobs->folder, is_sweep ? LOCK_EX : LOCK_SH) != 0 && errno == EINTR) {
+    }
+}
+
+void tri_blob_let_go(const struct tri_blobs *blobs)
+{
+    (void)flock(blobs->folder, LOCK_UN);
+}
+
+/* Its age counts from now on; one that is not there is found missing by who looks next. */
+static void renew(int folder, const char *name)
+{
+    (void)utimensat(folder, name, NULL, 0);
+}
+
+/* ---- Names. --------------------------------------------------------------------------------- */
+
+void tri_blob_new_name(struct tri_blobs *blobs, char name[32])
+{
+    snprintf(name, 32, "%.11s%llu", blobs->owner, (unsigned long long)blobs->made++);
+}
+
+static int hex_value(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Whether a path is a blob of this store, as a whole; then its name gives the digest. */
+static bool is_blob(const struct tri_blobs *blobs, const char *path,
+                    uint8_t digest[TRI_BLOB_DIGEST_BYTES])
+{
+    size_t size = strlen(blobs->path);
+    if (strncmp(path, blobs->path, size) != 0 || path[size] != '/' ||
+        strlen(path + size + 1) < TRI_BLOB_HEX_BYTES || strchr(path + size + 1, '/') != NULL) {
+        return false;
+    }
+    const char *hex = path + size + 1;
+    for (size_t i = 0; i < TRI_BLOB_DIGEST_BYTES; i++) {
+        int high = hex_value(hex[2 * i]);
+        int low = hex_value(hex[2 * i + 1]);
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        digest[i] = (uint8_t)(high << 4 | low);
+    }
+    return hex[TRI_BLOB_HEX_BYTES] == '\0' || hex[TRI_BLOB_HEX_BYTES] == '-';
+}
+
+/* A byte of a hint as it stands in a name: what no shell, URI or eye takes for anything else. */
+static char tame(char c)
+{
+    bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '.' || c == '-' || c == '_';
+    return (char)(is_kept ? c : '_');
+}
+
+/* DIGEST or DIGEST-NAME. Of a long hint the end is kept, for its ending. */
+static void name_blob(const struct tri_blob *blob, struct tr_text hint, char name[NAME_MAX + 1])
+{
+    size_t size = hint.size < TR_BLOB_HINT_BYTES_MAX ? hint.size : TR_BLOB_HINT_BYTES_MAX;
+    const char *from = hint.data + (hint.size - size);
+    sodium_bin2hex(name, NAME_MAX + 1, blob->digest, sizeof blob->digest);
+    if (size > 0) {
+        name[TRI_BLOB_HEX_BYTES] = '-';
+        for (size_t i = 0; i < size; i++) {
+            name[TRI_BLOB_HEX_BYTES + 1 + i] = tame(from[i]);
+        }
+        name[TRI_BLOB_HEX_BYTES + 1 + size] = '\0';
+    }
+}
+
+/* Gives it its name; false with errno. A content that has this name already is the same one. */
+static bool put_in_place(struct tri_blobs *blobs, int folder, const char *name, const char *place,
+                         bool is_kept, bool *is_there)
+{
+    int result = is_kept ? linkat(folder, name, blobs->folder, place, 0)
+                         : renameat2(folder, name, blobs->folder, place, RENAME_NOREPLACE);
+    if (result != 0 && errno == EINVAL && !is_kept) {
+        /* A file system without that flag: a file replaces its equal, a folder does not. */
+        result = renameat(folder, name, blobs->folder, place);
+    }
+    *is_there = result != 0 && (errno == EEXIST || errno == ENOTEMPTY);
+    return result == 0 || *is_there;
+}
+
+int tri_blob_settle(struct tri_blobs *blobs, int folder, const char *name, struct tr_text hint,
+                    bool is_kept, struct tri_blob *blob)
+{
+    char place[NAME_MAX + 1];
+    name_blob(blob, hint, place);
+    blob->has_digest = true;
+    int size = snprintf(blob->uri, sizeof blob->uri, "%s/%s", blobs->path, place);
+    TR_ASSERT(size > 0 && (size_t)size < sizeof blob->uri); /* its folder's name leaves room */
+    bool is_there = false;
+    tri_blob_hold(blobs, false);
+    bool is_placed = put_in_place(blobs, folder, name, place, is_kept, &is_there);
+    int error = is_placed ? 0 : tri_below_error();
+    if (is_there) {
+        renew(blobs->folder, place);
+    }
+    tri_blob_let_go(blobs);
+    if (error != 0) {
+        return tri_blob_explain(blobs, error, blob->uri);
+    }
+    if (is_there && !is_kept) {
+        (void)!tri_below_remove(folder, tr_text_of(name));
+    }
+    return fsync(blobs->folder) == 0 ? 0 : tri_blob_explain(blobs, TR_SYSTEM, blobs->path);
+}
+
+/* ---- URIs. ---------------------------------------------------------------------------------- */
+
+#define FILE_SCHEME "file://"
+#define LOCALHOST "localhost"
+
+static bool begins_with(struct tr_text text, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    return text.size >= size && memcmp(text.data, prefix, size) == 0;
+}
+
+/* Copies the path of a file URI with its %XX in place. */
+static bool decode(struct tr_text encoded, char *path)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < encoded.size; i++) {
+        char c = encoded.data[i];
+        if (c == '%') {
+            int high = i + 2 < encoded.size ? hex_value((char)(encoded.data[i + 1] | 0x20)) : -1;
+            int low = i + 2 < encoded.size ? hex_value((char)(encoded.data[i + 2] | 0x20)) : -1;
+            if (high < 0 || low < 0) {
+                return false;
+            }
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        path[at++] = c;
+    }
+    path[at] = '\0';
+    return strlen(path) == at;
+}
+
+/*
+ * A path that was one of another store's blobs is the blob of this name here, if there is one: the
+ * digest says that it is the same. So what has moved between stores finds its files.
+ */
+static void take_home(const struct tri_blobs *blobs, char path[TR_KEEPER_PATH_BYTES_MAX])
+{
+    static const char folder[] = "/" TRI_BLOBS_FOLDER "/";
+    char home[TR_KEEPER_PATH_BYTES_MAX];
+    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
+    const char *slash = strrchr(path, '/');
+    size_t before = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    bool is_foreign = before >= sizeof folder - 1 &&
+                      memcmp(path + before - (sizeof folder - 1), folder, sizeof folder - 1) == 0 &&
+                      !is_blob(blobs, path, digest);
+    int size = is_foreign ? snprintf(home, sizeof home, "%s/%s", blobs->path, slash + 1) : -1;
+    if (size > 0 && (size_t)size < sizeof home && is_blob(blobs, home, digest) &&
+        access(home, F_OK) == 0) {
+        memcpy(path, home, (size_t)size + 1);
+    }
+}
+
+static int find_path(struct tri_blobs *blobs, struct tr_text uri,
+                     char path[TR_KEEPER_PATH_BYTES_MAX])
+{
+    char shown[256];
+    snprintf(shown, sizeof shown, "%.*s", (int)(uri.size < 250 ? uri.size : 250), uri.data);
+    if (uri.size >= TR_KEEPER_PATH_BYTES_MAX) {
+        return tri_blob_refuse(blobs, TR_LIMIT, shown, "it is too long for a path");
+    }
+    struct tr_text encoded = uri;
+    if (begins_with(uri, FILE_SCHEME)) {
+        size_t skipped = strlen(FILE_SCHEME);
+        encoded = (struct tr_text){uri.data + skipped, uri.size - skipped};
+        skipped = begins_with(encoded, LOCALHOST "/") ? strlen(LOCALHOST) : 0;
+        encoded = (struct tr_text){encoded.data + skipped, encoded.size - skipped};
+        if (!begins_with(encoded, "/") || !decode(encoded, path)) {
+            return tri_blob_refuse(blobs, TR_INVALID, shown, "it is no proper file URI");
+        }
+        return 0;
+    }
+    if (!begins_with(uri, "/") || memchr(uri.data, 0, uri.size) != NULL) {
+        return tri_blob_refuse(blobs, TR_INVALID, shown,
+                               "it is neither an absolute path nor a file URI");
+    }
+    memcpy(path, uri.data, uri.size);
+    path[uri.size] = '\0';
+    return 0;
+}
+
+int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri, char path[TR_KEEPER_PATH_BYTES_MAX])
+{
+    int error = find_path(blobs, uri, path);
+    if (error == 0) {
+        take_home(blobs, path);
+    }
+    return error;
+}
+
+/* ---- What is asked for. --------------------------------------------------------------------- */
+
+/* Fills in what a look at the file tells. Whoever looks at a blob will soon name it. */
+static int look(struct tri_blobs *blobs, const char *path, struct tri_blob *blob)
+{
+    struct stat status;
+    blob->has_digest = is_blob(blobs, path, blob->digest);
+    tri_blob_hold(blobs, false);
+    if (blob->has_digest) {
+        renew(AT_FDCWD, path);
+    }
+    errno = 0;
+    int error = stat(path, &status) != 0 ? tri_below_error() : 0;
+    tri_blob_let_go(blobs);
+    if (error != 0) {
+        return tri_blob_explain(blobs, error, path);
+    }
+    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+        return tri_blob_refuse(blobs, TR_INVALID, path, "it is neither a file nor a folder");
+    }
+    snprintf(blob->uri, sizeof blob->uri, "%s", path);
+    blob->is_directory = S_ISDIR(status.st_mode);
+    blob->size = blob->is_directory ? 0 : (uint64_t)status.st_size;
+    return 0;
+}
+
+/* The last part of a path, as a hint. */
+static struct tr_text last_part(const char *path)
+{
+    size_t end = strlen(path);
+    while (end > 0 && path[end - 1] == '/') {
+        end--;
+    }
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/') {
+        begin--;
+    }
+    return (struct tr_text){.data = path + begin, .size = end - begin};
+}
+
+int tri_blob_open(struct tri_blobs *blobs, const struct tr_fence *fence, const char *path, int *fd)
+{
+    char words[TRI_FENCE_WORDS_BYTES];
+    errno = 0;
+    if (fence == NULL) {
+        int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (opened < 0) {
+            return tri_blob_explain(blobs, tri_below_error(), path);
+        }
+        *fd = opened;
+        return 0;
+    }
+    int error = tri_fence_open(fence, path, fd, words);
+    return error == TR_OUTSIDE || error == TR_INVALID ? tri_blob_refuse(blobs, error, path, words)
+           : error != 0                               ? tri_blob_explain(blobs, error, path)
+                                                      : 0;
+}
+
+/* Whether it is what is expected at the path. */
+static int check_kind(struct tri_blobs *blobs, const char *path, enum tr_path_kind kind,
+                      bool is_directory)
+{
+    if (kind == TR_PATH_FILE && is_directory) {
+        return tri_blob_refuse(blobs, TR_MISMATCH, path,
+                               "it is a folder, and its type is file; name a file, or declare it "
+                               "as directory");
+    }
+    if (kind == TR_PATH_DIRECTORY && !is_directory) {
+        return tri_blob_refuse(blobs, TR_MISMATCH, path,
+                               "it is a file, and its type is directory; name a folder, or declare "
+                               "it as file");
+    }
+    return 0;
+}
+
+/* The same before it is copied. */
+static int check_source(struct tri_blobs *blobs, const struct tri_blob_source *source,
+                        enum tr_path_kind kind)
+{
+    struct stat status;
+    if (fstat(source->fd, &status) != 0) {
+        return tri_blob_explain(blobs, TR_SYSTEM, source->path);
+    }
+    bool may_be = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode); /* else the walk says so */
+    return may_be ? check_kind(blobs, source->path, kind, S_ISDIR(status.st_mode)) : 0;
+}
+
+/* Copies what is open into the store. */
+static int put_source(struct tri_blobs *blobs, const struct tri_blob_source *source,
+                      const struct tri_blob_put *put, struct tri_blob *blob)
+{
+    char name[32];
+    int error = check_source(blobs, source, put->kind);
+    if (error != 0) {
+        return error;
+    }
+    tri_blob_new_name(blobs, name);
+    error = tri_blob_walk(blobs, source, name, blob);
+    if (error == 0) {
+        bool is_given = put->is_nameless || put->hint.size > 0;
+        struct tr_text hint = is_given ? put->hint : last_part(source->path);
+        error = tri_blob_settle(blobs, blobs->fresh, name, hint, false, blob);
+    }
+    if (error != 0) {
+        (void)!tri_below_remove(blobs->fresh, tr_text_of(name));
+    }
+    return error;
+}
+
+/* The blob of this store that a path is, or the folder of one that it leads into; empty: none. */
+static struct tr_text blob_around(const struct tri_blobs *blobs, const char *path)
+{
+    char whole[TR_KEEPER_PATH_BYTES_MAX];
+    uint8_t digest[TRI_BLOB_DIGEST_BYTES];
+    size_t size = strlen(blobs->path) + 1;
+    size_t end = strlen(path) > size ? size + strcspn(path + size, "/") : 0;
+    snprintf(whole, sizeof whole, "%.*s", (int)end, path);
+    return (struct tr_text){.data = path, .size = is_blob(blobs, whole, digest) ? end : 0};
+}
+
+/* Gives what is kept already, if the path leads to it and nowhere else: else TR_OUTSIDE. */
+static int give_kept(struct tri_blobs *blobs, const char *path, const struct tri_blob_put *put,
+                     struct tri_blob *blob)
+{
+    const struct tr_fence around = {.folder = blob_around(blobs, path)};
+    int fd = -1;
+    int error = around.folder.size == 0            ? TR_OUTSIDE
+                : path[around.folder.size] == '\0' ? 0
+                                                   : tri_blob_open(blobs, &around, path, &fd);
+    error = error != 0 ? error : look(blobs, path, blob);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return error != 0 ? error : check_kind(blobs, path, put->kind, blob->is_directory);
+}
+
+/* Copies what the path leads to. */
+static int put_path(struct tri_blobs *blobs, const char *path, const struct tri_blob_put *put,
+                    struct tri_blob *blob)
+{
+    struct tri_blob_source source = {.path = path, .is_fenced = put->fence != NULL};
+    int error = put->fence == NULL ? look(blobs, path, blob) : 0;
+    error = error != 0 ? error : tri_blob_open(blobs, put->fence, path, &source.fd);
+    if (error == 0) {
+        error = put_source(blobs, &source, put, blob);
+        close(source.fd);
+    }
+    return error;
+}
+
+int tri_blob_put(struct tri_blobs *blobs, const struct tri_blob_put *put, struct tri_blob *out)
+{
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+    struct tri_blob blob = {.size = 0};
+    int error = tri_blob_path(blobs, put->path, path);
+    if (error == 0) {
+        error = give_kept(blobs, path, put, &blob);
+        error = error == TR_OUTSIDE ? put_path(blobs, path, put, &blob) : error;
+    }
+    if (error == 0) {
+        *out = blob;
+    }
+    return error;
+}
+
+int tri_blob_digest(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *out)
+{
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+    struct tri_blob blob = {.size = 0};
+    int error = tri_blob_path(blobs, uri, path);
+    if (error == 0) {
+        error = look(blobs, path, &blob);
+    }
+    if (error == 0 && !blob.has_digest) {
+        struct tri_blob_source source = {.path = path};
+        error = tri_blob_open(blobs, NULL, path, &source.fd);
+        if (error == 0) {
+            error = tri_blob_walk(blobs, &source, NULL, &blob);
+            close(source.fd);
+        }
+        blob.has_digest = true;
+    }
+    if (error == 0) {
+        *out = blob;
+    }
+    return error;
+}
+
+int tri_blob_fetch(struct tri_blobs *blobs, struct tr_text uri, struct tri_blob *out)
+{
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+    struct tri_blob blob = {.size = 0};
+    int error = tri_blob_path(blobs, uri, path);
+    if (error == 0) {
+        error = look(blobs, path, &blob);
+    }
+    if (error == 0) {
+        *out = blob;
+    }
+    return error;
+}
+
+static int read_at(struct tri_blobs *blobs, int fd, const char *path, uint64_t offset, size_t size,
+                   struct tri_buffer *bytes)
+{
+    int error = tri_buffer_reserve(bytes, size);
+    while (error == 0 && size > 0) {
+        ssize_t found = pread(fd, bytes->data + bytes->end, size, (off_t)offset);
+        if (found < 0 && errno == EINTR) {
+            continue;
+        }
+        if (found < 0) {
+            return tri_blob_explain(blobs, TR_SYSTEM, path);
+        }
+        if (found == 0) {
+            return 0;
+        }
+        bytes->end += (size_t)found;
+        offset += (uint64_t)found;
+        size -= (size_t)found;
+    }
+    return error != 0 ? tri_blob_explain(blobs, error, path) : 0;
+}
+
+int tri_blob_read(struct tri_blobs *blobs, const struct tr_fence *fence, struct tr_text uri,
+                  uint64_t offset, uint64_t size, struct tri_buffer *bytes, uint64_t *total)
+{
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+    struct stat status;
+    int fd = -1;
+    int error = tri_blob_path(blobs, uri, path);
+    error = error != 0 ? error : tri_blob_open(blobs, fence, path, &fd);
+    if (error != 0) {
+        return error;
+    }
+    tri_buffer_clear(bytes);
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        error = tri_blob_refuse(blobs, TR_INVALID, path, "it is no regular file");
+    } else if (offset < (uint64_t)status.st_size) {
+        uint64_t left = (uint64_t)status.st_size - offset;
+        uint64_t most = size < TR_BLOB_READ_BYTES_MAX ? size : TR_BLOB_READ_BYTES_MAX;
+        error = read_at(blobs, fd, path, offset, (size_t)(most < left ? most : left), bytes);
+    }
+    if (error == 0) {
+        *total = (uint64_t)status.st_size;
+    }
+    close(fd);
+    return error;
+}

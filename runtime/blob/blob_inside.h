@@ -1,0 +1,90 @@
+/*
+ * What the files of the blob store share: blob.c is the store, blob_write.c values in pieces and
+ * documents, blob_tree.c walks files and folders, blob_sweep.c removes. Nobody else includes this.
+ */
+#ifndef TR_RUNTIME_BLOB_BLOB_INSIDE_H
+#define TR_RUNTIME_BLOB_BLOB_INSIDE_H
+
+#include <sodium.h>
+
+#include "runtime/blob/below.h"
+#include "runtime/blob/blob.h"
+
+/* Folders below the store's: the blobs; what is being made, never older than this engine; values
+ * that are written in pieces. */
+#define TRI_BLOBS_FOLDER "blobs"
+#define TRI_BLOBS_NEW_FOLDER ".new"
+#define TRI_BLOBS_PIECES_FOLDER ".pieces"
+
+#define TRI_BLOB_HEX_BYTES (2 * TRI_BLOB_DIGEST_BYTES)
+
+struct tri_blobs {
+    int store;
+    int folder; /* blobs/ */
+    int fresh;  /* blobs/.new/ */
+    int pieces; /* blobs/.pieces/ */
+    const atomic_bool *is_stopping;
+    const struct tr_turn *turn;          /* NULL: nobody else waits */
+    char owner[12];                      /* in front of names in .new; empty: the engine's */
+    uint64_t made;                       /* counts names in .new */
+    uint8_t *copy;                       /* what is copied and digested goes through here */
+    char path[TR_KEEPER_PATH_BYTES_MAX]; /* of blobs/, absolute and without links */
+    char words[TR_BLOB_WORDS_BYTES_MAX];
+};
+
+#define TRI_BLOB_COPY_BYTES (256U << 10)
+
+/* Puts an error into words, with errno's where the system refused, and returns it. */
+TR_MUST_USE int tri_blob_explain(struct tri_blobs *blobs, int error, const char *what);
+
+/* The same with words of our own. */
+TR_MUST_USE int tri_blob_refuse(struct tri_blobs *blobs, int error, const char *what,
+                                const char *words);
+
+/*
+ * Holds the blobs against a sweep that removes one (false), or against those who store and ask
+ * (true), in all processes. Short things only.
+ */
+void tri_blob_hold(const struct tri_blobs *blobs, bool is_sweep);
+void tri_blob_let_go(const struct tri_blobs *blobs);
+
+/* A name in blobs/.new/ that nobody has. */
+void tri_blob_new_name(struct tri_blobs *blobs, char name[32]);
+
+/*
+ * Gives what is finished and synced, at `name` in `folder`, its place among the blobs, and syncs
+ * their folder. One that is there already stays, and the new one is removed unless `is_kept`.
+ */
+TR_MUST_USE int tri_blob_settle(struct tri_blobs *blobs, int folder, const char *name,
+                                struct tr_text hint, bool is_kept, struct tri_blob *blob);
+
+/* The absolute path that a URI names; TR_INVALID for one that is not local. */
+TR_MUST_USE int tri_blob_path(struct tri_blobs *blobs, struct tr_text uri,
+                              char path[TR_KEEPER_PATH_BYTES_MAX]);
+
+/*
+ * Opens a local path for reading, within a fence unless that is NULL. TR_OUTSIDE, TR_INVALID and
+ * what the system says, all with words.
+ */
+TR_MUST_USE int tri_blob_open(struct tri_blobs *blobs, const struct tr_fence *fence,
+                              const char *path, int *fd);
+
+/* A file or a folder to be walked. */
+struct tri_blob_source {
+    int fd;
+    const char *path; /* for words */
+    bool is_fenced;   /* links in it lead nowhere but down, whatever other links make of them */
+};
+
+/*
+ * Digests a file or a folder, and copies it to `name` in blobs/.new/ on the way, read-only and
+ * synced; without a name (NULL) it is only digested.
+ */
+TR_MUST_USE int tri_blob_walk(struct tri_blobs *blobs, const struct tri_blob_source *source,
+                              const char *name, struct tri_blob *blob);
+
+/* Digests an open file from its beginning. */
+TR_MUST_USE int tri_blob_digest_file(struct tri_blobs *blobs, int fd, int copy, const char *what,
+                                     struct tri_blob *blob);
+
+#endif

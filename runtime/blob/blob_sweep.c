@@ -1,0 +1,122 @@
+/*
+ * Sweeping: blobs that nobody names any more, and values that nobody finished. The age keeps what
+ * was stored but is named only by a commit that is still to come.
+ *
+ * Whoever stores or asks for a blob renews its age under the shared hold, so what is found old
+ * under the other one is nobody's; it leaves its place there, and is removed behind it.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/blob/blob_inside.h"
+#include "schemas/codec/error.h"
+
+/* A sweep that goes on. */
+struct sweeping {
+    struct tri_blobs *blobs;
+    const struct tri_blob_sweep *sweep;
+    struct tri_swept *swept;
+};
+
+static bool is_old(int folder, const char *name, uint64_t before_ms)
+{
+    struct stat status;
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return false;
+    }
+    uint64_t changed_ms =
+        (uint64_t)status.st_ctim.tv_sec * 1000 + (uint64_t)status.st_ctim.tv_nsec / 1000000;
+    return changed_ms <= before_ms;
+}
+
+static bool is_unused(const struct sweeping *sweeping, const char *name)
+{
+    char uri[TR_KEEPER_PATH_BYTES_MAX + NAME_MAX + 2];
+    snprintf(uri, sizeof uri, "%s/%s", sweeping->blobs->path, name);
+    return !sweeping->sweep->is_used(sweeping->sweep->self, uri);
+}
+
+/* Takes one from its place, if it is old at that moment; its name in .new, or empty. */
+static int take_away(struct tri_blobs *blobs, int folder, const char *name, uint64_t before_ms,
+                     char gone[32])
+{
+    int error = 0;
+    gone[0] = '\0';
+    tri_blob_hold(blobs, true);
+    if (is_old(folder, name, before_ms)) {
+        tri_blob_new_name(blobs, gone);
+        if (renameat(folder, name, blobs->fresh, gone) != 0) {
+            error = tri_below_error();
+            gone[0] = '\0';
+        }
+    }
+    tri_blob_let_go(blobs);
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
+static int remove_one(const struct sweeping *sweeping, int folder, const char *name,
+                      uint64_t before_ms)
+{
+    char gone[32];
+    uint64_t bytes = tri_below_bytes(folder, name);
+    bool is_removed = sweeping->sweep->is_dry;
+    int error = 0;
+    if (!is_removed) {
+        error = take_away(sweeping->blobs, folder, name, before_ms, gone);
+        is_removed = error == 0 && gone[0] != '\0';
+        error = is_removed ? tri_below_remove(sweeping->blobs->fresh, tr_text_of(gone)) : error;
+    }
+    sweeping->swept->count += is_removed ? 1 : 0;
+    sweeping->swept->bytes += is_removed ? bytes : 0;
+    return error;
+}
+
+/* What begins with a point among the blobs is a folder of ours. */
+static bool is_ours(const char *name, bool is_pieces)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (!is_pieces && name[0] == '.');
+}
+
+/* Goes through one folder. A value in pieces is named by nobody. */
+static int sweep_folder(const struct sweeping *sweeping, int fd, bool is_pieces)
+{
+    const struct tri_blob_sweep *sweep = sweeping->sweep;
+    uint64_t before_ms = is_pieces ? sweep->pieces_before_ms : sweep->before_ms;
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
+    if (folder == NULL) {
+        if (copy >= 0) {
+            close(copy);
+        }
+        return tri_blob_explain(sweeping->blobs, TR_SYSTEM, sweeping->blobs->path);
+    }
+    const struct dirent *entry;
+    int error = 0;
+    while (error == 0 && (entry = readdir(folder)) != NULL) {
+        bool is_candidate = !is_ours(entry->d_name, is_pieces) &&
+                            is_old(fd, entry->d_name, before_ms) &&
+                            (is_pieces || is_unused(sweeping, entry->d_name));
+        if (is_candidate) {
+            error = remove_one(sweeping, fd, entry->d_name, before_ms);
+        }
+        if (atomic_load(sweeping->blobs->is_stopping)) {
+            error = TR_CLOSED;
+        }
+    }
+    closedir(folder);
+    return error != 0 ? tri_blob_explain(sweeping->blobs, error, sweeping->blobs->path) : 0;
+}
+
+int tri_blob_sweep(struct tri_blobs *blobs, const struct tri_blob_sweep *sweep,
+                   struct tri_swept *swept)
+{
+    struct sweeping sweeping = {.blobs = blobs, .sweep = sweep, .swept = swept};
+    *swept = (struct tri_swept){.count = 0};
+    int error = sweep_folder(&sweeping, blobs->pieces, true);
+    return error != 0 ? error : sweep_folder(&sweeping, blobs->folder, false);
+}

@@ -1,0 +1,172 @@
+/*
+ * Opening what lies within a fence. Each step is taken from a descriptor of the one before, so that
+ * nobody can put something else in the place of what was looked at. Where a link leads the kernel
+ * says (openat2); one that is too old, or may not be asked, has no links followed at all.
+ */
+#include "runtime/blob/fence.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/blob/below.h"
+#include "runtime/env/env_limits.h"
+#include "schemas/codec/error.h"
+
+/* While others rename folders the kernel may be unable to say where a `..` of a link leads. */
+#define TRIES_MAX 16
+
+static int refuse(const struct tr_fence *fence, int error, const char *why,
+                  char words[TRI_FENCE_WORDS_BYTES])
+{
+    int shown = fence->folder.size < 250 ? (int)fence->folder.size : 250;
+    snprintf(words, TRI_FENCE_WORDS_BYTES, "%s; only files and folders below %.*s are taken", why,
+             shown, fence->folder.data);
+    return error;
+}
+
+/* What of a path stands behind the fence's folder; empty: it does not lie below it. */
+static struct tr_text name_below(const struct tr_fence *fence, const char *path)
+{
+    struct tr_text folder = fence->folder;
+    size_t size = strlen(path);
+    bool is_below = size > folder.size && memcmp(path, folder.data, folder.size) == 0 &&
+                    path[folder.size] == '/';
+    size_t skipped = is_below ? folder.size : size;
+    while (path[skipped] == '/') {
+        skipped++;
+    }
+    return (struct tr_text){.data = path + skipped, .size = size - skipped};
+}
+
+/* Whether a part of the name is `..`: where that leads depends on links. */
+static bool climbs(struct tr_text name)
+{
+    size_t begin = 0;
+    for (size_t i = 0; i <= name.size; i++) {
+        if (i == name.size || name.data[i] == '/') {
+            if (i - begin == 2 && memcmp(name.data + begin, "..", 2) == 0) {
+                return true;
+            }
+            begin = i + 1;
+        }
+    }
+    return false;
+}
+
+/* The fence's folder: its trusted part by any way, the rest without links. */
+static int open_folder(const struct tr_fence *fence, int *folder)
+{
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+    struct tr_text whole = fence->folder;
+    size_t trusted = fence->trusted_bytes > 0 ? fence->trusted_bytes : whole.size;
+    if (trusted >= sizeof path || trusted > whole.size) {
+        return TR_LIMIT;
+    }
+    snprintf(path, sizeof path, "%.*s", (int)trusted, whole.data);
+    int top = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (top < 0) {
+        return tri_below_error();
+    }
+    while (trusted < whole.size && whole.data[trusted] == '/') {
+        trusted++;
+    }
+    if (trusted == whole.size) {
+        *folder = top;
+        return 0;
+    }
+    struct tr_text rest = {.data = whole.data + trusted, .size = whole.size - trusted};
+    int error = tri_below_folder(top, rest, 0, folder);
+    int number = errno;
+    close(top);
+    errno = number;
+    bool is_link = error == TR_NOT_FOUND && (number == ELOOP || number == ENOTDIR);
+    return is_link ? TR_OUTSIDE : error;
+}
+
+/* Finds what the name leads to without opening it; links are followed while they stay below. */
+static int find(int folder, struct tr_text name, int *found)
+{
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+    const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+                                 .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    long fd = -1;
+    if (name.size >= sizeof path) {
+        return TR_LIMIT;
+    }
+    snprintf(path, sizeof path, "%.*s", (int)name.size, name.data);
+    errno = EAGAIN;
+    for (int i = 0; fd < 0 && errno == EAGAIN && i < TRIES_MAX; i++) {
+        fd = syscall(SYS_openat2, folder, path, &how, sizeof how);
+    }
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
+        return tri_below_open(folder, name, O_PATH, 0, found);
+    }
+    if (fd < 0) {
+        return errno == EXDEV ? TR_OUTSIDE : tri_below_error();
+    }
+    *found = (int)fd;
+    return 0;
+}
+
+/* Opens for reading what was found, when that can do no harm. */
+static int open_found(int found, int *fd)
+{
+    char path[64];
+    struct stat status;
+    if (fstat(found, &status) != 0) {
+        return TR_SYSTEM;
+    }
+    if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+        return TR_INVALID;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", found);
+    int opened = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (opened < 0) {
+        return tri_below_error();
+    }
+    *fd = opened;
+    return 0;
+}
+
+static int open_below(const struct tr_fence *fence, struct tr_text name, int *fd)
+{
+    int folder;
+    int found;
+    int error = open_folder(fence, &folder);
+    if (error != 0) {
+        return error;
+    }
+    error = find(folder, name, &found);
+    int number = errno;
+    close(folder);
+    errno = number;
+    if (error == 0) {
+        error = open_found(found, fd);
+        number = errno;
+        close(found);
+        errno = number;
+    }
+    return error;
+}
+
+int tri_fence_open(const struct tr_fence *fence, const char *path, int *fd,
+                   char words[TRI_FENCE_WORDS_BYTES])
+{
+    struct tr_text name = name_below(fence, path);
+    if (name.size == 0) {
+        return refuse(fence, TR_OUTSIDE, "it lies elsewhere", words);
+    }
+    if (climbs(name)) {
+        return refuse(fence, TR_OUTSIDE, "it has a part '..'", words);
+    }
+    int error = open_below(fence, name, fd);
+    return error == TR_OUTSIDE   ? refuse(fence, error, "a link on its way leads elsewhere", words)
+           : error == TR_INVALID ? refuse(fence, error, "it is neither a file nor a folder", words)
+                                 : error;
+}

@@ -1,0 +1,32 @@
+/*
+ * Holes of files, as lseek tells of them.
+ */
+#include "runtime/blob/holes.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "schemas/codec/error.h"
+
+int tri_holes_next_data(int fd, uint64_t from, struct tri_range *data)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        return TR_SYSTEM;
+    }
+    uint64_t size = (uint64_t)status.st_size;
+    if (from >= size) {
+        *data = (struct tri_range){from, from};
+        return 0;
+    }
+    off_t begin = lseek(fd, (off_t)from, SEEK_DATA);
+    if (begin < 0 && errno == ENXIO) {
+        *data = (struct tri_range){size, size};
+        return 0;
+    }
+    off_t end = begin < 0 ? begin : lseek(fd, begin, SEEK_HOLE);
+    *data = end < 0 ? (struct tri_range){from, size}
+                    : (struct tri_range){(uint64_t)begin, (uint64_t)end};
+    return 0;
+}

@@ -1,0 +1,290 @@
+/*
+ * The http thread: takes requests from the inbox, lets them wait in line for their host, runs them
+ * in one libcurl multi handle, and delivers what comes.
+ *
+ * This file, http_transfer.c and http_easy.c alone call libcurl (http_library.h loads it).
+ */
+#include "runtime/http/http.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "runtime/env/clock.h"
+#include "runtime/http/http_transfer.h"
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+
+/* The library; set before the first thread starts. */
+static const struct tri_curl *curl;
+
+/* ---- What curl tells. ----------------------------------------------------------------------- */
+
+static void begin_waiting(struct tri_http *http)
+{
+    struct tri_http_place *place;
+    while ((place = tri_http_line_next(&http->line)) != NULL) {
+        tri_http_transfer_begin((struct tri_http_transfer *)place);
+    }
+}
+
+static void end_finished(struct tri_http *http)
+{
+    int left;
+    CURLMsg *report;
+    while ((report = curl->multi_info_read(http->multi, &left)) != NULL) {
+        if (report->msg != CURLMSG_DONE) {
+            continue;
+        }
+        struct tri_http_transfer *transfer = NULL;
+        CURLcode code = report->data.result; /* the report goes with the handle */
+        curl->easy_getinfo(report->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+        tri_http_transfer_finish(transfer, code);
+    }
+}
+
+/* Ends who waited in line for too long, and where server or receiver is silent. */
+static void end_expired(struct tri_http_line *line)
+{
+    struct tri_http_place *place;
+    uint64_t now_ms = tri_monotonic_ms();
+    while ((place = tri_http_line_expired(line, now_ms)) != NULL) {
+        tri_http_transfer_expire((struct tri_http_transfer *)place, now_ms);
+    }
+}
+
+/* ---- Taking tasks. -------------------------------------------------------------------------- */
+
+/* The transfer that a task is about, wherever it waits, or NULL. */
+static struct tri_http_transfer *find(const struct tri_http *http, const struct tri_http_task *task)
+{
+    struct tri_http_place *place = tri_http_line_find(&http->line, task->request.id);
+    place = place != NULL ? place : tri_http_line_find(&http->held, task->request.id);
+    return (struct tri_http_transfer *)place;
+}
+
+static void take_cancel(struct tri_http *http, struct tri_http_task *task)
+{
+    struct tri_http_transfer *transfer = find(http, task);
+    if (transfer != NULL) {
+        tri_http_transfer_end(transfer, TRI_HTTP_CANCELLED, "cancelled");
+    }
+    tri_http_task_free(task);
+}
+
+static void take_room(struct tri_http *http, struct tri_http_task *task)
+{
+    struct tri_http_transfer *transfer = find(http, task);
+    if (transfer != NULL) {
+        tri_http_transfer_give_room(transfer, task->room_bytes);
+    }
+    tri_http_task_free(task);
+}
+
+static void take_found(struct tri_http *http, struct tri_http_task *task)
+{
+    struct tri_http_transfer *transfer = find(http, task);
+    if (transfer != NULL && transfer->is_held && transfer->serial == task->serial) {
+        tri_http_transfer_use(transfer, task);
+    }
+    tri_http_task_free(task);
+}
+
+static void take_tasks(struct tri_http *http)
+{
+    static void (*const takers[])(struct tri_http * http, struct tri_http_task * task) = {
+        [TRI_HTTP_TASK_REQUEST] = tri_http_transfer_take,
+        [TRI_HTTP_TASK_CANCEL] = take_cancel,
+        [TRI_HTTP_TASK_ROOM] = take_room,
+        [TRI_HTTP_TASK_FOUND] = take_found,
+    };
+    struct tri_http_task *task = tri_http_inbox_take(&http->inbox);
+    while (task != NULL) {
+        struct tri_http_task *next = task->next;
+        takers[task->kind](http, task);
+        task = next;
+    }
+}
+
+/* ---- The thread. ---------------------------------------------------------------------------- */
+
+static int sleep_ms(const struct tri_http *http)
+{
+    uint64_t now_ms = tri_monotonic_ms();
+    uint64_t held_ms = http->held.due_ms;
+    uint64_t due_ms = http->line.due_ms;
+    due_ms = due_ms == 0 || (held_ms != 0 && held_ms < due_ms) ? held_ms : due_ms;
+    if (due_ms == 0 || due_ms > now_ms + TR_HTTP_SLEEP_MS) {
+        return TR_HTTP_SLEEP_MS;
+    }
+    return due_ms > now_ms ? (int)(due_ms - now_ms) : 0;
+}
+
+static void go_round(struct tri_http *http)
+{
+    int running;
+    take_tasks(http);
+    end_expired(&http->line);
+    end_expired(&http->held);
+    begin_waiting(http);
+    curl->multi_perform(http->multi, &running);
+    end_finished(http);
+    begin_waiting(http);
+    curl->multi_poll(http->multi, NULL, 0, sleep_ms(http), NULL);
+}
+
+static void end_line(const struct tri_http_line *line)
+{
+    struct tri_http_place *place;
+    while ((place = tri_http_line_any(line)) != NULL) {
+        tri_http_transfer_end((struct tri_http_transfer *)place, TRI_HTTP_CLOSED,
+                              "the http thread was stopped");
+    }
+}
+
+static void end_all(struct tri_http *http)
+{
+    take_tasks(http);
+    end_line(&http->line);
+    end_line(&http->held);
+}
+
+static void *run(void *self)
+{
+    struct tri_http *http = self;
+    while (!atomic_load(&http->is_stopping)) {
+        go_round(http);
+    }
+    end_all(http);
+    return NULL;
+}
+
+/* Starts the thread with all signals blocked: they are for the program's other threads. */
+static int start_thread(struct tri_http *http)
+{
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int number = pthread_create(&http->thread, NULL, run, http);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (number == 0) {
+        (void)pthread_setname_np(http->thread, "troupe-http");
+    }
+    return number == 0 ? 0 : TR_SYSTEM;
+}
+
+static void hand_over(struct tri_http *http, struct tri_http_task *task)
+{
+    if (tri_http_inbox_push(&http->inbox, task)) {
+        curl->multi_wakeup(http->multi);
+    }
+}
+
+/* Called by those who look for secrets. */
+static void hear(void *self, struct tri_http_task *task)
+{
+    hand_over(self, task);
+}
+
+static uint32_t given_or(uint32_t given, uint32_t otherwise)
+{
+    return given != 0 ? given : otherwise;
+}
+
+int tri_http_start(const struct tri_http_options *options, struct tri_http **http)
+{
+    if (curl == NULL) {
+        curl = tri_curl_load();
+    }
+    if (curl == NULL || curl->global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        return TR_SYSTEM;
+    }
+    struct tri_http *made = tr_alloc_zero(1, sizeof *made);
+    if (made == NULL) {
+        curl->global_cleanup();
+        return TR_MEMORY;
+    }
+    made->options = *options;
+    made->options.requests_max = given_or(options->requests_max, TR_HTTP_REQUESTS_MAX);
+    made->options.patience_ms = given_or(options->patience_ms, TR_HTTP_PATIENCE_MS);
+    tri_http_line_init(&made->line, given_or(options->concurrent_max, TR_HTTP_CONCURRENT_MAX),
+                       given_or(options->concurrent_per_host_max, TR_HTTP_CONCURRENT_PER_HOST_MAX));
+    tri_http_line_init(&made->held, 0, 0);
+    made->multi = curl->multi_init();
+    int error = made->multi != NULL ? 0 : TR_MEMORY;
+    if (error == 0) {
+        error = tri_http_secrets_new(options->secret_sources, options->secret_source_count, hear,
+                                     made, &made->secrets);
+    }
+    error = error != 0 ? error : start_thread(made);
+    if (error != 0) {
+        tri_http_secrets_free(made->secrets);
+        curl->multi_cleanup(made->multi);
+        tr_free(made);
+        curl->global_cleanup();
+        return error;
+    }
+    *http = made;
+    return 0;
+}
+
+void tri_http_stop(struct tri_http *http)
+{
+    if (http == NULL) {
+        return;
+    }
+    atomic_store(&http->is_stopping, true);
+    curl->multi_wakeup(http->multi);
+    pthread_join(http->thread, NULL);
+    tri_http_secrets_free(http->secrets);
+    end_all(http); /* what was handed over in the meantime */
+    curl->multi_cleanup(http->multi);
+    tr_free(http);
+    curl->global_cleanup();
+}
+
+int tri_http_submit(struct tri_http *http, const struct tri_http_request *request)
+{
+    struct tri_http_task *task;
+    if (atomic_load(&http->is_stopping)) {
+        return TR_CLOSED;
+    }
+    if (atomic_fetch_add_explicit(&http->accepted, 1, memory_order_relaxed) >=
+        http->options.requests_max) {
+        atomic_fetch_sub_explicit(&http->accepted, 1, memory_order_relaxed);
+        return TR_BUSY;
+    }
+    int error = tri_http_task_new(request, &task);
+    if (error != 0) {
+        atomic_fetch_sub_explicit(&http->accepted, 1, memory_order_relaxed);
+        return error;
+    }
+    task->submitted_us = tri_monotonic_us();
+    hand_over(http, task);
+    return 0;
+}
+
+/* Hands over a word about a request. */
+static int say_of(struct tri_http *http, uint64_t id, enum tri_http_task_kind kind,
+                  uint64_t room_bytes)
+{
+    struct tri_http_task *task = tr_alloc_zero(1, sizeof *task);
+    if (task == NULL) {
+        return TR_MEMORY;
+    }
+    task->kind = kind;
+    task->room_bytes = room_bytes;
+    task->request.id = id;
+    hand_over(http, task);
+    return 0;
+}
+
+int tri_http_cancel(struct tri_http *http, uint64_t id)
+{
+    return say_of(http, id, TRI_HTTP_TASK_CANCEL, 0);
+}
+
+int tri_http_give_room(struct tri_http *http, uint64_t id, uint64_t bytes)
+{
+    return say_of(http, id, TRI_HTTP_TASK_ROOM, bytes);
+}

@@ -1,0 +1,34 @@
+/*
+ * Loading libcurl by its name.
+ */
+#include "runtime/http/http_library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+/* The name of the binary interface, which has been the same since 2006. */
+#define LIBRARY "libcurl.so.4"
+
+static struct tri_curl functions;
+static bool is_loaded;
+
+static void load(void)
+{
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        return;
+    }
+    is_loaded = true;
+#define LOAD(name)                                                     \
+    *(void **)(void *)&functions.name = dlsym(library, "curl_" #name); \
+    is_loaded = is_loaded && functions.name != NULL;
+    TRI_CURL_FUNCTIONS(LOAD)
+#undef LOAD
+}
+
+const struct tri_curl *tri_curl_load(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, load);
+    return is_loaded ? &functions : NULL;
+}

@@ -1,0 +1,213 @@
+/*
+ * A response is put together here: headers of the last of its responses (redirects and 100 Continue
+ * come before it), and the body whole, as it comes or in whole lines, within its limits.
+ */
+#include "runtime/http/http_response.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/env/clock.h"
+#include "schemas/codec/error.h"
+
+void tri_http_response_fini(struct tri_http_response *response)
+{
+    tri_buffer_fini(&response->headers);
+    tri_buffer_fini(&response->body);
+}
+
+void tri_http_response_reset(struct tri_http_response *response)
+{
+    tri_buffer_clear(&response->headers);
+    tri_buffer_clear(&response->body);
+    response->status = 0;
+}
+
+void tri_http_response_fail(struct tri_http_response *response, enum tri_http_fault fault,
+                            const char *words)
+{
+    if (response->fault == TRI_HTTP_NONE) {
+        response->fault = fault;
+        snprintf(response->words, sizeof response->words, "%s", words);
+    }
+}
+
+static void deliver(const struct tri_http_response *response, enum tri_http_event_kind kind,
+                    struct tr_bytes body)
+{
+    struct tri_http_event event = {
+        .id = response->task->request.id,
+        .kind = kind,
+        .status = response->status,
+        .headers = {.data = (const char *)tri_buffer_front(&response->headers),
+                    .size = tri_buffer_size(&response->headers)},
+        .body = body,
+        .fault = response->fault,
+        .words = response->fault != TRI_HTTP_NONE ? response->words : "",
+        .elapsed_us = tri_monotonic_us() - response->task->submitted_us,
+    };
+    response->options->deliver(response->options->self, &event);
+}
+
+static struct tr_bytes kept_body(const struct tri_http_response *response)
+{
+    return (struct tr_bytes){.data = tri_buffer_front(&response->body),
+                             .size = tri_buffer_size(&response->body)};
+}
+
+/* ---- Headers. ------------------------------------------------------------------------------- */
+
+/* The number in a status line: HTTP/1.1 200 OK. */
+static uint32_t status_in(const char *data, size_t size)
+{
+    const char *blank = memchr(data, ' ', size);
+    uint32_t status = 0;
+    for (const char *at = blank; at != NULL && ++at < data + size && *at >= '0' && *at <= '9';) {
+        status = status * 10 + (uint32_t)(*at - '0');
+    }
+    return status;
+}
+
+bool tri_http_response_take_header(struct tri_http_response *response, const char *data,
+                                   size_t size)
+{
+    if (size >= 5 && memcmp(data, "HTTP/", 5) == 0) {
+        response->status = status_in(data, size);
+        tri_buffer_clear(&response->headers);
+        return true;
+    }
+    if (size <= 2) {
+        return true; /* the empty line behind them */
+    }
+    if (tri_buffer_size(&response->headers) + size > TR_HTTP_HEADER_BYTES_MAX) {
+        tri_http_response_fail(response, TRI_HTTP_TOO_LARGE,
+                               "the headers of the response are too large "
+                               "(TR_HTTP_HEADER_BYTES_MAX)");
+        return false;
+    }
+    if (tri_buffer_append(&response->headers, data, size) != 0) {
+        tri_http_response_fail(response, TRI_HTTP_MEMORY, tr_error_text(TR_MEMORY));
+        return false;
+    }
+    return true;
+}
+
+/* ---- The body. ------------------------------------------------------------------------------ */
+
+/* How the body is delivered, now that the status is known. */
+static enum tri_http_delivery delivery_of(const struct tri_http_response *response)
+{
+    bool is_success = response->status >= 200 && response->status < 300;
+    return is_success ? response->task->request.delivery : TRI_HTTP_WHOLE;
+}
+
+static size_t bytes_max(const struct tri_http_response *response)
+{
+    size_t asked = response->task->request.response_bytes_max;
+    return asked != 0 ? asked : TR_HTTP_RESPONSE_BYTES_MAX;
+}
+
+static void fail_too_large(struct tri_http_response *response)
+{
+    char words[128];
+    bool is_line = delivery_of(response) == TRI_HTTP_LINES;
+    snprintf(words, sizeof words, "%s is larger than %zu bytes (response_bytes_max)",
+             is_line ? "a line of the response" : "the response", bytes_max(response));
+    tri_http_response_fail(response, TRI_HTTP_TOO_LARGE, words);
+}
+
+static bool append(struct tri_http_response *response, const char *data, size_t size)
+{
+    if (tri_buffer_append(&response->body, data, size) != 0) {
+        tri_http_response_fail(response, TRI_HTTP_MEMORY, tr_error_text(TR_MEMORY));
+        return false;
+    }
+    return true;
+}
+
+/* Keeps bytes of the body; false, with the fault noted, where there are too many. */
+static bool keep(struct tri_http_response *response, const char *data, size_t size)
+{
+    size_t max = bytes_max(response);
+    if (size > max || tri_buffer_size(&response->body) > max - size) {
+        fail_too_large(response);
+        return false;
+    }
+    return append(response, data, size);
+}
+
+static void deliver_part(struct tri_http_response *response, struct tr_bytes bytes)
+{
+    response->in_hand += bytes.size;
+    deliver(response, TRI_HTTP_PART, bytes);
+}
+
+/* How many bytes the whole lines have, up to one that is too long; the first has begun before. */
+static size_t whole_lines(const struct tri_http_response *response, const char *data, size_t size)
+{
+    size_t begun = tri_buffer_size(&response->body);
+    size_t max = bytes_max(response);
+    size_t whole = 0;
+    const char *end;
+    while (whole < size && (end = memchr(data + whole, '\n', size - whole)) != NULL) {
+        size_t line = (size_t)(end - data) - whole;
+        if (begun + line > max) {
+            break;
+        }
+        begun = 0;
+        whole += line + 1;
+    }
+    return whole;
+}
+
+/* Delivers all lines that end in these bytes as one part: a message for each line would cost more
+ * than all else that is done for it. */
+static bool take_lines(struct tri_http_response *response, const char *data, size_t size)
+{
+    size_t whole = whole_lines(response, data, size);
+    if (whole > 0 && tri_buffer_size(&response->body) == 0) {
+        deliver_part(response, (struct tr_bytes){.data = (const uint8_t *)data, .size = whole});
+    } else if (whole > 0) {
+        if (!append(response, data, whole)) {
+            return false;
+        }
+        deliver_part(response, kept_body(response));
+        tri_buffer_clear(&response->body);
+    }
+    return keep(response, data + whole, size - whole);
+}
+
+bool tri_http_response_take_body(struct tri_http_response *response, const char *data, size_t size)
+{
+    bool is_taken = true;
+    switch (delivery_of(response)) {
+    case TRI_HTTP_WHOLE:
+        is_taken = keep(response, data, size);
+        break;
+    case TRI_HTTP_CHUNKS:
+        deliver_part(response, (struct tr_bytes){.data = (const uint8_t *)data, .size = size});
+        break;
+    case TRI_HTTP_LINES:
+        is_taken = take_lines(response, data, size);
+        break;
+    }
+    return is_taken;
+}
+
+bool tri_http_response_is_full(const struct tri_http_response *response)
+{
+    size_t window = response->task->request.window_bytes;
+    return window != 0 && response->in_hand >= window;
+}
+
+void tri_http_response_end(struct tri_http_response *response)
+{
+    bool is_in_lines = delivery_of(response) == TRI_HTTP_LINES;
+    if (is_in_lines && response->fault == TRI_HTTP_NONE && tri_buffer_size(&response->body) > 0) {
+        deliver_part(response, kept_body(response));
+    }
+    if (is_in_lines) {
+        tri_buffer_clear(&response->body); /* half a line is none */
+    }
+    deliver(response, TRI_HTTP_END, kept_body(response));
+}

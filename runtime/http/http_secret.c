@@ -1,0 +1,316 @@
+/*
+ * A few threads, each with a list of requests whose secrets it looks up one after the other. What
+ * it finds becomes lines of a header, and goes back with the task that asked.
+ */
+#include "runtime/http/http_secret.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/memory.h"
+#include "runtime/secret/secret.h"
+#include "runtime/secret/secret_limits.h"
+#include "schemas/codec/error.h"
+
+#define THREADS TR_HTTP_SECRET_THREADS
+#define MIXER 0x9e3779b97f4a7c15ULL /* spreads what differs little */
+
+struct asker {
+    struct tri_http_secrets *all;
+    bool is_started;
+    pthread_t thread;
+    sem_t news;
+    struct tri_http_inbox inbox;
+    struct tri_secrets *known; /* the thread's, as is what follows */
+    struct tri_buffer value;   /* in one piece from the beginning, since it may not grow */
+};
+
+struct tri_http_secrets {
+    const struct tr_secret_source *sources;
+    size_t source_count;
+    tri_http_found *found;
+    void *self;
+    atomic_bool is_stopping;
+    struct asker askers[THREADS];
+};
+
+/* ---- A value as a line of a header. --------------------------------------------------------- */
+
+/* What is wrong with a secret's value; the value itself is nobody's business. */
+static int refuse_value(const struct tr_http_secret *secret, const char *words, char *reason)
+{
+    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "secret %.*s%s%.*s: %s",
+             (int)(secret->group.size < 128 ? secret->group.size : 128), secret->group.data,
+             secret->group.size > 0 ? "/" : "",
+             (int)(secret->key.size < 128 ? secret->key.size : 128), secret->key.data, words);
+    return TR_INVALID;
+}
+
+/* The value without the end of its line, which files and commands put behind it. */
+static struct tr_bytes value_in(const struct tri_buffer *buffer)
+{
+    struct tr_bytes value = {.data = tri_buffer_front(buffer), .size = tri_buffer_size(buffer)};
+    value.size -= value.size > 0 && value.data[value.size - 1] == '\n' ? 1 : 0;
+    value.size -= value.size > 0 && value.data[value.size - 1] == '\r' ? 1 : 0;
+    return value;
+}
+
+/* Whether a header can hold it: nothing that ends a line, or means something to a terminal. */
+static bool fits_header(struct tr_bytes value)
+{
+    for (size_t i = 0; i < value.size; i++) {
+        if ((value.data[i] < ' ' && value.data[i] != '\t') || value.data[i] == 0x7f) {
+            return false;
+        }
+    }
+    return value.size > 0;
+}
+
+/* Makes room by hand: where a buffer grows, what was in it stays behind. */
+static int make_room(struct tri_buffer *lines, size_t size)
+{
+    struct tri_buffer larger = {0};
+    int error = tri_buffer_reserve(&larger, tri_buffer_size(lines) + size);
+    if (error == 0 && tri_buffer_size(lines) > 0) {
+        error = tri_buffer_append(&larger, tri_buffer_front(lines), tri_buffer_size(lines));
+    }
+    if (error != 0) {
+        tri_buffer_fini(&larger);
+        return error;
+    }
+    tri_secret_wipe(lines);
+    tri_buffer_fini(lines);
+    *lines = larger;
+    return 0;
+}
+
+static void put(struct tri_buffer *lines, const void *data, size_t size)
+{
+    if (size > 0) {
+        memcpy(lines->data + lines->end, data, size);
+        lines->end += size;
+    }
+}
+
+static int put_line(struct tri_buffer *lines, const struct tr_http_secret *secret,
+                    struct tr_bytes value)
+{
+    static const char basic[] = "Basic ";
+    size_t encoded = sodium_base64_ENCODED_LEN(value.size, sodium_base64_VARIANT_ORIGINAL);
+    int error = make_room(lines, secret->header.size + secret->prefix.size + encoded + 16);
+    if (error != 0) {
+        return error;
+    }
+    put(lines, secret->header.data, secret->header.size);
+    put(lines, ": ", secret->kind == TR_HTTP_SECRET_SIGN ? 0 : 2);
+    put(lines, secret->prefix.data, secret->prefix.size);
+    if (secret->kind == TR_HTTP_SECRET_BASIC) {
+        put(lines, basic, sizeof basic - 1);
+        sodium_bin2base64((char *)lines->data + lines->end, encoded, value.data, value.size,
+                          sodium_base64_VARIANT_ORIGINAL);
+        lines->end += encoded - 1;
+    } else {
+        put(lines, value.data, value.size);
+    }
+    put(lines, "", 1);
+    return 0;
+}
+
+/* ---- Finding. ------------------------------------------------------------------------------- */
+
+/* What is said of a value that does not have the form that its kind wants. */
+static const char *const words_of_form[TR_HTTP_SECRET_KIND_COUNT] = {
+    [TR_HTTP_SECRET_BASIC] = "its value is none of the form USER:PASSWORD",
+    [TR_HTTP_SECRET_SIGN] = "its value is none of the form ACCESS:SECRET or ACCESS:SECRET:TOKEN",
+};
+
+static bool has_form(struct tr_bytes value, uint8_t kind)
+{
+    const uint8_t *colon = memchr(value.data, ':', value.size);
+    const uint8_t *end = value.data + value.size;
+    if (kind == TR_HTTP_SECRET_SIGN) {
+        return colon != NULL && colon != value.data && colon + 1 < end && colon[1] != ':';
+    }
+    return kind == TR_HTTP_SECRET_PLAIN || colon != NULL;
+}
+
+/* Finds one secret and adds its line; on failure `reason` says which it is and why. */
+static int find(struct asker *asker, const struct tr_http_secret *secret, struct tri_buffer *lines,
+                char *reason)
+{
+    struct tr_process_secret reference = {
+        .group = secret->group, .key = secret->key, .version = secret->version};
+    int error = tri_secret_find(asker->known, &reference, &asker->value, reason);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_bytes found = value_in(&asker->value);
+    if (!fits_header(found)) {
+        return refuse_value(secret,
+                            found.size == 0
+                                ? "its value is empty"
+                                : "its value has several lines, or bytes that no header can hold",
+                            reason);
+    }
+    if (!has_form(found, secret->kind)) {
+        return refuse_value(secret, words_of_form[secret->kind], reason);
+    }
+    error = put_line(lines, secret, found);
+    return error != 0 ? refuse_value(secret, tr_error_text(error), reason) : 0;
+}
+
+/* Turns a task that asks into one that answers. */
+static void look_up(struct asker *asker, struct tri_http_task *task)
+{
+    char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
+    const struct tri_http_request *request = &task->request;
+    tri_secrets_forget(asker->known, task->fresh_ms);
+    int error = tri_buffer_reserve(&asker->value, 2 * TR_SECRET_BYTES_MAX);
+    for (size_t i = 0; i < request->secret_count && error == 0; i++) {
+        error = find(asker, &request->secrets[i], &task->found, reason);
+        tri_secret_wipe(&asker->value);
+    }
+    if (error != 0) {
+        const char *words = reason[0] != '\0' ? reason : tr_error_text(error);
+        tri_secret_wipe(&task->found);
+        task->has_failed = true;
+        /* Without room for the words there are none. */
+        (void)!tri_buffer_append(&task->found, words, strlen(words) + 1);
+    }
+}
+
+static void *asker_main(void *argument)
+{
+    struct asker *asker = argument;
+    struct tri_http_secrets *all = asker->all;
+    while (!atomic_load(&all->is_stopping)) {
+        struct tri_http_task *task = tri_http_inbox_take(&asker->inbox);
+        while (task != NULL) {
+            struct tri_http_task *next = task->next;
+            if (!atomic_load(&all->is_stopping)) {
+                look_up(asker, task);
+                all->found(all->self, task);
+            } else {
+                tri_http_task_free(task);
+            }
+            task = next;
+        }
+        while (sem_wait(&asker->news) != 0) {
+            continue; /* interrupted */
+        }
+    }
+    return NULL;
+}
+
+/* ---- The threads. --------------------------------------------------------------------------- */
+
+/* Which thread asks for it. */
+static struct asker *asker_of(struct tri_http_secrets *secrets, const struct tr_http_secret *secret)
+{
+    uint64_t mixed = 0;
+    for (size_t i = 0; i < secret->key.size; i++) {
+        mixed = (mixed ^ (uint8_t)secret->key.data[i]) * MIXER;
+    }
+    for (size_t i = 0; i < secret->group.size; i++) {
+        mixed = (mixed ^ (uint8_t)secret->group.data[i]) * MIXER;
+    }
+    return &secrets->askers[(mixed >> 32) % THREADS];
+}
+
+/* Starts a thread with all signals blocked: they are for the program's other threads. */
+static int start_thread(struct asker *asker)
+{
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int number = pthread_create(&asker->thread, NULL, asker_main, asker);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (number == 0) {
+        (void)pthread_setname_np(asker->thread, "troupe-secret");
+    }
+    return number == 0 ? 0 : TR_SYSTEM;
+}
+
+static int start(struct asker *asker)
+{
+    struct tri_http_secrets *all = asker->all;
+    int error = tri_secrets_new(all->sources, all->source_count, &asker->known);
+    if (error != 0) {
+        return error;
+    }
+    tri_secrets_keep(asker->known, TR_HTTP_SECRET_KEPT_MS);
+    error = start_thread(asker);
+    asker->is_started = error == 0;
+    if (error != 0) {
+        tri_secrets_free(asker->known);
+        asker->known = NULL;
+    }
+    return error;
+}
+
+int tri_http_secrets_new(const struct tr_secret_source *sources, size_t count,
+                         tri_http_found *found, void *self, struct tri_http_secrets **out)
+{
+    struct tri_http_secrets *secrets = tr_alloc_zero(1, sizeof *secrets);
+    if (secrets == NULL) {
+        return TR_MEMORY;
+    }
+    secrets->sources = sources;
+    secrets->source_count = count;
+    secrets->found = found;
+    secrets->self = self;
+    for (size_t i = 0; i < THREADS; i++) {
+        secrets->askers[i].all = secrets;
+        sem_init(&secrets->askers[i].news, 0, 0);
+    }
+    *out = secrets;
+    return 0;
+}
+
+void tri_http_secrets_free(struct tri_http_secrets *secrets)
+{
+    if (secrets == NULL) {
+        return;
+    }
+    atomic_store(&secrets->is_stopping, true);
+    for (size_t i = 0; i < THREADS; i++) {
+        sem_post(&secrets->askers[i].news);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        struct asker *asker = &secrets->askers[i];
+        if (asker->is_started) {
+            pthread_join(asker->thread, NULL);
+        }
+        tri_http_tasks_free(tri_http_inbox_take(&asker->inbox));
+        tri_secrets_free(asker->known);
+        tri_buffer_fini(&asker->value);
+        sem_destroy(&asker->news);
+    }
+    tr_free(secrets);
+}
+
+int tri_http_secrets_ask(struct tri_http_secrets *secrets, const struct tri_http_request *request,
+                         uint64_t serial, uint64_t fresh_ms)
+{
+    struct asker *asker = asker_of(secrets, &request->secrets[0]);
+    struct tri_http_task *task;
+    struct tri_http_request asked = {
+        .id = request->id, .secrets = request->secrets, .secret_count = request->secret_count};
+    int error = asker->is_started ? 0 : start(asker);
+    error = error != 0 ? error : tri_http_task_copy(&asked, &task);
+    if (error != 0) {
+        return error;
+    }
+    task->kind = TRI_HTTP_TASK_FOUND;
+    task->serial = serial;
+    task->fresh_ms = fresh_ms;
+    if (tri_http_inbox_push(&asker->inbox, task)) {
+        sem_post(&asker->news);
+    }
+    return 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * Every limit of attempts' folders and documents, once and by name.
+ */
+#ifndef TR_RUNTIME_PROCESS_ATTEMPT_LIMITS_H
+#define TR_RUNTIME_PROCESS_ATTEMPT_LIMITS_H
+
+#include "runtime/process/keeper_limits.h"
+#include "runtime/secret/secret_limits.h"
+
+/* Files, folders, secrets and results of one process_run. */
+#define TR_ATTEMPT_FILES_MAX 1024
+#define TR_ATTEMPT_FOLDERS_MAX 256
+#define TR_ATTEMPT_SECRETS_MAX 256
+#define TR_ATTEMPT_RESULTS_MAX 64
+
+/* All documents of one process_over: a message with the rest of its fields beside them. */
+#define TR_ATTEMPT_DOCUMENTS_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 16384)
+
+/*
+ * Folders on shares that wait to be removed, which may be slower than jobs end; those beyond stay
+ * until they are pruned. At its end an engine goes on for so long.
+ */
+#define TR_SHARED_WAITING_MAX 65536
+#define TR_SHARED_LAST_MS 5000
+
+#endif

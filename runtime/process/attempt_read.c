@@ -1,0 +1,180 @@
+/*
+ * The end of an attempt: its documents are read, secrets and empty outputs removed; later the whole
+ * folder. Whatever the process has put there is not trusted: only regular files are read, never
+ * through a link, and no more of them than was asked for. What cannot be read since the machine is
+ * short of something is not taken for missing: it is read again when it is asked for again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/blob/below.h"
+#include "runtime/process/attempt_inside.h"
+#include "runtime/process/environment.h"
+
+/* Documents on their way into one message. */
+struct reading {
+    int folder; /* -1: there is none */
+    struct tri_buffer *packed;
+    size_t left; /* what the message still has room for */
+};
+
+static int put_nil(struct reading *reading)
+{
+    uint8_t nil;
+    struct tr_writer writer = tr_writer_of(&nil, sizeof nil);
+    tr_write_nil(&writer);
+    return tri_buffer_append(reading->packed, &nil, sizeof nil);
+}
+
+static int put_size(struct reading *reading, uint64_t size)
+{
+    uint8_t number[TR_SCALAR_BYTES_MAX];
+    struct tr_writer writer = tr_writer_of(number, sizeof number);
+    tr_write_u64(&writer, size);
+    return tri_buffer_append(reading->packed, number, tr_writer_size(&writer));
+}
+
+/* Reads `size` bytes, or those up to the end of the file. */
+static bool read_bytes(int fd, uint8_t *bytes, size_t size, size_t *got)
+{
+    *got = 0;
+    while (*got < size) {
+        ssize_t found = read(fd, bytes + *got, size - *got);
+        if (found < 0 && errno == EINTR) {
+            continue;
+        }
+        if (found <= 0) {
+            return found == 0;
+        }
+        *got += (size_t)found;
+    }
+    return true;
+}
+
+static int put_content(struct reading *reading, int fd, size_t size)
+{
+    size_t got;
+    int error = tri_buffer_reserve(reading->packed, TR_BLOB_HEADER_BYTES_MAX + 2 * size + 1);
+    if (error != 0) {
+        return error;
+    }
+    /* The content is read behind the place where it is packed. */
+    uint8_t *at = reading->packed->data + reading->packed->end;
+    uint8_t *content = at + TR_BLOB_HEADER_BYTES_MAX + size;
+    if (!read_bytes(fd, content, size, &got)) {
+        return TR_SYSTEM;
+    }
+    struct tr_writer writer = tr_writer_of(at, TR_BLOB_HEADER_BYTES_MAX + size);
+    tr_write_bytes(&writer, (struct tr_bytes){.data = content, .size = got});
+    reading->packed->end += tr_writer_size(&writer);
+    reading->left -= got;
+    return writer.error;
+}
+
+static int put_document(struct reading *reading, const struct tr_process_result *result)
+{
+    int fd;
+    struct stat status;
+    int error = reading->folder < 0 ? TR_NOT_FOUND
+                                    : tri_below_open(reading->folder, result->name,
+                                                     O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd);
+    if (error != 0) {
+        return tr_error_is_shortage(error) ? error : put_nil(reading);
+    }
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        error = put_nil(reading);
+    } else if ((uint64_t)status.st_size > result->size_max ||
+               (uint64_t)status.st_size > reading->left) {
+        error = put_size(reading, (uint64_t)status.st_size);
+    } else {
+        error = put_content(reading, fd, (size_t)status.st_size);
+    }
+    close(fd);
+    return error;
+}
+
+static int put_documents(struct reading *reading, struct tr_bytes results)
+{
+    uint8_t head[TR_BLOB_HEADER_BYTES_MAX];
+    struct tr_cursor cursor;
+    uint32_t count = tr_process_array_begin(results, &cursor);
+    struct tr_writer writer = tr_writer_of(head, sizeof head);
+    tr_write_array(&writer, count);
+    int error = tri_buffer_append(reading->packed, head, tr_writer_size(&writer));
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        struct tr_process_result result = tr_process_result_next(&cursor);
+        error = put_document(reading, &result);
+    }
+    return error;
+}
+
+/* Removes an output that nothing was written to. */
+static void remove_empty(int folder, struct tr_text name)
+{
+    struct tri_below_place place;
+    struct stat status;
+    if (name.size == 0 || tri_below_find(folder, name, 0, &place) != 0) {
+        return;
+    }
+    bool is_empty = fstatat(place.folder, place.last, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    S_ISREG(status.st_mode) && status.st_size == 0;
+    if (is_empty) {
+        (void)unlinkat(place.folder, place.last, 0); /* an empty file more does no harm */
+    }
+    tri_below_place_close(&place);
+}
+
+int tri_attempt_read(struct tri_attempt_folders *folders, const struct tri_attempt *attempt,
+                     struct tri_buffer *documents)
+{
+    struct reading reading = {
+        .folder = -1, .packed = documents, .left = TR_ATTEMPT_DOCUMENTS_BYTES_MAX};
+    int error = tri_attempt_open(folders, attempt, &reading.folder);
+    if (tr_error_is_shortage(error)) {
+        return error;
+    }
+    reading.folder = error != 0 ? -1 : reading.folder;
+    error = put_documents(&reading, attempt->results);
+    if (reading.folder >= 0 && error != 0) {
+        close(reading.folder);
+    } else if (reading.folder >= 0) {
+        remove_empty(reading.folder, attempt->outputs[0]);
+        remove_empty(reading.folder, attempt->outputs[1]);
+        if (attempt->has_secrets) {
+            (void)!tri_below_remove(reading.folder, tr_text_of(TRI_SECRETS_FOLDER));
+        }
+        close(reading.folder);
+    }
+    return error;
+}
+
+void tri_attempt_discard(struct tri_attempt_folders *folders, const struct tri_attempt *attempt)
+{
+    /* What stays is found and removed when the key is asked for again. */
+    (void)!tri_below_remove(folders->store, attempt->folder);
+}
+
+int tri_attempt_folder_remove(struct tri_attempt_folders *folders, struct tr_text path,
+                              char *reason)
+{
+    struct tr_text below;
+    reason[0] = '\0';
+    if (tri_attempt_below(folders, path, &below) != 0) {
+        snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%.*s does not lie below the store's folder",
+                 (int)(path.size < 256 ? path.size : 256), path.data);
+        return TR_INVALID;
+    }
+    errno = 0;
+    int error = tri_below_remove(folders->store, below);
+    if (error == 0 || error == TR_NOT_FOUND) {
+        return 0;
+    }
+    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%.*s: %s",
+             (int)(path.size < 256 ? path.size : 256), path.data,
+             errno != 0 ? strerror(errno) : tr_error_text(error));
+    return error;
+}

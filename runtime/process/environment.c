@@ -1,0 +1,201 @@
+/*
+ * Building an environment: words as they stand, words that name what the engine has, and secrets,
+ * whose values go into a variable or into a file that the variable names.
+ */
+#include "runtime/process/environment.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/blob/below.h"
+#include "runtime/process/attempt_limits.h"
+
+/* An environment in the making. */
+struct maker {
+    const struct tr_process_run *run;
+    struct tri_secrets *secrets;
+    int folder;
+    struct tri_buffer *packed;
+    struct tri_buffer value; /* of one secret */
+    char *reason;
+};
+
+static int explain(struct maker *maker, int error, const char *what, const char *words)
+{
+    snprintf(maker->reason, TR_KEEPER_REASON_BYTES_MAX, "%.256s: %s", what, words);
+    return error;
+}
+
+/* Puts NAME=value, or the name alone when it is a whole word, behind what is packed. */
+static int put_word(struct maker *maker, struct tr_bytes name, const char *value, size_t size)
+{
+    size_t whole = name.size + (value != NULL ? 1 + size : 0);
+    int error = tri_buffer_reserve(maker->packed, TR_BLOB_HEADER_BYTES_MAX + 2 * whole);
+    if (error != 0) {
+        return error;
+    }
+    /* The word is put together behind the place where it is packed. */
+    uint8_t *at = maker->packed->data + maker->packed->end;
+    uint8_t *word = at + TR_BLOB_HEADER_BYTES_MAX + whole;
+    memcpy(word, name.data, name.size);
+    if (value != NULL) {
+        word[name.size] = '=';
+        memcpy(word + name.size + 1, value, size);
+    }
+    struct tr_writer writer = tr_writer_of(at, TR_BLOB_HEADER_BYTES_MAX + whole);
+    tr_process_word_write(&writer, (struct tr_bytes){.data = word, .size = whole});
+    maker->packed->end += tr_writer_size(&writer);
+    return writer.error;
+}
+
+/* What the engine's environment has under this name, or NULL; secrets go by their own way. */
+static const char *inherited(struct tr_bytes name)
+{
+    char text[TR_KEEPER_PATH_BYTES_MAX];
+    size_t prefix = strlen(TR_SECRET_VARIABLE_PREFIX);
+    bool is_secret =
+        name.size >= prefix && memcmp(name.data, TR_SECRET_VARIABLE_PREFIX, prefix) == 0;
+    if (name.size >= sizeof text || is_secret) {
+        return NULL;
+    }
+    memcpy(text, name.data, name.size);
+    text[name.size] = '\0';
+    return getenv(text);
+}
+
+static bool is_whole(struct tr_bytes word)
+{
+    return word.size == 0 || memchr(word.data, '=', word.size) != NULL;
+}
+
+/* Goes through the words; without `is_put` it only counts those that there will be. */
+static int go_through(struct maker *maker, bool is_put, uint32_t *count)
+{
+    struct tr_cursor cursor;
+    uint32_t left = tr_process_array_begin(maker->run->environment, &cursor);
+    int error = 0;
+    *count = 0;
+    while (left-- > 0 && error == 0 && cursor.error == 0) {
+        struct tr_bytes word = tr_process_word_next(&cursor);
+        const char *value = cursor.error != 0 || is_whole(word) ? NULL : inherited(word);
+        if (cursor.error == 0 && (value != NULL || is_whole(word))) {
+            (*count)++;
+            size_t size = value != NULL ? strlen(value) : 0;
+            error = is_put ? put_word(maker, word, value, size) : 0;
+        }
+    }
+    return error != 0 ? error : cursor.error;
+}
+
+/* ---- Secrets. ------------------------------------------------------------------------------- */
+
+/* A line's end behind a value is an editor's, not the secret's. */
+static size_t without_end_of_line(const uint8_t *data, size_t size)
+{
+    size -= size > 0 && data[size - 1] == '\n' ? 1 : 0;
+    size -= size > 0 && data[size - 1] == '\r' ? 1 : 0;
+    return size;
+}
+
+static int put_variable(struct maker *maker, const struct tr_process_secret *secret)
+{
+    const uint8_t *data = tri_buffer_front(&maker->value);
+    size_t size = without_end_of_line(data, tri_buffer_size(&maker->value));
+    struct tr_bytes name = {(const uint8_t *)secret->name.data, secret->name.size};
+    if (memchr(data, 0, size) != NULL) {
+        return explain(maker, TR_INVALID, "a secret with a zero byte", "a variable cannot hold it");
+    }
+    return put_word(maker, name, (const char *)data, size);
+}
+
+static int put_file(struct maker *maker, const struct tr_process_secret *secret)
+{
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+    struct tr_bytes name = {(const uint8_t *)secret->name.data, secret->name.size};
+    struct tr_text folder = maker->run->folder;
+    int size = snprintf(path, sizeof path, "%.*s/%s/%.*s", (int)folder.size, folder.data,
+                        TRI_SECRETS_FOLDER, (int)name.size, (const char *)name.data);
+    if (size < 0 || (size_t)size >= sizeof path) {
+        return explain(maker, TR_LIMIT, "the file of a secret", "its name is too long");
+    }
+    struct tr_text below = {path + folder.size + 1, (size_t)size - folder.size - 1};
+    struct tr_bytes value = {tri_buffer_front(&maker->value), tri_buffer_size(&maker->value)};
+    int error = tri_below_write(maker->folder, below, value, 0600);
+    if (error != 0) {
+        return explain(maker, error, path,
+                       error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+    }
+    return put_word(maker, name, path, (size_t)size);
+}
+
+static int put_secret(struct maker *maker, const struct tr_process_secret *secret)
+{
+    bool is_name = secret->name.size > 0 && secret->name.size <= NAME_MAX &&
+                   memchr(secret->name.data, '=', secret->name.size) == NULL &&
+                   memchr(secret->name.data, '/', secret->name.size) == NULL &&
+                   memchr(secret->name.data, 0, secret->name.size) == NULL;
+    if (!is_name) {
+        return explain(maker, TR_INVALID, "a secret's variable", "it has no proper name");
+    }
+    int error = tri_secret_find(maker->secrets, secret, &maker->value, maker->reason);
+    if (error == 0) {
+        error = secret->is_file ? put_file(maker, secret) : put_variable(maker, secret);
+    }
+    tri_secret_wipe(&maker->value);
+    return error;
+}
+
+static int put_secrets(struct maker *maker)
+{
+    struct tr_cursor cursor;
+    uint32_t left = tr_process_array_begin(maker->run->secrets, &cursor);
+    int error = 0;
+    while (left-- > 0 && error == 0 && cursor.error == 0) {
+        struct tr_process_secret secret = tr_process_secret_next(&cursor);
+        error = cursor.error == 0 ? put_secret(maker, &secret) : 0;
+    }
+    return error != 0 ? error : cursor.error;
+}
+
+/* ---- The whole. ----------------------------------------------------------------------------- */
+
+static int put_head(struct maker *maker, uint32_t count)
+{
+    int error = tri_buffer_reserve(maker->packed, TR_BLOB_HEADER_BYTES_MAX);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_writer writer =
+        tr_writer_of(maker->packed->data + maker->packed->end, TR_BLOB_HEADER_BYTES_MAX);
+    tr_write_array(&writer, count);
+    maker->packed->end += tr_writer_size(&writer);
+    return writer.error;
+}
+
+int tri_environment_pack(const struct tr_process_run *run, struct tri_secrets *secrets, int folder,
+                         struct tri_buffer *packed, char *reason)
+{
+    struct maker maker = {
+        .run = run, .secrets = secrets, .folder = folder, .packed = packed, .reason = reason};
+    struct tr_cursor cursor;
+    uint32_t count;
+    reason[0] = '\0';
+    uint32_t secret_count = tr_process_array_begin(run->secrets, &cursor);
+    int error = go_through(&maker, false, &count);
+    if (error == 0) {
+        error = put_head(&maker, count + secret_count);
+    }
+    if (error == 0) {
+        error = go_through(&maker, true, &count);
+    }
+    if (error == 0) {
+        error = put_secrets(&maker);
+    }
+    tri_buffer_fini(&maker.value);
+    if (error != 0 && reason[0] == '\0') {
+        return explain(&maker, error, "the environment", tr_error_text(error));
+    }
+    return error;
+}

@@ -1,0 +1,251 @@
+/*
+ * The moment at which a process begins.
+ *
+ * clone(CLONE_VM | CLONE_VFORK) gives a child that runs in our memory on a stack of its own while
+ * we are stopped. Its descriptors, signal mask, working folder, umask and limits are its own from
+ * the beginning. It may call nothing that keeps state in memory beyond errno, and its code is not
+ * instrumented by sanitizers, which take that stack for ours.
+ */
+#include "runtime/process/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/env/child_limit.h"
+#include "runtime/process/spawn_plan.h"
+
+#define STACK_BYTES (64U << 10)
+#define GUARD_BYTES 4096U
+
+#define CHILD_CODE static __attribute__((no_sanitize("address", "undefined", "thread"), noinline))
+
+/* Where a start can fail, and how it is told. */
+enum step { STEP_DONE, STEP_SESSION, STEP_FOLDER, STEP_FILE, STEP_LIMIT, STEP_PROGRAM };
+
+static const char *const step_words[] = {
+    [STEP_SESSION] = "cannot begin a session",
+    [STEP_FOLDER] = "cannot work in the folder",
+    [STEP_FILE] = "cannot open",
+    [STEP_LIMIT] = "cannot set the limit",
+    [STEP_PROGRAM] = "cannot run",
+};
+
+/* What both sides share while the child is on its way. */
+struct launch {
+    const struct tri_spawn_plan *plan;
+    const struct rlimit *open_files; /* unless the plan says otherwise; NULL: ours */
+    int null_fd;
+    enum step step; /* where it failed; STEP_DONE while it has not */
+    int number;     /* the errno of that */
+    const char *what;
+    char path[TR_KEEPER_PATH_BYTES_MAX];
+};
+
+/* ---- The child. ----------------------------------------------------------------------------- */
+
+CHILD_CODE bool fail(struct launch *launch, enum step step, const char *what)
+{
+    launch->number = errno;
+    launch->what = what;
+    launch->step = step;
+    return false;
+}
+
+/* Opens one of the three files in its place. */
+CHILD_CODE bool open_file(struct launch *launch, int target)
+{
+    const char *name = launch->plan->files[target];
+    if (target == STDERR_FILENO && launch->plan->is_one_output) {
+        return dup2(STDOUT_FILENO, target) >= 0 || fail(launch, STEP_FILE, name);
+    }
+    if (name == NULL) {
+        return dup2(launch->null_fd, target) >= 0 || fail(launch, STEP_FILE, "/dev/null");
+    }
+    int flags = target == STDIN_FILENO ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC;
+    /* Without O_NONBLOCK a pipe without another end would stop the keeper. */
+    int fd = open(name, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    if (fd < 0 || fcntl(fd, F_SETFL, 0) != 0 || dup2(fd, target) < 0) {
+        return fail(launch, STEP_FILE, name);
+    }
+    return true;
+}
+
+CHILD_CODE bool set_limits(struct launch *launch)
+{
+    const struct tri_spawn_plan *plan = launch->plan;
+    if (launch->open_files != NULL && setrlimit(RLIMIT_NOFILE, launch->open_files) != 0) {
+        return fail(launch, STEP_LIMIT, "open_files");
+    }
+    for (size_t i = 0; i < plan->limit_count; i++) {
+        if (setrlimit((__rlimit_resource_t)plan->limits[i].resource, &plan->limits[i].value) != 0) {
+            return fail(launch, STEP_LIMIT, plan->limits[i].name);
+        }
+    }
+    return true;
+}
+
+/* Puts folder and name together; false where there is no room. */
+CHILD_CODE bool join(struct launch *launch, const char *folder, size_t size, const char *name)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < size && at < sizeof launch->path; i++) {
+        launch->path[at++] = folder[i];
+    }
+    if (size > 0 && at < sizeof launch->path) {
+        launch->path[at++] = '/';
+    }
+    while (at < sizeof launch->path) {
+        launch->path[at] = *name;
+        if (*name == '\0') {
+            return true;
+        }
+        at++;
+        name++;
+    }
+    return false;
+}
+
+/* Whether the search goes on after this errno of an exec. */
+CHILD_CODE bool is_elsewhere(int number)
+{
+    return number == ENOENT || number == ENOTDIR || number == EACCES || number == ESTALE ||
+           number == ENODEV || number == ETIMEDOUT;
+}
+
+/* Runs the program from the first folder of the PATH that has it. Comes back only on failure. */
+CHILD_CODE void search_program(struct launch *launch)
+{
+    const struct tri_spawn_plan *plan = launch->plan;
+    const char *folder = plan->search;
+    bool is_denied = false;
+    errno = ENOENT;
+    for (;;) {
+        size_t size = 0;
+        while (folder[size] != '\0' && folder[size] != ':') {
+            size++;
+        }
+        if (join(launch, folder, size, plan->argv[0])) {
+            execve(launch->path, plan->argv, plan->environment);
+            is_denied = is_denied || errno == EACCES;
+            if (!is_elsewhere(errno)) {
+                return;
+            }
+        }
+        if (folder[size] == '\0') {
+            errno = is_denied ? EACCES : ENOENT;
+            return;
+        }
+        folder += size + 1;
+    }
+}
+
+CHILD_CODE bool has_slash(const char *name)
+{
+    while (*name != '\0' && *name != '/') {
+        name++;
+    }
+    return *name == '/';
+}
+
+CHILD_CODE bool run_program(struct launch *launch)
+{
+    const struct tri_spawn_plan *plan = launch->plan;
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (has_slash(plan->argv[0])) {
+        execve(plan->argv[0], plan->argv, plan->environment);
+    } else {
+        search_program(launch);
+    }
+    return fail(launch, STEP_PROGRAM, plan->argv[0]);
+}
+
+CHILD_CODE int child_main(void *argument)
+{
+    struct launch *launch = argument;
+    const struct tri_spawn_plan *plan = launch->plan;
+    bool is_ready = setsid() >= 0 || fail(launch, STEP_SESSION, "");
+    is_ready = is_ready && (chdir(plan->folder) == 0 || fail(launch, STEP_FOLDER, plan->folder));
+    umask(plan->umask);
+    is_ready = is_ready && open_file(launch, STDIN_FILENO) && open_file(launch, STDOUT_FILENO) &&
+               open_file(launch, STDERR_FILENO) && set_limits(launch);
+    /* All of ours close themselves; this is for what a library may have opened. */
+    (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (is_ready) {
+        (void)run_program(launch);
+    }
+    _exit(127);
+}
+
+/* ---- The parent. ---------------------------------------------------------------------------- */
+
+int tri_spawner_init(struct tri_spawner *spawner)
+{
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null_fd < 0) {
+        return TR_SYSTEM;
+    }
+    uint8_t *stack = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED || mprotect(stack, GUARD_BYTES, PROT_NONE) != 0) {
+        close(null_fd);
+        return TR_MEMORY;
+    }
+    *spawner = (struct tri_spawner){.stack = stack, .null_fd = null_fd};
+    return 0;
+}
+
+void tri_spawner_fini(struct tri_spawner *spawner)
+{
+    munmap(spawner->stack, GUARD_BYTES + STACK_BYTES);
+    close(spawner->null_fd);
+}
+
+/* Takes away the child that came no further, and puts its reason into words. */
+static int explain(const struct launch *launch, pid_t pid, struct tri_spawn_failure *failure)
+{
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        continue;
+    }
+    failure->number = launch->number;
+    snprintf(failure->reason, sizeof failure->reason, "%s %.300s: %s", step_words[launch->step],
+             launch->what, strerror(launch->number));
+    return TR_FAILED;
+}
+
+int tri_spawn(struct tri_spawner *spawner, const struct tri_spawn_plan *plan,
+              struct tri_spawn_failure *failure, uint32_t *pid)
+{
+    struct launch launch = {
+        .plan = plan, .open_files = tri_child_open_files(), .null_fd = spawner->null_fd};
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    /* A signal that the child took would run a handler of ours, in our memory. */
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t child = clone(child_main, spawner->stack + GUARD_BYTES + STACK_BYTES,
+                        CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);
+    int number = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    if (child < 0) {
+        launch.step = STEP_PROGRAM;
+        launch.number = number;
+        launch.what = plan->argv[0];
+    }
+    /* The compiler cannot see that the child wrote there. */
+    enum step step = *(volatile enum step *)&launch.step;
+    if (step != STEP_DONE) {
+        return explain(&launch, child, failure);
+    }
+    *pid = (uint32_t)child;
+    return 0;
+}

@@ -1,0 +1,201 @@
+/*
+ * Running a command that prints a secret: started, listened to until it has ended or its time is
+ * over, killed with its group, and judged by its status.
+ */
+#include "runtime/secret/secret_command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/env/child_limit.h"
+#include "runtime/env/clock.h"
+#include "runtime/env/heard.h"
+#include "runtime/memory.h"
+#include "runtime/secret/secret_limits.h"
+#include "schemas/codec/error.h"
+
+#define READ_BYTES 4096
+
+/* A command that runs. */
+struct command {
+    pid_t pid;
+    int ended_fd; /* readable when it has ended */
+    int line_fd;  /* what it prints; -1 when that is over */
+    size_t size;  /* of what it has printed */
+    struct tri_buffer *value;
+};
+
+static int say(char *words, int error, const char *text)
+{
+    snprintf(words, TRI_SECRET_WORDS_BYTES, "%s", text);
+    return error;
+}
+
+/* ---- Starting. ------------------------------------------------------------------------------ */
+
+/* The command's words with one more, copied into one piece; NULL without memory. */
+static char **words_of(const char *const *argv, const char *word)
+{
+    size_t count = 0;
+    size_t size = strlen(word) + 1;
+    for (; argv[count] != NULL; count++) {
+        size += strlen(argv[count]) + 1;
+    }
+    char **words = tr_alloc((count + 2) * sizeof *words + size);
+    char *at = words == NULL ? NULL : (char *)(words + count + 2);
+    for (size_t i = 0; words != NULL && i <= count; i++) {
+        const char *from = i < count ? argv[i] : word;
+        size_t length = strlen(from) + 1;
+        memcpy(at, from, length);
+        words[i] = at;
+        words[i + 1] = NULL;
+        at += length;
+    }
+    return words;
+}
+
+static int start(struct command *command, const char *const *argv, const char *word)
+{
+    int ends[2];
+    char **words = words_of(argv, word);
+    if (words == NULL) {
+        return TR_MEMORY;
+    }
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        tr_free(words);
+        return TR_SYSTEM;
+    }
+    struct tri_heard heard = {.words = words, .line = ends[1], .is_alone = true};
+    int number =
+        fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0 ? errno : tri_heard_spawn(&heard, &command->pid);
+    close(ends[1]);
+    tr_free(words);
+    if (number != 0) {
+        close(ends[0]);
+        errno = number;
+        return TR_SYSTEM;
+    }
+    /* It may look at its limit before: that is a matter of microseconds, and of none to be lost. */
+    if (tri_child_open_files() != NULL) {
+        (void)prlimit(command->pid, RLIMIT_NOFILE, tri_child_open_files(), NULL);
+    }
+    command->line_fd = ends[0];
+    command->ended_fd = (int)syscall(SYS_pidfd_open, command->pid, 0);
+    return command->ended_fd < 0 ? TR_SYSTEM : 0;
+}
+
+/* ---- Listening. ----------------------------------------------------------------------------- */
+
+/* Reads what is there; at the end of all, line_fd is -1. */
+static int take_output(struct command *command)
+{
+    while (command->line_fd >= 0) {
+        int error = tri_buffer_reserve(command->value, READ_BYTES);
+        if (error != 0) {
+            return error;
+        }
+        ssize_t size =
+            read(command->line_fd, command->value->data + command->value->end, READ_BYTES);
+        if (size < 0 && errno == EINTR) {
+            continue;
+        }
+        if (size < 0 && errno == EAGAIN) {
+            return 0;
+        }
+        if (size <= 0) {
+            close(command->line_fd);
+            command->line_fd = -1;
+            return size == 0 ? 0 : TR_SYSTEM;
+        }
+        command->value->end += (size_t)size;
+        command->size += (size_t)size;
+        if (command->size > TR_SECRET_BYTES_MAX) {
+            return TR_LIMIT;
+        }
+    }
+    return 0;
+}
+
+/* Listens until it has ended. What a daemon of its goes on to print is not waited for. */
+static int listen_to(struct command *command)
+{
+    uint64_t deadline_ms = tri_monotonic_ms() + TR_SECRET_COMMAND_MS;
+    for (;;) {
+        uint64_t now_ms = tri_monotonic_ms();
+        struct pollfd ready[] = {{.fd = command->ended_fd, .events = POLLIN},
+                                 {.fd = command->line_fd, .events = POLLIN}};
+        if (now_ms >= deadline_ms) {
+            return TR_TIMEOUT;
+        }
+        int count = poll(ready, TR_COUNT_OF(ready), (int)(deadline_ms - now_ms));
+        if (count < 0 && errno != EINTR) {
+            return TR_SYSTEM;
+        }
+        int error = count > 0 ? take_output(command) : 0;
+        if (error != 0 || (count > 0 && ready[0].revents != 0)) {
+            return error;
+        }
+    }
+}
+
+/* ---- Ending. -------------------------------------------------------------------------------- */
+
+/* Kills what is left of it, and gives its status. */
+static int end(struct command *command)
+{
+    int status = 0;
+    kill(-command->pid, SIGKILL);
+    while (waitpid(command->pid, &status, 0) < 0 && errno == EINTR) {
+        continue;
+    }
+    if (command->ended_fd >= 0) {
+        close(command->ended_fd);
+    }
+    if (command->line_fd >= 0) {
+        close(command->line_fd);
+    }
+    return status;
+}
+
+static int judge(int status, char *words)
+{
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        return 0;
+    }
+    snprintf(words, TRI_SECRET_WORDS_BYTES, WIFSIGNALED(status) ? "signal %d" : "exit status %d",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    return TR_NOT_FOUND;
+}
+
+int tri_secret_command(const char *const *argv, const char *word, struct tri_buffer *value,
+                       char *words)
+{
+    struct command command = {.ended_fd = -1, .line_fd = -1, .value = value};
+    int error = start(&command, argv, word);
+    error = error != 0 ? error : listen_to(&command);
+    int number = errno;
+    int status = command.pid > 0 ? end(&command) : 0;
+    switch (error) {
+    case 0:
+        return judge(status, words);
+    case TR_SYSTEM:
+        return say(words, error, strerror(number));
+    case TR_TIMEOUT:
+        snprintf(words, TRI_SECRET_WORDS_BYTES, "it was not done after %d seconds",
+                 TR_SECRET_COMMAND_MS / 1000);
+        return error;
+    case TR_LIMIT:
+        snprintf(words, TRI_SECRET_WORDS_BYTES, "it printed more than %d bytes",
+                 TR_SECRET_BYTES_MAX);
+        return error;
+    default:
+        return say(words, error, tr_error_text(error));
+    }
+}
