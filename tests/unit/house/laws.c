@@ -26,6 +26,7 @@ const char *const house_folders[] = {
 const char *const house_top_level[] = {"CMakeLists.txt", "README.md", "LICENSE", NULL};
 
 #define PUBLIC_RUNTIME "runtime/troupe.h", "runtime/limits.h", "runtime/memory.h"
+#define FOR_RUNTIME PUBLIC_RUNTIME, "schemas/codec/", "schemas/runtime/"
 #define FOR_PLUGINS PUBLIC_RUNTIME, "schemas/", "plugins/sdk/"
 
 const struct house_include_law house_include_laws[] = {
@@ -35,6 +36,29 @@ const struct house_include_law house_include_laws[] = {
     {"schemas/engine", {"schemas/codec/", "schemas/runtime/", "schemas/engine/"}},
     /* Of schemas, the runtime knows the envelope, control and records, but no workflows. */
     {"runtime", {"schemas/codec/", "schemas/runtime/", "runtime/"}},
+    {"runtime/env", {FOR_RUNTIME, "runtime/env/", "runtime/link/"}},
+    {"runtime/blob", {FOR_RUNTIME, "runtime/blob/", "runtime/env/"}},
+    {"runtime/secret", {FOR_RUNTIME, "runtime/secret/", "runtime/env/", "runtime/blob/"}},
+    {"runtime/process",
+     {FOR_RUNTIME, "runtime/process/", "runtime/env/", "runtime/blob/", "runtime/secret/"}},
+    {"runtime/http", {FOR_RUNTIME, "runtime/http/", "runtime/env/", "runtime/secret/"}},
+    {"runtime/link", {FOR_RUNTIME, "runtime/link/", "runtime/border/directory.h"}},
+    {"runtime/tap",
+     {FOR_RUNTIME, "runtime/tap/", "runtime/env/", "runtime/actor/", "runtime/host/control.h",
+      "runtime/move/luggage.h"}},
+    {"runtime/journal",
+     {FOR_RUNTIME, "runtime/journal/", "runtime/env/", "runtime/link/", "runtime/tap/",
+      "runtime/actor/actor.h"}},
+    {"runtime/border",
+     {FOR_RUNTIME, "runtime/border/", "runtime/actor/", "runtime/env/", "runtime/link/",
+      "runtime/tap/"}},
+    {"runtime/actor",
+     {FOR_RUNTIME, "runtime/actor/", "runtime/border/", "runtime/env/", "runtime/journal/",
+      "runtime/link/", "runtime/tap/"}},
+    {"runtime/move",
+     {FOR_RUNTIME, "runtime/move/", "runtime/actor/", "runtime/border/", "runtime/tap/",
+      "runtime/host/worker.h"}},
+    {"runtime/host", {"schemas/codec/", "schemas/runtime/", "runtime/"}},
     {"actors", {PUBLIC_RUNTIME, "schemas/", "actors/"}},
     {"plugins", {PUBLIC_RUNTIME, "schemas/", "plugins/"}},
     {"plugins/sdk", {FOR_PLUGINS}},
