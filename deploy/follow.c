@@ -119,16 +119,25 @@ static bool refresh(struct tr_follow *follow)
     return error == 0;
 }
 
-static void look(struct tr_follow *follow)
+static void look_at_moment(struct tr_follow *follow)
 {
     struct tr_execution_copy copy;
-    if (!refresh(follow) || tr_execution_get(follow->reader, follow->execution, &copy) != 0) {
+    if (tr_execution_get(follow->reader, follow->execution, &copy) != 0) {
         return;
     }
     if (tr_nodes_read(&follow->nodes, follow->reader) == 0) {
         draw(follow, &copy.row);
     }
     tr_execution_copy_fini(&copy);
+}
+
+/* Nobody holds a moment while he waits: the log of the store could not begin anew (reader.h). */
+static void look(struct tr_follow *follow)
+{
+    if (refresh(follow)) {
+        look_at_moment(follow);
+        tr_reader_let_go(follow->reader);
+    }
 }
 
 void tr_follow_step(struct tr_follow *follow)

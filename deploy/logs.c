@@ -160,6 +160,7 @@ static int look(struct logs *logs)
     int error = tr_reader_refresh(logs->browse->reader);
     error = error != 0 ? error : read_attempts(logs);
     error = error != 0 ? error : find_over(logs);
+    tr_reader_let_go(logs->browse->reader); /* as long as it waits */
     if (error == 0) {
         tr_log_files_print(&logs->files);
     }

@@ -2,6 +2,7 @@
 """Looking at executions: beside a live engine, after its death, when all is over, in no store."""
 
 import json
+import pathlib
 import re
 import shutil
 import signal
@@ -10,7 +11,7 @@ import struct
 import subprocess
 import unittest
 
-from program import EXAMPLES, LIMIT_S, PROGRAM, ROOT, ProgramTest
+from program import EXAMPLES, LIMIT_S, PROGRAM, ROOT, ProgramTest, wait_until
 
 # `wait` goes on when the file `go` is there; `bad` fails; `squares` has one element that fails.
 FLOW = """
@@ -102,6 +103,37 @@ class LookingTest(ProgramTest):
         self.assertEqual(told[-1], ("execution", "", None, None, "succeeded"))
         self.assertIn(("element", "squares", 2, 0, "failed"), told)
         self.assertEqual(len(told), len(set(told)))
+
+    def moments_of(self, pid):
+        """The locks by which a process keeps the store's log from beginning anew: bytes 123 to 127
+        of its index are SQLite's marks of readers."""
+        found = []
+        for line in pathlib.Path("/proc/locks").read_text().splitlines():
+            words = line.split()
+            if words[1] == "POSIX" and int(words[4]) == pid and 123 <= int(words[6]) <= 127:
+                found.append(line)
+        return found
+
+    def test_who_waits_holds_no_moment(self):
+        """A look takes a moment, and the waiting for the next one none: else the log of a busy
+        store would grow to its bound, and the engine stand still."""
+        self.write("flow.yaml", FLOW)
+        engine = self.start("serve")
+        engine.wait_for("serves")
+        self.troupe("submit", "flow.yaml", "main", "--name", "it", "-q")
+        for mark, *words in (("running", "submit", "flow.yaml", "main", "--wait"),
+                             ("running", "run", "flow.yaml", "main"),
+                             ("running", "watch", "it"),
+                             ("running", "watch", "it", "-o", "json"),
+                             ("begun", "logs", "it", "-f")):
+            with self.subTest(words):
+                command = self.start(*words)
+                wait_until(lambda: mark in str(command.lines), "it has looked")
+                wait_until(lambda: not self.moments_of(command.process.pid), "it lets go", 10)
+                command.signal(signal.SIGKILL)
+                command.end()
+        self.write("go", "")
+        self.troupe("watch", "it")
 
     def test_after_the_engine_has_died(self):
         running = self.begin()
