@@ -15,7 +15,7 @@
 #define FAILING_ALLOCATION_WITHIN 24
 
 #define WAIT_MS_MOST 250000
-#define LATE_MS_MOST 1000
+#define LATE_MS_MOST 10000
 
 static const struct tr_behaviour *const originals[] = {
     &tr_launcher_behaviour,  &tr_workflow_behaviour,  &tr_task_behaviour,
@@ -76,8 +76,9 @@ static int take_turn(struct tr_context *context, void *state, const struct tr_me
 }
 
 /*
- * Nothing here waits for minutes but schedules, and nothing for what has gone by: a timer that is
- * far from the steady clock is due by the one that people set.
+ * Nothing here waits for minutes but schedules, nor for what has gone by, but for the seconds in
+ * which a host was away: a timer that is far from the steady clock is due by the one that people
+ * set.
  */
 static void check_timers(const struct tr_context *context, const struct tr_behaviour *behaviour)
 {
