@@ -29,8 +29,10 @@ static __attribute__((noinline)) void touch_stack(void)
 static bool grow_stack(void)
 {
     struct rlimit addresses;
-    if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY) {
-        return true;
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur == RLIM_INFINITY ||
+        getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur < 2 * STACK_BYTES) {
+        return true; /* nothing bounds them, or the stack may not grow so far (`ulimit -s`) */
     }
     void *room = mmap(NULL, ROOM_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED) {

@@ -129,6 +129,17 @@ class SweepTest(ProgramTest):
             with self.subTest(kind):
                 self.sweep(kind, lambda: None, "serve")
 
+    def test_a_small_stack_beside_few_addresses(self):
+        """It grows at the start where addresses are bounded, but not beyond its own bound."""
+        limits = {resource.RLIMIT_AS: 400 * MIB, resource.RLIMIT_STACK: MIB // 4}
+
+        def begin():
+            for number, most in limits.items():
+                resource.setrlimit(number, (most, most))
+        done = subprocess.run([PROGRAM, "--version"], preexec_fn=begin, text=True,
+                              capture_output=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_submit(self):
         """The engine has enough, the command has not."""
         for kind in ("open_files", "memory"):
