@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 
-#include "actors/array.h"
+#include "actors/array/array.h"
 
 /* Codes that are told apart; what comes beyond them is counted together. */
 #define CODES_MAX 16U

@@ -22,9 +22,9 @@
 #ifndef TR_ACTORS_REFRESH_H
 #define TR_ACTORS_REFRESH_H
 
-#include "actors/graph/arena.h"
-#include "actors/refresh_limits.h"
-#include "actors/refresh_rows.h"
+#include "actors/graph/document/arena.h"
+#include "actors/backend/refresh_limits.h"
+#include "actors/backend/refresh_rows.h"
 #include "schemas/engine/refresh.h"
 #include "schemas/runtime/http.h"
 

@@ -1,7 +1,7 @@
 /*
  * A packed value as JSON, for the requests of plugins.
  */
-#include "actors/graph/buffer.h"
+#include "actors/graph/document/buffer.h"
 #include "actors/refresh.h"
 #include "schemas/codec/print.h"
 

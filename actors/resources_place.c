@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "actors/resources.h"
+#include "actors/services/resources.h"
 
 static void set_name(struct tri_place_row *place, struct tr_text name)
 {

@@ -1,8 +1,8 @@
 /*
  * Times of a schedule that were not started, and why: the latest of them, for people who ask.
  */
-#include "actors/graph/buffer.h"
-#include "actors/schedule.h"
+#include "actors/graph/document/buffer.h"
+#include "actors/services/schedule.h"
 
 /* Appends the notes from the list, but for the first ones. */
 static uint32_t copy_notes(struct tr_text list, struct tr_buffer *notes)

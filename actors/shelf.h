@@ -13,7 +13,7 @@
 
 #include <stdatomic.h>
 
-#include "actors/graph/graph.h"
+#include "actors/graph/compiled/graph.h"
 
 /* Graphs in use at once. */
 #define TR_SHELF_GRAPHS_MAX 16384

@@ -2,9 +2,9 @@
  * The error document that a task writes: {"code", "message", "recoverable"} (language.md), or
  * Flyte's error.pb, which says besides whether it was the user's fault.
  */
-#include "actors/graph/flyte.h"
-#include "actors/graph/json.h"
-#include "actors/task.h"
+#include "actors/graph/flyte/flyte.h"
+#include "actors/graph/document/json.h"
+#include "actors/task/task.h"
 #include "schemas/runtime/files.h"
 
 /* A failure whose document cannot be read is one that may be tried again. */

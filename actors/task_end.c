@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "actors/bind.h"
-#include "actors/task.h"
+#include "actors/values/bind.h"
+#include "actors/task/task.h"
 #include "schemas/codec/utf8.h"
 
 /* ------------------------------------------------------------------ texts */

@@ -6,8 +6,8 @@
  * end. Of an element's attempt there is one row, and only when it lasted, so that a map over what
  * ends at once writes none.
  */
-#include "actors/history.h"
-#include "actors/task.h"
+#include "actors/history/history.h"
+#include "actors/task/task.h"
 
 static bool is_element(const struct tri_task *task)
 {

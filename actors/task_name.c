@@ -1,7 +1,7 @@
 /*
  * Flyte's short ids and the names of attempts: FNV-1a in three widths, base32 in Flyte's alphabet.
  */
-#include "actors/task_name.h"
+#include "actors/store/task_name.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef TR_DEPLOY_ADOPTION_H
 #define TR_DEPLOY_ADOPTION_H
 
-#include "deploy/unpacking.h"
+#include "deploy/transfer/unpacking.h"
 #include "runtime/journal/images.h"
 
 /*

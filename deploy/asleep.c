@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "deploy/reach.h"
-#include "deploy/show.h"
+#include "deploy/common/show.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/request.h"
 

@@ -5,7 +5,7 @@
 #ifndef TR_DEPLOY_ASLEEP_H
 #define TR_DEPLOY_ASLEEP_H
 
-#include "actors/graph/buffer.h"
+#include "actors/graph/document/buffer.h"
 #include "runtime/troupe.h"
 #include "schemas/engine/history.h"
 

@@ -4,8 +4,8 @@
 #ifndef TR_DEPLOY_REACH_H
 #define TR_DEPLOY_REACH_H
 
-#include "deploy/assemble.h"
-#include "deploy/command.h"
+#include "deploy/engine/assemble.h"
+#include "deploy/cli/command.h"
 
 /* One of both: the engine of this process, or a line to that of another. */
 struct tr_reached {

@@ -5,7 +5,7 @@
 #define TR_DEPLOY_REPLAY_H
 
 #include "actors/engine.h"
-#include "deploy/settings.h"
+#include "deploy/settings/settings.h"
 
 /*
  * What a recording holds of the engine (schemas/runtime/recording.h, `surroundings`): an array of

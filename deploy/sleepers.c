@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/report.h"
+#include "actors/graph/document/report.h"
 
 void tr_sleepers_init(struct tr_sleepers *sleepers)
 {

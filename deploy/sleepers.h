@@ -8,7 +8,7 @@
 #ifndef TR_DEPLOY_SLEEPERS_H
 #define TR_DEPLOY_SLEEPERS_H
 
-#include "actors/graph/arena.h"
+#include "actors/graph/document/arena.h"
 #include "schemas/engine/history.h"
 
 #define TR_SLEEPER_NONE UINT32_MAX

@@ -4,7 +4,7 @@
 #ifndef TR_DEPLOY_STORE_MODES_H
 #define TR_DEPLOY_STORE_MODES_H
 
-#include "deploy/command.h"
+#include "deploy/cli/command.h"
 
 /*
  * Says on stderr what in a store others may read or write, with the remedy; nothing where its

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "deploy/command.h"
-#include "deploy/stream.h"
+#include "deploy/cli/command.h"
+#include "deploy/common/stream.h"
 
 #define STACK_BYTES (512U << 10)
 #define ROOM_BYTES (2U << 20)

@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "deploy/commands.h"
+#include "deploy/cli/commands.h"
 
 static enum tr_exit_status run(const struct tr_invocation *invocation)
 {

@@ -3,8 +3,8 @@
  * other twice are more than any machine holds. Of a branch the largest arm counts, of a map one
  * element; how wide that is, and what dynamic tasks decide, is known when it runs (actors/room.h).
  */
-#include "actors/graph/builder.h"
-#include "actors/graph/limits.h"
+#include "actors/graph/compiler/builder.h"
+#include "actors/graph/document/limits.h"
 
 /* One more than there may be stands for all that is too much. */
 #define TOO_MANY (TR_EXPANDED_NODES_MAX + 1)

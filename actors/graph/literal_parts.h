@@ -5,7 +5,7 @@
 #ifndef TR_ACTORS_GRAPH_LITERAL_PARTS_H
 #define TR_ACTORS_GRAPH_LITERAL_PARTS_H
 
-#include "actors/graph/literal.h"
+#include "actors/graph/value/literal.h"
 
 /* Says that the value is none of its type; false. */
 bool tri_mismatch(struct tr_literal_reader *reader, const struct tr_type *type,

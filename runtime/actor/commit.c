@@ -6,7 +6,7 @@
  */
 #include "runtime/actor/deliver.h"
 
-#include "runtime/tap/port.h"
+#include "runtime/watch/port.h"
 
 /* Takes what an effect will need; undone by cutting back. */
 static int prepare(struct tri_worker *worker, struct tri_actor *actor, struct tri_effect *effect)

@@ -9,7 +9,7 @@
 #include "runtime/actor/deliver.h"
 
 #include "runtime/border/border.h"
-#include "runtime/tap/port.h"
+#include "runtime/watch/port.h"
 
 /* Supervision goes first: an actor that is told of an end is put into the other queue. */
 #define DOWN_TYPE 1

@@ -6,7 +6,7 @@
  */
 #include "runtime/actor/deliver.h"
 
-#include "runtime/tap/port.h"
+#include "runtime/watch/port.h"
 
 #define SMALL_STATE_BYTES 128
 

@@ -9,7 +9,7 @@
 #include "runtime/actor/deliver.h"
 
 #include "runtime/border/border.h"
-#include "runtime/tap/port.h"
+#include "runtime/watch/port.h"
 
 #define BACKOFF_FIRST_MS 10
 #define BACKOFF_MAX_MS 10000

@@ -15,12 +15,12 @@
 #include "runtime/actor/actor.h"
 #include "runtime/actor/in_hand.h"
 #include "runtime/actor/table.h"
-#include "runtime/border/directory.h"
+#include "runtime/link/directory.h"
 #include "runtime/env/env.h"
 #include "runtime/journal/batch.h"
 #include "runtime/limits.h"
 #include "runtime/link/outbox.h"
-#include "runtime/tap/recorder.h"
+#include "runtime/trace/recorder.h"
 
 /* Messages that take longer on the average let the worker look at the clock between them. */
 #define TRI_SLOW_MESSAGE_NS 5000

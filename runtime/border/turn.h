@@ -5,7 +5,7 @@
 #ifndef TR_RUNTIME_BORDER_TURN_H
 #define TR_RUNTIME_BORDER_TURN_H
 
-#include "runtime/border/pair.h"
+#include "runtime/cluster/pair.h"
 
 /* -------------------------------------------------------------- border.c */
 

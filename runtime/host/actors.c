@@ -6,7 +6,7 @@
 
 #include "runtime/host/control.h"
 #include "runtime/host/observe.h"
-#include "runtime/tap/glob.h"
+#include "runtime/trace/glob.h"
 
 /* ------------------------------------------------------------------ the worker */
 

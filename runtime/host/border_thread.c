@@ -2,7 +2,7 @@
  * Turning the border's service in a thread of its own: it sleeps until something comes from the
  * host or from another one, or a session has something to say.
  */
-#include "runtime/host/border_thread.h"
+#include "runtime/host/interhost_thread.h"
 
 struct tri_border_thread {
     struct tr_host *host;

@@ -8,7 +8,7 @@
 
 #include <poll.h>
 
-#include "runtime/host/poison.h"
+#include "runtime/host/poison_message.h"
 
 #define WAIT_SLICE_NS 50000000
 

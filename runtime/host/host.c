@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "runtime/border/border.h"
-#include "runtime/host/border_thread.h"
-#include "runtime/host/files_service.h"
-#include "runtime/host/poison.h"
-#include "runtime/host/process_service.h"
+#include "runtime/host/interhost_thread.h"
+#include "runtime/services/files_service.h"
+#include "runtime/host/poison_message.h"
+#include "runtime/services/process_service.h"
 #include "runtime/host/watchdog.h"
-#include "runtime/tap/crash.h"
+#include "runtime/watch/crash.h"
 
 /* ------------------------------------------------------------- making it */
 

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "runtime/border/service.h"
+#include "runtime/cluster/service.h"
 #include "runtime/host/worker.h"
 #include "runtime/journal/journal.h"
 #include "runtime/link/voice.h"

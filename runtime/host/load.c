@@ -11,7 +11,7 @@
 #include "runtime/actor/image.h"
 #include "runtime/border/border.h"
 #include "runtime/host/host.h"
-#include "runtime/host/poison.h"
+#include "runtime/host/poison_message.h"
 
 struct loading {
     struct tr_host *host;

@@ -9,7 +9,7 @@
 #include "runtime/host/observe.h"
 #include "runtime/move/balance.h"
 #include "runtime/move/move.h"
-#include "runtime/tap/port.h"
+#include "runtime/watch/port.h"
 
 /* Answers a wish of the program; over the boundary, so what it hears is committed. */
 static void grant(struct tri_worker *worker, uint64_t wish, int reason, struct tr_ref actor)

@@ -10,7 +10,7 @@
 #include "runtime/actor/deliver.h"
 #include "runtime/actor/image.h"
 #include "runtime/host/worker.h"
-#include "runtime/move/luggage.h"
+#include "runtime/move/snapshot.h"
 
 /* Counters below these leave room for the bits of a worker, and of a host. */
 #define COUNTER_MAX (1ULL << 59)

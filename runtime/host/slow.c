@@ -4,7 +4,7 @@
  */
 #include "runtime/host/slow.h"
 
-#include "runtime/tap/recorder.h"
+#include "runtime/trace/recorder.h"
 
 #define NS_PER_MS 1000000ULL
 #define SLOW_NS (TR_SLOW_HANDLER_MS * NS_PER_MS)

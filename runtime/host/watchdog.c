@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "runtime/tap/crash.h"
+#include "runtime/watch/crash.h"
 
 #define NS_PER_MS 1000000ULL
 

@@ -9,7 +9,7 @@
 #include "runtime/host/slow.h"
 #include "runtime/move/balance.h"
 #include "runtime/move/move.h"
-#include "runtime/tap/port.h"
+#include "runtime/watch/port.h"
 
 /* Actors that one slice runs, frames and messages that it reads, timers that it lets fire, and its
  * time. */

@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 
 #include "runtime/env/env.h"
-#include "runtime/journal/group.h"
+#include "runtime/journal/commit_batch.h"
 #include "runtime/link/voice.h"
 
 /* A frame of this size is no batch: it only wakes the journal. */

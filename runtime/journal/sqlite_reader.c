@@ -14,7 +14,7 @@
 #include "runtime/env/env.h"
 #include "runtime/journal/sqlite_internal.h"
 #include "runtime/memory.h"
-#include "runtime/tap/glob.h"
+#include "runtime/trace/glob.h"
 
 struct tr_reader {
     struct tri_store *store;

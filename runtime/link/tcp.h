@@ -6,7 +6,7 @@
 #ifndef TR_RUNTIME_LINK_TCP_H
 #define TR_RUNTIME_LINK_TCP_H
 
-#include "runtime/border/directory.h"
+#include "runtime/link/directory.h"
 #include "runtime/link/wire.h"
 
 /*

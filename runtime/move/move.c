@@ -7,8 +7,8 @@
 #include "runtime/actor/image.h"
 #include "runtime/border/border.h"
 #include "runtime/host/worker.h"
-#include "runtime/move/luggage.h"
-#include "runtime/tap/port.h"
+#include "runtime/move/snapshot.h"
+#include "runtime/watch/port.h"
 
 /* A move that somebody wants. */
 struct wanted {

@@ -4,7 +4,7 @@
 #ifndef TR_RUNTIME_PROCESS_ATTEMPT_LIMITS_H
 #define TR_RUNTIME_PROCESS_ATTEMPT_LIMITS_H
 
-#include "runtime/process/keeper_limits.h"
+#include "runtime/keeper/keeper_limits.h"
 #include "runtime/secret/secret_limits.h"
 
 /* Files, folders, secrets and results of one process_run. */

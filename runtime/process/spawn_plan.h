@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "runtime/process/keeper_limits.h"
+#include "runtime/keeper/keeper_limits.h"
 #include "runtime/process/spawn.h"
 
 /* A resource limit by the name that process_start gives it. */

@@ -9,7 +9,7 @@
 
 #include "runtime/host/control.h"
 #include "runtime/memory.h"
-#include "runtime/tap/recording.h"
+#include "runtime/trace/recording.h"
 #include "schemas/codec/redact.h"
 #include "schemas/runtime/recording.h"
 

@@ -8,7 +8,7 @@
 #include "runtime/tap/tap.h"
 
 #include "runtime/host/control.h"
-#include "runtime/tap/port.h"
+#include "runtime/watch/port.h"
 
 #define NS_PER_MS 1000000ULL
 

@@ -21,8 +21,8 @@
 #ifndef TR_RUNTIME_TAP_TAP_H
 #define TR_RUNTIME_TAP_TAP_H
 
-#include "runtime/tap/event.h"
-#include "runtime/tap/filter.h"
+#include "runtime/trace/event.h"
+#include "runtime/trace/filter.h"
 
 struct tr_host;
 struct tr_tap;

@@ -12,8 +12,8 @@
  * nothing else, so the price of the array alone. Each pass is a map of its own in one host; the
  * value is the median.
  */
-#include "actors/graph/graph.h"
-#include "actors/value.h"
+#include "actors/graph/compiled/graph.h"
+#include "actors/graph/value/slot.h"
 #include "plugins/builtin/registry.h"
 #include "tests/bench/engine/figures.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "actors/graph/compile.h"
-#include "actors/graph/pack.h"
+#include "actors/graph/compiler/compile.h"
+#include "actors/graph/compiled/pack.h"
 
 #define DEFAULT_SIZE 100000U
 #define PASSES_MAX 1000U

@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "actors/history.h"
-#include "runtime/journal/group.h"
+#include "actors/history/history.h"
+#include "runtime/journal/commit_batch.h"
 #include "runtime/memory.h"
 #include "schemas/engine/history_views.h"
 #include "tests/bench/support/bench.h"

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/process/keeper.h"
-#include "runtime/process/keeper_client.h"
+#include "runtime/keeper/keeper.h"
+#include "runtime/keeper/keeper_client.h"
 
 /* Every process writes its outputs into files of its own in one folder. */
 struct place {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "runtime/env/clock.h"
-#include "runtime/process/keeper.h"
+#include "runtime/keeper/keeper.h"
 #include "runtime/troupe.h"
 #include "schemas/runtime/process.h"
 

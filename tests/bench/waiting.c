@@ -10,8 +10,8 @@
  */
 #include <poll.h>
 
-#include "actors/graph/graph.h"
-#include "actors/graph/pack.h"
+#include "actors/graph/compiled/graph.h"
+#include "actors/graph/compiled/pack.h"
 #include "tests/bench/support/service.h"
 
 #define ANSWERS 500

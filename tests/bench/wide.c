@@ -8,9 +8,9 @@
  */
 #include <poll.h>
 
-#include "actors/graph/graph.h"
-#include "actors/graph/pack.h"
-#include "deploy/executions.h"
+#include "actors/graph/compiled/graph.h"
+#include "actors/graph/compiled/pack.h"
+#include "deploy/history/executions.h"
 #include "schemas/engine/history.h"
 #include "tests/bench/support/service.h"
 

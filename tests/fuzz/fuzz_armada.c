@@ -5,7 +5,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "actors/graph/json.h"
+#include "actors/graph/document/json.h"
 #include "actors/refresh.h"
 #include "plugins/armada/armada.h"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "actors/cache.h"
+#include "actors/values/cache.h"
 
 static bool is_same(struct tr_bytes a, struct tr_bytes b)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "schemas/codec/print.h"
-#include "tests/support/oracle.h"
+#include "tests/support/msgpack_reference.h"
 
 static void print_both_forms(struct tr_bytes value)
 {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/compile.h"
-#include "actors/graph/pack.h"
+#include "actors/graph/compiler/compile.h"
+#include "actors/graph/compiled/pack.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char definition[] =

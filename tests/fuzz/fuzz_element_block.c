@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "deploy/elements.h"
+#include "deploy/history/elements.h"
 #include "schemas/engine/phase.h"
 
 static volatile uint64_t sum;

@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "actors/exchange.h"
-#include "actors/graph/literal.h"
-#include "actors/task.h"
+#include "actors/values/exchange.h"
+#include "actors/graph/value/literal.h"
+#include "actors/task/task.h"
 
 /* What the reader of small documents says. */
 static bool read_small(const struct tr_variables *outputs, bool is_dynamic, struct tr_text json,

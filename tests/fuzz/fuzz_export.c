@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "deploy/unpacking.h"
+#include "deploy/transfer/unpacking.h"
 #include "runtime/env/crc32c.h"
 #include "runtime/memory.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/expression.h"
-#include "actors/graph/limits.h"
+#include "actors/graph/language/expression.h"
+#include "actors/graph/document/limits.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_parts(const struct tri_condition *condition)

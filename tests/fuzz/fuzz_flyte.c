@@ -3,8 +3,8 @@
  * error document and as a graph: they are refused with words, or become values, which are written
  * again and are then the same values.
  */
-#include "actors/graph/flyte.h"
-#include "actors/graph/literal.h"
+#include "actors/graph/flyte/flyte.h"
+#include "actors/graph/value/literal.h"
 #include "schemas/codec/error.h"
 #include "schemas/codec/utf8.h"
 #include "tests/fuzz/fuzz.h"

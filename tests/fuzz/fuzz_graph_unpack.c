@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "actors/graph/pack.h"
+#include "actors/graph/compiled/pack.h"
 #include "tests/fuzz/fuzz.h"
 
 static volatile uint64_t sum;

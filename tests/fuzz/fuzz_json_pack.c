@@ -2,8 +2,8 @@
  * Any bytes as JSON, packed at once and by way of a tree: both refuse them, or both give the same
  * value. Trees nest deeper.
  */
-#include "actors/graph/buffer.h"
-#include "actors/graph/json.h"
+#include "actors/graph/document/buffer.h"
+#include "actors/graph/document/json.h"
 #include "schemas/codec/print.h"
 #include "tests/fuzz/fuzz.h"
 

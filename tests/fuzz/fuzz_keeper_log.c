@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "runtime/process/keeper_log.h"
+#include "runtime/keeper/keeper_log.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { KEYS_MAX = 1000 };

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/json.h"
-#include "actors/graph/literal.h"
-#include "actors/graph/yaml.h"
+#include "actors/graph/document/json.h"
+#include "actors/graph/value/literal.h"
+#include "actors/graph/document/yaml.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_packed(const struct tr_type *type, struct tr_bytes value)

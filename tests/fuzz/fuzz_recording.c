@@ -11,7 +11,7 @@
 
 #include "runtime/host/sandbox.h"
 #include "runtime/memory.h"
-#include "runtime/tap/recording.h"
+#include "runtime/trace/recording.h"
 #include "tests/support/sample.h"
 
 static int handle(struct tr_context *context, void *value, const struct tr_message *message);

@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "deploy/recovery.h"
+#include "deploy/recovery/recovery.h"
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
 

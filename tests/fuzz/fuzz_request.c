@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "actors/graph/pack.h"
-#include "deploy/launch.h"
+#include "actors/graph/compiled/pack.h"
+#include "deploy/engine/launch.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/memory.h"
 #include "schemas/runtime/request.h"

@@ -4,7 +4,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "actors/value.h"
+#include "actors/graph/value/slot.h"
 
 /* Asking for a slot looks at all before it. */
 enum { ASKED_MAX = 64 };

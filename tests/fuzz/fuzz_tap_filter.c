@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "runtime/tap/filter.h"
-#include "runtime/tap/glob.h"
+#include "runtime/trace/filter.h"
+#include "runtime/trace/glob.h"
 #include "tests/support/schemas_all.h"
 
 #define WORDS_MAX 32

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "actors/task.h"
+#include "actors/task/task.h"
 
 static void check_outputs(struct tri_task *task, struct tr_text json)
 {

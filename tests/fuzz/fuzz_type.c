@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "actors/graph/literal.h"
+#include "actors/graph/value/literal.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct tr_type *parse(struct tr_types *types, struct tr_text text)

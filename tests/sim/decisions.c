@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/compile.h"
-#include "actors/graph/pack.h"
+#include "actors/graph/compiler/compile.h"
+#include "actors/graph/compiled/pack.h"
 #include "schemas/runtime/inquiry.h"
 #include "tests/sim/asks.h"
 #include "tests/sim/recall.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/recovery_plan.h"
-#include "deploy/route.h"
+#include "deploy/recovery/recovery_plan.h"
+#include "deploy/history/route.h"
 #include "runtime/memory.h"
 #include "tests/support/flow_value.h"
 

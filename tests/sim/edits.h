@@ -6,7 +6,7 @@
 #ifndef TR_TESTS_SIM_EDITS_H
 #define TR_TESTS_SIM_EDITS_H
 
-#include "deploy/recovery.h"
+#include "deploy/recovery/recovery.h"
 #include "tests/sim/engine_history.h"
 
 struct sim_edits;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "actors/workflow.h"
+#include "actors/workflow/workflow.h"
 #include "schemas/engine/state_refresh.h"
 #include "schemas/engine/state_service.h"
 #include "schemas/engine/state_workflow.h"

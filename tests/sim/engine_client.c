@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/sim/engine.h"
-#include "tests/sim/players.h"
+#include "tests/sim/workload.h"
 #include "tests/sim/recall.h"
 #include "tests/support/flow_random.h"
 #include "tests/support/flow_value.h"

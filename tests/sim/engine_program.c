@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "actors/graph/pack.h"
+#include "actors/graph/compiled/pack.h"
 #include "tests/sim/decisions.h"
 #include "tests/sim/edits.h"
 #include "tests/sim/engine_history.h"

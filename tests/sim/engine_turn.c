@@ -8,7 +8,7 @@
 #include "tests/sim/engine_turn.h"
 
 #include "schemas/engine/state_refresh.h"
-#include "tests/sim/plant.h"
+#include "tests/sim/inject.h"
 #include "tests/sim/timetable.h"
 
 /* Allocations within which one fails, when one is to fail. */

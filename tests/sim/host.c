@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/plant.h"
+#include "tests/sim/inject.h"
 #include "tests/sim/world.h"
 
 #define MS 1000000ULL

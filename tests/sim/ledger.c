@@ -2,9 +2,9 @@
  * What the outside of players remembers: every errand it was ever sent. It notices when one is done
  * twice.
  */
-#include "tests/sim/ledger.h"
+#include "tests/sim/observations.h"
 
-#include "tests/sim/players.h"
+#include "tests/sim/workload.h"
 #include "tests/sim/world.h"
 
 #define MS 1000000ULL

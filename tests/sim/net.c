@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "runtime/memory.h"
-#include "tests/sim/plant.h"
+#include "tests/sim/inject.h"
 #include "tests/sim/world.h"
 
 static struct sim_end *end_of(struct tri_link *link)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "tests/sim/plant.h"
+#include "tests/sim/inject.h"
 
 const struct sim_play *const sim_plays[] = {&sim_players, &sim_web_play, &sim_engine,
                                             &sim_grades_play};

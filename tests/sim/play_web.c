@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "runtime/memory.h"
-#include "tests/sim/plant.h"
-#include "tests/sim/players.h"
+#include "tests/sim/inject.h"
+#include "tests/sim/workload.h"
 #include "tests/sim/web.h"
 #include "tests/sim/world.h"
 

@@ -5,7 +5,7 @@
  * outside has not heard of it, it is done again (law 5). The bits of `seen` are set in the message
  * that makes the call, so what the outside has heard of must be in every state that is loaded.
  */
-#include "tests/sim/players.h"
+#include "tests/sim/workload.h"
 
 #define FINAL_BIT 63U
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "tests/sim/picture.h"
-#include "tests/sim/players.h"
+#include "tests/sim/workload.h"
 #include "tests/sim/world.h"
 
 #define WRITERS_MAX 256

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/sim/plant.h"
+#include "tests/sim/inject.h"
 #include "tests/sim/world.h"
 
 /* One in so many seeds runs twice: its two signatures must be equal. */

@@ -6,8 +6,8 @@
 #ifndef TR_TESTS_SIM_TIMES_H
 #define TR_TESTS_SIM_TIMES_H
 
-#include "actors/graph/graph.h"
-#include "actors/graph/zone.h"
+#include "actors/graph/compiled/graph.h"
+#include "actors/graph/document/zone.h"
 #include "tests/sim/world.h"
 
 struct sim_times {

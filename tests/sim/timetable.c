@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/pack.h"
-#include "actors/schedule.h"
-#include "tests/sim/players.h"
+#include "actors/graph/compiled/pack.h"
+#include "actors/services/schedule.h"
+#include "tests/sim/workload.h"
 #include "tests/sim/times.h"
 #include "tests/support/flow_random.h"
 

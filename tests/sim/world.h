@@ -14,7 +14,7 @@
 
 #include "runtime/host/host.h"
 #include "tests/sim/disk.h"
-#include "tests/sim/ledger.h"
+#include "tests/sim/observations.h"
 #include "tests/sim/model_store.h"
 #include "tests/sim/net.h"
 #include "tests/sim/network.h"

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "actors/graph/json.h"
-#include "deploy/schemas.h"
+#include "actors/graph/document/json.h"
+#include "deploy/common/schemas.h"
 #include "runtime/memory.h"
 #include "schemas/engine/state_workflow.h"
 #include "tests/support/flow_inside.h"

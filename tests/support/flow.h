@@ -16,8 +16,8 @@
 #define TR_TESTS_SUPPORT_FLOW_H
 
 #include "actors/engine.h"
-#include "actors/graph/compile.h"
-#include "runtime/host/service.h"
+#include "actors/graph/compiler/compile.h"
+#include "runtime/services/service.h"
 #include "schemas/engine/history.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/stage.h"

@@ -1,7 +1,7 @@
 /*
  * Looking at what a stage for workflows has recorded: rows of the store, as texts and phases.
  */
-#include "actors/value.h"
+#include "actors/graph/value/slot.h"
 #include "tests/support/flow.h"
 
 /* The newest row of a type, the one before it, and so on: unpacked, until there are no more. */

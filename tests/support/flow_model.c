@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "actors/value.h"
+#include "actors/graph/value/slot.h"
 
 #define BIT(name) (1U << TR_NODE_PHASE_##name)
 #define EARLY (BIT(NOT_YET_STARTED) | BIT(ABORTED))

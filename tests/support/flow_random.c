@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/compile.h"
+#include "actors/graph/compiler/compile.h"
 #include "tests/support/flow_random_inside.h"
 
 #define NESTING_MOST 3

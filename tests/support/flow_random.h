@@ -9,7 +9,7 @@
 #ifndef TR_TESTS_SUPPORT_FLOW_RANDOM_H
 #define TR_TESTS_SUPPORT_FLOW_RANDOM_H
 
-#include "actors/graph/graph.h"
+#include "actors/graph/compiled/graph.h"
 
 struct flow_random_options {
     uint64_t seed;

@@ -2,7 +2,7 @@
  * The files service of the stage of workflows: it answers for an earlier execution, and binds what
  * looks into values that lie elsewhere, as the test says.
  */
-#include "actors/bind_plan.h"
+#include "actors/values/bind_plan.h"
 #include "schemas/engine/recovery.h"
 #include "schemas/runtime/files.h"
 #include "schemas/runtime/inquiry.h"

@@ -6,7 +6,7 @@
 #ifndef TR_TESTS_SUPPORT_FLOW_VALUE_H
 #define TR_TESTS_SUPPORT_FLOW_VALUE_H
 
-#include "actors/graph/graph.h"
+#include "actors/graph/compiled/graph.h"
 
 /*
  * Appends a value of a type, made of a number. Integers are small and lists short, so that

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 
 #define IDLE_WAITS_MAX 100000
 #define TURNS_MAX 10000000

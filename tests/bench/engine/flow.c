@@ -4,8 +4,8 @@
  * A driver, an actor too, keeps `width` of them under way, so that no thread of the program's own
  * stands between the end of one and the beginning of the next.
  */
-#include "actors/graph/graph.h"
-#include "actors/value.h"
+#include "actors/graph/compiled/graph.h"
+#include "actors/graph/value/slot.h"
 #include "plugins/builtin/registry.h"
 #include "plugins/sdk/plugin.h"
 #include "runtime/journal/reader.h"

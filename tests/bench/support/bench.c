@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "actors/graph/compile.h"
+#include "actors/graph/compiler/compile.h"
 #include "runtime/journal/reader.h"
 #include "schemas/engine/history.h"
 #include "schemas/engine/history_views.h"

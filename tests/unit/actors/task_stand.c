@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 
-#include "actors/graph/compile.h"
-#include "actors/graph/json.h"
-#include "actors/graph/pack.h"
+#include "actors/graph/compiler/compile.h"
+#include "actors/graph/document/json.h"
+#include "actors/graph/compiled/pack.h"
 #include "plugins/builtin/registry.h"
 #include "runtime/link/frame.h"
 #include "schemas/engine/history.h"

@@ -6,7 +6,7 @@
 #define TR_TESTS_UNIT_ACTORS_TASK_STAND_H
 
 #include "actors/engine.h"
-#include "actors/task.h"
+#include "actors/task/task.h"
 #include "plugins/sdk/plugin.h"
 #include "tests/sim/model_store.h"
 #include "tests/support/stage.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "actors/graph/compile.h"
+#include "actors/graph/compiler/compile.h"
 #include "tests/support/folder.h"
 
 static char folder[64];

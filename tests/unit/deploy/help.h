@@ -4,7 +4,7 @@
 #ifndef TR_TESTS_UNIT_DEPLOY_HELP_H
 #define TR_TESTS_UNIT_DEPLOY_HELP_H
 
-#include "actors/graph/graph.h"
+#include "actors/graph/compiled/graph.h"
 #include "tests/support/test.h"
 
 /* Makes an empty folder and goes there; removes it with all that is in it, and goes away. */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/graph/json.h"
-#include "actors/graph/report.h"
-#include "deploy/graphs.h"
+#include "actors/graph/document/json.h"
+#include "actors/graph/document/report.h"
+#include "deploy/history/graphs.h"
 #include "runtime/actor/actor.h"
 #include "runtime/journal/store.h"
 #include "schemas/engine/history_views.h"

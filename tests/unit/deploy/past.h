@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-#include "actors/graph/graph.h"
-#include "deploy/executions.h"
+#include "actors/graph/compiled/graph.h"
+#include "deploy/history/executions.h"
 #include "schemas/engine/history.h"
 #include "tests/support/test.h"
 

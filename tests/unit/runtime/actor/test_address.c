@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "tests/sim/model_store.h"
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 static struct stage stage;

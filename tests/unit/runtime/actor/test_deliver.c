@@ -1,7 +1,7 @@
 /*
  * Where messages go, by name: mailboxes, dead letters with their reasons, senders held back.
  */
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 static struct stage stage;

@@ -2,7 +2,7 @@
  * Edges: the ring of an actor against a plain list, oldest first.
  */
 #include "tests/support/draw.h"
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 #define EDGES_MAX 64

@@ -5,7 +5,7 @@
 #include "runtime/memory.h"
 #include "schemas/runtime/http.h"
 #include "tests/sim/model_store.h"
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 static struct stage stage;

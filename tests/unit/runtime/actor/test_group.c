@@ -2,7 +2,7 @@
  * Groups: numbers and serials are never given twice, and the map of groups agrees with a list.
  */
 #include "tests/support/draw.h"
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 #define GROUPS 400

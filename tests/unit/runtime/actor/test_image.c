@@ -4,7 +4,7 @@
  */
 #include "runtime/actor/image.h"
 #include "tests/support/draw.h"
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 #define IMAGE_BYTES_MAX 4096

@@ -1,7 +1,7 @@
 /*
  * Run queues: first in, first out; supervision first, but one ordinary actor after each burst.
  */
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 #define ACTORS 40

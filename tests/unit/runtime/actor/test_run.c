@@ -2,7 +2,7 @@
  * What running an actor promises: handlers work on a copy, questions have exactly one end, and
  * what nobody waits for any more does not reach a handler.
  */
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 static struct stage stage;

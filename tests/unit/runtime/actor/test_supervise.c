@@ -1,7 +1,7 @@
 /*
  * Failures and ends: restart with back-off, quarantine, policies, monitors, links, families.
  */
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 static struct stage stage;

@@ -3,7 +3,7 @@
  * taken back, time in steps small and large.
  */
 #include "tests/support/draw.h"
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 #define TIMERS 600

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "runtime/host/poison.h"
+#include "runtime/host/poison_message.h"
 #include "tests/support/child.h"
 #include "tests/support/test.h"
 #include "tests/support/town.h"

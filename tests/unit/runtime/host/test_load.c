@@ -4,9 +4,9 @@
  */
 #include <signal.h>
 
-#include "runtime/host/poison.h"
+#include "runtime/host/poison_message.h"
 #include "tests/sim/model_store.h"
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 #include "tests/support/town.h"
 

@@ -2,7 +2,7 @@
  * What comes into a worker: bytes that are no message, births from outside and their refusals, and
  * the journal's news.
  */
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 static struct stage stage;

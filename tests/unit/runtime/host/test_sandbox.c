@@ -8,8 +8,8 @@
 
 #include "runtime/host/sandbox.h"
 #include "runtime/memory.h"
-#include "runtime/move/luggage.h"
-#include "tests/support/puppet.h"
+#include "runtime/move/snapshot.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 static struct stage stage;

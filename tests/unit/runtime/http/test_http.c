@@ -14,7 +14,7 @@
 
 #include "runtime/memory.h"
 #include "schemas/codec/error.h"
-#include "tests/support/act.h"
+#include "tests/support/helper_process.h"
 #include "tests/support/test.h"
 #include "tests/unit/runtime/http/http_fixture.h"
 

@@ -11,7 +11,7 @@
 
 #include "runtime/memory.h"
 #include "runtime/troupe.h"
-#include "tests/support/act.h"
+#include "tests/support/helper_process.h"
 #include "tests/support/http_server.h"
 #include "tests/support/test.h"
 #include "tests/unit/runtime/http/http_fixture.h"

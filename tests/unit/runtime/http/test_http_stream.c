@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/memory.h"
-#include "tests/support/act.h"
+#include "tests/support/helper_process.h"
 #include "tests/support/http_server.h"
 #include "tests/support/test.h"
 #include "tests/unit/runtime/http/http_fixture.h"

@@ -3,7 +3,7 @@
  * wishes that cannot be granted are answered.
  */
 #include "runtime/move/move.h"
-#include "tests/support/puppet.h"
+#include "tests/support/fake_actor.h"
 #include "tests/support/stage.h"
 
 static struct stage stage;

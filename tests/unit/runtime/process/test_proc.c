@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "schemas/codec/error.h"
-#include "tests/support/act.h"
+#include "tests/support/helper_process.h"
 #include "tests/support/test.h"
 
 static pid_t start_child(void)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/memory.h"
-#include "runtime/process/keeper_limits.h"
+#include "runtime/keeper/keeper_limits.h"
 #include "tests/support/test.h"
 
 static uint8_t argv_bytes[1 << 16];

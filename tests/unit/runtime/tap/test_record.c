@@ -9,7 +9,7 @@
 #include "runtime/host/sandbox.h"
 #include "runtime/memory.h"
 #include "runtime/tap/record.h"
-#include "runtime/tap/recording.h"
+#include "runtime/trace/recording.h"
 #include "schemas/runtime/recording.h"
 #include "tests/support/town.h"
 

@@ -13,7 +13,7 @@
 
 #include "schemas/codec/codec.h"
 #include "tests/support/draw.h"
-#include "tests/support/oracle.h"
+#include "tests/support/msgpack_reference.h"
 
 static const uint64_t unsigned_boundaries[] = {
     0,

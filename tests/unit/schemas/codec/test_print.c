@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "schemas/codec/print.h"
-#include "tests/support/oracle.h"
+#include "tests/support/msgpack_reference.h"
 #include "tests/support/sample.h"
 #include "tests/support/sample_body.h"
 #include "tests/support/schemas_all.h"

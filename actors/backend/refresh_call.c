@@ -1,0 +1,487 @@
+/*
+ * Calls: a batch is written by the plugin and leaves through the http service; its answer is
+ * judged, read by the plugin, and each job of the batch goes on from there.
+ *
+ * The jobs of a call are in its list from the handling in which it leaves to the one in which its
+ * answer comes, whatever is said of them meanwhile: so none is in two calls at once. After a crash
+ * a call that had left is answered by a failure, and nobody knows what became of it.
+ */
+#include <stdio.h>
+
+#include "actors/graph/document/buffer.h"
+#include "actors/refresh.h"
+#include "schemas/runtime/http.h"
+
+/* The http service ends a call in time; behind that its silence is a failure. */
+#define ASK_GRACE_MS 10000
+
+/* A reference to a secret, packed: three names. */
+#define SECRET_BYTES_MAX 1024
+
+const struct tr_webapi_verb *tri_verb_of(const struct tr_webapi *webapi, uint8_t verb)
+{
+    switch (verb) {
+    case TR_WEBAPI_VERB_CREATE:
+        return &webapi->create;
+    case TR_WEBAPI_VERB_STATUS:
+        return &webapi->status;
+    case TR_WEBAPI_VERB_CANCEL:
+        return &webapi->cancel;
+    case TR_WEBAPI_VERB_FIND:
+        return &webapi->find;
+    case TR_WEBAPI_VERB_FAILURES:
+        return &webapi->failures;
+    default:
+        return NULL;
+    }
+}
+
+static uint64_t *counter_of(struct tr_refresh_state *state, uint8_t verb)
+{
+    switch (verb) {
+    case TR_WEBAPI_VERB_CREATE:
+        return &state->create_calls;
+    case TR_WEBAPI_VERB_STATUS:
+        return &state->status_calls;
+    case TR_WEBAPI_VERB_CANCEL:
+        return &state->cancel_calls;
+    case TR_WEBAPI_VERB_FIND:
+        return &state->find_calls;
+    case TR_WEBAPI_VERB_FAILURES:
+        return &state->failures_calls;
+    default:
+        return &state->stream_calls;
+    }
+}
+
+/* ----------------------------------------------------------------- sending */
+
+static struct tr_text or_json(struct tr_text text)
+{
+    return text.size > 0 ? text : tr_text_of("application/json");
+}
+
+static void add_header(struct tr_buffer *headers, const char *name, struct tr_text value)
+{
+    char line[512];
+    int size = snprintf(line, sizeof line, "%s%.*s", name, (int)value.size, value.data);
+    struct tr_text text = {.data = line,
+                           .size = size < (int)sizeof line ? (size_t)size : sizeof line - 1};
+    tr_buffer_text_value(headers, text);
+}
+
+static void write_headers(const struct tr_webapi_request *request, struct tr_buffer *headers)
+{
+    uint32_t count = 1U + (request->body.size > 0) + (request->key_header.size > 0);
+    tr_buffer_array(headers, count);
+    add_header(headers, "Accept: ", or_json(request->accept));
+    if (request->body.size > 0) {
+        add_header(headers, "Content-Type: ", or_json(request->content_type));
+    }
+    if (request->key_header.size > 0) {
+        add_header(headers, "", request->key_header);
+    }
+}
+
+/* How we show who we are: the http service finds the value when the request leaves. */
+static int write_secret(const struct tr_webapi_endpoint *endpoint, uint8_t *room, size_t size,
+                        struct tr_bytes *secrets)
+{
+    if (endpoint->authorization == TR_WEBAPI_AUTHORIZATION_NONE) {
+        return 0;
+    }
+    bool is_basic = endpoint->authorization == TR_WEBAPI_AUTHORIZATION_BASIC;
+    const struct tr_http_secret secret = {
+        .kind = is_basic ? TR_HTTP_SECRET_BASIC : TR_HTTP_SECRET_PLAIN,
+        .header = tr_text_of("Authorization"),
+        .prefix = tr_text_of(is_basic ? "" : "Bearer "),
+        .group = endpoint->secret.group,
+        .key = endpoint->secret.key,
+        .version = endpoint->secret.version,
+    };
+    struct tr_writer writer = tr_writer_of(room, size);
+    int error = tr_http_secrets_pack(&secret, 1, &writer);
+    *secrets = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
+    return error;
+}
+
+/* What a request needs beside the plugin's own parts of it. */
+struct parts {
+    struct tr_buffer url;
+    struct tr_buffer headers;
+    uint8_t room[SECRET_BYTES_MAX];
+    struct tr_bytes secrets;
+};
+
+static int write_parts(const struct tr_webapi_endpoint *endpoint,
+                       const struct tr_webapi_request *request, struct parts *parts)
+{
+    tr_buffer_add_text(&parts->url, endpoint->url);
+    tr_buffer_add_text(&parts->url, request->path);
+    write_headers(request, &parts->headers);
+    int error = parts->url.error != 0 ? parts->url.error : parts->headers.error;
+    return error != 0 ? error
+                      : write_secret(endpoint, parts->room, sizeof parts->room, &parts->secrets);
+}
+
+static int send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
+                enum tri_call_kind kind, const struct parts *parts, uint64_t *ask)
+{
+    bool is_stream = kind == TRI_CALL_STREAM;
+    const struct tr_webapi_endpoint *endpoint = &refresh->place->endpoint;
+    uint32_t timeout_ms = tri_rate_timeout_ms(refresh);
+    const struct tr_http_request call = {
+        .method = tr_text_of(request->method != NULL ? request->method : "POST"),
+        .url = tr_buffer_text(&parts->url),
+        .headers = tr_buffer_bytes(&parts->headers),
+        .body = request->body,
+        .timeout_ms = is_stream ? 0 : timeout_ms,
+        .response_bytes_max = kind == TRI_CALL_SO_FAR ? TR_REFRESH_SO_FAR_BYTES_MAX : 0,
+        .delivery = is_stream ? TR_HTTP_LINES : TR_HTTP_WHOLE,
+        .ca_file = endpoint->ca_file,
+        .client_certificate = endpoint->client_certificate,
+        .client_key = endpoint->client_key,
+        .is_insecure = endpoint->is_insecure,
+        .secrets = parts->secrets,
+    };
+    return tr_call(refresh->context, TR_SERVICE_HTTP, &tr_http_request_schema, &call,
+                   is_stream ? 0 : timeout_ms + ASK_GRACE_MS, ask);
+}
+
+int tri_call_send(struct tri_refresh *refresh, const struct tr_webapi_request *request,
+                  enum tri_call_kind kind, uint64_t *ask)
+{
+    struct parts parts = {0};
+    tr_buffer_init(&parts.url, 0);
+    tr_buffer_init(&parts.headers, 0);
+    int error = write_parts(&refresh->place->endpoint, request, &parts);
+    error = error != 0 ? error : send(refresh, request, kind, &parts, ask);
+    tr_buffer_fini(&parts.url);
+    tr_buffer_fini(&parts.headers);
+    if (error == 0) {
+        tri_rate_count(refresh, *ask, kind == TRI_CALL_STREAM);
+    }
+    return error;
+}
+
+/* ------------------------------------------------------------ making a call */
+
+/* How many of a queue's first jobs make the next batch. */
+static int count_batch(struct tri_refresh *refresh, const struct tri_list_row *queue, bool is_whole,
+                       uint32_t *count)
+{
+    uint32_t most =
+        is_whole
+            ? TR_REFRESH_WHOLE_MAX
+            : tri_rate_items_max(refresh, tri_verb_of(refresh->webapi, queue->verb)->items_max);
+    uint32_t number = queue->first;
+    uint64_t bytes = 0;
+    uint32_t counted = 0;
+    uint16_t batch_max = 0;
+    while (number != 0 && counted < most) {
+        const void *row;
+        uint32_t size;
+        int error = tr_rows_get(&refresh->rows, number, &row);
+        const struct tri_job_row *job = row;
+        error = error != 0 ? error : tri_blob_size(refresh, job->blob, &size);
+        if (error != 0) {
+            return error;
+        }
+        batch_max = counted == 0 ? job->batch_max : batch_max;
+        bytes += queue->verb == TR_WEBAPI_VERB_CREATE ? size : 0;
+        if (counted > 0 && (bytes > TR_REFRESH_BATCH_BYTES_MAX || job->batch_max != batch_max ||
+                            (batch_max != 0 && counted >= batch_max))) {
+            break;
+        }
+        counted++;
+        number = job->next;
+    }
+    *count = counted;
+    return 0;
+}
+
+/* Whether all that is left of a group is to be ended. */
+static int is_whole_group(struct tri_refresh *refresh, const struct tri_list_row *queue,
+                          bool *is_whole)
+{
+    const void *row;
+    *is_whole = false;
+    if (queue->verb != TR_WEBAPI_VERB_CANCEL) {
+        return 0;
+    }
+    int error = tr_rows_get(&refresh->rows, queue->group, &row);
+    const struct tri_group_row *group = row;
+    *is_whole = error == 0 && (group->jobs == queue->count ||
+                               (refresh->webapi->ends_groups && group->jobs == group->endings));
+    return error;
+}
+
+static int add_call(struct tri_refresh *refresh, const struct tri_list_row *queue, uint64_t ask,
+                    uint32_t *number, struct tri_list_row **call)
+{
+    int error = tri_list_find(refresh, TRI_REFRESH_CALL, ask, 0, true, number, call);
+    error = error != 0 ? error : tri_group_hold(refresh, queue->group);
+    if (error == 0) {
+        (*call)->ask = ask;
+        (*call)->verb = queue->verb;
+        (*call)->group = queue->group;
+        (*call)->first_ms = refresh->now_ms;
+    }
+    return error;
+}
+
+static int move_items(struct tri_refresh *refresh, const struct tri_list_row *queue, uint32_t count,
+                      uint32_t call_number, struct tri_list_row *call)
+{
+    int error = 0;
+    for (uint32_t i = 0; i < count && error == 0; i++) {
+        struct tri_job_row *job;
+        uint32_t number = queue->first;
+        error = tri_job_edit(refresh, number, &job);
+        error = error != 0 ? error : tri_list_remove(refresh, job);
+        error = error != 0 ? error : tri_list_add(refresh, call_number, call, number, false);
+        if (error == 0) {
+            job->marks &= (uint16_t) ~(TRI_JOB_REPORTED | TRI_JOB_FOUND_NEWS);
+        }
+    }
+    return error;
+}
+
+/* A call that makes jobs holds back the partial batches of its group. */
+static int count_create(struct tri_refresh *refresh, const struct tri_list_row *call, int by)
+{
+    struct tri_group_row *group;
+    if (call->verb != TR_WEBAPI_VERB_CREATE) {
+        return 0;
+    }
+    int error = tri_group_edit(refresh, call->group, &group);
+    if (error == 0) {
+        group->creates += (uint32_t)by;
+        tri_group_mend(group);
+    }
+    return error;
+}
+
+static int end_call(struct tri_refresh *refresh, uint32_t number, struct tri_list_row *call,
+                    struct tri_verdict *verdict);
+
+/* The plugin cannot write this batch: as if it had been refused. */
+static int refuse_batch(struct tri_refresh *refresh, const struct tri_list_row *queue,
+                        uint32_t count, int reason)
+{
+    struct tri_verdict verdict = {.judgement = TR_WEBAPI_REFUSED_JUDGED, .what = "not sent"};
+    struct tri_list_row *call;
+    uint32_t number;
+    (void)snprintf(verdict.words, sizeof verdict.words, "'%.*s' cannot write the request: %s",
+                   (int)refresh->state->plugin.size, refresh->state->plugin.data,
+                   tr_error_text(reason));
+    int error = add_call(refresh, queue, 0, &number, &call);
+    error = error != 0 ? error : count_create(refresh, call, 1);
+    error = error != 0 ? error : move_items(refresh, queue, count, number, call);
+    return error != 0 ? error : end_call(refresh, number, call, &verdict);
+}
+
+/* The verbs' functions, as people are told of them. */
+#define VERB_WRITE(name, number, member) [TR_WEBAPI_VERB_##name] = #member ".write",
+#define VERB_READ(name, number, member) [TR_WEBAPI_VERB_##name] = #member ".read",
+static const char *const writes[] = {TR_WEBAPI_VERBS(VERB_WRITE)};
+static const char *const reads[] = {TR_WEBAPI_VERBS(VERB_READ)};
+
+/* The plugin writes the request; errors are its own. */
+static int write_request(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
+                         const struct tri_list_row *queue, struct tr_webapi_request *request)
+{
+    if (batch->is_so_far) {
+        return tri_so_far_write(batch, queue->group, request);
+    }
+    tr_engine_call_begins(refresh->context, refresh->plugin, writes[queue->verb]);
+    int error = tri_verb_of(refresh->webapi, queue->verb)->write(&batch->side, request);
+    tr_engine_call_ends(refresh->context);
+    return error;
+}
+
+static int make(struct tri_refresh *refresh, struct tri_refresh_batch *batch,
+                const struct tri_list_row *queue, uint32_t count)
+{
+    struct tr_webapi_request request = {0};
+    struct tri_list_row *call;
+    uint32_t number;
+    uint64_t ask;
+    int error = batch->is_so_far ? 0
+                                 : tri_refresh_batch_fill(batch, queue, count,
+                                                          queue->verb == TR_WEBAPI_VERB_CREATE);
+    if (error != 0) {
+        return error;
+    }
+    error = write_request(refresh, batch, queue, &request);
+    if (batch->error != 0 || error == TR_MEMORY) {
+        return batch->error != 0 ? batch->error : error;
+    }
+    error = error == 0 && request.body.size > TR_WEBAPI_BODY_BYTES_MAX ? TR_LIMIT : error;
+    if (error != 0) {
+        return refuse_batch(refresh, queue, count, error);
+    }
+    error =
+        tri_call_send(refresh, &request, batch->is_so_far ? TRI_CALL_SO_FAR : TRI_CALL_PLAIN, &ask);
+    error = error != 0 ? error : add_call(refresh, queue, ask, &number, &call);
+    error = error != 0 ? error : count_create(refresh, call, 1);
+    error = error != 0 ? error : move_items(refresh, queue, count, number, call);
+    if (error == 0) {
+        call->is_whole = batch->side.is_whole_group || batch->is_so_far;
+        ++*counter_of(refresh->state, queue->verb);
+        refresh->state->items += count;
+    }
+    return error == 0 && batch->side.is_whole_group ? tri_end_told(refresh, queue->group) : error;
+}
+
+int tri_call_make(struct tri_refresh *refresh, struct tri_list_row *queue)
+{
+    struct tri_refresh_batch batch;
+    bool is_whole;
+    bool is_so_far;
+    uint32_t count = 0;
+    int error = is_whole_group(refresh, queue, &is_whole);
+    error = error != 0 ? error : tri_so_far_serves(refresh, queue, &is_so_far);
+    bool is_unbounded = error == 0 && (is_so_far || (is_whole && refresh->webapi->ends_groups));
+    error = error != 0 ? error : count_batch(refresh, queue, is_unbounded, &count);
+    if (error != 0) {
+        return error;
+    }
+    if (queue->verb == TR_WEBAPI_VERB_STATUS && count == queue->count) {
+        uint64_t interval_ms = tri_rate_interval_ms(refresh);
+        refresh->state->partial_ms =
+            refresh->now_ms + interval_ms + tr_random(refresh->context) % (interval_ms / 8 + 1);
+    }
+    error = tri_refresh_batch_init(&batch, refresh, queue->verb, queue->group);
+    batch.side.is_whole_group = is_whole && (count == queue->count || refresh->webapi->ends_groups);
+    batch.is_so_far = is_so_far && count > 1;
+    error = error != 0 ? error : make(refresh, &batch, queue, count);
+    tri_refresh_batch_fini(&batch);
+    return error;
+}
+
+/* ----------------------------------------------------------------- its end */
+
+static int read_response(struct tri_refresh_batch *batch, const struct tr_webapi_response *response)
+{
+    struct tri_refresh *refresh = batch->refresh;
+    if (batch->is_so_far) {
+        return tri_so_far_read(batch, response->body);
+    }
+    tr_engine_call_begins(refresh->context, refresh->plugin, reads[batch->verb]);
+    int result = tri_verb_of(refresh->webapi, batch->verb)->read(&batch->side, response);
+    tr_engine_call_ends(refresh->context);
+    return result;
+}
+
+/* The plugin reads the answer; one that makes no sense leaves unsure what nothing was said of. */
+static int read_answer(struct tri_refresh *refresh, const struct tri_list_row *call,
+                       struct tri_verdict *verdict)
+{
+    struct tri_refresh_batch batch;
+    int error = tri_refresh_batch_init(&batch, refresh, call->verb, call->group);
+    batch.is_so_far = call->is_whole && call->verb == TR_WEBAPI_VERB_FIND;
+    error = error != 0 || batch.is_so_far
+                ? error
+                : tri_refresh_batch_fill(&batch, call, call->count, false);
+    batch.side.is_whole_group = call->is_whole && !batch.is_so_far;
+    int result = error == 0 ? read_response(&batch, &verdict->response) : 0;
+    error = error != 0 ? error : batch.error;
+    tri_refresh_batch_fini(&batch);
+    if (error != 0 || result == TR_MEMORY) {
+        return error != 0 ? error : result;
+    }
+    if (result != 0) {
+        verdict->judgement = TR_WEBAPI_UNSURE_JUDGED;
+        (void)snprintf(verdict->what, sizeof verdict->what, "%u, nonsense", verdict->status);
+        (void)snprintf(verdict->words, sizeof verdict->words,
+                       "'%.*s' makes no sense of the answer: %s", (int)refresh->state->plugin.size,
+                       refresh->state->plugin.data, tr_error_text(result));
+    }
+    return 0;
+}
+
+/* From the last one on, so that those that go back to the front of a queue keep their order. */
+static int judge_items(struct tri_refresh *refresh, struct tri_list_row *call,
+                       struct tri_verdict *verdict)
+{
+    int error = 0;
+    while (error == 0 && call->last != 0) {
+        struct tri_job_row *job;
+        uint32_t number = call->last;
+        error = tri_job_edit(refresh, number, &job);
+        error = error != 0 ? error : tri_list_remove(refresh, job);
+        error = error != 0 ? error : tri_judge_item(refresh, call, verdict, number);
+    }
+    return error;
+}
+
+static int end_call(struct tri_refresh *refresh, uint32_t number, struct tri_list_row *call,
+                    struct tri_verdict *verdict)
+{
+    int error = 0;
+    if (verdict->judgement == TR_WEBAPI_READ_JUDGED && call->verb != TR_WEBAPI_VERB_STREAM) {
+        error = read_answer(refresh, call, verdict);
+    }
+    if (error != 0) {
+        return error;
+    }
+    verdict->begin_ms = call->first_ms;
+    verdict->count = call->count;
+    verdict->is_stream = call->verb == TR_WEBAPI_VERB_STREAM;
+    if (call->ask != 0) {
+        refresh->state->calls -= call->verb == TR_WEBAPI_VERB_STREAM ? 0 : 1;
+        tri_rate_judge(refresh, call->ask, verdict);
+        error = tri_silence_mended(refresh);
+    }
+    if (error != 0) {
+        return error;
+    }
+    if (call->verb == TR_WEBAPI_VERB_STREAM) {
+        return tri_stream_on_end(refresh, number, call, verdict);
+    }
+    error = judge_items(refresh, call, verdict);
+    error = error != 0 ? error : count_create(refresh, call, -1);
+    uint32_t group = call->group;
+    uint8_t verb = call->verb;
+    error = error != 0 ? error : tr_rows_remove(&refresh->rows, number);
+    error = error != 0 ? error : tri_queue_wake(refresh, group, verb);
+    return error != 0 ? error : tri_group_let_go(refresh, group);
+}
+
+static int find_call(struct tri_refresh *refresh, const struct tr_message *message,
+                     uint32_t *number, struct tri_list_row **call)
+{
+    return tri_list_find(refresh, TRI_REFRESH_CALL, tr_message_ask(message), 0, false, number,
+                         call);
+}
+
+int tri_call_on_response(struct tri_refresh *refresh, const struct tr_message *message)
+{
+    struct tr_http_response response;
+    struct tri_verdict verdict = {0};
+    struct tri_list_row *call;
+    uint32_t number;
+    int error = tr_message_read(message, http_response, &response);
+    error = error != 0 ? error : find_call(refresh, message, &number, &call);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
+    }
+    tri_judge_response(refresh, call->verb, &response, &verdict);
+    return end_call(refresh, number, call, &verdict);
+}
+
+int tri_call_on_failed(struct tri_refresh *refresh, const struct tr_message *message)
+{
+    struct tr_ask_failed failed;
+    struct tri_verdict verdict = {0};
+    struct tri_list_row *call;
+    uint32_t number;
+    int error = tr_message_read(message, ask_failed, &failed);
+    error = error != 0 ? error : find_call(refresh, message, &number, &call);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
+    }
+    tri_judge_failure(-(int)failed.reason, &verdict);
+    return end_call(refresh, number, call, &verdict);
+}

@@ -1,0 +1,244 @@
+/*
+ * Groups: found by name, counted by their jobs, and in rings of those that want a stream, have one,
+ * or rest.
+ *
+ * A group whose last job is gone rests for a while where it has heard a stream: that stays open,
+ * and its place is kept. The next jobs of an array that comes in waves find it as it was, and the
+ * back end need not tell again all that was ever said. Those that rest longest go first.
+ */
+#include "actors/graph/compiled/pack.h"
+#include "actors/refresh.h"
+
+/* Groups that have rested long enough which one handling takes away. */
+#define REMOVALS_AT_ONCE 64
+
+static struct tr_bytes bytes_of(struct tr_text text)
+{
+    return (struct tr_bytes){.data = (const uint8_t *)text.data, .size = text.size};
+}
+
+int tri_group_named(struct tri_refresh *refresh, struct tr_text name, uint32_t *number)
+{
+    struct tr_rows_key key = tr_rows_key_bytes(TRI_REFRESH_GROUP, bytes_of(name));
+    void *row;
+    int error = tr_rows_find(&refresh->rows, &key, number);
+    if (error != TR_NOT_FOUND) {
+        return error;
+    }
+    error = tr_rows_add(&refresh->rows, &key, number, &row);
+    struct tri_group_row *group = row;
+    return error != 0 ? error : tri_blob_set(refresh, &group->name, bytes_of(name));
+}
+
+int tri_group_name(struct tri_refresh *refresh, uint32_t number, struct tr_text *name)
+{
+    const void *row;
+    struct tr_bytes bytes = {0};
+    int error = tr_rows_get(&refresh->rows, number, &row);
+    const struct tri_group_row *group = row;
+    error = error != 0 ? error : tri_blob_get(refresh, group->name, NULL, &bytes);
+    if (error == 0) {
+        *name = (struct tr_text){.data = (const char *)bytes.data, .size = bytes.size};
+    }
+    return error;
+}
+
+void tri_group_tear(struct tri_group_row *group)
+{
+    group->is_torn = true;
+    tri_group_mend(group);
+}
+
+void tri_group_mend(struct tri_group_row *group)
+{
+    group->is_torn = group->is_torn && (group->creates > 0 || group->doubts > 0);
+}
+
+/* ------------------------------------------------------------------- rings */
+
+static uint32_t *head_of(struct tr_refresh_state *state, uint8_t ring)
+{
+    uint32_t *const heads[TRI_GROUPS_RINGS] = {
+        [TRI_GROUPS_WANTING] = &state->wanting,
+        [TRI_GROUPS_STREAMING] = &state->streaming,
+        [TRI_GROUPS_RESTING] = &state->resting,
+    };
+    return heads[ring];
+}
+
+static int links_of(struct tri_refresh *refresh, uint32_t number, uint8_t ring,
+                    struct tri_group_links **links)
+{
+    struct tri_group_row *group;
+    int error = tri_group_edit(refresh, number, &group);
+    *links = error == 0 ? &group->links[ring] : NULL;
+    return error;
+}
+
+int tri_group_enter(struct tri_refresh *refresh, uint32_t number, uint8_t ring)
+{
+    struct tri_group_links *links;
+    struct tri_group_links *first;
+    struct tri_group_links *last;
+    uint32_t *head = head_of(refresh->state, ring);
+    int error = links_of(refresh, number, ring, &links);
+    if (error != 0 || links->next != 0) {
+        return error;
+    }
+    *links = (struct tri_group_links){.next = number, .previous = number};
+    if (*head == 0) {
+        *head = number;
+        return 0;
+    }
+    error = links_of(refresh, *head, ring, &first);
+    error = error != 0 ? error : links_of(refresh, first->previous, ring, &last);
+    if (error == 0) {
+        *links = (struct tri_group_links){.next = *head, .previous = first->previous};
+        last->next = number;
+        first->previous = number;
+    }
+    return error;
+}
+
+int tri_group_leave(struct tri_refresh *refresh, uint32_t number, uint8_t ring)
+{
+    struct tri_group_links *links;
+    struct tri_group_links *next;
+    struct tri_group_links *previous;
+    uint32_t *head = head_of(refresh->state, ring);
+    int error = links_of(refresh, number, ring, &links);
+    if (error != 0 || links->next == 0) {
+        return error;
+    }
+    error = links_of(refresh, links->next, ring, &next);
+    error = error != 0 ? error : links_of(refresh, links->previous, ring, &previous);
+    if (error == 0) {
+        *head = *head != number ? *head : links->next == number ? 0 : links->next;
+        next->previous = links->previous;
+        previous->next = links->next;
+        *links = (struct tri_group_links){0};
+        refresh->state->resting_count -= ring == TRI_GROUPS_RESTING ? 1 : 0;
+    }
+    return error;
+}
+
+/* -------------------------------------------------------------------- ends */
+
+/* The queues of a group that nobody is in. */
+static int remove_queues(struct tri_refresh *refresh, uint32_t group)
+{
+    for (uint8_t verb = TR_WEBAPI_VERB_CREATE; verb < TR_WEBAPI_VERB_STREAM; verb++) {
+        struct tr_rows_key key = tr_rows_key_numbers(TRI_REFRESH_QUEUE, group, verb);
+        uint32_t number;
+        int error = tr_rows_find(&refresh->rows, &key, &number);
+        error = error != 0 ? error : tri_queue_forget(refresh, number);
+        if (error != 0 && error != TR_NOT_FOUND) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+/* Takes away a group that nobody is in and nobody holds. */
+static int take_away(struct tri_refresh *refresh, uint32_t number)
+{
+    struct tri_group_row *group;
+    int error = tri_group_edit(refresh, number, &group);
+    error = error != 0 ? error : tri_stream_close(refresh, number);
+    for (uint8_t ring = 0; ring < TRI_GROUPS_RINGS && error == 0; ring++) {
+        error = tri_group_leave(refresh, number, ring);
+    }
+    error = error != 0 ? error : tri_blob_set(refresh, &group->name, (struct tr_bytes){0});
+    error = error != 0 ? error : tri_blob_set(refresh, &group->cursor, (struct tr_bytes){0});
+    error = error != 0 ? error : tri_blob_set(refresh, &group->refusal, (struct tr_bytes){0});
+    error = error != 0 ? error : remove_queues(refresh, number);
+    return error != 0 ? error : tr_rows_remove(&refresh->rows, number);
+}
+
+/* The timer is for the first one. */
+static int set_timer(struct tri_refresh *refresh)
+{
+    struct tr_refresh_state *state = refresh->state;
+    const void *row;
+    if (state->resting == 0) {
+        state->rested_ms = 0;
+        return 0;
+    }
+    int error = tr_rows_get(&refresh->rows, state->resting, &row);
+    if (error != 0) {
+        return error;
+    }
+    state->rested_ms = ((const struct tri_group_row *)row)->rest_ms;
+    return tr_timer_start_at(refresh->context, TRI_REFRESH_RESTING_TIMER, state->rested_ms);
+}
+
+static int rest(struct tri_refresh *refresh, uint32_t number, struct tri_group_row *group)
+{
+    struct tr_refresh_state *state = refresh->state;
+    if (group->links[TRI_GROUPS_RESTING].next != 0) {
+        return 0;
+    }
+    group->rest_ms = refresh->now_ms + TR_REFRESH_REST_MS;
+    int error = tri_group_leave(refresh, number, TRI_GROUPS_WANTING);
+    error = error != 0 ? error : tri_group_enter(refresh, number, TRI_GROUPS_RESTING);
+    if (error == 0 && ++state->resting_count > TR_REFRESH_RESTING_MAX) {
+        error = take_away(refresh, state->resting);
+    }
+    return error != 0 || state->rested_ms != 0 ? error : set_timer(refresh);
+}
+
+int tri_group_on_rested(struct tri_refresh *refresh, bool *more)
+{
+    struct tr_refresh_state *state = refresh->state;
+    if (state->rested_ms == 0 || state->rested_ms > refresh->now_ms) {
+        return 0;
+    }
+    for (int i = 0; state->resting != 0; i++) {
+        const void *row;
+        int error = tr_rows_get(&refresh->rows, state->resting, &row);
+        if (error == 0 && ((const struct tri_group_row *)row)->rest_ms > refresh->now_ms) {
+            break;
+        }
+        if (error == 0 && i == REMOVALS_AT_ONCE) {
+            *more = true;
+            return 0;
+        }
+        error = error != 0 ? error : take_away(refresh, state->resting);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return set_timer(refresh);
+}
+
+int tri_group_try_remove(struct tri_refresh *refresh, uint32_t number)
+{
+    struct tri_group_row *group;
+    int error = tri_group_edit(refresh, number, &group);
+    if (error != 0 || group->rows > 0 || group->holds > 0) {
+        return error;
+    }
+    return group->stream != 0 || group->cursor != 0 ? rest(refresh, number, group)
+                                                    : take_away(refresh, number);
+}
+
+int tri_group_hold(struct tri_refresh *refresh, uint32_t number)
+{
+    struct tri_group_row *group;
+    int error = number == 0 ? 0 : tri_group_edit(refresh, number, &group);
+    if (error == 0 && number != 0) {
+        group->holds++;
+    }
+    return error;
+}
+
+int tri_group_let_go(struct tri_refresh *refresh, uint32_t number)
+{
+    struct tri_group_row *group;
+    int error = number == 0 ? 0 : tri_group_edit(refresh, number, &group);
+    if (error != 0 || number == 0) {
+        return error;
+    }
+    group->holds--;
+    return tri_group_try_remove(refresh, number);
+}

@@ -1,0 +1,339 @@
+/*
+ * Words for what is waited for. Everything here reads committed bytes, which it trusts no further
+ * than their schemas and rows reach.
+ */
+#include "actors/explain/explain.h"
+
+#include "actors/services/catalog.h"
+#include "actors/graph/document/moment.h"
+#include "actors/graph/document/report.h"
+#include "actors/services/resources.h"
+#include "actors/store/task_name.h"
+#include "schemas/codec/utf8.h"
+#include "schemas/engine/flow.h"
+#include "schemas/engine/phase.h"
+
+#define NOTE_PAGE 2
+
+/* Words of others that are shown: reasons, messages. */
+#define WORDS_BYTES_MAX 240
+
+void tri_explain_time(uint64_t at_ms, struct tr_explain_now now, struct tr_buffer *text)
+{
+    uint64_t shown_ms = at_ms - now.ahead_ms;
+    struct tr_moment moment = {.seconds = (int64_t)(shown_ms / 1000),
+                               .nanoseconds = (uint32_t)(shown_ms % 1000) * 1000000};
+    tr_moment_print(moment, text);
+    if (at_ms > now.steady_ms) {
+        tr_buffer_add_string(text, ", in ");
+        tr_duration_print((int64_t)(at_ms - now.steady_ms) * 1000000, text);
+    }
+}
+
+/* ------------------------------------------------------------------- task */
+
+static int read_note(const struct tr_explain_pages *pages, struct tr_task_note *note)
+{
+    struct tr_bytes page = {0};
+    int error = pages->page(pages->self, NOTE_PAGE, &page);
+    if (error != 0 || page.size == 0) {
+        return error;
+    }
+    return tr_task_note_unpack(page, tr_task_note_schema.version, note) == 0 ? 0 : TR_MALFORMED;
+}
+
+/* Words of others, which may be many: it is seen where they were cut. */
+static void add_words(struct tr_buffer *text, struct tr_text words)
+{
+    bool is_cut = words.size > WORDS_BYTES_MAX;
+    size_t size = is_cut ? tr_utf8_cut(words, WORDS_BYTES_MAX) : words.size;
+    tr_buffer_print(text, "%.*s%s", (int)size, words.data, is_cut ? "…" : "");
+}
+
+static void explain_backoff(const struct tr_task_state *state, const struct tr_task_note *note,
+                            struct tr_explain_now now, struct tr_buffer *text)
+{
+    tr_buffer_print(text, "attempt %u waits until ", state->attempt);
+    tri_explain_time(state->until_ms, now, text);
+    tr_buffer_print(text, "; the one before failed with %.*s: ", TRI_TEXT(note->code));
+    add_words(text, note->message);
+}
+
+static void explain_run(const struct tr_task_state *state, const struct tr_task_note *note,
+                        struct tr_text generated_name, bool is_left, struct tr_buffer *text)
+{
+    tr_buffer_print(text, "attempt %u %s %s", state->attempt, is_left ? "was" : "is",
+                    tr_task_phase_word(state->task_phase));
+    if (note->reason.size > 0) {
+        tr_buffer_add_string(text, " (");
+        add_words(text, note->reason);
+        tr_buffer_add_string(text, ")");
+    }
+    if (is_left) {
+        tr_buffer_add_string(text, " when the engine ended; the next one hears what came of it");
+    }
+    if (state->intent == TR_INTENT_INTENT || state->intent == TR_INTENT_IN_DOUBT) {
+        tr_buffer_print(text, "; %s", tr_task_intent_words(state->intent));
+    }
+    if (note->folder.size > 0) {
+        bool is_short = tr_task_folder_is_short(note->folder);
+        tr_buffer_print(text, "; it works in %.*s%.*s", TRI_TEXT(note->folder),
+                        is_short ? (int)generated_name.size : 0, generated_name.data);
+    }
+}
+
+static void explain_abort(const struct tr_task_state *state, const struct tr_task_note *note,
+                          struct tr_buffer *text)
+{
+    tr_buffer_print(text, "%s", tr_task_step_words(TR_STEP_ABORT));
+    if (state->ending != 0) {
+        tr_buffer_print(text, "; then it is %s", tr_node_phase_word(state->ending));
+        if (note->cause.size > 0) {
+            tr_buffer_add_string(text, ": ");
+            add_words(text, note->cause);
+        }
+    } else if (state->has_failed) {
+        tr_buffer_print(text, "; then attempt %u has failed with %.*s: ", state->attempt,
+                        TRI_TEXT(note->code));
+        add_words(text, note->message);
+    }
+}
+
+static void explain_token(const struct tr_task_note *note, struct tr_buffer *text)
+{
+    tr_buffer_add_string(text, tr_task_step_words(TR_STEP_TOKEN));
+    if (note->resource.size > 0) {
+        tr_buffer_print(text, " of '%.*s'", TRI_TEXT(note->resource));
+    }
+}
+
+/* In a step of the files service's, without a call under way: why it was put off. */
+static void explain_shortage(const struct tr_task_state *state, const struct tr_task_note *note,
+                             struct tr_buffer *text)
+{
+    bool is_of_files = state->step == TR_STEP_FETCH || state->step == TR_STEP_KEEP ||
+                       state->step == TR_STEP_OFFLOAD || state->step == TR_STEP_GRAPH;
+    if (is_of_files && state->call == 0 && note->reason.size > 0) {
+        tr_buffer_add_string(text, " (");
+        add_words(text, note->reason);
+        tr_buffer_add_string(text, ")");
+    }
+}
+
+int tr_explain_task(const struct tr_task_state *state, const struct tr_explain_pages *pages,
+                    struct tr_text generated_name, struct tr_explain_now now,
+                    struct tr_buffer *text)
+{
+    struct tr_task_note note = {0};
+    int error = read_note(pages, &note);
+    if (error != 0) {
+        return error;
+    }
+    if (state->is_held) {
+        tr_buffer_add_string(text, "it is paused, and begins when the execution goes on");
+        return text->error;
+    }
+    switch ((enum tr_task_step)state->step) {
+    case TR_STEP_BACKOFF:
+        explain_backoff(state, &note, now, text);
+        break;
+    case TR_STEP_RUN:
+        explain_run(state, &note, generated_name, pages->is_left, text);
+        break;
+    case TR_STEP_ABORT:
+        explain_abort(state, &note, text);
+        break;
+    case TR_STEP_TOKEN:
+        explain_token(&note, text);
+        break;
+    default:
+        tr_buffer_print(text, "it %s", tr_task_step_words(state->step));
+        explain_shortage(state, &note, text);
+    }
+    return text->error;
+}
+
+/* -------------------------------------------------------------- resources */
+
+static struct tr_text place_name(const struct tri_place_row *place)
+{
+    size_t size = place->name_size < sizeof place->name ? place->name_size : sizeof place->name;
+    return (struct tr_text){.data = place->name, .size = size};
+}
+
+/* Whether an execution sleeps in the engine of this start. */
+static bool sleeps(struct tr_rows *rows, uint32_t start, uint64_t execution)
+{
+    struct tr_rows_key key = tr_rows_key_numbers(TRI_ROW_SLEEPER, execution, 0);
+    uint32_t number;
+    const void *row;
+    return tr_rows_find(rows, &key, &number) == 0 && tr_rows_get(rows, number, &row) == 0 &&
+           ((const struct tri_sleeper_row *)row)->start == start;
+}
+
+#define ASLEEP_WORDS " (asleep: `troupe resume` goes on with it)"
+
+void tr_explain_asleep(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
+                       uint64_t execution, struct tr_buffer *text)
+{
+    struct tr_rows rows =
+        tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_resource_any));
+    if (sleeps(&rows, state->start, execution)) {
+        tr_buffer_add_string(text, ASLEEP_WORDS);
+    }
+}
+
+/* The place of the project behind that of a domain; 0: there is none. */
+static uint32_t project_of(struct tr_rows *rows, uint32_t scope)
+{
+    const void *row;
+    bool is_there = scope != 0 && tr_rows_get(rows, scope, &row) == 0;
+    return is_there ? ((const struct tri_place_row *)row)->project : 0;
+}
+
+/* Who holds tokens of a place: some of them by name. Looks at each row. */
+static void name_holders(struct tr_rows *rows, uint32_t start, uint32_t place,
+                         struct tr_buffer *text)
+{
+    uint32_t named = 0;
+    uint32_t more = 0;
+    for (uint32_t number = 1; number <= rows->used; number++) {
+        const void *row;
+        if (tr_rows_get(rows, number, &row) != 0 ||
+            ((const struct tr_rows_head *)row)->key.kind != TRI_ROW_REQUEST) {
+            continue;
+        }
+        const struct tri_request_row *request = row;
+        uint32_t scope = tri_request_scope(request);
+        bool is_of = request->place == place || request->pool == place || scope == place ||
+                     project_of(rows, scope) == place;
+        if (request->queue != 0 || !is_of) {
+            continue;
+        }
+        if (named == TR_EXPLAIN_HOLDERS_MAX) {
+            more++;
+            continue;
+        }
+        size_t size = request->identity_size < sizeof request->identity ? request->identity_size
+                                                                        : sizeof request->identity;
+        tr_buffer_print(text, "%s%.*s%s", named++ == 0 ? ": " : ", ", (int)size, request->identity,
+                        sleeps(rows, start, request->execution) ? ASLEEP_WORDS : "");
+    }
+    if (more > 0) {
+        tr_buffer_print(text, " and %u more", more);
+    }
+}
+
+/* A place's bound, if it has one: how much of it is in use, and by whom. */
+static void explain_place(struct tr_rows *rows, uint32_t start, uint32_t number, const char *what,
+                          struct tr_buffer *text)
+{
+    const void *row;
+    if (number == 0 || tr_rows_get(rows, number, &row) != 0) {
+        return;
+    }
+    const struct tri_place_row *place = row;
+    struct tr_text name = place_name(place);
+    if (place->slots != 0) {
+        tr_buffer_print(text, "; %u of %u slots of %s'%.*s' are in use", place->used, place->slots,
+                        what, TRI_TEXT(name));
+        name_holders(rows, start, number, text);
+    }
+    if (place->per_second > 0) {
+        tr_buffer_print(text, "; %s'%.*s' begins at most %g a second", what, TRI_TEXT(name),
+                        place->per_second);
+    }
+}
+
+static void explain_amount(const char *what, uint64_t wanted, uint64_t booked, uint64_t there,
+                           uint64_t unit, struct tr_buffer *text)
+{
+    if (wanted != 0 && there != 0) {
+        tr_buffer_print(text, "; it asks for %llu %s, and %llu of %llu are booked",
+                        (unsigned long long)(wanted / unit), what,
+                        (unsigned long long)(booked / unit), (unsigned long long)(there / unit));
+    }
+}
+
+static void explain_machine(struct tr_rows *rows, uint32_t number, const struct tri_amounts *wanted,
+                            struct tr_buffer *text)
+{
+    const void *row;
+    if (number == 0 || tr_rows_get(rows, number, &row) != 0) {
+        return;
+    }
+    const struct tri_place_row *machine = row;
+    explain_amount("thousandths of a CPU", wanted->cpu_millis,
+                   machine->booked.cpu_millis - machine->asleep.cpu_millis,
+                   machine->amounts.cpu_millis, 1, text);
+    explain_amount("MiB of memory", wanted->memory_bytes,
+                   machine->booked.memory_bytes - machine->asleep.memory_bytes,
+                   machine->amounts.memory_bytes, 1U << 20, text);
+    explain_amount("GPUs", wanted->gpu_count, machine->booked.gpu_count - machine->asleep.gpu_count,
+                   machine->amounts.gpu_count, 1, text);
+}
+
+int tr_explain_request(const struct tr_resources_state *state, const struct tr_explain_pages *pages,
+                       struct tr_key task, struct tr_explain_now now, struct tr_buffer *text)
+{
+    struct tr_rows rows =
+        tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_resource_any));
+    struct tr_rows_key key = tr_rows_key_numbers(TRI_ROW_REQUEST, task.group, task.serial);
+    uint32_t number;
+    const void *row;
+    int error = tr_rows_find(&rows, &key, &number);
+    error = error != 0 ? error : tr_rows_get(&rows, number, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_request_row *request = row;
+    tr_buffer_add_string(text, request->queue == 0 ? "it has its token since "
+                                                   : "it waits for its token since ");
+    tri_explain_time(request->since_ms, now, text);
+    if (request->queue != 0) {
+        explain_place(&rows, state->start, request->place, "", text);
+        uint32_t scope = tri_request_scope(request);
+        explain_place(&rows, state->start, scope, "", text);
+        explain_place(&rows, state->start, project_of(&rows, scope), "", text);
+        explain_place(&rows, state->start, request->pool, "the pool ", text);
+        explain_machine(&rows, state->machine, &request->amounts, text);
+        tr_buffer_print(text, "; %llu wait in all, and executions take turns",
+                        (unsigned long long)state->waiting);
+    }
+    return text->error;
+}
+
+/* ---------------------------------------------------------------- catalog */
+
+int tr_explain_cache(const struct tr_catalog_state *state, const struct tr_explain_pages *pages,
+                     struct tr_key task, struct tr_buffer *text, uint64_t *maker)
+{
+    struct tr_rows rows =
+        tr_rows_reader(pages->page, pages->self, state, sizeof(union tri_catalog_any));
+    struct tr_rows_key key = tr_rows_key_numbers(TRI_ROW_ASKER, task.group, task.serial);
+    uint32_t number;
+    const void *row;
+    int error = tr_rows_find(&rows, &key, &number);
+    error = error != 0 ? error : tr_rows_get(&rows, number, &row);
+    error =
+        error != 0 ? error : tr_rows_get(&rows, ((const struct tri_asker_row *)row)->entry, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_entry_row *entry = row;
+    *maker = 0;
+    if (entry->owner == number) {
+        tr_buffer_add_string(text, "it makes what others may wait for");
+        return text->error;
+    }
+    error = tr_rows_get(&rows, entry->owner, &row);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_asker_row *owner = row;
+    size_t size = owner->name_size < sizeof owner->name ? owner->name_size : sizeof owner->name;
+    tr_buffer_print(text, "it waits for what %.*s%s makes", (int)size, owner->name,
+                    owner->is_cut ? "…" : "");
+    *maker = owner->watched.actor.key.group;
+    return text->error;
+}

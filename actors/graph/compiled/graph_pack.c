@@ -1,0 +1,580 @@
+/*
+ * The packed form of a graph: msgpack arrays of its fields in their order. Each struct has one
+ * function that names its fields, and that function both writes and reads.
+ */
+#include "actors/graph/language/definition.h"
+#include "actors/graph/compiled/transfer.h"
+
+typedef void move_function(struct tri_transfer *transfer, void *item);
+
+static bool is_reading(const struct tri_transfer *transfer)
+{
+    return transfer->buffer == NULL;
+}
+
+void tri_transfer_fail(struct tri_transfer *transfer, int error)
+{
+    tr_cursor_fail(&transfer->cursor, error);
+}
+
+/* Begins a struct of so many fields. */
+static void begin(struct tri_transfer *transfer, uint32_t fields)
+{
+    if (!is_reading(transfer)) {
+        tr_buffer_array(transfer->buffer, fields);
+    } else if (tr_read_array(&transfer->cursor) != fields) {
+        tri_transfer_fail(transfer, TR_MALFORMED);
+    }
+}
+
+static void move_u64(struct tri_transfer *transfer, uint64_t *value)
+{
+    if (is_reading(transfer)) {
+        *value = tr_read_u64(&transfer->cursor);
+    } else {
+        tr_buffer_u64(transfer->buffer, *value);
+    }
+}
+
+static void move_bounded(struct tri_transfer *transfer, uint64_t *value, uint64_t most)
+{
+    move_u64(transfer, value);
+    if (*value > most) {
+        tri_transfer_fail(transfer, TR_MALFORMED);
+        *value = 0;
+    }
+}
+
+static void move_u32(struct tri_transfer *transfer, uint32_t *value)
+{
+    uint64_t wide = *value;
+    move_bounded(transfer, &wide, UINT32_MAX);
+    *value = (uint32_t)wide;
+}
+
+static void move_u16(struct tri_transfer *transfer, uint16_t *value)
+{
+    uint64_t wide = *value;
+    move_bounded(transfer, &wide, UINT16_MAX);
+    *value = (uint16_t)wide;
+}
+
+/* A kind: what is greater than the last one is malformed. */
+static void move_kind(struct tri_transfer *transfer, uint8_t *value, uint8_t most)
+{
+    uint64_t wide = *value;
+    move_bounded(transfer, &wide, most);
+    *value = (uint8_t)wide;
+}
+
+/* A position, or none, which is written as nil. */
+static void move_index(struct tri_transfer *transfer, uint32_t *value)
+{
+    if (is_reading(transfer)) {
+        *value = tr_read_nil(&transfer->cursor) ? TR_GRAPH_NONE : tr_read_u32(&transfer->cursor);
+    } else if (*value == TR_GRAPH_NONE) {
+        tr_buffer_nil(transfer->buffer);
+    } else {
+        tr_buffer_u64(transfer->buffer, *value);
+    }
+}
+
+/* A duration, which is never negative. */
+static void move_ns(struct tri_transfer *transfer, int64_t *value)
+{
+    uint64_t wide = (uint64_t)*value;
+    move_bounded(transfer, &wide, INT64_MAX);
+    *value = (int64_t)wide;
+}
+
+static void move_f64(struct tri_transfer *transfer, double *value)
+{
+    if (is_reading(transfer)) {
+        *value = tr_read_f64(&transfer->cursor);
+    } else {
+        tr_buffer_f64(transfer->buffer, *value);
+    }
+}
+
+static void move_bool(struct tri_transfer *transfer, bool *value)
+{
+    if (is_reading(transfer)) {
+        *value = tr_read_bool(&transfer->cursor);
+    } else {
+        tr_buffer_bool(transfer->buffer, *value);
+    }
+}
+
+static void move_text(struct tri_transfer *transfer, struct tr_text *value)
+{
+    if (is_reading(transfer)) {
+        *value = tr_arena_text(transfer->arena, tr_read_text(&transfer->cursor));
+    } else {
+        tr_buffer_text_value(transfer->buffer, *value);
+    }
+}
+
+static void move_bytes(struct tri_transfer *transfer, struct tr_bytes *value)
+{
+    if (is_reading(transfer)) {
+        *value = tr_arena_bytes(transfer->arena, tr_read_bytes(&transfer->cursor));
+    } else {
+        tr_buffer_bytes_value(transfer->buffer, *value);
+    }
+}
+
+/* A type by its number; nil where it is known at run time only. */
+static void move_type(struct tri_transfer *transfer, const struct tr_type **type)
+{
+    uint32_t index = is_reading(transfer) || *type == NULL ? TR_GRAPH_NONE : (*type)->index;
+    move_index(transfer, &index);
+    if (!is_reading(transfer)) {
+        return;
+    }
+    *type = NULL;
+    if (index != TR_GRAPH_NONE && index < transfer->types.count) {
+        *type = transfer->types.items[index];
+    } else if (index != TR_GRAPH_NONE) {
+        tri_transfer_fail(transfer, TR_MALFORMED);
+    }
+}
+
+/*
+ * An array of structs. While reading, its memory is taken only after the bytes that are left could
+ * hold so many elements of `fields` fields each.
+ */
+static void *move_items(struct tri_transfer *transfer, const void *items, uint32_t *count,
+                        size_t size, uint32_t fields, move_function *move)
+{
+    void *copy = NULL;
+    if (is_reading(transfer)) {
+        *count = tr_read_array(&transfer->cursor);
+        if (*count > tr_cursor_left(&transfer->cursor) / (fields + 1)) {
+            tri_transfer_fail(transfer, TR_MALFORMED);
+            *count = 0;
+        }
+        copy = tr_arena_array(transfer->arena, *count, size);
+        *count = copy == NULL ? 0 : *count;
+    } else {
+        tr_buffer_array(transfer->buffer, *count);
+    }
+    for (uint32_t i = 0; i < *count && transfer->cursor.error == 0; i++) {
+        /* Writing changes nothing; the functions serve both directions. */
+        uintptr_t base = copy != NULL ? (uintptr_t)copy : (uintptr_t)items;
+        move(transfer, (void *)(base + i * size));
+    }
+    return copy;
+}
+
+/* Moves an array that a struct holds as a pointer and a count. */
+#define MOVE_ITEMS(transfer, pointer, count, fields, move)                                   \
+    do {                                                                                     \
+        void *read_items_ =                                                                  \
+            move_items((transfer), (pointer), (count), sizeof *(pointer), (fields), (move)); \
+        if (is_reading(transfer)) {                                                          \
+            (pointer) = read_items_;                                                         \
+        }                                                                                    \
+    } while (false)
+
+static void move_number_item(struct tri_transfer *transfer, void *item)
+{
+    move_u32(transfer, item);
+}
+
+static void move_text_item(struct tri_transfer *transfer, void *item)
+{
+    move_text(transfer, item);
+}
+
+static void move_variable(struct tri_transfer *transfer, void *item)
+{
+    struct tr_variable *variable = item;
+    begin(transfer, 5);
+    move_text(transfer, &variable->name);
+    move_text(transfer, &variable->description);
+    move_type(transfer, &variable->type);
+    move_bool(transfer, &variable->has_default);
+    move_bytes(transfer, &variable->default_value);
+}
+
+static void move_variables(struct tri_transfer *transfer, struct tr_variables *variables)
+{
+    MOVE_ITEMS(transfer, variables->items, &variables->count, 5, move_variable);
+    if (is_reading(transfer)) {
+        variables->by_name =
+            tri_sort_variables(transfer->arena, variables->items, variables->count);
+        variables->count = variables->by_name == NULL ? 0 : variables->count;
+    }
+}
+
+static void move_environment(struct tri_transfer *transfer, void *item)
+{
+    struct tr_environment *environment = item;
+    begin(transfer, 3);
+    move_text(transfer, &environment->name);
+    move_text(transfer, &environment->value);
+    move_bool(transfer, &environment->is_passed_on);
+}
+
+static void move_secret(struct tri_transfer *transfer, void *item)
+{
+    struct tr_secret *secret = item;
+    begin(transfer, 5);
+    move_text(transfer, &secret->name);
+    move_text(transfer, &secret->group);
+    move_text(transfer, &secret->key);
+    move_text(transfer, &secret->version);
+    move_bool(transfer, &secret->is_file);
+}
+
+static void move_settings(struct tri_transfer *transfer, struct tr_settings *settings)
+{
+    begin(transfer, 19);
+    move_u32(transfer, &settings->retries);
+    move_ns(transfer, &settings->backoff.first_ns);
+    move_ns(transfer, &settings->backoff.max_ns);
+    move_f64(transfer, &settings->backoff.factor);
+    move_ns(transfer, &settings->timeout_ns);
+    move_ns(transfer, &settings->grace_ns);
+    move_text(transfer, &settings->cache.version);
+    move_bool(transfer, &settings->cache.is_serialized);
+    MOVE_ITEMS(transfer, settings->cache.ignored, &settings->cache.ignored_count, 0,
+               move_number_item);
+    move_bool(transfer, &settings->is_interruptible);
+    move_u64(transfer, &settings->resources.cpu_millis);
+    move_u64(transfer, &settings->resources.memory_bytes);
+    move_u64(transfer, &settings->resources.gpu_count);
+    move_u64(transfer, &settings->resources.storage_bytes);
+    move_u64(transfer, &settings->resources.ephemeral_storage_bytes);
+    move_index(transfer, &settings->pool);
+    MOVE_ITEMS(transfer, settings->environment, &settings->environment_count, 3, move_environment);
+    MOVE_ITEMS(transfer, settings->secrets, &settings->secret_count, 5, move_secret);
+    move_bytes(transfer, &settings->config);
+}
+
+static void move_task(struct tri_transfer *transfer, void *item)
+{
+    struct tr_task *task = item;
+    begin(transfer, 10);
+    move_text(transfer, &task->name);
+    move_text(transfer, &task->description);
+    move_text(transfer, &task->type);
+    move_text(transfer, &task->folder);
+    MOVE_ITEMS(transfer, task->words, &task->word_count, 0, move_text_item);
+    move_bool(transfer, &task->is_stdin_inputs);
+    move_bool(transfer, &task->is_stdout_outputs);
+    move_variables(transfer, &task->interface.inputs);
+    move_variables(transfer, &task->interface.outputs);
+    move_settings(transfer, &task->settings);
+}
+
+static void move_step(struct tri_transfer *transfer, void *item)
+{
+    struct tr_step *step = item;
+    begin(transfer, 3);
+    move_bool(transfer, &step->is_index);
+    move_u32(transfer, &step->index);
+    move_text(transfer, &step->field);
+}
+
+static void move_binding(struct tri_transfer *transfer, void *item)
+{
+    struct tr_binding *binding = item;
+    begin(transfer, 10);
+    move_kind(transfer, &binding->kind, TR_BINDING_ERROR);
+    move_bool(transfer, &binding->is_mapped);
+    move_text(transfer, &binding->key);
+    move_type(transfer, &binding->type);
+    move_type(transfer, &binding->source);
+    move_bytes(transfer, &binding->literal);
+    move_u32(transfer, &binding->node);
+    move_u32(transfer, &binding->output);
+    move_u32(transfer, &binding->first);
+    move_u32(transfer, &binding->count);
+}
+
+static void move_condition(struct tri_transfer *transfer, void *item)
+{
+    struct tr_condition *condition = item;
+    begin(transfer, 6);
+    move_kind(transfer, &condition->kind, TR_CONDITION_LITERAL);
+    move_u32(transfer, &condition->left);
+    move_u32(transfer, &condition->right);
+    move_u32(transfer, &condition->input);
+    move_type(transfer, &condition->type);
+    move_bytes(transfer, &condition->literal);
+}
+
+static void move_arm(struct tri_transfer *transfer, void *item)
+{
+    struct tr_arm *arm = item;
+    begin(transfer, 6);
+    move_kind(transfer, &arm->kind, TR_ARM_FAIL);
+    move_index(transfer, &arm->condition);
+    move_u32(transfer, &arm->condition_first);
+    move_index(transfer, &arm->node);
+    move_text(transfer, &arm->message);
+    MOVE_ITEMS(transfer, arm->outputs, &arm->output_count, 0, move_number_item);
+}
+
+/* A node's settings: nil for those of its task, or where it has none. */
+static void move_node_settings(struct tri_transfer *transfer, struct tr_node *node)
+{
+    const struct tr_graph *graph = transfer->graph;
+    bool has_task = node->target_kind == TR_TARGET_TASK && node->target < graph->task_count;
+    const struct tr_settings *own = has_task ? &graph->tasks[node->target].settings : NULL;
+    if (!is_reading(transfer)) {
+        if (node->settings == own || node->settings == NULL) {
+            tr_buffer_nil(transfer->buffer);
+        } else {
+            struct tr_settings settings = *node->settings;
+            move_settings(transfer, &settings);
+        }
+        return;
+    }
+    if (tr_read_nil(&transfer->cursor)) {
+        node->settings = own;
+        return;
+    }
+    struct tr_settings *settings = tr_arena_alloc(transfer->arena, sizeof *settings);
+    if (settings != NULL) {
+        move_settings(transfer, settings);
+    }
+    node->settings = settings;
+}
+
+static void move_node(struct tri_transfer *transfer, void *item)
+{
+    struct tr_node *node = item;
+    begin(transfer, 26);
+    move_text(transfer, &node->id);
+    move_text(transfer, &node->name);
+    move_kind(transfer, &node->kind, TR_NODE_SLEEP);
+    move_kind(transfer, &node->target_kind, TR_TARGET_PLAN);
+    move_kind(transfer, &node->role, TR_ROLE_FINALLY);
+    move_bool(transfer, &node->is_optional);
+    move_index(transfer, &node->target);
+    move_index(transfer, &node->parent);
+    move_u32(transfer, &node->input_first);
+    move_u32(transfer, &node->input_count);
+    move_variables(transfer, &node->outputs);
+    move_u32(transfer, &node->upstream_first);
+    move_u32(transfer, &node->upstream_count);
+    move_u32(transfer, &node->downstream_first);
+    move_u32(transfer, &node->downstream_count);
+    move_node_settings(transfer, node);
+    move_ns(transfer, &node->deadline_ns);
+    move_u32(transfer, &node->parallelism);
+    move_u32(transfer, &node->min_successes);
+    move_f64(transfer, &node->min_success_ratio);
+    move_index(transfer, &node->errors_output);
+    move_u32(transfer, &node->arm_first);
+    move_u32(transfer, &node->arm_count);
+    move_text(transfer, &node->signal_id);
+    move_type(transfer, &node->signal_type);
+    move_ns(transfer, &node->sleep_ns);
+}
+
+static void move_workflow(struct tri_transfer *transfer, void *item)
+{
+    struct tr_workflow *workflow = item;
+    begin(transfer, 20);
+    move_text(transfer, &workflow->name);
+    move_text(transfer, &workflow->description);
+    move_text(transfer, &workflow->folder);
+    move_variables(transfer, &workflow->interface.inputs);
+    move_variables(transfer, &workflow->interface.outputs);
+    MOVE_ITEMS(transfer, workflow->nodes, &workflow->node_count, 26, move_node);
+    move_u32(transfer, &workflow->end);
+    MOVE_ITEMS(transfer, workflow->order, &workflow->order_count, 0, move_number_item);
+    MOVE_ITEMS(transfer, workflow->upstream, &workflow->upstream_count, 0, move_number_item);
+    MOVE_ITEMS(transfer, workflow->downstream, &workflow->downstream_count, 0, move_number_item);
+    MOVE_ITEMS(transfer, workflow->bindings, &workflow->binding_count, 10, move_binding);
+    MOVE_ITEMS(transfer, workflow->steps, &workflow->step_count, 3, move_step);
+    MOVE_ITEMS(transfer, workflow->arms, &workflow->arm_count, 6, move_arm);
+    MOVE_ITEMS(transfer, workflow->conditions, &workflow->condition_count, 6, move_condition);
+    move_index(transfer, &workflow->on_failure);
+    move_index(transfer, &workflow->finally);
+    move_kind(transfer, &workflow->policy, TR_POLICY_FINISH_RUNNABLE);
+    move_u32(transfer, &workflow->max_parallelism);
+    move_ns(transfer, &workflow->timeout_ns);
+    move_u32(transfer, &workflow->nesting);
+}
+
+static void move_plan_value(struct tri_transfer *transfer, void *item)
+{
+    struct tr_plan_value *value = item;
+    begin(transfer, 3);
+    move_u32(transfer, &value->input);
+    move_bool(transfer, &value->is_fixed);
+    move_bytes(transfer, &value->value);
+}
+
+static void move_schedule(struct tri_transfer *transfer, struct tr_schedule *schedule)
+{
+    uint8_t weekdays = schedule->cron.weekdays;
+    begin(transfer, 14);
+    move_bool(transfer, &schedule->is_set);
+    move_ns(transfer, &schedule->every_ns);
+    move_u64(transfer, &schedule->cron.minutes);
+    move_u32(transfer, &schedule->cron.hours);
+    move_u32(transfer, &schedule->cron.days);
+    move_u16(transfer, &schedule->cron.months);
+    move_kind(transfer, &weekdays, 0x7f);
+    move_bool(transfer, &schedule->cron.is_any_day);
+    move_bool(transfer, &schedule->cron.is_any_weekday);
+    move_text(transfer, &schedule->cron_text);
+    move_text(transfer, &schedule->timezone);
+    move_kind(transfer, &schedule->catch_up, TR_CATCH_UP_NONE);
+    move_kind(transfer, &schedule->overlap, TR_OVERLAP_REPLACE);
+    move_index(transfer, &schedule->kickoff_input);
+    schedule->cron.weekdays = weekdays;
+}
+
+static void move_plan(struct tri_transfer *transfer, void *item)
+{
+    struct tr_plan *plan = item;
+    begin(transfer, 6);
+    move_text(transfer, &plan->name);
+    move_text(transfer, &plan->description);
+    move_u32(transfer, &plan->workflow);
+    MOVE_ITEMS(transfer, plan->values, &plan->value_count, 3, move_plan_value);
+    move_schedule(transfer, &plan->schedule);
+    move_variables(transfer, &plan->inputs);
+}
+
+static void move_pool(struct tri_transfer *transfer, void *item)
+{
+    struct tr_pool *pool = item;
+    begin(transfer, 3);
+    move_text(transfer, &pool->name);
+    move_u32(transfer, &pool->at_once);
+    move_f64(transfer, &pool->per_second);
+}
+
+static void write_type(struct tri_transfer *transfer, const struct tr_type *type)
+{
+    struct tr_buffer *buffer = transfer->buffer;
+    uint32_t part_count = type->parts == NULL ? 0 : type->count;
+    uint32_t value_count = type->values == NULL ? 0 : type->count;
+    tr_buffer_array(buffer, 4);
+    tr_buffer_u64(buffer, type->kind);
+    tr_buffer_text_value(buffer, type->format);
+    tr_buffer_array(buffer, part_count);
+    for (uint32_t i = 0; i < part_count; i++) {
+        tr_buffer_u64(buffer, type->parts[i]->index);
+    }
+    tr_buffer_array(buffer, value_count);
+    for (uint32_t i = 0; i < value_count; i++) {
+        tr_buffer_text_value(buffer, type->values[i]);
+    }
+}
+
+/* Makes a type of what was read, by the functions that keep all its rules. */
+static const struct tr_type *make_type(struct tri_transfer *transfer, uint8_t kind,
+                                       struct tr_text format, const struct tr_type *const *parts,
+                                       uint32_t part_count, const struct tr_text *values,
+                                       uint32_t value_count)
+{
+    struct tr_types *types = &transfer->types;
+    bool has_format = kind == TR_TYPE_FILE || kind == TR_TYPE_DIRECTORY || kind == TR_TYPE_DATASET;
+    if (kind == TR_TYPE_ENUM) {
+        return tr_type_enum(types, values, value_count);
+    }
+    if (kind == TR_TYPE_LIST || kind == TR_TYPE_MAP) {
+        const struct tr_type *element = part_count == 1 ? parts[0] : NULL;
+        return kind == TR_TYPE_LIST ? tr_type_list(types, element) : tr_type_map(types, element);
+    }
+    if (kind == TR_TYPE_UNION) {
+        const struct tr_type *type = tr_type_union(types, parts, part_count);
+        return type != NULL && type->count == part_count ? type : NULL;
+    }
+    return has_format ? tr_type_format(types, (enum tr_type_kind)kind, format)
+                      : tr_type_simple(types, (enum tr_type_kind)kind);
+}
+
+static void read_type(struct tri_transfer *transfer, uint32_t index)
+{
+    uint8_t kind = 0;
+    struct tr_text format = tr_text_of("");
+    begin(transfer, 4);
+    move_kind(transfer, &kind, TR_TYPE_UNION);
+    move_text(transfer, &format);
+    uint32_t part_count = tr_read_array(&transfer->cursor);
+    const struct tr_type **parts =
+        tr_arena_array(transfer->arena, part_count, sizeof(struct tr_type *));
+    for (uint32_t i = 0; parts != NULL && i < part_count; i++) {
+        move_type(transfer, &parts[i]);
+    }
+    uint32_t value_count = tr_read_array(&transfer->cursor);
+    struct tr_text *values = tr_arena_array(transfer->arena, value_count, sizeof *values);
+    for (uint32_t i = 0; values != NULL && i < value_count; i++) {
+        move_text(transfer, &values[i]);
+    }
+    if (transfer->cursor.error != 0 || parts == NULL || values == NULL) {
+        return;
+    }
+    const struct tr_type *type =
+        make_type(transfer, kind, format, parts, part_count, values, value_count);
+    if (type == NULL || type->index != index || type->kind != kind) {
+        tri_transfer_fail(transfer, TR_MALFORMED);
+    }
+}
+
+static void move_types(struct tri_transfer *transfer, struct tr_graph *graph)
+{
+    uint32_t count = graph->type_count;
+    if (!is_reading(transfer)) {
+        tr_buffer_array(transfer->buffer, count);
+        for (uint32_t i = 0; i < count; i++) {
+            write_type(transfer, graph->types[i]);
+        }
+        return;
+    }
+    count = tr_read_array(&transfer->cursor);
+    for (uint32_t i = 0; i < count && transfer->cursor.error == 0; i++) {
+        read_type(transfer, i);
+    }
+    graph->types = transfer->types.items;
+    graph->type_count = transfer->types.count;
+}
+
+void tri_transfer_graph(struct tri_transfer *transfer, struct tr_graph *graph)
+{
+    uint32_t version = TR_GRAPH_VERSION;
+    transfer->graph = graph;
+    begin(transfer, 9);
+    move_u32(transfer, &version);
+    if (version != TR_GRAPH_VERSION) {
+        tri_transfer_fail(transfer, TR_VERSION);
+        return;
+    }
+    move_text(transfer, &graph->project);
+    move_text(transfer, &graph->domain);
+    move_index(transfer, &graph->main_workflow);
+    move_types(transfer, graph);
+    MOVE_ITEMS(transfer, graph->pools, &graph->pool_count, 3, move_pool);
+    MOVE_ITEMS(transfer, graph->tasks, &graph->task_count, 10, move_task);
+    MOVE_ITEMS(transfer, graph->workflows, &graph->workflow_count, 20, move_workflow);
+    MOVE_ITEMS(transfer, graph->plans, &graph->plan_count, 6, move_plan);
+}
+
+int tr_graph_pack(const struct tr_graph *graph, struct tr_buffer *buffer)
+{
+    struct tri_transfer transfer = {.buffer = buffer};
+    struct tr_graph copy = *graph;
+    tri_transfer_graph(&transfer, &copy);
+    return buffer->error;
+}
+
+int tr_graph_name(struct tr_graph *graph)
+{
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
+    int error = tr_graph_pack(graph, &buffer);
+    if (error == 0) {
+        tr_digest(tr_buffer_bytes(&buffer), graph->hash);
+    }
+    tr_buffer_fini(&buffer);
+    return error;
+}

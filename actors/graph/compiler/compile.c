@@ -1,0 +1,254 @@
+/*
+ * The compiler's frame: a definition is read, its tasks, pools and plans take their places in the
+ * graph, and each workflow is compiled once, after those it needs. (decide.c goes the same way from
+ * a graph that is there already.)
+ */
+#include "actors/graph/compiler/compile.h"
+
+#include <stdlib.h>
+
+#include "actors/graph/compiler/builder.h"
+#include "actors/graph/language/keys.h"
+#include "actors/graph/document/limits.h"
+#include "actors/graph/compiled/pack.h"
+#include "runtime/memory.h"
+
+static void compile_pools(struct tri_compiler *compiler)
+{
+    struct tri_vector *pools = &compiler->definition.pools;
+    struct tri_pool *items = pools->items;
+    struct tr_graph *graph = compiler->graph;
+    graph->pools = tr_arena_array(&graph->arena, pools->count, sizeof *graph->pools);
+    if (graph->pools == NULL) {
+        return;
+    }
+    if (pools->count > 1) {
+        qsort(items, pools->count, sizeof *items, tr_text_order_at);
+    }
+    for (uint32_t i = 0; i < pools->count; i++) {
+        if (i > 0 && tr_text_equal(items[i - 1].name.text, items[i].name.text)) {
+            tri_report_add(compiler->report, items[i].name.place, "DuplicateId",
+                           "the pool '%.*s' is defined again\nkeep one of them",
+                           TRI_SHOWN(items[i].name.text));
+            continue;
+        }
+        graph->pools[graph->pool_count++] = items[i].pool;
+    }
+}
+
+/* The position of a pool; they are sorted by name. */
+static uint32_t find_pool(const struct tr_graph *graph, struct tr_text name)
+{
+    const struct tr_pool *found =
+        tr_text_search(name, graph->pools, graph->pool_count, sizeof *graph->pools);
+    return found != NULL ? (uint32_t)(found - graph->pools) : TR_GRAPH_NONE;
+}
+
+static struct tr_text pool_name_at(const void *self, uint32_t position)
+{
+    const struct tr_pool *pools = self;
+    return pools[position].name;
+}
+
+static void resolve_pool(struct tri_compiler *compiler, struct tri_settings *settings)
+{
+    const struct tr_graph *graph = compiler->graph;
+    struct tri_name pool = settings->pool;
+    if (pool.text.size == 0) {
+        return;
+    }
+    settings->settings.pool = find_pool(graph, pool.text);
+    if (settings->settings.pool == TR_GRAPH_NONE) {
+        struct tr_text nearest = tri_nearest(&compiler->definition, pool.text, pool_name_at,
+                                             graph->pools, graph->pool_count);
+        struct tr_text remedy =
+            tri_did_you_mean(&compiler->definition, nearest, "define it under pools:");
+        tri_report_add(compiler->report, pool.place, "InvalidValue",
+                       "there is no pool '%.*s'\n%.*s", TRI_SHOWN(pool.text), TRI_TEXT(remedy));
+    }
+}
+
+static int compare_positions(const void *left, const void *right)
+{
+    const uint32_t *a = left;
+    const uint32_t *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static void resolve_ignored(struct tri_compiler *compiler, struct tri_settings *settings,
+                            const struct tr_interface *interface)
+{
+    uint32_t *positions =
+        tr_arena_array(&compiler->graph->arena, settings->ignored_count, sizeof *positions);
+    uint32_t count = 0;
+    for (uint32_t i = 0; positions != NULL && i < settings->ignored_count; i++) {
+        struct tri_name name = settings->ignored[i];
+        positions[count] = tr_variables_find(&interface->inputs, name.text);
+        if (positions[count] == TR_GRAPH_NONE) {
+            tri_report_add(compiler->report, name.place, "VariableNameNotFound",
+                           "the cache ignores '%.*s', and the task has no such input\n"
+                           "name one of its inputs",
+                           TRI_SHOWN(name.text));
+            continue;
+        }
+        count++;
+    }
+    if (count > 1) {
+        qsort(positions, count, sizeof *positions, compare_positions);
+    }
+    settings->settings.cache.ignored = positions;
+    settings->settings.cache.ignored_count = count;
+}
+
+void tri_resolve_settings(struct tri_compiler *compiler, struct tri_settings *settings,
+                          const struct tr_interface *interface)
+{
+    resolve_pool(compiler, settings);
+    if (settings->ignored_count > 0) {
+        resolve_ignored(compiler, settings, interface);
+    }
+}
+
+void tri_place_tasks(struct tri_compiler *compiler)
+{
+    struct tr_graph *graph = compiler->graph;
+    struct tri_task *tasks = compiler->definition.tasks.items;
+    uint32_t count = compiler->definition.tasks.count;
+    graph->tasks = tr_arena_array(&graph->arena, count, sizeof *graph->tasks);
+    graph->task_count = 0;
+    for (uint32_t i = 0; graph->tasks != NULL && i < count; i++) {
+        struct tr_text before = tri_report_subject(compiler->report, tasks[i].name.text);
+        tri_resolve_settings(compiler, &tasks[i].settings, &tasks[i].task.interface);
+        graph->tasks[i] = tasks[i].task;
+        graph->tasks[i].settings = tasks[i].settings.settings;
+        graph->task_count++;
+        (void)tri_report_subject(compiler->report, before);
+    }
+}
+
+/* Workflows get what is known before any is compiled: name and inputs. */
+void tri_place_workflows(struct tri_compiler *compiler)
+{
+    struct tr_graph *graph = compiler->graph;
+    const struct tri_workflow *workflows = compiler->definition.workflows.items;
+    const struct tr_workflow *compiled = graph->workflows;
+    uint32_t count = compiler->definition.workflows.count;
+    graph->workflows = tr_arena_array(&graph->arena, count, sizeof *graph->workflows);
+    compiler->states = tr_arena_array(compiler->scratch, count, 1);
+    if (graph->workflows == NULL || compiler->states == NULL) {
+        return;
+    }
+    graph->workflow_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_workflow *workflow = &graph->workflows[i];
+        if (workflows[i].is_compiled) {
+            *workflow = compiled[i];
+            compiler->states[i] = TRI_STATE_DONE;
+            continue;
+        }
+        workflow->name = tr_arena_text(&graph->arena, workflows[i].name.text);
+        workflow->description = workflows[i].description;
+        workflow->folder = workflows[i].folder;
+        workflow->interface.inputs = workflows[i].inputs;
+        workflow->policy = (uint8_t)workflows[i].policy;
+        workflow->max_parallelism = workflows[i].max_parallelism;
+        workflow->timeout_ns = workflows[i].timeout_ns;
+        workflow->on_failure = workflow->finally = TR_GRAPH_NONE;
+    }
+}
+
+/* The file's name without folders and endings. */
+static struct tr_text stem_of(struct tr_text path)
+{
+    struct tr_text folder = tri_path_folder(path);
+    size_t begin = folder.size == 0 ? 0 : folder.size;
+    while (begin < path.size && path.data[begin] == '/') {
+        begin++;
+    }
+    size_t end = begin;
+    while (end < path.size && path.data[end] != '.') {
+        end++;
+    }
+    return (struct tr_text){.data = path.data + begin, .size = end - begin};
+}
+
+static void choose_main(struct tr_graph *graph, struct tr_text path)
+{
+    graph->main_workflow = graph->workflow_count == 1 ? 0 : TR_GRAPH_NONE;
+    if (graph->main_workflow == TR_GRAPH_NONE) {
+        graph->main_workflow = tr_graph_find_workflow(graph, tr_text_of("main"));
+    }
+    if (graph->main_workflow == TR_GRAPH_NONE) {
+        graph->main_workflow = tr_graph_find_workflow(graph, stem_of(path));
+    }
+}
+
+static void compile_all(struct tri_compiler *compiler, const struct tr_compile_request *request,
+                        struct tr_types *types)
+{
+    struct tr_graph *graph = compiler->graph;
+    tri_definition_read(&compiler->definition, request);
+    graph->project = compiler->definition.project;
+    graph->domain = compiler->definition.domain;
+    compile_pools(compiler);
+    tri_place_tasks(compiler);
+    tri_place_workflows(compiler);
+    tri_compile_plans(compiler);
+    for (uint32_t i = 0; i < graph->workflow_count; i++) {
+        tri_compile_workflow(compiler, i, 0);
+    }
+    choose_main(graph, request->path);
+    graph->types = types->items;
+    graph->type_count = types->count;
+}
+
+int tri_compile_finish(struct tri_compiler *compiler)
+{
+    if (tr_report_total(compiler->report) == 0) {
+        tri_check_sizes(compiler);
+    }
+    int error = compiler->graph->arena.error;
+    tr_report_finish(compiler->report);
+    if (error == 0) {
+        error = compiler->scratch->error;
+    }
+    if (error == 0) {
+        error = compiler->report->arena.error;
+    }
+    if (error == 0 && tr_report_total(compiler->report) > 0) {
+        error = TR_INVALID;
+    }
+    return error != 0 ? error : tr_graph_name(compiler->graph);
+}
+
+int tr_graph_compile(const struct tr_compile_request *request, struct tr_report *report,
+                     struct tr_graph **graph_out)
+{
+    struct tr_graph *graph = tr_alloc_zero(1, sizeof *graph);
+    struct tr_arena scratch;
+    struct tr_types types;
+    if (graph == NULL) {
+        return TR_MEMORY;
+    }
+    tr_arena_init(&scratch);
+    tr_arena_init(&graph->arena);
+    tr_types_init(&types, &graph->arena);
+    struct tri_compiler compiler = {
+        .graph = graph,
+        .scratch = &scratch,
+        .report = report,
+        .definition = {.arena = &graph->arena,
+                       .scratch = &scratch,
+                       .types = &types,
+                       .report = report},
+    };
+    compile_all(&compiler, request, &types);
+    int error = tri_compile_finish(&compiler);
+    tr_arena_fini(&scratch);
+    if (error != 0) {
+        tr_graph_free(graph);
+        return error;
+    }
+    *graph_out = graph;
+    return 0;
+}

@@ -1,0 +1,392 @@
+/*
+ * Bindings: what is written under `with` and `outputs` becomes literals, references, and lists and
+ * maps of them, each checked against the type of its place. Recursion follows the document, no
+ * deeper than TR_TREE_DEPTH_MAX.
+ */
+#include "actors/graph/compiler/builder.h"
+#include "actors/graph/language/keys.h"
+#include "actors/graph/document/limits.h"
+
+bool tri_is_reference(const struct tr_tree *tree)
+{
+    return tr_tree_is_text(tree) && tree->text.size > 0 && tree->text.data[0] == '$' &&
+           !(tree->text.size > 1 && tree->text.data[1] == '$');
+}
+
+uint32_t tri_reserve_bindings(struct tri_builder *builder, uint32_t count)
+{
+    uint32_t first = builder->bindings.count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_binding *binding =
+            tri_vector_add(&builder->compiler->graph->arena, &builder->bindings, sizeof *binding);
+        if (binding == NULL) {
+            return TR_GRAPH_NONE;
+        }
+    }
+    return first;
+}
+
+static bool fail_reference(struct tri_builder *builder, struct tri_place place, const char *code,
+                           const struct tri_reference *reference, const char *what,
+                           struct tr_text nearest, const char *otherwise)
+{
+    struct tr_text remedy = tri_did_you_mean(builder->definition, nearest, otherwise);
+    tri_report_add(builder->compiler->report, place, code, "'%.*s': %s\n%.*s",
+                   TRI_SHOWN(reference->text), what, TRI_TEXT(remedy));
+    return false;
+}
+
+static struct tr_text variable_name_at(const void *self, uint32_t position)
+{
+    const struct tr_variables *variables = self;
+    return variables->items[position].name;
+}
+
+/* `$err`, which only the bodies of on_failure and finally may use. */
+static bool resolve_error(struct tri_builder *builder, uint32_t node, struct tri_place place,
+                          const struct tri_reference *reference, struct tr_binding *binding)
+{
+    if (builder->workflow->nodes[node].role == TR_ROLE_GRAPH) {
+        return fail_reference(builder, place, "NodeReferenceNotFound", reference,
+                              "the error is known only to on_failure and finally", tr_text_of(""),
+                              "use it there");
+    }
+    binding->kind = TR_BINDING_ERROR;
+    binding->source = tr_type_simple(builder->definition->types, TR_TYPE_ERROR);
+    return true;
+}
+
+/* `$node.output`; how many of its steps name the output is given back by one less to follow. */
+static bool resolve_output(struct tri_builder *builder, uint32_t node, struct tri_place place,
+                           const struct tri_reference *reference, uint32_t from,
+                           struct tr_binding *binding)
+{
+    const struct tr_node *source = &builder->workflow->nodes[from];
+    struct tr_text none = tr_text_of("");
+    if (builder->workflow->nodes[node].role != TR_ROLE_GRAPH) {
+        return fail_reference(builder, place, "NodeReferenceNotFound", reference,
+                              "on_failure and finally know no nodes", none,
+                              "use inputs of the workflow and $err");
+    }
+    if (builder->built[from].is_broken) {
+        builder->touched_broken = true;
+        binding->kind = TR_BINDING_LITERAL;
+        return true;
+    }
+    if (reference->step_count == 0 || reference->steps[0].is_index) {
+        return fail_reference(builder, place, "VariableNameNotFound", reference,
+                              "this is a node, and a value is one of its outputs", none,
+                              "write $node.output");
+    }
+    uint32_t output = tr_variables_find(&source->outputs, reference->steps[0].field);
+    if (output == TR_GRAPH_NONE) {
+        struct tr_text nearest =
+            tri_nearest(builder->definition, reference->steps[0].field, variable_name_at,
+                        &source->outputs, source->outputs.count);
+        return fail_reference(builder, place, "VariableNameNotFound", reference,
+                              "the node has no such output", nearest,
+                              source->outputs.count == 0 ? "it has none: use after to wait for it"
+                                                         : "name one of its outputs");
+    }
+    binding->kind = TR_BINDING_REFERENCE;
+    binding->node = from;
+    binding->output = output;
+    binding->source = source->outputs.items[output].type;
+    return true;
+}
+
+/* The type of a part; false when such a value has no such part. */
+static bool step_type(struct tri_builder *builder, const struct tr_type *type,
+                      const struct tr_step *step, const struct tr_type **part)
+{
+    static const char *const error_fields[] = {"node", "code", "message"};
+    *part = NULL;
+    if (type == NULL) {
+        return true;
+    }
+    if (type->kind == TR_TYPE_LIST || type->kind == TR_TYPE_MAP) {
+        *part = type->parts[0];
+        return step->is_index == (type->kind == TR_TYPE_LIST);
+    }
+    if (type->kind == TR_TYPE_ERROR && !step->is_index) {
+        for (size_t i = 0; i < TR_COUNT_OF(error_fields); i++) {
+            if (tr_text_equal(step->field, tr_text_of(error_fields[i]))) {
+                *part = tr_type_simple(builder->definition->types, TR_TYPE_STRING);
+                return true;
+            }
+        }
+        return tr_text_equal(step->field, tr_text_of("element"));
+    }
+    return type->kind == TR_TYPE_STRUCT && !step->is_index;
+}
+
+/* Follows the steps behind a name, and keeps them for run time. */
+static bool resolve_steps(struct tri_builder *builder, struct tri_place place,
+                          const struct tri_reference *reference, uint32_t skipped,
+                          struct tr_binding *binding)
+{
+    struct tr_arena *arena = &builder->compiler->graph->arena;
+    binding->first = builder->steps.count;
+    for (uint32_t i = skipped; i < reference->step_count; i++) {
+        const struct tr_type *part;
+        if (!step_type(builder, binding->source, &reference->steps[i], &part)) {
+            struct tr_text type = tr_type_text(builder->compiler->scratch, binding->source);
+            tri_report_add(builder->compiler->report, place, "FieldNotFound",
+                           "'%.*s': a value of type %.*s has no such part\n%s",
+                           TRI_SHOWN(reference->text), TRI_SHOWN(type),
+                           tr_type_is_optional(binding->source)
+                               ? "it may be none: let a task or a switch look first"
+                               : "fields are those of structs, maps and errors, positions those "
+                                 "of lists");
+            return false;
+        }
+        struct tr_step *step = tri_vector_add(arena, &builder->steps, sizeof *step);
+        if (step == NULL) {
+            return false;
+        }
+        *step = reference->steps[i];
+        step->field = tr_arena_text(arena, reference->steps[i].field);
+        binding->source = part;
+        binding->count++;
+    }
+    return true;
+}
+
+bool tri_resolve(struct tri_builder *builder, uint32_t node, struct tri_place place,
+                 const struct tri_reference *reference, struct tr_binding *binding)
+{
+    const struct tri_scope *scope = tri_scope_find(builder, reference->name);
+    if (scope == NULL && tr_text_equal(reference->name, tr_text_of("err"))) {
+        return resolve_error(builder, node, place, reference, binding) &&
+               resolve_steps(builder, place, reference, 0, binding);
+    }
+    if (scope == NULL || scope->kind == TRI_SCOPE_ARM) {
+        return fail_reference(builder, place, "NodeReferenceNotFound", reference,
+                              "there is no such input or node",
+                              tri_scope_nearest(builder, reference->name),
+                              "name an input of the workflow or one of its nodes");
+    }
+    if (scope->kind == TRI_SCOPE_INPUT) {
+        binding->kind = TR_BINDING_REFERENCE;
+        binding->node = 0;
+        binding->output = scope->index;
+        binding->source = builder->workflow->interface.inputs.items[scope->index].type;
+        builder->touched_broken = builder->touched_broken || binding->source == NULL;
+        return resolve_steps(builder, place, reference, 0, binding);
+    }
+    return resolve_output(builder, node, place, reference, scope->index, binding) &&
+           (binding->kind == TR_BINDING_LITERAL ||
+            resolve_steps(builder, place, reference, 1, binding));
+}
+
+/* Reads a whole scalar as a reference. */
+static bool resolve_text(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                         struct tr_binding *binding)
+{
+    struct tri_reference reference;
+    struct tr_text problem;
+    if (!tri_reference_parse(builder->compiler->scratch, tree->text, &reference, &problem)) {
+        if (problem.size > 0) {
+            const char *feed = memchr(problem.data, '\n', problem.size);
+            int size = feed == NULL ? (int)problem.size : (int)(feed - problem.data);
+            tri_report_add(builder->compiler->report, tree->place, "SyntaxError", "'%.*s': %.*s%s",
+                           TRI_SHOWN(tree->text), size, problem.data, feed == NULL ? "" : feed);
+        }
+        return false;
+    }
+    return tri_resolve(builder, node, tree->place, &reference, binding);
+}
+
+/* Whether what a reference gives may go to its place. */
+static bool check_castable(struct tri_builder *builder, const struct tr_tree *tree,
+                           const struct tr_type *from, const struct tr_type *to)
+{
+    enum tr_castable castable = tr_type_castable(from, to);
+    if (castable == TR_CASTABLE_YES) {
+        return true;
+    }
+    struct tr_arena *scratch = builder->compiler->scratch;
+    bool is_muted = builder->compiler->report->muted > 0;
+    struct tr_text from_text = is_muted ? tr_text_of("") : tr_type_text(scratch, from);
+    struct tr_text to_text = is_muted ? tr_text_of("") : tr_type_text(scratch, to);
+    if (castable == TR_CASTABLE_AMBIGUOUS) {
+        tri_report_add(builder->compiler->report, tree->place, "AmbiguousBindingUnionValue",
+                       "'%.*s' is %.*s, which fits %.*s in several ways\n"
+                       "give it one type before",
+                       TRI_SHOWN(tree->text), TRI_SHOWN(from_text), TRI_SHOWN(to_text));
+        return false;
+    }
+    bool may_be_none = tr_type_is_optional(from) && !tr_type_is_optional(to);
+    bool is_into_union = to->kind == TR_TYPE_UNION;
+    tri_report_add(builder->compiler->report, tree->place,
+                   is_into_union ? "IncompatibleBindingUnionValue" : "MismatchingTypes",
+                   "'%.*s' is %.*s, and %.*s is expected here\n%s", TRI_SHOWN(tree->text),
+                   TRI_SHOWN(from_text), TRI_SHOWN(to_text),
+                   may_be_none ? "it may be none: let the input be of type T | none"
+                               : "use a value of that type, or a task that makes one");
+    return false;
+}
+
+static bool bind_reference(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                           const struct tr_type *type, struct tr_binding *binding)
+{
+    if (!resolve_text(builder, node, tree, binding)) {
+        return false;
+    }
+    return check_castable(builder, tree, binding->source, type);
+}
+
+static bool bind_literal(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                         const struct tr_type *type, struct tr_binding *binding)
+{
+    struct tr_literal_reader reader = {.report = builder->compiler->report,
+                                       .arena = builder->compiler->scratch,
+                                       .folder = builder->workflow->folder,
+                                       .has_references = true};
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
+    bool is_fine = tr_literal_read(&reader, type, tree, &buffer);
+    if (is_fine) {
+        tri_warn_plain(builder, node, tree);
+        binding->kind = TR_BINDING_LITERAL;
+        binding->source = type;
+        binding->literal =
+            tr_arena_bytes(&builder->compiler->graph->arena, tr_buffer_bytes(&buffer));
+    }
+    tr_buffer_fini(&buffer);
+    return is_fine;
+}
+
+/* Whether a list or a mapping can be put together as this type. */
+static bool can_hold(const struct tr_type *type, bool is_list)
+{
+    if (is_list) {
+        return type->kind == TR_TYPE_LIST;
+    }
+    return type->kind == TR_TYPE_MAP || type->kind == TR_TYPE_STRUCT;
+}
+
+/* The type that a list or a mapping with references is put together as. */
+static bool assembled_type(struct tri_builder *builder, const struct tr_tree *tree,
+                           const struct tr_type *type, const struct tr_type **assembled)
+{
+    bool is_list = tree->kind == TR_TREE_LIST;
+    uint32_t matches = 0;
+    *assembled = type;
+    if (type == NULL || can_hold(type, is_list)) {
+        return true;
+    }
+    for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
+        if (can_hold(type->parts[i], is_list)) {
+            *assembled = type->parts[i];
+            matches++;
+        }
+    }
+    if (matches == 1) {
+        return true;
+    }
+    struct tr_text text = tr_type_text(builder->compiler->scratch, type);
+    tri_report_add(builder->compiler->report, tree->place,
+                   matches > 1 ? "AmbiguousBindingUnionValue" : "MismatchingBindings",
+                   "%s with references stands where %.*s is expected\n%s", tr_tree_noun(tree),
+                   TRI_SHOWN(text),
+                   matches > 1 ? "let a task make the value" : "write one reference or a value");
+    return false;
+}
+
+static bool bind_parts(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                       const struct tr_type *type, uint32_t slot)
+{
+    const struct tr_type *assembled;
+    bool is_list = tree->kind == TR_TREE_LIST;
+    if (!assembled_type(builder, tree, type, &assembled)) {
+        return false;
+    }
+    bool has_element =
+        assembled != NULL && (assembled->kind == TR_TYPE_LIST || assembled->kind == TR_TYPE_MAP);
+    const struct tr_type *element = has_element ? assembled->parts[0] : NULL;
+    uint32_t first = tri_reserve_bindings(builder, tree->count);
+    bool is_fine = first != TR_GRAPH_NONE;
+    for (uint32_t i = 0; first != TR_GRAPH_NONE && i < tree->count; i++) {
+        struct tr_text key = is_list ? tr_text_of("") : tree->pairs[i].key->text;
+        is_fine = tri_bind(builder, node, is_list ? tree->items[i] : tree->pairs[i].value, element,
+                           key, first + i) &&
+                  is_fine;
+    }
+    struct tr_binding *binding = tri_binding_at(builder, slot);
+    binding->kind = is_list ? TR_BINDING_LIST : TR_BINDING_MAP;
+    binding->source = assembled;
+    binding->first = first;
+    binding->count = tree->count;
+    return is_fine;
+}
+
+bool tri_bind(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+              const struct tr_type *type, struct tr_text key, uint32_t slot)
+{
+    struct tr_binding binding = {.type = type};
+    bool is_fine = true;
+    bool is_scalar = tree->kind != TR_TREE_LIST && tree->kind != TR_TREE_MAP;
+    binding.key = tr_arena_text(&builder->compiler->graph->arena, key);
+    if (!is_scalar && tree->has_dollar) {
+        *tri_binding_at(builder, slot) = binding;
+        return bind_parts(builder, node, tree, type, slot);
+    }
+    is_fine = tri_is_reference(tree) ? bind_reference(builder, node, tree, type, &binding)
+                                     : bind_literal(builder, node, tree, type, &binding);
+    *tri_binding_at(builder, slot) = binding;
+    return is_fine;
+}
+
+/* Whether it is {value: ..., type: ...}. */
+static bool is_typed(const struct tr_tree *tree)
+{
+    return tree->kind == TR_TREE_MAP && tree->count == 2 && tr_tree_find(tree, "value") != NULL &&
+           tr_tree_find(tree, "type") != NULL;
+}
+
+static const struct tr_type *infer(struct tri_builder *builder, const struct tr_tree *tree)
+{
+    static const enum tr_type_kind kinds[] = {
+        [TR_TREE_PLAIN] = TR_TYPE_STRING, [TR_TREE_STRING] = TR_TYPE_STRING,
+        [TR_TREE_INT] = TR_TYPE_INT,      [TR_TREE_FLOAT] = TR_TYPE_FLOAT,
+        [TR_TREE_BOOL] = TR_TYPE_BOOL,    [TR_TREE_NULL] = TR_TYPE_NONE,
+    };
+    struct tr_tree resolved = tr_tree_resolve(tree);
+    bool is_scalar = resolved.kind < TR_COUNT_OF(kinds);
+    return is_scalar ? tr_type_simple(builder->definition->types, kinds[resolved.kind]) : NULL;
+}
+
+bool tri_bind_free(struct tri_builder *builder, uint32_t node, const struct tr_tree *tree,
+                   bool may_infer, struct tr_text key, uint32_t slot, const struct tr_type **type)
+{
+    if (is_typed(tree)) {
+        *type = tr_type_read(builder->definition->types, builder->compiler->report,
+                             tr_tree_find(tree, "type"));
+        return *type != NULL &&
+               tri_bind(builder, node, tr_tree_find(tree, "value"), *type, key, slot);
+    }
+    if (tri_is_reference(tree)) {
+        struct tr_binding binding = {0};
+        binding.key = tr_arena_text(&builder->compiler->graph->arena, key);
+        bool is_fine = resolve_text(builder, node, tree, &binding);
+        if (is_fine && binding.source == NULL && !builder->touched_broken) {
+            tri_report_add(builder->compiler->report, tree->place, "MismatchingTypes",
+                           "'%.*s' is a field of a struct, whose type is not known here\n"
+                           "write {value: %.*s, type: T}",
+                           TRI_SHOWN(tree->text), TRI_SHOWN(tree->text));
+            is_fine = false;
+        }
+        binding.type = *type = binding.source;
+        *tri_binding_at(builder, slot) = binding;
+        return is_fine && *type != NULL;
+    }
+    *type = may_infer ? infer(builder, tree) : NULL;
+    if (*type == NULL) {
+        tri_report_add(builder->compiler->report, tree->place, "ValueRequired",
+                       "%s stands here without a type\nwrite a reference, or {value: ..., type: T}",
+                       tr_tree_noun(tree));
+        return false;
+    }
+    return tri_bind(builder, node, tree, *type, key, slot);
+}

@@ -1,0 +1,351 @@
+/*
+ * Branches: the values their conditions ask for, the conditions' types, their arms, and the
+ * outputs that all arms have with one type.
+ */
+#include "actors/graph/compiler/builder.h"
+
+/* Inputs of one branch that are looked at before a reference gets another one. */
+#define SAME_INPUTS_MAX 16U
+
+static struct tr_condition *condition_at(struct tri_builder *builder, uint32_t position)
+{
+    return (struct tr_condition *)builder->conditions.items + position;
+}
+
+/* A message about a part of a condition, with its place where the text shows it. */
+static struct tri_place place_of(const struct tri_arm *arm, const struct tri_part *part)
+{
+    struct tri_place place = arm->when_place;
+    place.column += (uint32_t)part->offset;
+    return place;
+}
+
+static struct tr_text part_text(struct tri_builder *builder, const struct tri_part *part)
+{
+    return part->kind == TR_CONDITION_INPUT
+               ? part->reference.text
+               : tr_arena_print(builder->compiler->scratch, "'%.*s'", TRI_SHOWN(part->tree.text));
+}
+
+/* The input of the branch for a reference: one that is there, or another one. */
+static bool bind_input(struct tri_builder *builder, uint32_t branch, const struct tri_arm *arm,
+                       const struct tri_part *part, struct tr_condition *condition)
+{
+    struct tr_node *node = &builder->workflow->nodes[branch];
+    struct tr_text key = {.data = part->reference.text.data + 1,
+                          .size = part->reference.text.size - 1};
+    for (uint32_t i = 0; i < node->input_count && i < SAME_INPUTS_MAX; i++) {
+        const struct tr_binding *same = tri_binding_at(builder, node->input_first + i);
+        if (tr_text_equal(same->key, key)) {
+            condition->input = i;
+            condition->type = same->source;
+            return true;
+        }
+    }
+    struct tr_binding binding = {0};
+    bool is_fine = tri_resolve(builder, branch, place_of(arm, part), &part->reference, &binding);
+    uint32_t slot = tri_reserve_bindings(builder, 1);
+    if (slot == TR_GRAPH_NONE) {
+        return false;
+    }
+    binding.key = tr_arena_text(&builder->compiler->graph->arena, key);
+    binding.type = binding.source;
+    *tri_binding_at(builder, slot) = binding;
+    condition->input = node->input_count++;
+    condition->type = binding.source;
+    return is_fine;
+}
+
+static bool is_condition(enum tr_condition_kind kind)
+{
+    return kind != TR_CONDITION_INPUT && kind != TR_CONDITION_LITERAL;
+}
+
+/* An operand of and, or, not, and the root: a condition, or a bool. */
+static bool check_condition(struct tri_builder *builder, const struct tri_arm *arm,
+                            const struct tri_part *part, const struct tr_condition *condition)
+{
+    bool is_bool = condition->type == NULL || condition->type->kind == TR_TYPE_BOOL;
+    if (is_condition((enum tr_condition_kind)part->kind) || is_bool) {
+        return true;
+    }
+    struct tr_text type = tr_type_text(builder->compiler->scratch, condition->type);
+    struct tr_text text = part_text(builder, part);
+    tri_report_add(builder->compiler->report, place_of(arm, part), "MismatchingTypes",
+                   "%.*s is %.*s, and a condition is a bool\ncompare it with a value",
+                   TRI_SHOWN(text), TRI_SHOWN(type));
+    return false;
+}
+
+/* Whether a literal by its form may be read by the type beside it. */
+static bool may_narrow(const struct tri_part *part, const struct tr_type *other)
+{
+    if (part->kind != TR_CONDITION_LITERAL || other == NULL) {
+        return false;
+    }
+    if (part->type->kind == TR_TYPE_INT) {
+        return other->kind == TR_TYPE_FLOAT;
+    }
+    return part->type->kind == TR_TYPE_STRING &&
+           (other->kind == TR_TYPE_ENUM || other->kind == TR_TYPE_DATETIME ||
+            other->kind == TR_TYPE_DURATION || other->kind == TR_TYPE_BYTES);
+}
+
+static bool is_ordered_kind(const struct tr_type *type)
+{
+    return type->kind == TR_TYPE_INT || type->kind == TR_TYPE_FLOAT ||
+           type->kind == TR_TYPE_STRING || type->kind == TR_TYPE_DATETIME ||
+           type->kind == TR_TYPE_DURATION;
+}
+
+/* Whether two types may be compared at all: the same simple ones, or a union and none. */
+static bool is_comparable(const struct tr_type *a, const struct tr_type *b)
+{
+    if (a == NULL || b == NULL) {
+        return true;
+    }
+    if (a->kind == TR_TYPE_NONE || b->kind == TR_TYPE_NONE) {
+        return tr_type_is_optional(a) && tr_type_is_optional(b);
+    }
+    bool is_simple = is_ordered_kind(a) || a->kind == TR_TYPE_BOOL || a->kind == TR_TYPE_BYTES ||
+                     a->kind == TR_TYPE_ENUM;
+    return a->kind == b->kind && is_simple && tr_type_castable(a, b) == TR_CASTABLE_YES;
+}
+
+static const char *comparison_remedy(const struct tr_type *a, const struct tr_type *b)
+{
+    bool is_union = a->kind == TR_TYPE_UNION || b->kind == TR_TYPE_UNION;
+    if (is_union) {
+        return "a union compares with none only";
+    }
+    bool is_number = (a->kind == TR_TYPE_INT && b->kind == TR_TYPE_FLOAT) ||
+                     (a->kind == TR_TYPE_FLOAT && b->kind == TR_TYPE_INT);
+    return is_number ? "int and float do not mix: let a task convert one of them"
+                     : "compare values of one simple type";
+}
+
+static void check_comparison(struct tri_builder *builder, const struct tri_arm *arm,
+                             const struct tri_part *part, const struct tri_part *parts,
+                             uint32_t first)
+{
+    struct tr_condition *left = condition_at(builder, first + part->left);
+    struct tr_condition *right = condition_at(builder, first + part->right);
+    if (may_narrow(&parts[part->left], right->type)) {
+        left->type = right->type;
+    } else if (may_narrow(&parts[part->right], left->type)) {
+        right->type = left->type;
+    }
+    if (!is_comparable(left->type, right->type)) {
+        struct tr_text left_type = tr_type_text(builder->compiler->scratch, left->type);
+        struct tr_text right_type = tr_type_text(builder->compiler->scratch, right->type);
+        tri_report_add(builder->compiler->report, place_of(arm, part), "MismatchingTypes",
+                       "%.*s and %.*s cannot be compared\n%s", TRI_SHOWN(left_type),
+                       TRI_SHOWN(right_type), comparison_remedy(left->type, right->type));
+        return;
+    }
+    bool is_equality = part->kind == TR_CONDITION_EQUAL || part->kind == TR_CONDITION_NOT_EQUAL;
+    const struct tr_type *type = left->type != NULL ? left->type : right->type;
+    if (!is_equality && type != NULL && !is_ordered_kind(type)) {
+        struct tr_text text = tr_type_text(builder->compiler->scratch, type);
+        tri_report_add(builder->compiler->report, place_of(arm, part), "MismatchingTypes",
+                       "values of type %.*s have no order\nuse == or !=", TRI_SHOWN(text));
+    }
+}
+
+/* Packs a literal by the type it was given. */
+static void pack_literal(struct tri_builder *builder, const struct tri_arm *arm,
+                         const struct tri_part *part, struct tr_condition *condition)
+{
+    struct tr_literal_reader reader = {.report = builder->compiler->report,
+                                       .arena = builder->compiler->scratch};
+    struct tr_tree tree = part->tree;
+    struct tr_buffer buffer;
+    tree.place = place_of(arm, part);
+    tr_buffer_init(&buffer, 0);
+    if (tr_literal_read(&reader, condition->type, &tree, &buffer)) {
+        condition->literal =
+            tr_arena_bytes(&builder->compiler->graph->arena, tr_buffer_bytes(&buffer));
+    }
+    tr_buffer_fini(&buffer);
+}
+
+/* Checks the operands of each part that has some. */
+static void check_parts(struct tri_builder *builder, const struct tri_arm *arm, uint32_t first)
+{
+    const struct tri_part *parts = arm->condition.parts;
+    for (uint32_t i = 0; i < arm->condition.count; i++) {
+        const struct tri_part *part = &parts[i];
+        bool is_logic = part->kind == TR_CONDITION_AND || part->kind == TR_CONDITION_OR;
+        if (is_logic || part->kind == TR_CONDITION_NOT) {
+            (void)check_condition(builder, arm, &parts[part->left],
+                                  condition_at(builder, first + part->left));
+        }
+        if (is_logic) {
+            (void)check_condition(builder, arm, &parts[part->right],
+                                  condition_at(builder, first + part->right));
+        } else if (is_condition((enum tr_condition_kind)part->kind) &&
+                   part->kind != TR_CONDITION_NOT) {
+            check_comparison(builder, arm, part, parts, first);
+        }
+    }
+    uint32_t root = arm->condition.count - 1;
+    (void)check_condition(builder, arm, &parts[root], condition_at(builder, first + root));
+}
+
+void tri_build_condition(struct tri_builder *builder, uint32_t branch, const struct tri_arm *arm,
+                         struct tr_arm *compiled)
+{
+    struct tr_arena *arena = &builder->compiler->graph->arena;
+    const struct tri_part *parts = arm->condition.parts;
+    uint32_t first = builder->conditions.count;
+    bool is_fine = true;
+    for (uint32_t i = 0; i < arm->condition.count; i++) {
+        struct tr_condition *condition =
+            tri_vector_add(arena, &builder->conditions, sizeof *condition);
+        if (condition == NULL) {
+            return;
+        }
+        condition->kind = parts[i].kind;
+        condition->left = first + parts[i].left;
+        condition->right = first + parts[i].right;
+        condition->type = parts[i].type;
+        if (parts[i].kind == TR_CONDITION_INPUT) {
+            is_fine = bind_input(builder, branch, arm, &parts[i], condition) && is_fine;
+        }
+    }
+    compiled->condition_first = first;
+    compiled->condition = first + arm->condition.count - 1;
+    if (!is_fine) {
+        return;
+    }
+    check_parts(builder, arm, first);
+    for (uint32_t i = 0; i < arm->condition.count; i++) {
+        if (parts[i].kind == TR_CONDITION_LITERAL) {
+            pack_literal(builder, arm, &parts[i], condition_at(builder, first + i));
+        }
+    }
+}
+
+static struct tr_arm *arm_at(struct tri_builder *builder, uint32_t position)
+{
+    return (struct tr_arm *)builder->arms.items + position;
+}
+
+/* Reserves the arms, which stand next to each other, and makes their conditions. */
+static bool begin_arms(struct tri_builder *builder, uint32_t index)
+{
+    struct tr_node *node = &builder->workflow->nodes[index];
+    const struct tri_node *source = builder->built[index].source;
+    node->arm_first = builder->arms.count;
+    node->arm_count = source->arm_count;
+    node->input_first = builder->bindings.count;
+    for (uint32_t i = 0; i < source->arm_count; i++) {
+        struct tr_arm *arm =
+            tri_vector_add(&builder->compiler->graph->arena, &builder->arms, sizeof *arm);
+        if (arm == NULL) {
+            return false;
+        }
+        arm->kind = (uint8_t)source->arms[i].kind;
+        arm->node = arm->condition = TR_GRAPH_NONE;
+        arm->message = source->arms[i].message;
+        tri_warn_message(builder, index, &source->arms[i]);
+        if (source->arms[i].condition.count > 0) {
+            tri_build_condition(builder, index, &source->arms[i], arm);
+        }
+    }
+    return true;
+}
+
+/* Builds the nodes of the arms, which follow the branch. */
+static void build_arms(struct tri_builder *builder, uint32_t index)
+{
+    const struct tri_node *source = builder->built[index].source;
+    uint32_t first = builder->workflow->nodes[index].arm_first;
+    uint32_t next = index + 1;
+    for (uint32_t i = 0; i < source->arm_count; i++) {
+        if (source->arms[i].kind == TR_ARM_NODE) {
+            arm_at(builder, first + i)->node = next;
+            tri_build_node(builder, next);
+            builder->built[index].is_broken =
+                builder->built[index].is_broken || builder->built[next].is_broken;
+            next += 1 + builder->built[next].arm_count;
+        }
+    }
+}
+
+/* Whether all arms with nodes have this output with this type. */
+static bool is_common(struct tri_builder *builder, const struct tr_node *node,
+                      const struct tr_variable *variable)
+{
+    for (uint32_t i = 0; i < node->arm_count; i++) {
+        const struct tr_arm *arm = arm_at(builder, node->arm_first + i);
+        if (arm->kind != TR_ARM_NODE) {
+            continue;
+        }
+        const struct tr_variables *outputs = &builder->workflow->nodes[arm->node].outputs;
+        uint32_t position = tr_variables_find(outputs, variable->name);
+        if (position == TR_GRAPH_NONE || outputs->items[position].type != variable->type) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* For each arm, where it has the branch's outputs. */
+static void connect_outputs(struct tri_builder *builder, const struct tr_node *node)
+{
+    for (uint32_t i = 0; i < node->arm_count; i++) {
+        struct tr_arm *arm = arm_at(builder, node->arm_first + i);
+        uint32_t *positions = tr_arena_array(&builder->compiler->graph->arena, node->outputs.count,
+                                             sizeof *positions);
+        if (arm->kind != TR_ARM_NODE || positions == NULL) {
+            continue;
+        }
+        const struct tr_variables *outputs = &builder->workflow->nodes[arm->node].outputs;
+        for (uint32_t k = 0; k < node->outputs.count; k++) {
+            positions[k] = tr_variables_find(outputs, node->outputs.items[k].name);
+        }
+        arm->outputs = positions;
+        arm->output_count = node->outputs.count;
+    }
+}
+
+/* The outputs that all arms have with one type; none beside where an arm gives none. */
+static void type_branch(struct tri_builder *builder, struct tr_node *node)
+{
+    struct tr_arena *arena = &builder->compiler->graph->arena;
+    const struct tr_variables *first = NULL;
+    bool may_skip = node->is_optional;
+    for (uint32_t i = node->arm_count; i > 0; i--) {
+        const struct tr_arm *arm = arm_at(builder, node->arm_first + i - 1);
+        may_skip = may_skip || arm->kind == TR_ARM_SKIP;
+        first = arm->kind == TR_ARM_NODE ? &builder->workflow->nodes[arm->node].outputs : first;
+    }
+    struct tr_variable *items =
+        tr_arena_array(arena, first == NULL ? 0 : first->count, sizeof *items);
+    uint32_t count = 0;
+    for (uint32_t i = 0; items != NULL && first != NULL && i < first->count; i++) {
+        if (is_common(builder, node, &first->items[i])) {
+            items[count] = first->items[i];
+            items[count].has_default = false;
+            if (may_skip) {
+                items[count].type = tr_type_optional(builder->definition->types, items[count].type);
+            }
+            count++;
+        }
+    }
+    node->outputs = (struct tr_variables){
+        .items = items, .count = count, .by_name = tri_sort_variables(arena, items, count)};
+    connect_outputs(builder, node);
+}
+
+void tri_build_branch(struct tri_builder *builder, uint32_t index)
+{
+    if (!begin_arms(builder, index)) {
+        return;
+    }
+    build_arms(builder, index);
+    if (!builder->built[index].is_broken) {
+        type_branch(builder, &builder->workflow->nodes[index]);
+    }
+}

@@ -1,0 +1,288 @@
+/*
+ * A task's settings with a node's overrides, and the launch plans' values.
+ */
+#include "actors/graph/compiler/builder.h"
+#include "actors/graph/language/keys.h"
+
+/* env and secrets are merged name by name: what the node gives comes in the place of the task's. */
+static void merge_environment(struct tr_arena *arena, struct tr_settings *merged,
+                              const struct tr_settings *over)
+{
+    uint32_t room = merged->environment_count + over->environment_count;
+    struct tr_environment *items = tr_arena_array(arena, room, sizeof *items);
+    uint32_t count = 0;
+    for (uint32_t i = 0; items != NULL && i < merged->environment_count; i++) {
+        bool is_replaced = false;
+        for (uint32_t k = 0; k < over->environment_count; k++) {
+            is_replaced = is_replaced ||
+                          tr_text_equal(over->environment[k].name, merged->environment[i].name);
+        }
+        if (!is_replaced) {
+            items[count++] = merged->environment[i];
+        }
+    }
+    for (uint32_t i = 0; items != NULL && i < over->environment_count; i++) {
+        items[count++] = over->environment[i];
+    }
+    merged->environment = items;
+    merged->environment_count = count;
+}
+
+static void merge_secrets(struct tr_arena *arena, struct tr_settings *merged,
+                          const struct tr_settings *over)
+{
+    uint32_t room = merged->secret_count + over->secret_count;
+    struct tr_secret *items = tr_arena_array(arena, room, sizeof *items);
+    uint32_t count = 0;
+    for (uint32_t i = 0; items != NULL && i < merged->secret_count; i++) {
+        bool is_replaced = false;
+        for (uint32_t k = 0; k < over->secret_count; k++) {
+            is_replaced =
+                is_replaced || tr_text_equal(over->secrets[k].name, merged->secrets[i].name);
+        }
+        if (!is_replaced) {
+            items[count++] = merged->secrets[i];
+        }
+    }
+    for (uint32_t i = 0; items != NULL && i < over->secret_count; i++) {
+        items[count++] = over->secrets[i];
+    }
+    merged->secrets = items;
+    merged->secret_count = count;
+}
+
+/* The pairs of both mappings, the node's in the place of the task's. */
+static const struct tr_tree *merge_trees(struct tr_arena *scratch, const struct tr_tree *base,
+                                         const struct tr_tree *over)
+{
+    struct tr_tree *merged = tri_tree_new(scratch, TR_TREE_MAP, over->place);
+    size_t room = (size_t)over->count + (base == NULL ? 0 : base->count);
+    struct tr_pair *pairs = tr_arena_array(scratch, room, sizeof *pairs);
+    if (merged == NULL || pairs == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; base != NULL && i < base->count; i++) {
+        bool is_replaced = false;
+        for (uint32_t k = 0; k < over->count; k++) {
+            is_replaced =
+                is_replaced || tr_text_equal(over->pairs[k].key->text, base->pairs[i].key->text);
+        }
+        if (!is_replaced) {
+            pairs[merged->count++] = base->pairs[i];
+        }
+    }
+    for (uint32_t i = 0; i < over->count; i++) {
+        pairs[merged->count++] = over->pairs[i];
+    }
+    merged->pairs = pairs;
+    merged->weight = over->weight + (base == NULL ? 0 : base->weight);
+    return merged;
+}
+
+static void merge_config(struct tri_compiler *compiler, struct tr_settings *merged,
+                         const struct tr_tree *base, const struct tr_tree *over)
+{
+    struct tr_literal_reader reader = {.report = compiler->report, .arena = compiler->scratch};
+    struct tr_buffer buffer;
+    const struct tr_tree *tree = over == NULL ? NULL : merge_trees(compiler->scratch, base, over);
+    tr_buffer_init(&buffer, 0);
+    if (tree != NULL && tr_literal_read(&reader, NULL, tree, &buffer)) {
+        merged->config = tr_arena_bytes(&compiler->graph->arena, tr_buffer_bytes(&buffer));
+    }
+    tr_buffer_fini(&buffer);
+}
+
+const struct tr_settings *tri_merge_settings(struct tri_compiler *compiler,
+                                             const struct tri_task *task,
+                                             const struct tri_settings *overrides)
+{
+    struct tr_arena *arena = &compiler->graph->arena;
+    struct tr_settings *merged = tr_arena_alloc(arena, sizeof *merged);
+    struct tri_settings over = *overrides;
+    if (merged == NULL) {
+        return NULL;
+    }
+    *merged = task->settings.settings;
+    tri_resolve_settings(compiler, &over, &task->task.interface);
+    tri_check_templates(&compiler->definition, over.tree, &task->task.interface.inputs);
+    const struct tr_settings *given = &over.settings;
+    merged->retries = (over.given & TRI_RETRIES) != 0 ? given->retries : merged->retries;
+    merged->backoff = (over.given & TRI_BACKOFF) != 0 ? given->backoff : merged->backoff;
+    merged->timeout_ns = (over.given & TRI_TIMEOUT) != 0 ? given->timeout_ns : merged->timeout_ns;
+    merged->grace_ns = (over.given & TRI_GRACE) != 0 ? given->grace_ns : merged->grace_ns;
+    merged->cache = (over.given & TRI_CACHE) != 0 ? given->cache : merged->cache;
+    merged->resources = (over.given & TRI_RESOURCES) != 0 ? given->resources : merged->resources;
+    merged->pool = (over.given & TRI_POOL) != 0 ? given->pool : merged->pool;
+    if ((over.given & TRI_INTERRUPTIBLE) != 0) {
+        merged->is_interruptible = given->is_interruptible;
+    }
+    if ((over.given & TRI_ENVIRONMENT) != 0) {
+        merge_environment(arena, merged, given);
+    }
+    if ((over.given & TRI_SECRETS) != 0) {
+        merge_secrets(arena, merged, given);
+    }
+    if ((over.given & TRI_CONFIG) != 0) {
+        merge_config(compiler, merged, task->settings.config, over.config);
+        merged->config_origin = given->config_origin;
+    }
+    return merged;
+}
+
+/* One value of a plan for an input of its workflow. */
+static void compile_value(struct tri_compiler *compiler, const struct tr_workflow *workflow,
+                          const struct tr_pair *pair, bool is_fixed, uint8_t *is_given,
+                          struct tri_vector *values)
+{
+    uint32_t input = tr_variables_find(&workflow->interface.inputs, pair->key->text);
+    if (input == TR_GRAPH_NONE) {
+        tri_report_add(compiler->report, pair->key->place, "VariableNameNotFound",
+                       "the workflow '%.*s' has no input '%.*s'\nname one of its inputs",
+                       TRI_SHOWN(workflow->name), TRI_SHOWN(pair->key->text));
+        return;
+    }
+    if (is_given[input] != 0) {
+        tri_report_add(compiler->report, pair->key->place, "ParameterBoundMoreThanOnce",
+                       "the input '%.*s' stands under inputs and under fixed\nkeep one of them",
+                       TRI_SHOWN(pair->key->text));
+        return;
+    }
+    is_given[input] = 1;
+    tri_warn_constant(compiler->report, pair->value, &workflow->interface.inputs);
+    struct tr_literal_reader reader = {
+        .report = compiler->report, .arena = compiler->scratch, .folder = workflow->folder};
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
+    const struct tr_type *type = workflow->interface.inputs.items[input].type;
+    if (type != NULL && tr_literal_read(&reader, type, pair->value, &buffer)) {
+        struct tr_plan_value *value =
+            tri_vector_add(&compiler->graph->arena, values, sizeof *value);
+        if (value != NULL) {
+            value->input = input;
+            value->is_fixed = is_fixed;
+            value->value = tr_arena_bytes(&compiler->graph->arena, tr_buffer_bytes(&buffer));
+        }
+    }
+    tr_buffer_fini(&buffer);
+}
+
+/* What may be given to the plan: the workflow's inputs without the fixed ones. */
+static void collect_inputs(struct tri_compiler *compiler, const struct tr_workflow *workflow,
+                           struct tr_plan *plan)
+{
+    struct tr_arena *arena = &compiler->graph->arena;
+    const struct tr_variables *inputs = &workflow->interface.inputs;
+    struct tr_variable *items = tr_arena_array(arena, inputs->count, sizeof *items);
+    uint32_t *kept = tr_arena_array(compiler->scratch, inputs->count, sizeof *kept);
+    uint32_t count = 0;
+    if (items == NULL || kept == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        kept[i] = i;
+    }
+    for (uint32_t i = 0; i < plan->value_count; i++) {
+        if (plan->values[i].is_fixed) {
+            kept[plan->values[i].input] = TR_GRAPH_NONE;
+        }
+    }
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        if (kept[i] != TR_GRAPH_NONE) {
+            kept[i] = count;
+            items[count++] = inputs->items[i];
+        }
+    }
+    for (uint32_t i = 0; i < plan->value_count; i++) {
+        uint32_t position = kept[plan->values[i].input];
+        if (position != TR_GRAPH_NONE) {
+            items[position].has_default = true;
+            items[position].default_value = plan->values[i].value;
+        }
+    }
+    plan->inputs = (struct tr_variables){
+        .items = items, .count = count, .by_name = tri_sort_variables(arena, items, count)};
+}
+
+static void compile_kickoff(struct tri_compiler *compiler, const struct tri_plan *source,
+                            struct tr_plan *plan)
+{
+    if (source->kickoff.text.size == 0) {
+        return;
+    }
+    const struct tr_workflow *workflow = &compiler->graph->workflows[plan->workflow];
+    uint32_t own = tr_variables_find(&plan->inputs, source->kickoff.text);
+    if (own == TR_GRAPH_NONE || plan->inputs.items[own].type == NULL ||
+        plan->inputs.items[own].type->kind != TR_TYPE_DATETIME) {
+        tri_report_add(compiler->report, source->kickoff.place, "InvalidValue",
+                       "kickoff_input '%.*s' is no datetime input that is free\n"
+                       "name an input of type datetime that is not fixed",
+                       TRI_SHOWN(source->kickoff.text));
+        return;
+    }
+    plan->schedule.kickoff_input =
+        tr_variables_find(&workflow->interface.inputs, source->kickoff.text);
+}
+
+/* A schedule starts executions with nobody there to give inputs. */
+static void check_schedule(struct tri_compiler *compiler, const struct tri_plan *source,
+                           const struct tr_plan *plan)
+{
+    for (uint32_t i = 0; plan->schedule.is_set && i < plan->inputs.count; i++) {
+        const struct tr_variable *input = &plan->inputs.items[i];
+        if (!input->has_default && !tr_text_equal(input->name, source->kickoff.text)) {
+            tri_report_add(compiler->report, source->name.place, "ParameterNotBound",
+                           "the schedule gives no value for the input '%.*s'\n"
+                           "give it under inputs or fixed, or a default in the workflow",
+                           TRI_SHOWN(input->name));
+        }
+    }
+}
+
+static void compile_plan(struct tri_compiler *compiler, const struct tri_plan *source,
+                         struct tr_plan *plan)
+{
+    struct tri_definition *definition = &compiler->definition;
+    plan->name = tr_arena_text(&compiler->graph->arena, source->name.text);
+    plan->description = source->description;
+    plan->schedule = source->schedule;
+    plan->workflow = TR_GRAPH_NONE;
+    if (source->workflow.text.size == 0) {
+        return;
+    }
+    const struct tri_entity *entity = tri_definition_find(definition, source->workflow.text);
+    if (entity == NULL || entity->kind != TRI_ENTITY_WORKFLOW) {
+        tri_report_add(compiler->report, source->workflow.place, "WorkflowReferenceNotFound",
+                       "there is no workflow '%.*s'\nname a workflow of this definition",
+                       TRI_SHOWN(source->workflow.text));
+        return;
+    }
+    plan->workflow = entity->index;
+    const struct tr_workflow *workflow = &compiler->graph->workflows[plan->workflow];
+    uint8_t *is_given = tr_arena_alloc(compiler->scratch, workflow->interface.inputs.count);
+    struct tri_vector values = {0};
+    for (int is_fixed = 0; is_given != NULL && is_fixed < 2; is_fixed++) {
+        const struct tr_tree *tree = is_fixed == 1 ? source->fixed : source->inputs;
+        for (uint32_t i = 0; tree != NULL && i < tree->count; i++) {
+            compile_value(compiler, workflow, &tree->pairs[i], is_fixed == 1, is_given, &values);
+        }
+    }
+    plan->values = values.items;
+    plan->value_count = values.count;
+    collect_inputs(compiler, workflow, plan);
+    compile_kickoff(compiler, source, plan);
+    check_schedule(compiler, source, plan);
+}
+
+void tri_compile_plans(struct tri_compiler *compiler)
+{
+    struct tr_graph *graph = compiler->graph;
+    const struct tri_plan *plans = compiler->definition.plans.items;
+    uint32_t count = compiler->definition.plans.count;
+    graph->plans = tr_arena_array(&graph->arena, count, sizeof *graph->plans);
+    for (uint32_t i = 0; graph->plans != NULL && i < count; i++) {
+        struct tr_text before = tri_report_subject(compiler->report, plans[i].name.text);
+        compile_plan(compiler, &plans[i], &graph->plans[i]);
+        graph->plan_count++;
+        (void)tri_report_subject(compiler->report, before);
+    }
+}

@@ -1,0 +1,194 @@
+/*
+ * Collects errors while a definition is read in whatever order suits the reader, and gives them
+ * sorted by their places, so that people can go through their file from top to bottom.
+ */
+#include "actors/graph/document/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "actors/graph/document/limits.h"
+
+#define PROBLEM_TEXT_BYTES_MAX 2048
+
+void tr_report_init(struct tr_report *report)
+{
+    *report = (struct tr_report){0};
+    tr_arena_init(&report->arena);
+    report->subject = tr_text_of("");
+}
+
+void tr_report_fini(struct tr_report *report)
+{
+    tr_arena_fini(&report->arena);
+    tr_report_init(report);
+}
+
+uint32_t tri_report_source(struct tr_report *report, struct tr_text name)
+{
+    struct tr_text *names = report->sources.items;
+    for (uint32_t i = 0; i < report->sources.count; i++) {
+        if (tr_text_equal(names[i], name)) {
+            return i;
+        }
+    }
+    struct tr_text *added = tri_vector_add(&report->arena, &report->sources, sizeof *added);
+    if (added == NULL) {
+        return 0;
+    }
+    *added = tr_arena_text(&report->arena, name);
+    return report->sources.count - 1;
+}
+
+struct tr_text tri_report_subject(struct tr_report *report, struct tr_text subject)
+{
+    struct tr_text before = report->subject;
+    report->subject = subject;
+    return before;
+}
+
+void tri_report_mute(struct tr_report *report)
+{
+    report->muted++;
+}
+
+void tri_report_unmute(struct tr_report *report)
+{
+    TR_ASSERT(report->muted > 0);
+    report->muted--;
+}
+
+int tri_shown_size(struct tr_text text)
+{
+    if (text.size <= TR_SHOWN_BYTES_MAX) {
+        return (int)text.size;
+    }
+    size_t size = TR_SHOWN_BYTES_MAX;
+    while (size > 0 && ((uint8_t)text.data[size] & 0xc0) == 0x80) {
+        size--;
+    }
+    return (int)size;
+}
+
+/* Splits "rule\nremedy" at the last line feed: a value that is shown may hold others. */
+static void split(struct tr_problem *problem, struct tr_text text)
+{
+    const char *feed = memrchr(text.data, '\n', text.size);
+    size_t size = feed == NULL ? text.size : (size_t)(feed - text.data);
+    problem->rule = (struct tr_text){.data = text.data, .size = size};
+    problem->remedy = tr_text_of("");
+    if (feed != NULL) {
+        problem->remedy = (struct tr_text){.data = feed + 1, .size = text.size - size - 1};
+    }
+}
+
+/* Makes a problem of what is said; false without memory. */
+TR_PRINTF(4, 0)
+static bool add(struct tr_report *report, struct tri_vector *problems, struct tri_place place,
+                const char *format, va_list values, struct tr_problem **added)
+{
+    char text[PROBLEM_TEXT_BYTES_MAX];
+    int size = vsnprintf(text, sizeof text, format, values);
+    size_t shown = size < 0 ? 0 : (size_t)size < sizeof text ? (size_t)size : sizeof text - 1;
+    struct tr_problem *problem = tri_vector_add(&report->arena, problems, sizeof *problem);
+    if (problem == NULL) {
+        return false;
+    }
+    struct tr_text view = {.data = text, .size = shown};
+    split(problem, tr_arena_text(&report->arena, view));
+    struct tr_text *names = report->sources.items;
+    bool is_known = place.source < report->sources.count;
+    problem->file = is_known ? names[place.source] : tr_text_of("");
+    problem->source = place.source;
+    problem->line = place.line;
+    problem->column = place.column;
+    problem->subject = tr_arena_text(&report->arena, report->subject);
+    *added = problem;
+    return true;
+}
+
+void tri_report_add(struct tr_report *report, struct tri_place place, const char *code,
+                    const char *format, ...)
+{
+    struct tr_problem *problem;
+    va_list values;
+    if (report->muted > 0) {
+        return;
+    }
+    va_start(values, format);
+    if (report->kept.count < TR_PROBLEMS_MAX &&
+        add(report, &report->kept, place, format, values, &problem)) {
+        problem->code = code;
+    } else {
+        report->more++;
+    }
+    va_end(values);
+}
+
+void tri_report_warn(struct tr_report *report, struct tri_place place, const char *format, ...)
+{
+    struct tr_problem *problem;
+    va_list values;
+    va_start(values, format);
+    if (report->muted == 0 && report->warned.count < TR_PROBLEMS_MAX &&
+        add(report, &report->warned, place, format, values, &problem)) {
+        problem->is_warning = true;
+    }
+    va_end(values);
+}
+
+static int compare_problems(const void *left, const void *right)
+{
+    const struct tr_problem *a = left;
+    const struct tr_problem *b = right;
+    if (a->source != b->source) {
+        return a->source < b->source ? -1 : 1;
+    }
+    if (a->line != b->line) {
+        return a->line < b->line ? -1 : 1;
+    }
+    if (a->column != b->column) {
+        return a->column < b->column ? -1 : 1;
+    }
+    return tr_text_order(a->rule, b->rule);
+}
+
+static struct tr_problem *sorted(const struct tri_vector *problems, uint32_t *count)
+{
+    if (problems->count > 0) {
+        qsort(problems->items, problems->count, sizeof(struct tr_problem), compare_problems);
+    }
+    *count = problems->count;
+    return problems->items;
+}
+
+void tr_report_finish(struct tr_report *report)
+{
+    report->problems = sorted(&report->kept, &report->count);
+    report->warnings = sorted(&report->warned, &report->warning_count);
+}
+
+void tr_problem_print(const struct tr_problem *problem, struct tr_buffer *buffer)
+{
+    if (problem->file.size > 0) {
+        tr_buffer_add_visible(buffer, problem->file);
+        if (problem->line > 0) {
+            tr_buffer_print(buffer, ":%u:%u", problem->line, problem->column);
+        }
+        tr_buffer_add_string(buffer, ": ");
+    }
+    tr_buffer_add_string(buffer, problem->is_warning ? "warning: " : "");
+    if (problem->subject.size > 0) {
+        tr_buffer_add_visible(buffer, problem->subject);
+        tr_buffer_add_string(buffer, ": ");
+    }
+    tr_buffer_add_visible(buffer, problem->rule);
+    if (problem->remedy.size > 0) {
+        tr_buffer_add_string(buffer, "; ");
+        tr_buffer_add_visible(buffer, problem->remedy);
+    }
+    if (problem->code != NULL) {
+        tr_buffer_print(buffer, " [%s]", problem->code);
+    }
+}

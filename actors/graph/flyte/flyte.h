@@ -1,0 +1,105 @@
+/*
+ * Flyte's own documents, in protobuf: inputs.pb and outputs.pb, which are maps of literals,
+ * error.pb, and futures.pb, which decides a graph. What they say is what our JSON would say, so
+ * they become the same trees, which the same readers take; and values are written by their types,
+ * as SDKs of Flyte write them.
+ *
+ * A struct goes out as a Binary with the tag "msgpack", as flytekit does it, since integers stay
+ * integers in there; it may come back so or as a google.protobuf.Struct. An error has a node and a
+ * message only. What the wire cannot carry in C (text with a zero byte, other than a string) is
+ * refused in both directions. Pure.
+ */
+#ifndef TR_ACTORS_GRAPH_FLYTE_H
+#define TR_ACTORS_GRAPH_FLYTE_H
+
+#include "actors/graph/value/literal_stream.h"
+
+/* ------------------------------------------------------------------ reading */
+
+/* A walk over a map of literals, or over the elements of a list. */
+struct tr_flyte_walk {
+    /* private */
+    const uint8_t *at;
+    const uint8_t *end;
+    bool is_malformed;
+};
+
+/* An entry of a map: a literal under a name; the bytes of the literal are not looked at yet. */
+struct tr_flyte_entry {
+    struct tr_text name;
+    struct tr_bytes literal;
+};
+
+/* Begins to walk over the entries of a document. */
+struct tr_flyte_walk tr_flyte_entries(struct tr_bytes document);
+
+/* The next one; false at the end, and where the document is none. */
+bool tr_flyte_next_entry(struct tr_flyte_walk *walk, struct tr_flyte_entry *entry);
+
+/* Begins to walk over the elements of a literal; false when it is no list. */
+bool tr_flyte_elements(struct tr_bytes literal, struct tr_flyte_walk *walk);
+
+/* The next element, a literal; false at the end, and where the list is none. */
+bool tr_flyte_next_element(struct tr_flyte_walk *walk, struct tr_bytes *literal);
+
+/* Whether the walk came to its end, and not to bytes that are no document. */
+static inline bool tr_flyte_is_whole(const struct tr_flyte_walk *walk)
+{
+    return !walk->is_malformed;
+}
+
+/*
+ * The literal of a name, the last one if there are several, as protobuf has it. TR_NOT_FOUND;
+ * TR_MALFORMED: the document is no map of literals.
+ */
+TR_MUST_USE int tr_flyte_find(struct tr_bytes document, struct tr_text name,
+                              struct tr_bytes *literal);
+
+/* Where a literal lies that is kept outside of its document, or false: it is here. */
+bool tr_flyte_is_elsewhere(struct tr_arena *arena, struct tr_bytes literal, struct tr_text *uri);
+
+/*
+ * A literal as the tree that JSON of its value would give, for a place of a type; it may hold any
+ * value all the same, which whoever reads the tree finds out. NULL when it is no literal, which is
+ * then in the report, or when memory ended (arena->error).
+ */
+TR_MUST_USE const struct tr_tree *tr_flyte_literal(struct tr_arena *arena, struct tr_report *report,
+                                                   const struct tr_type *type,
+                                                   struct tr_bytes literal);
+
+/* ------------------------------------------------------------------ writing */
+
+/*
+ * Writes an entry of a map in pieces; a document is its entries, one behind the other. `variant` is
+ * 0, or which one of the union `type` the value is, + 1, where it is not told by the value.
+ * TR_MALFORMED: it is no value of the type; TR_INVALID: it holds a zero byte in the key of a map, a
+ * URI or an error; TR_LIMIT, TR_MEMORY, and what `put` says.
+ */
+TR_MUST_USE int tr_flyte_write(struct tr_text name, const struct tr_type *type, uint32_t variant,
+                               struct tr_bytes value, tr_literal_put *put, void *self);
+
+/* ------------------------------------------------------------------- errors */
+
+/* What error.pb says; texts in the arena that it was read into. */
+struct tr_flyte_error {
+    struct tr_text code;
+    struct tr_text message;
+    bool is_recoverable;
+    bool is_systems; /* not the user's fault */
+};
+
+/* TR_MALFORMED: it is no error document; TR_LIMIT, TR_MEMORY. */
+TR_MUST_USE int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes document,
+                                    struct tr_flyte_error *error);
+
+/* ------------------------------------------------------------------- graphs */
+
+/*
+ * Appends the document that futures.pb says: what a dynamic task of ours would have written, as
+ * YAML. `depth` is how many workflows its node lies in. TR_INVALID: the report says why; TR_LIMIT,
+ * TR_MEMORY.
+ */
+TR_MUST_USE int tr_flyte_graph(struct tr_bytes futures, uint32_t depth, struct tr_report *report,
+                               struct tr_buffer *document);
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * Documents as wholes: the layers around the literals of a map and of a list, which are walked
+ * without unpacking them, and error.pb.
+ */
+#include <flyteidl/errors.pb-c.h>
+
+#include "actors/graph/flyte/flyte_inside.h"
+#include "schemas/codec/error.h"
+
+/* Fields of the outermost layers, as schemas/flyteidl/literals.proto has them. */
+enum field { MAP_ENTRY = 1, ENTRY_KEY = 1, ENTRY_VALUE = 2, COLLECTION_LITERAL = 1 };
+enum literal_field { LITERAL_COLLECTION = 2, LITERAL_OFFLOADED = 8 };
+
+static struct tri_wire wire_of(const struct tr_flyte_walk *walk)
+{
+    return (struct tri_wire){.at = walk->at, .end = walk->end, .is_malformed = walk->is_malformed};
+}
+
+/* The next field of this number. */
+static bool next_of(struct tr_flyte_walk *walk, uint32_t number, struct tr_bytes *bytes)
+{
+    struct tri_wire wire = wire_of(walk);
+    struct tri_wire_field field = {.number = 0};
+    bool is_found = false;
+    while (!is_found && tri_wire_next(&wire, &field)) {
+        is_found = field.number == number && field.has_bytes;
+    }
+    *walk =
+        (struct tr_flyte_walk){.at = wire.at, .end = wire.end, .is_malformed = wire.is_malformed};
+    if (is_found) {
+        *bytes = field.bytes;
+    }
+    return is_found;
+}
+
+struct tr_flyte_walk tr_flyte_entries(struct tr_bytes document)
+{
+    return (struct tr_flyte_walk){.at = document.data, .end = document.data + document.size};
+}
+
+bool tr_flyte_next_entry(struct tr_flyte_walk *walk, struct tr_flyte_entry *entry)
+{
+    struct tr_bytes bytes;
+    struct tri_wire_field field;
+    if (!next_of(walk, MAP_ENTRY, &bytes)) {
+        return false;
+    }
+    struct tri_wire wire = tri_wire_of(bytes);
+    struct tr_flyte_entry found = {.name = tr_text_of("")};
+    while (tri_wire_next(&wire, &field)) {
+        if (field.has_bytes && field.number == ENTRY_KEY) {
+            found.name =
+                (struct tr_text){.data = (const char *)field.bytes.data, .size = field.bytes.size};
+        } else if (field.has_bytes && field.number == ENTRY_VALUE) {
+            found.literal = field.bytes;
+        }
+    }
+    if (wire.is_malformed || !tr_utf8_valid(found.name)) {
+        walk->is_malformed = true;
+        return false;
+    }
+    *entry = found;
+    return true;
+}
+
+/* A literal's field of a number: the last one, and none where it is of another kind. */
+static bool find_field(struct tr_bytes literal, uint32_t number, struct tr_bytes *bytes)
+{
+    struct tri_wire wire = tri_wire_of(literal);
+    struct tri_wire_field field;
+    uint32_t found = 0;
+    while (tri_wire_next(&wire, &field)) {
+        if (field.number == number && field.has_bytes) {
+            *bytes = field.bytes;
+            found++;
+        }
+    }
+    return found == 1 && !wire.is_malformed;
+}
+
+int tr_flyte_find(struct tr_bytes document, struct tr_text name, struct tr_bytes *literal)
+{
+    struct tr_flyte_walk walk = tr_flyte_entries(document);
+    struct tr_flyte_entry entry;
+    struct tr_bytes found = {.data = NULL};
+    bool is_found = false;
+    while (tr_flyte_next_entry(&walk, &entry)) {
+        if (tr_text_equal(entry.name, name)) {
+            found = entry.literal;
+            is_found = true;
+        }
+    }
+    if (walk.is_malformed || !is_found) {
+        return walk.is_malformed ? TR_MALFORMED : TR_NOT_FOUND;
+    }
+    *literal = found;
+    return 0;
+}
+
+bool tr_flyte_elements(struct tr_bytes literal, struct tr_flyte_walk *walk)
+{
+    struct tr_bytes collection;
+    if (!find_field(literal, LITERAL_COLLECTION, &collection)) {
+        return false;
+    }
+    *walk = tr_flyte_entries(collection);
+    return true;
+}
+
+bool tr_flyte_next_element(struct tr_flyte_walk *walk, struct tr_bytes *literal)
+{
+    return next_of(walk, COLLECTION_LITERAL, literal);
+}
+
+bool tr_flyte_is_elsewhere(struct tr_arena *arena, struct tr_bytes literal, struct tr_text *uri)
+{
+    struct tr_bytes bytes;
+    if (!find_field(literal, LITERAL_OFFLOADED, &bytes)) {
+        return false;
+    }
+    const Flyteidl__Core__LiteralOffloadedMetadata *offloaded =
+        tri_wire_unpack(arena, &flyteidl__core__literal_offloaded_metadata__descriptor, bytes);
+    if (offloaded == NULL) {
+        return false;
+    }
+    *uri = tr_text_of(offloaded->uri);
+    return true;
+}
+
+/* ------------------------------------------------------------------ errors */
+
+static struct tr_text said(const char *text, const char *otherwise)
+{
+    return tr_text_of(text[0] != '\0' ? text : otherwise);
+}
+
+int tr_flyte_error_read(struct tr_arena *arena, struct tr_bytes document,
+                        struct tr_flyte_error *error)
+{
+    const Flyteidl__Core__ErrorDocument *message =
+        tri_wire_unpack(arena, &flyteidl__core__error_document__descriptor, document);
+    if (message == NULL || message->error == NULL) {
+        return arena->error != 0 ? arena->error : TR_MALFORMED;
+    }
+    const Flyteidl__Core__ContainerError *found = message->error;
+    *error = (struct tr_flyte_error){
+        .code = said(found->code, "TaskFailed"),
+        .message = said(found->message, "the task says no more"),
+        .is_recoverable = found->kind == FLYTEIDL__CORE__CONTAINER_ERROR__KIND__RECOVERABLE,
+        .is_systems = found->origin == FLYTEIDL__CORE__EXECUTION_ERROR__ERROR_KIND__SYSTEM,
+    };
+    return 0;
+}

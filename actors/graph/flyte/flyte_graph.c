@@ -1,0 +1,578 @@
+/*
+ * A graph of Flyte's as a document of the language: nodes become nodes, what they refer to becomes
+ * references. Whether it is a good graph the compiler says, as of every document.
+ *
+ * Each task of Flyte's may decide a graph itself, so that nodes of tasks are `dynamic` ones. Names
+ * of tasks and workflows have points in them, which the language does not have, and get the depth
+ * of the graph at their end, since those of the graphs around it are known in it.
+ */
+#include "actors/graph/flyte/flyte_graph.h"
+
+#include <ctype.h>
+
+#include "actors/graph/document/limits.h"
+#include "actors/graph/value/literal.h"
+#include "schemas/codec/error.h"
+
+#define START_NODE "start-node"
+#define POLICY(name) FLYTEIDL__CORE__WORKFLOW_METADATA__ON_FAILURE_POLICY__##name
+#define FINISH_RUNNABLE POLICY(FAIL_AFTER_EXECUTABLE_NODES_COMPLETE)
+
+typedef Flyteidl__Core__Node flyte_node;
+
+static struct tr_tree *node_of(struct tri_flyte_graph *graph, const flyte_node *node, bool is_arm);
+
+/* ------------------------------------------------------------------ mappings */
+
+static struct tr_tree *make(struct tri_flyte_graph *graph, enum tr_tree_kind kind)
+{
+    return tri_tree_new(graph->arena, kind, (struct tri_place){0});
+}
+
+void tri_flyte_put(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields, const char *key,
+                   struct tr_tree *value)
+{
+    struct tr_pair *pair = tri_vector_add(graph->arena, &fields->pairs, sizeof *pair);
+    struct tr_tree *name = tri_flyte_text(graph->arena, tr_text_of(key));
+    if (pair == NULL || name == NULL || value == NULL) {
+        fields->has_failed = true;
+        return;
+    }
+    *pair = (struct tr_pair){.key = name, .value = value};
+}
+
+void tri_flyte_put_text(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                        const char *key, const char *value)
+{
+    tri_flyte_put(graph, fields, key, tri_flyte_text(graph->arena, tr_text_of(value)));
+}
+
+void tri_flyte_put_count(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                         const char *key, uint64_t value)
+{
+    struct tr_tree *tree = make(graph, TR_TREE_INT);
+    if (tree != NULL) {
+        tree->integer = (int64_t)value;
+    }
+    tri_flyte_put(graph, fields, key, tree);
+}
+
+void tri_flyte_put_bool(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                        const char *key, bool value)
+{
+    struct tr_tree *tree = make(graph, TR_TREE_BOOL);
+    if (tree != NULL) {
+        tree->boolean = value;
+    }
+    tri_flyte_put(graph, fields, key, tree);
+}
+
+/* None at all and one of nothing are no bound. */
+void tri_flyte_put_duration(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                            const char *key, const Google__Protobuf__Duration *value)
+{
+    Flyteidl__Core__Primitive primitive = FLYTEIDL__CORE__PRIMITIVE__INIT;
+    Flyteidl__Core__Scalar scalar = FLYTEIDL__CORE__SCALAR__INIT;
+    Google__Protobuf__Duration duration = GOOGLE__PROTOBUF__DURATION__INIT;
+    if (value == NULL || (value->seconds == 0 && value->nanos == 0)) {
+        return;
+    }
+    duration.seconds = value->seconds;
+    duration.nanos = value->nanos;
+    primitive.value_case = FLYTEIDL__CORE__PRIMITIVE__VALUE_DURATION;
+    primitive.duration = &duration;
+    scalar.value_case = FLYTEIDL__CORE__SCALAR__VALUE_PRIMITIVE;
+    scalar.primitive = &primitive;
+    tri_flyte_put(graph, fields, key, tri_flyte_scalar(graph->arena, graph->report, NULL, &scalar));
+}
+
+struct tr_tree *tri_flyte_fields_tree(struct tri_flyte_graph *graph,
+                                      const struct tri_flyte_fields *fields)
+{
+    return fields->has_failed ? NULL : tri_flyte_map(graph->arena, graph->report, &fields->pairs);
+}
+
+struct tr_tree *tri_flyte_list(struct tri_flyte_graph *graph, struct tr_tree **items, size_t count)
+{
+    struct tr_tree *list = make(graph, TR_TREE_LIST);
+    if (list == NULL || items == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (items[i] == NULL) {
+            return NULL;
+        }
+    }
+    struct tri_vector vector = {.items = items, .count = (uint32_t)count};
+    tri_tree_close_list(list, &vector);
+    return list;
+}
+
+struct tr_tree *tri_flyte_wrong(struct tri_flyte_graph *graph, const char *name, const char *words)
+{
+    struct tr_text before = tri_report_subject(graph->report, tr_text_of(name));
+    (void)tri_flyte_refuse(graph->report, words);
+    (void)tri_report_subject(graph->report, before);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ names */
+
+static bool is_same(const Flyteidl__Core__Identifier *a, const Flyteidl__Core__Identifier *b)
+{
+    return a != NULL && b != NULL && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->version, b->version) == 0;
+}
+
+/* The position of what an id names among what the spec brings along; tasks come first. */
+static size_t position_of(const struct tri_flyte_graph *graph, const Flyteidl__Core__Identifier *id)
+{
+    const Flyteidl__Core__DynamicJobSpec *spec = graph->spec;
+    bool is_task = id->resource_type == FLYTEIDL__CORE__RESOURCE_TYPE__TASK;
+    for (size_t i = 0; is_task && i < spec->n_tasks; i++) {
+        if (is_same(spec->tasks[i]->id, id)) {
+            return i;
+        }
+    }
+    for (size_t i = 0; !is_task && i < spec->n_subworkflows; i++) {
+        if (is_same(spec->subworkflows[i]->id, id)) {
+            return spec->n_tasks + i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+struct tr_text tri_flyte_name(struct tri_flyte_graph *graph, const Flyteidl__Core__Identifier *id)
+{
+    size_t position = position_of(graph, id);
+    const char *point = strrchr(id->name, '.');
+    const char *last = point == NULL ? id->name : point + 1;
+    if (position == SIZE_MAX) {
+        return tr_text_of(last); /* the definition has it, or nobody */
+    }
+    struct tr_text name =
+        tr_arena_print(graph->arena, "%.40s-%u-%zu", last, graph->depth, position);
+    char *letters = (char *)(uintptr_t)name.data;
+    for (size_t i = 0; i < name.size; i++) {
+        bool is_fine = isalnum((unsigned char)letters[i]) || letters[i] == '_' || letters[i] == '-';
+        letters[i] = is_fine ? letters[i] : '_';
+    }
+    return name;
+}
+
+/* Puts the name of what a node runs under a key. */
+static void put_target(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                       const char *key, const Flyteidl__Core__Identifier *id)
+{
+    struct tr_tree *name = id == NULL
+                               ? tri_flyte_refuse(graph->report, "a node does not say what it runs")
+                               : tri_flyte_text(graph->arena, tri_flyte_name(graph, id));
+    tri_flyte_put(graph, fields, key, name);
+}
+
+/* ------------------------------------------------------------------ nodes by their kinds */
+
+static void put_task(struct tri_flyte_graph *graph, const flyte_node *node, const char *key,
+                     struct tri_flyte_fields *fields)
+{
+    const Flyteidl__Core__TaskNode *task = node->task_node;
+    put_target(graph, fields, key, task->reference_id);
+    if (task->overrides != NULL) {
+        tri_flyte_put_resources(graph, fields, task->overrides->resources);
+    }
+}
+
+static void put_workflow(struct tri_flyte_graph *graph, const flyte_node *node, bool is_map,
+                         struct tri_flyte_fields *fields)
+{
+    const Flyteidl__Core__WorkflowNode *workflow = node->workflow_node;
+    bool is_plan =
+        workflow->reference_case == FLYTEIDL__CORE__WORKFLOW_NODE__REFERENCE_LAUNCHPLAN_REF;
+    put_target(graph, fields,
+               is_map    ? "map"
+               : is_plan ? "launch"
+                         : "workflow",
+               is_plan ? workflow->launchplan_ref : workflow->sub_workflow_ref);
+}
+
+/* What a map takes apart: everything that is not handed on whole. */
+static void put_over(struct tri_flyte_graph *graph, const flyte_node *node,
+                     struct tri_flyte_fields *fields)
+{
+    const Flyteidl__Core__ArrayNode *array = node->array_node;
+    struct tr_tree **names = tr_arena_array(graph->arena, node->n_inputs, sizeof(void *));
+    size_t count = 0;
+    for (size_t i = 0; names != NULL && i < node->n_inputs; i++) {
+        bool is_bound = false;
+        for (size_t k = 0; k < array->n_bound_inputs; k++) {
+            is_bound = is_bound || strcmp(array->bound_inputs[k], node->inputs[i]->var) == 0;
+        }
+        if (!is_bound) {
+            names[count++] = tri_flyte_text(graph->arena, tr_text_of(node->inputs[i]->var));
+        }
+    }
+    tri_flyte_put(graph, fields, "over", tri_flyte_list(graph, names, count));
+}
+
+static void put_criterion(struct tri_flyte_graph *graph, const Flyteidl__Core__ArrayNode *array,
+                          struct tri_flyte_fields *fields)
+{
+    struct tr_tree *ratio = make(graph, TR_TREE_FLOAT);
+    if (array->success_criteria_case ==
+        FLYTEIDL__CORE__ARRAY_NODE__SUCCESS_CRITERIA_MIN_SUCCESSES) {
+        tri_flyte_put_count(graph, fields, "min_successes", array->min_successes);
+    }
+    if (ratio != NULL && array->success_criteria_case ==
+                             FLYTEIDL__CORE__ARRAY_NODE__SUCCESS_CRITERIA_MIN_SUCCESS_RATIO) {
+        ratio->number = (double)array->min_success_ratio;
+        tri_flyte_put(graph, fields, "min_success_ratio", ratio);
+    }
+}
+
+static void put_map(struct tri_flyte_graph *graph, const flyte_node *node,
+                    struct tri_flyte_fields *fields)
+{
+    const Flyteidl__Core__ArrayNode *array = node->array_node;
+    const flyte_node *element = array->node;
+    if (element != NULL && element->target_case == FLYTEIDL__CORE__NODE__TARGET_TASK_NODE) {
+        put_task(graph, element, "map", fields);
+    } else if (element != NULL &&
+               element->target_case == FLYTEIDL__CORE__NODE__TARGET_WORKFLOW_NODE) {
+        put_workflow(graph, element, true, fields);
+    } else {
+        tri_flyte_put(graph, fields, "map",
+                      tri_flyte_refuse(graph->report, "a map runs neither a task nor a workflow"));
+    }
+    if (array->parallelism > 0) {
+        tri_flyte_put_count(graph, fields, "parallelism", array->parallelism);
+    }
+    put_over(graph, node, fields);
+    put_criterion(graph, array, fields);
+}
+
+static void put_gate(struct tri_flyte_graph *graph, const flyte_node *node,
+                     struct tri_flyte_fields *fields)
+{
+    const Flyteidl__Core__GateNode *gate = node->gate_node;
+    switch (gate->condition_case) {
+    case FLYTEIDL__CORE__GATE_NODE__CONDITION_APPROVE:
+        tri_flyte_put_text(graph, fields, "approve", gate->approve->signal_id);
+        break;
+    case FLYTEIDL__CORE__GATE_NODE__CONDITION_SIGNAL:
+        tri_flyte_put_text(graph, fields, "signal", gate->signal->signal_id);
+        tri_flyte_put(graph, fields, "type", tri_flyte_type(graph, gate->signal->type));
+        break;
+    case FLYTEIDL__CORE__GATE_NODE__CONDITION_SLEEP:
+        tri_flyte_put_duration(graph, fields, "sleep", gate->sleep->duration);
+        break;
+    default:
+        tri_flyte_put(graph, fields, "approve",
+                      tri_flyte_refuse(graph->report, "a gate does not say what it waits for"));
+        break;
+    }
+}
+
+/* ------------------------------------------------------------------ branches */
+
+/* An arm: its node's keys and the condition. */
+static struct tr_tree *arm_of(struct tri_flyte_graph *graph, const flyte_node *branch,
+                              const Flyteidl__Core__IfBlock *block)
+{
+    if (block == NULL || block->then_node == NULL) {
+        return tri_flyte_refuse(graph->report, "an arm of a branch has no node");
+    }
+    struct tr_tree *arm = node_of(graph, block->then_node, true);
+    struct tr_tree *when = tri_flyte_condition(graph, branch, block->condition);
+    struct tri_flyte_fields fields = {0};
+    tri_flyte_put(graph, &fields, "when", when);
+    for (uint32_t i = 0; arm != NULL && i < arm->count; i++) {
+        struct tr_pair *pair = tri_vector_add(graph->arena, &fields.pairs, sizeof *pair);
+        if (pair != NULL) {
+            *pair = arm->pairs[i];
+        }
+    }
+    return arm == NULL ? NULL : tri_flyte_fields_tree(graph, &fields);
+}
+
+static struct tr_tree *last_arm_of(struct tri_flyte_graph *graph,
+                                   const Flyteidl__Core__IfElseBlock *block)
+{
+    struct tri_flyte_fields fields = {0};
+    if (block->default_case == FLYTEIDL__CORE__IF_ELSE_BLOCK__DEFAULT_ELSE_NODE) {
+        tri_flyte_put(graph, &fields, "else", node_of(graph, block->else_node, true));
+    } else if (block->default_case == FLYTEIDL__CORE__IF_ELSE_BLOCK__DEFAULT_ERROR) {
+        tri_flyte_put_text(graph, &fields, "fail", block->error->message);
+    } else {
+        return NULL; /* the compiler misses it */
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+static void put_branch(struct tri_flyte_graph *graph, const flyte_node *node,
+                       struct tri_flyte_fields *fields)
+{
+    const Flyteidl__Core__IfElseBlock *block = node->branch_node->if_else;
+    if (block == NULL) {
+        tri_flyte_put(graph, fields, "switch",
+                      tri_flyte_refuse(graph->report, "a branch has no arms"));
+        return;
+    }
+    bool has_last = block->default_case != FLYTEIDL__CORE__IF_ELSE_BLOCK__DEFAULT__NOT_SET;
+    size_t count = 1 + block->n_other + (has_last ? 1 : 0);
+    struct tr_tree **arms = tr_arena_array(graph->arena, count, sizeof(struct tr_tree *));
+    for (size_t i = 0; arms != NULL && i < count; i++) {
+        arms[i] = i == 0                ? arm_of(graph, node, block->case_)
+                  : i <= block->n_other ? arm_of(graph, node, block->other[i - 1])
+                                        : last_arm_of(graph, block);
+    }
+    tri_flyte_put(graph, fields, "switch", tri_flyte_list(graph, arms, count));
+}
+
+/* ------------------------------------------------------------------ what all nodes have */
+
+static bool is_tasks(const flyte_node *node)
+{
+    return node->target_case == FLYTEIDL__CORE__NODE__TARGET_TASK_NODE ||
+           node->target_case == FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE;
+}
+
+/* Those of a map are its elements'. */
+static void put_metadata(struct tri_flyte_graph *graph, const flyte_node *node,
+                         struct tri_flyte_fields *fields)
+{
+    const Flyteidl__Core__NodeMetadata *metadata = node->metadata;
+    bool is_map = node->target_case == FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE;
+    if (metadata != NULL && metadata->name[0] != '\0') {
+        tri_flyte_put_text(graph, fields, "name", metadata->name);
+    }
+    if (is_map && node->array_node->node != NULL) {
+        metadata = node->array_node->node->metadata;
+    }
+    if (metadata == NULL) {
+        return;
+    }
+    tri_flyte_put_duration(graph, fields, is_tasks(node) ? "timeout" : "deadline",
+                           metadata->timeout);
+    if (!is_tasks(node)) {
+        return;
+    }
+    if (metadata->retries != NULL && metadata->retries->retries > 0) {
+        tri_flyte_put_count(graph, fields, "retries", metadata->retries->retries);
+    }
+    if (metadata->interruptible_value_case ==
+        FLYTEIDL__CORE__NODE_METADATA__INTERRUPTIBLE_VALUE_INTERRUPTIBLE) {
+        tri_flyte_put_bool(graph, fields, "interruptible", metadata->interruptible);
+    }
+    bool has_version = metadata->cache_version_value_case ==
+                       FLYTEIDL__CORE__NODE_METADATA__CACHE_VERSION_VALUE_CACHE_VERSION;
+    bool is_cached = metadata->cacheable_value_case ==
+                         FLYTEIDL__CORE__NODE_METADATA__CACHEABLE_VALUE_CACHEABLE &&
+                     metadata->cacheable;
+    if (is_cached && has_version && metadata->cache_version[0] != '\0') {
+        tri_flyte_put_text(graph, fields, "cache", metadata->cache_version);
+    }
+}
+
+/* Nodes that it waits for; its inputs say some of them already, which does no harm. */
+static void put_after(struct tri_flyte_graph *graph, const flyte_node *node,
+                      struct tri_flyte_fields *fields)
+{
+    size_t most = node->n_upstream_node_ids;
+    struct tr_tree **names = tr_arena_array(graph->arena, most, sizeof(struct tr_tree *));
+    size_t count = 0;
+    for (size_t i = 0; names != NULL && i < most; i++) {
+        const char *id = node->upstream_node_ids[i];
+        bool is_known = id[0] == '\0' || strcmp(id, START_NODE) == 0;
+        for (size_t k = 0; k < i && !is_known; k++) {
+            is_known = strcmp(node->upstream_node_ids[k], id) == 0;
+        }
+        if (!is_known) {
+            names[count++] = tri_flyte_text(graph->arena, tr_text_of(id));
+        }
+    }
+    if (count > 0) {
+        tri_flyte_put(graph, fields, "after", tri_flyte_list(graph, names, count));
+    }
+}
+
+static void put_body(struct tri_flyte_graph *graph, const flyte_node *node,
+                     struct tri_flyte_fields *fields)
+{
+    switch (node->target_case) {
+    case FLYTEIDL__CORE__NODE__TARGET_TASK_NODE:
+        put_task(graph, node, "dynamic", fields);
+        break;
+    case FLYTEIDL__CORE__NODE__TARGET_WORKFLOW_NODE:
+        put_workflow(graph, node, false, fields);
+        break;
+    case FLYTEIDL__CORE__NODE__TARGET_BRANCH_NODE:
+        put_branch(graph, node, fields);
+        break;
+    case FLYTEIDL__CORE__NODE__TARGET_GATE_NODE:
+        put_gate(graph, node, fields);
+        break;
+    case FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE:
+        put_map(graph, node, fields);
+        break;
+    default:
+        tri_flyte_put(graph, fields, "task",
+                      tri_flyte_refuse(graph->report, "the node is of a kind that is not known"));
+        break;
+    }
+}
+
+/* A node, whose errors are told with its id. */
+static struct tr_tree *node_of(struct tri_flyte_graph *graph, const flyte_node *node, bool is_arm)
+{
+    struct tri_flyte_fields fields = {0};
+    struct tr_text id = tr_text_of(node->id);
+    struct tr_text before = tri_report_subject(graph->report, id);
+    bool has_inputs =
+        node->n_inputs > 0 && node->target_case != FLYTEIDL__CORE__NODE__TARGET_BRANCH_NODE;
+    put_body(graph, node, &fields);
+    if (has_inputs) {
+        tri_flyte_put(graph, &fields, "with",
+                      tri_flyte_bindings(graph, node->inputs, node->n_inputs));
+    }
+    put_metadata(graph, node, &fields);
+    if (!is_arm) {
+        put_after(graph, node, &fields);
+    }
+    (void)tri_report_subject(graph->report, before);
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+static struct tr_tree *nodes_of(struct tri_flyte_graph *graph, flyte_node **nodes, size_t count)
+{
+    struct tri_flyte_fields fields = {0};
+    graph->nodes = nodes;
+    graph->node_count = count;
+    for (size_t i = 0; i < count; i++) {
+        bool is_end =
+            strcmp(nodes[i]->id, START_NODE) == 0 || strcmp(nodes[i]->id, "end-node") == 0;
+        if (!is_end) {
+            tri_flyte_put(graph, &fields, nodes[i]->id, node_of(graph, nodes[i], false));
+        }
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+/* ------------------------------------------------------------------ workflows */
+
+static const Flyteidl__Core__LiteralType *type_of(const Flyteidl__Core__VariableMap *variables,
+                                                  const char *name)
+{
+    for (size_t i = 0; variables != NULL && i < variables->n_variables; i++) {
+        const Flyteidl__Core__VariableMap__VariablesEntry *entry = variables->variables[i];
+        if (strcmp(entry->key, name) == 0 && entry->value != NULL) {
+            return entry->value->type;
+        }
+    }
+    return NULL;
+}
+
+/* An output that is no reference says its type. */
+static struct tr_tree *output_of(struct tri_flyte_graph *graph,
+                                 const Flyteidl__Core__VariableMap *types,
+                                 const Flyteidl__Core__Binding *output)
+{
+    struct tr_tree *value = tri_flyte_binding(graph, output->binding);
+    const Flyteidl__Core__LiteralType *type = type_of(types, output->var);
+    bool is_reference = output->binding != NULL &&
+                        output->binding->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE;
+    if (is_reference || type == NULL) {
+        return value;
+    }
+    struct tri_flyte_fields fields = {0};
+    tri_flyte_put(graph, &fields, "value", value);
+    tri_flyte_put(graph, &fields, "type", tri_flyte_type(graph, type));
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+static struct tr_tree *outputs_of(struct tri_flyte_graph *graph,
+                                  const Flyteidl__Core__VariableMap *types,
+                                  Flyteidl__Core__Binding *const *outputs, size_t count)
+{
+    struct tri_flyte_fields fields = {0};
+    for (size_t i = 0; i < count; i++) {
+        tri_flyte_put(graph, &fields, outputs[i]->var, output_of(graph, types, outputs[i]));
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+static struct tr_tree *workflow_of(struct tri_flyte_graph *graph,
+                                   const Flyteidl__Core__WorkflowTemplate *workflow)
+{
+    struct tri_flyte_fields fields = {0};
+    const Flyteidl__Core__TypedInterface *interface = workflow->interface;
+    bool finishes = workflow->metadata != NULL && workflow->metadata->on_failure == FINISH_RUNNABLE;
+    tri_flyte_put(graph, &fields, "inputs",
+                  tri_flyte_variables(graph, interface == NULL ? NULL : interface->inputs));
+    tri_flyte_put(graph, &fields, "nodes", nodes_of(graph, workflow->nodes, workflow->n_nodes));
+    tri_flyte_put(graph, &fields, "outputs",
+                  outputs_of(graph, interface == NULL ? NULL : interface->outputs,
+                             workflow->outputs, workflow->n_outputs));
+    if (workflow->failure_node != NULL) {
+        tri_flyte_put(graph, &fields, "on_failure", node_of(graph, workflow->failure_node, true));
+    }
+    if (finishes) {
+        tri_flyte_put_text(graph, &fields, "policy", "finish_runnable");
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+/* Adds something under the name of its id. */
+static void put_named(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                      const Flyteidl__Core__Identifier *id, struct tr_tree *value)
+{
+    struct tr_text name = id == NULL ? tr_text_of("") : tri_flyte_name(graph, id);
+    const char *key = tr_arena_print(graph->arena, "%.*s", TRI_TEXT(name)).data;
+    tri_flyte_put(graph, fields, key == NULL ? "" : key, value);
+}
+
+static struct tr_tree *document_of(struct tri_flyte_graph *graph)
+{
+    const Flyteidl__Core__DynamicJobSpec *spec = graph->spec;
+    struct tri_flyte_fields tasks = {0};
+    struct tri_flyte_fields workflows = {0};
+    struct tri_flyte_fields document = {0};
+    for (size_t i = 0; i < spec->n_tasks; i++) {
+        put_named(graph, &tasks, spec->tasks[i]->id, tri_flyte_task(graph, spec->tasks[i]));
+    }
+    for (size_t i = 0; i < spec->n_subworkflows; i++) {
+        put_named(graph, &workflows, spec->subworkflows[i]->id,
+                  workflow_of(graph, spec->subworkflows[i]));
+    }
+    tri_flyte_put(graph, &document, "tasks", tri_flyte_fields_tree(graph, &tasks));
+    tri_flyte_put(graph, &document, "workflows", tri_flyte_fields_tree(graph, &workflows));
+    tri_flyte_put(graph, &document, "nodes", nodes_of(graph, spec->nodes, spec->n_nodes));
+    tri_flyte_put(graph, &document, "outputs",
+                  outputs_of(graph, NULL, spec->outputs, spec->n_outputs));
+    return tri_flyte_fields_tree(graph, &document);
+}
+
+int tr_flyte_graph(struct tr_bytes futures, uint32_t depth, struct tr_report *report,
+                   struct tr_buffer *document)
+{
+    struct tr_arena arena;
+    tr_arena_init(&arena);
+    struct tri_flyte_graph graph = {.arena = &arena, .report = report, .depth = depth};
+    tr_types_init(&graph.types, &arena);
+    graph.spec = tri_wire_unpack(&arena, &flyteidl__core__dynamic_job_spec__descriptor, futures);
+    const struct tr_tree *tree = NULL;
+    if (graph.spec != NULL) {
+        tree = document_of(&graph);
+    } else if (arena.error == 0) {
+        (void)tri_flyte_refuse(report, "futures.pb is no DynamicJobSpec of Flyte's");
+    }
+    int error = arena.error;
+    if (error == 0 && (tree == NULL || tr_report_total(report) > 0)) {
+        error = TR_INVALID;
+    }
+    if (error == 0) {
+        tr_tree_write(tree, document);
+        error = document->error;
+    }
+    tr_arena_fini(&arena);
+    return error;
+}

@@ -1,0 +1,88 @@
+/*
+ * From Flyte's graphs to the language's: futures.pb becomes the document that a dynamic task may
+ * write itself (examples/README.md), which the compiler then judges. flyte_graph.c has nodes and
+ * workflows, flyte_graph_task.c tasks, flyte_graph_bind.c values and conditions.
+ *
+ * Everything is built as trees in one arena: NULL where memory ended or the report says why. Only
+ * these files include this.
+ */
+#ifndef TR_ACTORS_GRAPH_FLYTE_GRAPH_H
+#define TR_ACTORS_GRAPH_FLYTE_GRAPH_H
+
+#include <flyteidl/dynamic_job.pb-c.h>
+
+#include "actors/graph/flyte/flyte_inside.h"
+
+/* A document on its way. */
+struct tri_flyte_graph {
+    struct tr_arena *arena;
+    struct tr_report *report;
+    struct tr_types types;
+    const Flyteidl__Core__DynamicJobSpec *spec;
+    uint32_t depth; /* distinguishes its names from those of graphs around it */
+    /* The nodes among which references are looked up: of the workflow in hand. */
+    Flyteidl__Core__Node **nodes;
+    size_t node_count;
+};
+
+/* A mapping on its way; a value that is NULL is an error that was told. */
+struct tri_flyte_fields {
+    struct tri_vector pairs;
+    bool has_failed;
+};
+
+/* Adds a value under a key. */
+void tri_flyte_put(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields, const char *key,
+                   struct tr_tree *value);
+void tri_flyte_put_text(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                        const char *key, const char *value);
+void tri_flyte_put_count(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                         const char *key, uint64_t value);
+void tri_flyte_put_bool(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                        const char *key, bool value);
+void tri_flyte_put_duration(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                            const char *key, const Google__Protobuf__Duration *value);
+
+/* The mapping; NULL when a value failed. */
+struct tr_tree *tri_flyte_fields_tree(struct tri_flyte_graph *graph,
+                                      const struct tri_flyte_fields *fields);
+
+/* A list of trees; NULL when one of them is. */
+struct tr_tree *tri_flyte_list(struct tri_flyte_graph *graph, struct tr_tree **items, size_t count);
+
+/* Says what is wrong about something by its name: NULL. */
+struct tr_tree *tri_flyte_wrong(struct tri_flyte_graph *graph, const char *name, const char *words);
+
+/* The name in the document of a task or a workflow that the spec brings along, or of one that the
+ * definition has: what stands behind the last point. */
+struct tr_text tri_flyte_name(struct tri_flyte_graph *graph, const Flyteidl__Core__Identifier *id);
+
+/* ------------------------------------------------------------------ flyte_graph_bind.c */
+
+/* What is bound, by name; those of a branch are its conditions' matter. */
+struct tr_tree *tri_flyte_bindings(struct tri_flyte_graph *graph,
+                                   Flyteidl__Core__Binding *const *bindings, size_t count);
+struct tr_tree *tri_flyte_binding(struct tri_flyte_graph *graph,
+                                  const Flyteidl__Core__BindingData *binding);
+
+/* A condition as text; `node` is the branch, whose inputs its variables are. */
+struct tr_tree *tri_flyte_condition(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node,
+                                    const Flyteidl__Core__BooleanExpression *condition);
+
+/* ------------------------------------------------------------------ flyte_graph_task.c */
+
+/* A type as the language writes it. */
+struct tr_tree *tri_flyte_type(struct tri_flyte_graph *graph,
+                               const Flyteidl__Core__LiteralType *type);
+
+/* A task; and its settings that nodes have, too. */
+struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph,
+                               const Flyteidl__Core__TaskTemplate *task);
+void tri_flyte_put_resources(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                             const Flyteidl__Core__Resources *resources);
+
+/* Variables by their names, with their types. */
+struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph,
+                                    const Flyteidl__Core__VariableMap *variables);
+
+#endif

@@ -1,0 +1,298 @@
+/*
+ * Bindings and conditions as the language writes them: references begin with a dollar sign, so a
+ * string that does is written with two.
+ */
+#include "actors/graph/flyte/flyte_graph.h"
+#include "actors/graph/document/limits.h"
+#include "actors/graph/value/literal.h"
+
+#define START_NODE "start-node"
+#define VALUE_OUTPUT "value" /* of a signal */
+
+/* ------------------------------------------------------------------ references */
+
+/* Text between quotes, in references and conditions. */
+static void put_quoted(struct tr_buffer *buffer, struct tr_text text)
+{
+    tr_buffer_add_string(buffer, "\"");
+    for (size_t i = 0; i < text.size; i++) {
+        bool is_special = text.data[i] == '"' || text.data[i] == '\\';
+        tr_buffer_add_string(buffer, is_special ? "\\" : "");
+        tr_buffer_add(buffer, &text.data[i], 1);
+    }
+    tr_buffer_add_string(buffer, "\"");
+}
+
+static bool is_start(const char *id)
+{
+    return id[0] == '\0' || strcmp(id, START_NODE) == 0;
+}
+
+/* An output as ours is called: that of a signal has one name, an alias stands for another. */
+static const char *output_name(const struct tri_flyte_graph *graph, const char *id, const char *var)
+{
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const Flyteidl__Core__Node *node = graph->nodes[i];
+        if (strcmp(node->id, id) != 0) {
+            continue;
+        }
+        bool is_signal =
+            node->target_case == FLYTEIDL__CORE__NODE__TARGET_GATE_NODE &&
+            node->gate_node->condition_case == FLYTEIDL__CORE__GATE_NODE__CONDITION_SIGNAL;
+        if (is_signal) {
+            return VALUE_OUTPUT;
+        }
+        for (size_t k = 0; k < node->n_output_aliases; k++) {
+            if (strcmp(node->output_aliases[k]->alias, var) == 0) {
+                return node->output_aliases[k]->var;
+            }
+        }
+    }
+    return var;
+}
+
+static void put_reference(const struct tri_flyte_graph *graph,
+                          const Flyteidl__Core__OutputReference *promise, struct tr_buffer *buffer)
+{
+    const char *var = promise->var;
+    tr_buffer_add_string(buffer, "$");
+    if (!is_start(promise->node_id)) {
+        tr_buffer_print(buffer, "%s.", promise->node_id);
+        var = output_name(graph, promise->node_id, promise->var);
+    }
+    tr_buffer_add_string(buffer, var);
+    for (size_t i = 0; i < promise->n_attr_path; i++) {
+        const Flyteidl__Core__PromiseAttribute *step = promise->attr_path[i];
+        tr_buffer_add_string(buffer, "[");
+        if (step->value_case == FLYTEIDL__CORE__PROMISE_ATTRIBUTE__VALUE_STRING_VALUE) {
+            put_quoted(buffer, tr_text_of(step->string_value));
+        } else {
+            tr_buffer_print(buffer, "%d", step->int_value);
+        }
+        tr_buffer_add_string(buffer, "]");
+    }
+}
+
+/* What was written, as a text of the document. */
+static struct tr_tree *take_text(struct tri_flyte_graph *graph, struct tr_buffer *buffer)
+{
+    struct tr_text text = tr_arena_text(graph->arena, tr_buffer_text(buffer));
+    if (buffer->error != 0) {
+        graph->arena->error = buffer->error;
+    }
+    tr_buffer_fini(buffer);
+    return graph->arena->error != 0 ? NULL : tri_flyte_text(graph->arena, text);
+}
+
+/* ------------------------------------------------------------------ bindings */
+
+/* Doubles the dollar sign that a string in a tree begins with. */
+static bool escape(struct tri_flyte_graph *graph, struct tr_tree *tree)
+{
+    bool is_fine = true;
+    if (tree->kind == TR_TREE_STRING && tree->has_dollar) {
+        tree->text = tr_arena_print(graph->arena, "$%.*s", TRI_TEXT(tree->text));
+    }
+    for (uint32_t i = 0; tree->kind == TR_TREE_LIST && i < tree->count; i++) {
+        is_fine = escape(graph, tree->items[i]) && is_fine;
+    }
+    for (uint32_t i = 0; tree->kind == TR_TREE_MAP && i < tree->count; i++) {
+        /* The tree was made here, so it may be changed here. */
+        is_fine = escape(graph, (struct tr_tree *)(uintptr_t)tree->pairs[i].value) && is_fine;
+    }
+    return is_fine && graph->arena->error == 0;
+}
+
+static struct tr_tree *bind_scalar(struct tri_flyte_graph *graph,
+                                   const Flyteidl__Core__Scalar *scalar)
+{
+    struct tr_tree *tree = tri_flyte_scalar(graph->arena, graph->report, NULL, scalar);
+    return tree != NULL && escape(graph, tree) ? tree : NULL;
+}
+
+static struct tr_tree *bind_list(struct tri_flyte_graph *graph,
+                                 const Flyteidl__Core__BindingDataCollection *list)
+{
+    struct tr_tree **items =
+        tr_arena_array(graph->arena, list->n_bindings, sizeof(struct tr_tree *));
+    for (size_t i = 0; items != NULL && i < list->n_bindings; i++) {
+        items[i] = tri_flyte_binding(graph, list->bindings[i]);
+    }
+    return tri_flyte_list(graph, items, list->n_bindings);
+}
+
+static struct tr_tree *bind_map(struct tri_flyte_graph *graph,
+                                const Flyteidl__Core__BindingDataMap *map)
+{
+    struct tri_flyte_fields fields = {0};
+    for (size_t i = 0; i < map->n_bindings; i++) {
+        const Flyteidl__Core__BindingDataMap__BindingsEntry *entry = map->bindings[i];
+        tri_flyte_put(graph, &fields, entry->key, tri_flyte_binding(graph, entry->value));
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+struct tr_tree *tri_flyte_binding(struct tri_flyte_graph *graph,
+                                  const Flyteidl__Core__BindingData *binding)
+{
+    struct tr_buffer buffer;
+    if (binding == NULL) {
+        return tri_flyte_refuse(graph->report, "a binding is empty");
+    }
+    switch (binding->value_case) {
+    case FLYTEIDL__CORE__BINDING_DATA__VALUE_SCALAR:
+        return bind_scalar(graph, binding->scalar);
+    case FLYTEIDL__CORE__BINDING_DATA__VALUE_COLLECTION:
+        return bind_list(graph, binding->collection);
+    case FLYTEIDL__CORE__BINDING_DATA__VALUE_MAP:
+        return bind_map(graph, binding->map);
+    case FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE:
+        tr_buffer_init(&buffer, 0);
+        put_reference(graph, binding->promise, &buffer);
+        return take_text(graph, &buffer);
+    default:
+        return tri_flyte_refuse(graph->report,
+                                "a binding is no value, list, map or reference\n"
+                                "bind the value itself, as literals elsewhere are not read here");
+    }
+}
+
+struct tr_tree *tri_flyte_bindings(struct tri_flyte_graph *graph,
+                                   Flyteidl__Core__Binding *const *bindings, size_t count)
+{
+    struct tri_flyte_fields fields = {0};
+    for (size_t i = 0; i < count; i++) {
+        tri_flyte_put(graph, &fields, bindings[i]->var,
+                      tri_flyte_binding(graph, bindings[i]->binding));
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+/* ------------------------------------------------------------------ conditions */
+
+/* A literal as conditions have it. */
+static bool put_literal(struct tri_flyte_graph *graph, const Flyteidl__Core__Scalar *scalar,
+                        struct tr_buffer *buffer)
+{
+    const struct tr_tree *tree = tri_flyte_scalar(graph->arena, graph->report, NULL, scalar);
+    if (tree == NULL) {
+        return false;
+    }
+    bool is_quoted = scalar->value_case != FLYTEIDL__CORE__SCALAR__VALUE_PRIMITIVE ||
+                     scalar->primitive->value_case == FLYTEIDL__CORE__PRIMITIVE__VALUE_STRING_VALUE;
+    switch ((enum tr_tree_kind)tree->kind) {
+    case TR_TREE_NULL:
+        tr_buffer_add_string(buffer, "none");
+        return true;
+    case TR_TREE_BOOL:
+        tr_buffer_add_string(buffer, tree->boolean ? "true" : "false");
+        return true;
+    case TR_TREE_INT:
+        tr_buffer_print(buffer, "%lld", (long long)tree->integer);
+        return true;
+    case TR_TREE_FLOAT:
+        tri_number_write(tree->number, buffer);
+        return true;
+    case TR_TREE_STRING:
+        if (is_quoted) {
+            put_quoted(buffer, tree->text);
+        } else {
+            tr_buffer_add_text(buffer, tree->text); /* a datetime or a duration */
+        }
+        return true;
+    default:
+        (void)tri_flyte_refuse(graph->report, "a condition compares with a list or a struct");
+        return false;
+    }
+}
+
+/* What a variable of the branch is bound to. */
+static bool put_variable(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node,
+                         const char *var, struct tr_buffer *buffer)
+{
+    const Flyteidl__Core__BindingData *bound = NULL;
+    for (size_t i = 0; i < node->n_inputs && bound == NULL; i++) {
+        bound = strcmp(node->inputs[i]->var, var) == 0 ? node->inputs[i]->binding : NULL;
+    }
+    if (bound != NULL && bound->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_PROMISE) {
+        put_reference(graph, bound->promise, buffer);
+        return true;
+    }
+    if (bound != NULL && bound->value_case == FLYTEIDL__CORE__BINDING_DATA__VALUE_SCALAR) {
+        return put_literal(graph, bound->scalar, buffer);
+    }
+    (void)tri_flyte_wrong(graph, var,
+                          "a condition names this, which the branch has not bound\n"
+                          "bind it among the inputs of the branch");
+    return false;
+}
+
+static bool put_operand(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node,
+                        const Flyteidl__Core__Operand *operand, struct tr_buffer *buffer)
+{
+    Flyteidl__Core__Scalar scalar = FLYTEIDL__CORE__SCALAR__INIT;
+    if (operand == NULL) {
+        (void)tri_flyte_refuse(graph->report, "a comparison has no operand");
+        return false;
+    }
+    switch (operand->val_case) {
+    case FLYTEIDL__CORE__OPERAND__VAL_PRIMITIVE:
+        scalar.value_case = FLYTEIDL__CORE__SCALAR__VALUE_PRIMITIVE;
+        scalar.primitive = operand->primitive;
+        return put_literal(graph, &scalar, buffer);
+    case FLYTEIDL__CORE__OPERAND__VAL_SCALAR:
+        return put_literal(graph, operand->scalar, buffer);
+    case FLYTEIDL__CORE__OPERAND__VAL_VAR:
+        return put_variable(graph, node, operand->var, buffer);
+    default:
+        (void)tri_flyte_refuse(graph->report, "an operand of a comparison is empty");
+        return false;
+    }
+}
+
+static bool put_comparison(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node,
+                           const Flyteidl__Core__ComparisonExpression *comparison,
+                           struct tr_buffer *buffer)
+{
+    static const char *const operators[] = {" == ", " != ", " > ", " >= ", " < ", " <= "};
+    if ((size_t)comparison->operator_ >= TR_COUNT_OF(operators)) {
+        (void)tri_flyte_refuse(graph->report, "a comparison is of a kind that is not known");
+        return false;
+    }
+    bool is_fine = put_operand(graph, node, comparison->left_value, buffer);
+    tr_buffer_add_string(buffer, operators[comparison->operator_]);
+    return put_operand(graph, node, comparison->right_value, buffer) && is_fine;
+}
+
+static bool put_condition(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node,
+                          const Flyteidl__Core__BooleanExpression *condition,
+                          struct tr_buffer *buffer)
+{
+    if (condition != NULL &&
+        condition->expr_case == FLYTEIDL__CORE__BOOLEAN_EXPRESSION__EXPR_COMPARISON) {
+        return put_comparison(graph, node, condition->comparison, buffer);
+    }
+    if (condition == NULL ||
+        condition->expr_case != FLYTEIDL__CORE__BOOLEAN_EXPRESSION__EXPR_CONJUNCTION) {
+        (void)tri_flyte_refuse(graph->report, "an arm of a branch has no condition");
+        return false;
+    }
+    const Flyteidl__Core__ConjunctionExpression *both = condition->conjunction;
+    bool is_and = both->operator_ == FLYTEIDL__CORE__CONJUNCTION_EXPRESSION__LOGICAL_OPERATOR__AND;
+    tr_buffer_add_string(buffer, "(");
+    bool is_fine = put_condition(graph, node, both->left_expression, buffer);
+    tr_buffer_add_string(buffer, is_and ? ") and (" : ") or (");
+    is_fine = put_condition(graph, node, both->right_expression, buffer) && is_fine;
+    tr_buffer_add_string(buffer, ")");
+    return is_fine;
+}
+
+struct tr_tree *tri_flyte_condition(struct tri_flyte_graph *graph, const Flyteidl__Core__Node *node,
+                                    const Flyteidl__Core__BooleanExpression *condition)
+{
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
+    bool is_fine = put_condition(graph, node, condition, &buffer);
+    struct tr_tree *text = take_text(graph, &buffer);
+    return is_fine ? text : NULL;
+}

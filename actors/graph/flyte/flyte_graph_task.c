@@ -1,0 +1,313 @@
+/*
+ * Tasks that a graph of Flyte's brings along. What has a container runs as a process on this
+ * machine: its command and arguments, in its environment; the image is not looked at. Any other
+ * task keeps its type, for a plugin, and `custom` is its configuration.
+ *
+ * A map task of flytekit's takes whole lists and picks its element by an index. Here elements get
+ * their own inputs, so such a task becomes the one that it maps: its lists are taken off, and its
+ * arguments name the inner task as flytekit itself would.
+ */
+#include <stdlib.h>
+
+#include "actors/graph/flyte/flyte_graph.h"
+#include "actors/graph/document/limits.h"
+#include "actors/graph/value/template.h"
+#include "schemas/codec/error.h"
+
+/* Words of flytekit's command lines. */
+#define EXECUTE "pyflyte-execute"
+#define MAP_EXECUTE "pyflyte-map-execute"
+
+typedef Flyteidl__Core__TaskTemplate task_template;
+
+/* ------------------------------------------------------------------ types and interfaces */
+
+struct tr_tree *tri_flyte_type(struct tri_flyte_graph *graph,
+                               const Flyteidl__Core__LiteralType *type)
+{
+    const struct tr_type *found = type == NULL ? NULL : tri_flyte_type_read(&graph->types, type);
+    if (found == NULL) {
+        return graph->arena->error != 0
+                   ? NULL
+                   : tri_flyte_refuse(graph->report, "a type is none of the language's");
+    }
+    return tri_flyte_text(graph->arena, tr_type_text(graph->arena, found));
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const Flyteidl__Core__VariableMap__VariablesEntry *const *one = a;
+    const Flyteidl__Core__VariableMap__VariablesEntry *const *other = b;
+    return strcmp((*one)->key, (*other)->key);
+}
+
+/* A map of protobuf's has no order, and the same graph has to be the same document. */
+struct tr_tree *tri_flyte_variables(struct tri_flyte_graph *graph,
+                                    const Flyteidl__Core__VariableMap *variables)
+{
+    struct tri_flyte_fields fields = {0};
+    if (variables != NULL && variables->n_variables > 1) {
+        qsort((void *)variables->variables, variables->n_variables, sizeof(void *), by_name);
+    }
+    for (size_t i = 0; variables != NULL && i < variables->n_variables; i++) {
+        const Flyteidl__Core__VariableMap__VariablesEntry *entry = variables->variables[i];
+        tri_flyte_put(graph, &fields, entry->key,
+                      tri_flyte_type(graph, entry->value == NULL ? NULL : entry->value->type));
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+/* ------------------------------------------------------------------ map tasks */
+
+/* Where the words that name a map task's inner one begin: "vars", names, "resolver". */
+static size_t find_inner(const Flyteidl__Core__Container *container)
+{
+    for (size_t i = 0; i + 3 < container->n_args; i++) {
+        if (strcmp(container->args[i], "vars") == 0 &&
+            strcmp(container->args[i + 2], "resolver") == 0) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static bool is_map_task(const task_template *task)
+{
+    const Flyteidl__Core__Container *container =
+        task->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER ? task->container
+                                                                             : NULL;
+    for (size_t i = 0; container != NULL && i < container->n_args; i++) {
+        if (strcmp(container->args[i], MAP_EXECUTE) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a name is among those that are handed on whole: names between commas. */
+static bool is_whole(const char *names, const char *name)
+{
+    size_t size = strlen(name);
+    for (const char *at = names; (at = strstr(at, name)) != NULL; at++) {
+        if ((at == names || at[-1] == ',') && (at[size] == '\0' || at[size] == ',')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Variables of a map task, their lists taken off. */
+static void take_lists_off(Flyteidl__Core__VariableMap *variables, const char *whole)
+{
+    for (size_t i = 0; variables != NULL && i < variables->n_variables; i++) {
+        Flyteidl__Core__VariableMap__VariablesEntry *entry = variables->variables[i];
+        Flyteidl__Core__LiteralType *type = entry->value == NULL ? NULL : entry->value->type;
+        bool is_list =
+            type != NULL && type->type_case == FLYTEIDL__CORE__LITERAL_TYPE__TYPE_COLLECTION_TYPE;
+        if (is_list && !is_whole(whole, entry->key)) {
+            entry->value->type = type->collection_type;
+        }
+    }
+}
+
+/* Makes the inner task of a map task; false when its words are not flytekit's. */
+static bool become_inner(const task_template *task)
+{
+    Flyteidl__Core__Container *container = task->container;
+    size_t inner = find_inner(container);
+    size_t resolver = inner < 3 ? 0 : inner - 2; /* behind "--resolver", before "--" */
+    if (resolver == 0 || task->interface == NULL) {
+        return false;
+    }
+    take_lists_off(task->interface->inputs, container->args[inner + 1]);
+    take_lists_off(task->interface->outputs, "");
+    container->args[resolver] = container->args[inner + 3];
+    for (size_t i = inner; i + 4 < container->n_args; i++) {
+        container->args[i] = container->args[i + 4];
+    }
+    container->n_args -= 4;
+    for (size_t i = 0; i < container->n_args; i++) {
+        static char execute[] = EXECUTE;
+        if (strcmp(container->args[i], MAP_EXECUTE) == 0) {
+            container->args[i] = execute;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ templates */
+
+/* Flyte hands on what its templates do not know; here the braces of that are written as text. */
+static struct tr_text keep_unknown(struct tr_arena *arena, struct tr_text text)
+{
+    struct tr_buffer kept;
+    struct tr_text before;
+    struct tr_template template;
+    bool is_one = true;
+    tr_buffer_init(&kept, 0);
+    while (is_one) {
+        is_one = tr_template_next(&text, &before, &template);
+        tr_buffer_add_text(&kept, before);
+        bool is_unknown = is_one && (template.kind == TR_TEMPLATE_IS_UNKNOWN ||
+                                     template.kind == TR_TEMPLATE_IS_OPEN);
+        if (is_unknown) {
+            tr_buffer_add_string(&kept, "{{`{{`}}");
+            tr_buffer_add(&kept, template.whole.data + 2, template.whole.size - 2);
+        } else if (is_one) {
+            tr_buffer_add_text(&kept, template.whole);
+        }
+    }
+    struct tr_text copy = tr_arena_text(arena, tr_buffer_text(&kept));
+    arena->error = arena->error != 0 ? arena->error : kept.error;
+    tr_buffer_fini(&kept);
+    return copy;
+}
+
+/* The same for all texts below. Recursion goes as deep as documents do. */
+static struct tr_tree *keep_templates(struct tr_arena *arena, struct tr_tree *tree)
+{
+    if (tree != NULL && tr_tree_is_text(tree) &&
+        tr_template_is_in(tree->text.data, tree->text.size)) {
+        tree->text = keep_unknown(arena, tree->text);
+    }
+    for (uint32_t i = 0; tree != NULL && tree->kind == TR_TREE_LIST && i < tree->count; i++) {
+        (void)keep_templates(arena, tree->items[i]);
+    }
+    for (uint32_t i = 0; tree != NULL && tree->kind == TR_TREE_MAP && i < tree->count; i++) {
+        (void)keep_templates(arena, (struct tr_tree *)(uintptr_t)tree->pairs[i].value);
+    }
+    return tree;
+}
+
+/* ------------------------------------------------------------------ containers */
+
+static struct tr_tree *words_of(struct tri_flyte_graph *graph,
+                                const Flyteidl__Core__Container *container)
+{
+    size_t count = container->n_command + container->n_args;
+    struct tr_tree **words = tr_arena_array(graph->arena, count, sizeof(struct tr_tree *));
+    for (size_t i = 0; words != NULL && i < count; i++) {
+        const char *word = i < container->n_command ? container->command[i]
+                                                    : container->args[i - container->n_command];
+        words[i] = tri_flyte_text(graph->arena, tr_text_of(word));
+    }
+    return tri_flyte_list(graph, words, count);
+}
+
+/* Its own environment, and where Python looks for modules as the engine was told. */
+static struct tr_tree *environment_of(struct tri_flyte_graph *graph,
+                                      const Flyteidl__Core__Container *container)
+{
+    static const char python_path[] = "PYTHONPATH";
+    struct tri_flyte_fields fields = {0};
+    bool has_path = false;
+    for (size_t i = 0; i < container->n_env; i++) {
+        tri_flyte_put_text(graph, &fields, container->env[i]->key, container->env[i]->value);
+        has_path = has_path || strcmp(container->env[i]->key, python_path) == 0;
+    }
+    if (!has_path) {
+        struct tr_tree *passed_on =
+            tri_tree_new(graph->arena, TR_TREE_PLAIN, (struct tri_place){0});
+        tri_flyte_put(graph, &fields, python_path, passed_on);
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}
+
+void tri_flyte_put_resources(struct tri_flyte_graph *graph, struct tri_flyte_fields *fields,
+                             const Flyteidl__Core__Resources *resources)
+{
+    static const char *const names[] = {NULL,     "cpu",     "gpu",
+                                        "memory", "storage", "ephemeral_storage"};
+    struct tri_flyte_fields asked = {0};
+    bool has_requests = resources != NULL && resources->n_requests > 0;
+    size_t count = resources == NULL ? 0
+                   : has_requests    ? resources->n_requests
+                                     : resources->n_limits;
+    for (size_t i = 0; i < count; i++) {
+        const Flyteidl__Core__Resources__ResourceEntry *entry =
+            has_requests ? resources->requests[i] : resources->limits[i];
+        bool is_known = entry->name > 0 && (size_t)entry->name < TR_COUNT_OF(names);
+        if (is_known) {
+            tri_flyte_put_text(graph, &asked, names[entry->name], entry->value);
+        }
+    }
+    if (asked.pairs.count > 0) {
+        tri_flyte_put(graph, fields, "resources", tri_flyte_fields_tree(graph, &asked));
+    }
+}
+
+static void put_container(struct tri_flyte_graph *graph, const task_template *task,
+                          struct tri_flyte_fields *fields)
+{
+    const Flyteidl__Core__Container *container = task->container;
+    tri_flyte_put(graph, fields, "run", keep_templates(graph->arena, words_of(graph, container)));
+    tri_flyte_put(graph, fields, "env",
+                  keep_templates(graph->arena, environment_of(graph, container)));
+    tri_flyte_put_resources(graph, fields, container->resources);
+}
+
+/* ------------------------------------------------------------------ settings */
+
+static struct tr_tree *cache_of(struct tri_flyte_graph *graph,
+                                const Flyteidl__Core__TaskMetadata *metadata)
+{
+    struct tri_flyte_fields cache = {0};
+    tri_flyte_put_text(graph, &cache, "version", metadata->discovery_version);
+    tri_flyte_put_bool(graph, &cache, "serialize", metadata->cache_serializable);
+    size_t count = metadata->n_cache_ignore_input_vars;
+    struct tr_tree **names = tr_arena_array(graph->arena, count, sizeof(struct tr_tree *));
+    for (size_t i = 0; names != NULL && i < count; i++) {
+        names[i] = tri_flyte_text(graph->arena, tr_text_of(metadata->cache_ignore_input_vars[i]));
+    }
+    if (count > 0) {
+        tri_flyte_put(graph, &cache, "ignore", tri_flyte_list(graph, names, count));
+    }
+    return tri_flyte_fields_tree(graph, &cache);
+}
+
+static void put_metadata(struct tri_flyte_graph *graph,
+                         const Flyteidl__Core__TaskMetadata *metadata,
+                         struct tri_flyte_fields *fields)
+{
+    if (metadata->retries != NULL && metadata->retries->retries > 0) {
+        tri_flyte_put_count(graph, fields, "retries", metadata->retries->retries);
+    }
+    tri_flyte_put_duration(graph, fields, "timeout", metadata->timeout);
+    if (metadata->discoverable) {
+        tri_flyte_put(graph, fields, "cache", cache_of(graph, metadata));
+    }
+    if (metadata->interruptible_value_case ==
+        FLYTEIDL__CORE__TASK_METADATA__INTERRUPTIBLE_VALUE_INTERRUPTIBLE) {
+        tri_flyte_put_bool(graph, fields, "interruptible", metadata->interruptible);
+    }
+}
+
+struct tr_tree *tri_flyte_task(struct tri_flyte_graph *graph, const task_template *task)
+{
+    struct tri_flyte_fields fields = {0};
+    const Flyteidl__Core__TypedInterface *interface = task->interface;
+    const char *name = task->id == NULL ? "" : task->id->name;
+    if (is_map_task(task) && !become_inner(task)) {
+        return tri_flyte_wrong(
+            graph, name,
+            "the map task does not say which task it maps\n"
+            "let its arguments end as flytekit's do: -- vars NAMES resolver ...");
+    }
+    if (interface != NULL) {
+        tri_flyte_put(graph, &fields, "inputs", tri_flyte_variables(graph, interface->inputs));
+        tri_flyte_put(graph, &fields, "outputs", tri_flyte_variables(graph, interface->outputs));
+    }
+    if (task->target_case == FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER) {
+        put_container(graph, task, &fields);
+    } else {
+        tri_flyte_put_text(graph, &fields, "type", task->type);
+        if (task->custom != NULL && task->custom->n_fields > 0) {
+            struct tr_tree *config = tri_flyte_struct(graph->arena, graph->report, task->custom);
+            tri_flyte_put(graph, &fields, "config", keep_templates(graph->arena, config));
+        }
+    }
+    if (task->metadata != NULL) {
+        put_metadata(graph, task->metadata, &fields);
+    }
+    return tri_flyte_fields_tree(graph, &fields);
+}

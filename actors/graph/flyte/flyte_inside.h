@@ -1,0 +1,54 @@
+/*
+ * What the files flyte*.c share. Nobody else includes this, as it shows protobuf's library.
+ */
+#ifndef TR_ACTORS_GRAPH_FLYTE_INSIDE_H
+#define TR_ACTORS_GRAPH_FLYTE_INSIDE_H
+
+#include <flyteidl/literals.pb-c.h>
+#include <flyteidl/types.pb-c.h>
+
+#include "actors/graph/flyte/flyte.h"
+#include "actors/graph/flyte/flyte_wire.h"
+
+/* A message in an arena, as the library wants it at first; NULL without memory. */
+TR_MUST_USE void *tri_flyte_new(struct tr_arena *arena,
+                                const ProtobufCMessageDescriptor *descriptor);
+
+/* A type as Flyte's, in an arena; NULL without memory. */
+TR_MUST_USE Flyteidl__Core__LiteralType *tri_flyte_type_new(struct tr_arena *arena,
+                                                            const struct tr_type *type);
+
+/* One of Flyte's types in a table. NULL when it is none of ours, or memory ended. */
+TR_MUST_USE const struct tr_type *tri_flyte_type_read(struct tr_types *types,
+                                                      const Flyteidl__Core__LiteralType *type);
+
+/* A text as C's string in an arena; NULL with TR_INVALID in `error` when it holds a zero byte. */
+TR_MUST_USE char *tri_flyte_string(struct tr_arena *arena, struct tr_text text, int *error);
+
+/* A literal as a tree, for what stands in other documents. NULL as tr_flyte_literal. */
+TR_MUST_USE struct tr_tree *tri_flyte_tree(struct tr_arena *arena, struct tr_report *report,
+                                           const struct tr_type *type,
+                                           const Flyteidl__Core__Literal *literal);
+
+/* The same for a scalar. */
+TR_MUST_USE struct tr_tree *tri_flyte_scalar(struct tr_arena *arena, struct tr_report *report,
+                                             const struct tr_type *type,
+                                             const Flyteidl__Core__Scalar *scalar);
+
+/* Free-form values: a JSON object of protobuf's, and msgpack of a task's. NULL and told, too. */
+TR_MUST_USE struct tr_tree *tri_flyte_struct(struct tr_arena *arena, struct tr_report *report,
+                                             const Google__Protobuf__Struct *value);
+TR_MUST_USE struct tr_tree *tri_flyte_msgpack(struct tr_arena *arena, struct tr_report *report,
+                                              struct tr_bytes bytes);
+
+/* Trees of single values. NULL without memory. */
+TR_MUST_USE struct tr_tree *tri_flyte_text(struct tr_arena *arena, struct tr_text text);
+
+/* A map of pairs that were made one by one; told when a key is there twice. */
+TR_MUST_USE struct tr_tree *tri_flyte_map(struct tr_arena *arena, struct tr_report *report,
+                                          const struct tri_vector *pairs);
+
+/* Says what is wrong with a document; always NULL. */
+struct tr_tree *tri_flyte_refuse(struct tr_report *report, const char *words);
+
+#endif

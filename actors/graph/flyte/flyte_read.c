@@ -1,0 +1,339 @@
+/*
+ * Literals as the trees that JSON of their values would give. A datetime is text there, bytes are
+ * base64, a union names its variant: so one reader judges both, and says what is wrong in the same
+ * words. Recursion follows the message, whose nesting was bounded when it was unpacked.
+ */
+#include "actors/graph/flyte/flyte_inside.h"
+#include "actors/graph/document/limits.h"
+#include "actors/graph/value/literal.h"
+
+#define TAG_MSGPACK "msgpack"
+#define NANOSECONDS 1000000000LL
+
+/* Where a value is going. */
+struct reader {
+    struct tr_arena *arena;
+    struct tr_report *report;
+};
+
+static struct tr_tree *from_literal(const struct reader *reader, const struct tr_type *type,
+                                    const Flyteidl__Core__Literal *literal);
+
+static struct tr_tree *from_scalar(const struct reader *reader, const struct tr_type *type,
+                                   const Flyteidl__Core__Scalar *scalar);
+
+static struct tr_tree *make(const struct reader *reader, enum tr_tree_kind kind)
+{
+    return tri_tree_new(reader->arena, kind, (struct tri_place){0});
+}
+
+static struct tr_tree *refuse(const struct reader *reader, const char *words)
+{
+    return tri_flyte_refuse(reader->report, words);
+}
+
+/* What was printed, as text in the arena. */
+static struct tr_tree *printed(const struct reader *reader, struct tr_buffer *buffer)
+{
+    struct tr_text text = tr_arena_text(reader->arena, tr_buffer_text(buffer));
+    if (buffer->error != 0) {
+        reader->arena->error = buffer->error;
+    }
+    tr_buffer_fini(buffer);
+    return reader->arena->error != 0 ? NULL : tri_flyte_text(reader->arena, text);
+}
+
+/* A map of these names; a value that is NULL could not be made. */
+static struct tr_tree *fields(const struct reader *reader, const char *const *names,
+                              struct tr_tree *const *values, uint32_t count)
+{
+    struct tri_vector pairs = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_pair *pair = tri_vector_add(reader->arena, &pairs, sizeof *pair);
+        struct tr_tree *key = tri_flyte_text(reader->arena, tr_text_of(names[i]));
+        if (pair == NULL || key == NULL || values[i] == NULL) {
+            return NULL;
+        }
+        *pair = (struct tr_pair){.key = key, .value = values[i]};
+    }
+    return tri_flyte_map(reader->arena, reader->report, &pairs);
+}
+
+/* ------------------------------------------------------------------ primitives */
+
+static struct tr_tree *from_datetime(const struct reader *reader,
+                                     const Google__Protobuf__Timestamp *value)
+{
+    struct tr_buffer buffer;
+    bool is_one = value->seconds >= TR_MOMENT_SECONDS_MIN &&
+                  value->seconds <= TR_MOMENT_SECONDS_MAX && value->nanos >= 0 &&
+                  value->nanos < NANOSECONDS;
+    if (!is_one) {
+        return refuse(reader, "a datetime lies outside of the years 1 to 9999, or its nanoseconds "
+                              "are no part of a second");
+    }
+    tr_buffer_init(&buffer, 0);
+    tr_moment_print(
+        (struct tr_moment){.seconds = value->seconds, .nanoseconds = (uint32_t)value->nanos},
+        &buffer);
+    return printed(reader, &buffer);
+}
+
+static struct tr_tree *from_duration(const struct reader *reader,
+                                     const Google__Protobuf__Duration *value)
+{
+    int64_t nanoseconds;
+    struct tr_buffer buffer;
+    if (__builtin_mul_overflow(value->seconds, NANOSECONDS, &nanoseconds) ||
+        __builtin_add_overflow(nanoseconds, (int64_t)value->nanos, &nanoseconds)) {
+        return refuse(reader, "a duration is longer than 292 years\nuse an int of seconds");
+    }
+    tr_buffer_init(&buffer, 0);
+    tr_duration_print(nanoseconds, &buffer);
+    return printed(reader, &buffer);
+}
+
+static struct tr_tree *from_string(const struct reader *reader, ProtobufCBinaryData value)
+{
+    struct tr_text text = {.data = (const char *)value.data, .size = value.len};
+    return tr_utf8_valid(text) ? tri_flyte_text(reader->arena, text)
+                               : refuse(reader, "a string is no UTF-8\nwrite bytes as Binary");
+}
+
+static struct tr_tree *from_primitive(const struct reader *reader,
+                                      const Flyteidl__Core__Primitive *value)
+{
+    struct tr_tree *tree = make(reader, TR_TREE_INT);
+    if (tree == NULL) {
+        return NULL;
+    }
+    switch (value->value_case) {
+    case FLYTEIDL__CORE__PRIMITIVE__VALUE_INTEGER:
+        tree->integer = value->integer;
+        return tree;
+    case FLYTEIDL__CORE__PRIMITIVE__VALUE_FLOAT_VALUE:
+        tree->kind = TR_TREE_FLOAT;
+        tree->number = value->float_value;
+        return tree;
+    case FLYTEIDL__CORE__PRIMITIVE__VALUE_BOOLEAN:
+        tree->kind = TR_TREE_BOOL;
+        tree->boolean = value->boolean != 0;
+        return tree;
+    case FLYTEIDL__CORE__PRIMITIVE__VALUE_STRING_VALUE:
+        return from_string(reader, value->string_value);
+    case FLYTEIDL__CORE__PRIMITIVE__VALUE_DATETIME:
+        return from_datetime(reader, value->datetime);
+    case FLYTEIDL__CORE__PRIMITIVE__VALUE_DURATION:
+        return from_duration(reader, value->duration);
+    default:
+        return refuse(reader, "a primitive holds no value of a kind that is known");
+    }
+}
+
+/* ------------------------------------------------------------------ other scalars */
+
+static struct tr_tree *from_binary(const struct reader *reader, const struct tr_type *type,
+                                   const Flyteidl__Core__Binary *binary)
+{
+    struct tr_bytes bytes = {.data = binary->value.data, .size = binary->value.len};
+    bool is_bytes = type != NULL && type->kind == TR_TYPE_BYTES;
+    struct tr_buffer buffer;
+    if (!is_bytes && tr_text_equal(tr_text_of(binary->tag), tr_text_of(TAG_MSGPACK))) {
+        return tri_flyte_msgpack(reader->arena, reader->report, bytes);
+    }
+    tr_buffer_init(&buffer, 0);
+    tri_base64_write(bytes, &buffer);
+    return printed(reader, &buffer);
+}
+
+static struct tr_tree *from_table(const struct reader *reader, const char *uri, const char *format)
+{
+    static const char *const names[] = {"uri", "format"};
+    struct tr_tree *const values[] = {tri_flyte_text(reader->arena, tr_text_of(uri)),
+                                      tri_flyte_text(reader->arena, tr_text_of(format))};
+    return fields(reader, names, values, TR_COUNT_OF(values));
+}
+
+static struct tr_tree *from_dataset(const struct reader *reader,
+                                    const Flyteidl__Core__StructuredDataset *dataset)
+{
+    const Flyteidl__Core__StructuredDatasetMetadata *metadata = dataset->metadata;
+    bool is_known = metadata != NULL && metadata->structured_dataset_type != NULL;
+    return from_table(reader, dataset->uri,
+                      is_known ? metadata->structured_dataset_type->format : "");
+}
+
+static struct tr_tree *from_error(const struct reader *reader, const Flyteidl__Core__Error *error)
+{
+    static const char *const names[] = {"node", "message"};
+    struct tr_tree *const values[] = {
+        tri_flyte_text(reader->arena, tr_text_of(error->failed_node_id)),
+        tri_flyte_text(reader->arena, tr_text_of(error->message))};
+    return fields(reader, names, values, TR_COUNT_OF(values));
+}
+
+/* The variant that a union says it is, or NULL; they are compared by their texts. */
+static const struct tr_type *find_variant(const struct reader *reader, const struct tr_type *type,
+                                          const Flyteidl__Core__LiteralType *of,
+                                          struct tr_text *name)
+{
+    struct tr_types types;
+    tr_types_init(&types, reader->arena);
+    const struct tr_type *said = of == NULL ? NULL : tri_flyte_type_read(&types, of);
+    if (said == NULL || type == NULL || type->kind != TR_TYPE_UNION) {
+        return NULL;
+    }
+    *name = tr_type_text(reader->arena, said);
+    for (uint32_t i = 0; i < type->count; i++) {
+        if (tr_text_equal(tr_type_text(reader->arena, type->parts[i]), *name)) {
+            return type->parts[i];
+        }
+    }
+    return NULL;
+}
+
+static struct tr_tree *from_union(const struct reader *reader, const struct tr_type *type,
+                                  const Flyteidl__Core__Union *value)
+{
+    static const char *const names[] = {"type", "value"};
+    struct tr_text name;
+    if (value->value == NULL) {
+        return refuse(reader, "a union holds no value");
+    }
+    const struct tr_type *variant = find_variant(reader, type, value->type, &name);
+    if (variant == NULL) {
+        return from_literal(reader, type, value->value);
+    }
+    struct tr_tree *const values[] = {tri_flyte_text(reader->arena, name),
+                                      from_literal(reader, variant, value->value)};
+    return fields(reader, names, values, TR_COUNT_OF(values));
+}
+
+static struct tr_tree *from_scalar(const struct reader *reader, const struct tr_type *type,
+                                   const Flyteidl__Core__Scalar *scalar)
+{
+    switch (scalar->value_case) {
+    case FLYTEIDL__CORE__SCALAR__VALUE_PRIMITIVE:
+        return from_primitive(reader, scalar->primitive);
+    case FLYTEIDL__CORE__SCALAR__VALUE_BLOB:
+        return tri_flyte_text(reader->arena, tr_text_of(scalar->blob->uri));
+    case FLYTEIDL__CORE__SCALAR__VALUE_BINARY:
+        return from_binary(reader, type, scalar->binary);
+    case FLYTEIDL__CORE__SCALAR__VALUE_SCHEMA:
+        return from_table(reader, scalar->schema->uri, "");
+    case FLYTEIDL__CORE__SCALAR__VALUE_NONE_TYPE:
+        return make(reader, TR_TREE_NULL);
+    case FLYTEIDL__CORE__SCALAR__VALUE_ERROR:
+        return from_error(reader, scalar->error);
+    case FLYTEIDL__CORE__SCALAR__VALUE_GENERIC:
+        return tri_flyte_struct(reader->arena, reader->report, scalar->generic);
+    case FLYTEIDL__CORE__SCALAR__VALUE_STRUCTURED_DATASET:
+        return from_dataset(reader, scalar->structured_dataset);
+    case FLYTEIDL__CORE__SCALAR__VALUE_UNION:
+        return from_union(reader, type, scalar->union_);
+    default:
+        return refuse(reader, "a scalar holds no value of a kind that is known");
+    }
+}
+
+/* ------------------------------------------------------------------ literals */
+
+/* The type of a list's or a map's elements; of a union that of its first such variant. */
+static const struct tr_type *element_of(const struct tr_type *type, enum tr_type_kind kind)
+{
+    if (type != NULL && type->kind == TR_TYPE_UNION) {
+        for (uint32_t i = 0; i < type->count; i++) {
+            if (type->parts[i]->kind == kind) {
+                return type->parts[i]->parts[0];
+            }
+        }
+    }
+    return type != NULL && type->kind == kind ? type->parts[0] : NULL;
+}
+
+static struct tr_tree *from_collection(const struct reader *reader, const struct tr_type *type,
+                                       const Flyteidl__Core__LiteralCollection *collection)
+{
+    const struct tr_type *element = element_of(type, TR_TYPE_LIST);
+    struct tr_tree *list = make(reader, TR_TREE_LIST);
+    struct tr_tree **items =
+        tr_arena_array(reader->arena, collection->n_literals, sizeof(struct tr_tree *));
+    if (list == NULL || items == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < collection->n_literals; i++) {
+        items[i] = from_literal(reader, element, collection->literals[i]);
+        if (items[i] == NULL) {
+            return NULL;
+        }
+    }
+    struct tri_vector vector = {.items = items, .count = (uint32_t)collection->n_literals};
+    tri_tree_close_list(list, &vector);
+    return list;
+}
+
+static struct tr_tree *from_map(const struct reader *reader, const struct tr_type *type,
+                                const Flyteidl__Core__LiteralMap *map)
+{
+    const struct tr_type *element = element_of(type, TR_TYPE_MAP);
+    struct tri_vector pairs = {0};
+    for (size_t i = 0; i < map->n_literals; i++) {
+        struct tr_pair *pair = tri_vector_add(reader->arena, &pairs, sizeof *pair);
+        if (pair == NULL) {
+            return NULL;
+        }
+        pair->key = tri_flyte_text(reader->arena, tr_text_of(map->literals[i]->key));
+        pair->value = from_literal(reader, element, map->literals[i]->value);
+        if (pair->key == NULL || pair->value == NULL) {
+            return NULL;
+        }
+    }
+    return tri_flyte_map(reader->arena, reader->report, &pairs);
+}
+
+static struct tr_tree *from_literal(const struct reader *reader, const struct tr_type *type,
+                                    const Flyteidl__Core__Literal *literal)
+{
+    if (literal == NULL) {
+        return refuse(reader, "a literal is missing");
+    }
+    switch (literal->value_case) {
+    case FLYTEIDL__CORE__LITERAL__VALUE_SCALAR:
+        return from_scalar(reader, type, literal->scalar);
+    case FLYTEIDL__CORE__LITERAL__VALUE_COLLECTION:
+        return from_collection(reader, type, literal->collection);
+    case FLYTEIDL__CORE__LITERAL__VALUE_MAP:
+        return from_map(reader, type, literal->map);
+    case FLYTEIDL__CORE__LITERAL__VALUE_OFFLOADED_METADATA:
+        return refuse(reader, "a literal in another value lies elsewhere\n"
+                              "only a whole output may be kept in a file of its own");
+    default:
+        return refuse(reader, "a literal holds no value of a kind that is known");
+    }
+}
+
+struct tr_tree *tri_flyte_tree(struct tr_arena *arena, struct tr_report *report,
+                               const struct tr_type *type, const Flyteidl__Core__Literal *literal)
+{
+    const struct reader reader = {.arena = arena, .report = report};
+    return from_literal(&reader, type, literal);
+}
+
+struct tr_tree *tri_flyte_scalar(struct tr_arena *arena, struct tr_report *report,
+                                 const struct tr_type *type, const Flyteidl__Core__Scalar *scalar)
+{
+    const struct reader reader = {.arena = arena, .report = report};
+    return from_scalar(&reader, type, scalar);
+}
+
+const struct tr_tree *tr_flyte_literal(struct tr_arena *arena, struct tr_report *report,
+                                       const struct tr_type *type, struct tr_bytes literal)
+{
+    const Flyteidl__Core__Literal *message =
+        tri_wire_unpack(arena, &flyteidl__core__literal__descriptor, literal);
+    if (message == NULL) {
+        return arena->error != 0 ? NULL
+                                 : tri_flyte_refuse(report, "the bytes are no Literal of Flyte's");
+    }
+    return tri_flyte_tree(arena, report, type, message);
+}

@@ -1,0 +1,195 @@
+/*
+ * Types in both directions. Ours are Flyte's but for what only SDKs look at: columns, schemas of
+ * structs, tags of variants.
+ */
+#include "actors/graph/flyte/flyte_inside.h"
+
+#include "actors/graph/document/limits.h"
+#include "schemas/codec/error.h"
+
+typedef Flyteidl__Core__LiteralType literal_type;
+
+/* ------------------------------------------------------------------ ours as Flyte's */
+
+void *tri_flyte_new(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor)
+{
+    void *message = tr_arena_alloc(arena, descriptor->sizeof_message);
+    if (message != NULL) {
+        descriptor->message_init(message);
+    }
+    return message;
+}
+
+static void set_blob(struct tr_arena *arena, const struct tr_type *type, literal_type *made)
+{
+    int error = 0;
+    made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_BLOB;
+    made->blob = tri_flyte_new(arena, &flyteidl__core__blob_type__descriptor);
+    if (made->blob != NULL) {
+        made->blob->format = tri_flyte_string(arena, type->format, &error);
+        made->blob->dimensionality =
+            type->kind == TR_TYPE_FILE ? FLYTEIDL__CORE__BLOB_TYPE__BLOB_DIMENSIONALITY__SINGLE
+                                       : FLYTEIDL__CORE__BLOB_TYPE__BLOB_DIMENSIONALITY__MULTIPART;
+    }
+}
+
+static void set_dataset(struct tr_arena *arena, const struct tr_type *type, literal_type *made)
+{
+    int error = 0;
+    made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_STRUCTURED_DATASET_TYPE;
+    made->structured_dataset_type =
+        tri_flyte_new(arena, &flyteidl__core__structured_dataset_type__descriptor);
+    if (made->structured_dataset_type != NULL) {
+        made->structured_dataset_type->format = tri_flyte_string(arena, type->format, &error);
+    }
+}
+
+static void set_enum(struct tr_arena *arena, const struct tr_type *type, literal_type *made)
+{
+    int error = 0;
+    made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_ENUM_TYPE;
+    made->enum_type = tri_flyte_new(arena, &flyteidl__core__enum_type__descriptor);
+    char **values = tr_arena_array(arena, type->count, sizeof *values);
+    for (uint32_t i = 0; values != NULL && i < type->count; i++) {
+        values[i] = tri_flyte_string(arena, type->values[i], &error);
+    }
+    if (made->enum_type != NULL && values != NULL) {
+        made->enum_type->n_values = type->count;
+        made->enum_type->values = values;
+    }
+}
+
+static void set_union(struct tr_arena *arena, const struct tr_type *type, literal_type *made)
+{
+    made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_UNION_TYPE;
+    made->union_type = tri_flyte_new(arena, &flyteidl__core__union_type__descriptor);
+    literal_type **variants = tr_arena_array(arena, type->count, sizeof *variants);
+    for (uint32_t i = 0; variants != NULL && i < type->count; i++) {
+        variants[i] = tri_flyte_type_new(arena, type->parts[i]);
+    }
+    if (made->union_type != NULL && variants != NULL) {
+        made->union_type->n_variants = type->count;
+        made->union_type->variants = variants;
+    }
+}
+
+literal_type *tri_flyte_type_new(struct tr_arena *arena, const struct tr_type *type)
+{
+    literal_type *made = tri_flyte_new(arena, &flyteidl__core__literal_type__descriptor);
+    if (made == NULL) {
+        return NULL;
+    }
+    switch ((enum tr_type_kind)type->kind) {
+    case TR_TYPE_FILE:
+    case TR_TYPE_DIRECTORY:
+        set_blob(arena, type, made);
+        break;
+    case TR_TYPE_DATASET:
+        set_dataset(arena, type, made);
+        break;
+    case TR_TYPE_ENUM:
+        set_enum(arena, type, made);
+        break;
+    case TR_TYPE_LIST:
+        made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_COLLECTION_TYPE;
+        made->collection_type = tri_flyte_type_new(arena, type->parts[0]);
+        break;
+    case TR_TYPE_MAP:
+        made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_MAP_VALUE_TYPE;
+        made->map_value_type = tri_flyte_type_new(arena, type->parts[0]);
+        break;
+    case TR_TYPE_UNION:
+        set_union(arena, type, made);
+        break;
+    default: /* the first ten have Flyte's own numbers */
+        made->type_case = FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SIMPLE;
+        made->simple = (Flyteidl__Core__SimpleType)type->kind;
+        break;
+    }
+    return arena->error == 0 ? made : NULL;
+}
+
+/* ------------------------------------------------------------------ Flyte's as ours */
+
+static const struct tr_type *read_blob(struct tr_types *types, const Flyteidl__Core__BlobType *blob)
+{
+    bool is_file = blob->dimensionality == FLYTEIDL__CORE__BLOB_TYPE__BLOB_DIMENSIONALITY__SINGLE;
+    return tr_type_format(types, is_file ? TR_TYPE_FILE : TR_TYPE_DIRECTORY,
+                          tr_arena_text(types->arena, tr_text_of(blob->format)));
+}
+
+static const struct tr_type *read_enum(struct tr_types *types, const Flyteidl__Core__EnumType *type)
+{
+    struct tr_text *values = tr_arena_array(types->arena, type->n_values, sizeof *values);
+    if (values == NULL || type->n_values > TR_TYPE_VALUES_MAX) {
+        return NULL;
+    }
+    for (size_t i = 0; i < type->n_values; i++) {
+        values[i] = tr_arena_text(types->arena, tr_text_of(type->values[i]));
+    }
+    return tr_type_enum(types, values, (uint32_t)type->n_values);
+}
+
+static const struct tr_type *read_union(struct tr_types *types,
+                                        const Flyteidl__Core__UnionType *type)
+{
+    const struct tr_type *variants[TR_TYPE_VARIANTS_MAX];
+    if (type->n_variants == 0 || type->n_variants > TR_TYPE_VARIANTS_MAX) {
+        return NULL;
+    }
+    for (size_t i = 0; i < type->n_variants; i++) {
+        variants[i] = tri_flyte_type_read(types, type->variants[i]);
+        if (variants[i] == NULL) {
+            return NULL;
+        }
+    }
+    return tr_type_union(types, variants, (uint32_t)type->n_variants);
+}
+
+static const struct tr_type *read_simple(struct tr_types *types, int64_t number)
+{
+    bool is_known = number >= 0 && number <= TR_TYPE_STRUCT;
+    return is_known ? tr_type_simple(types, (enum tr_type_kind)number) : NULL;
+}
+
+const struct tr_type *tri_flyte_type_read(struct tr_types *types, const literal_type *type)
+{
+    const struct tr_type *element;
+    switch (type->type_case) {
+    case FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SIMPLE:
+        return read_simple(types, type->simple);
+    case FLYTEIDL__CORE__LITERAL_TYPE__TYPE_SCHEMA:
+        return tr_type_format(types, TR_TYPE_DATASET, tr_text_of(""));
+    case FLYTEIDL__CORE__LITERAL_TYPE__TYPE_COLLECTION_TYPE:
+        element = tri_flyte_type_read(types, type->collection_type);
+        return element == NULL ? NULL : tr_type_list(types, element);
+    case FLYTEIDL__CORE__LITERAL_TYPE__TYPE_MAP_VALUE_TYPE:
+        element = tri_flyte_type_read(types, type->map_value_type);
+        return element == NULL ? NULL : tr_type_map(types, element);
+    case FLYTEIDL__CORE__LITERAL_TYPE__TYPE_BLOB:
+        return read_blob(types, type->blob);
+    case FLYTEIDL__CORE__LITERAL_TYPE__TYPE_ENUM_TYPE:
+        return read_enum(types, type->enum_type);
+    case FLYTEIDL__CORE__LITERAL_TYPE__TYPE_STRUCTURED_DATASET_TYPE:
+        return tr_type_format(
+            types, TR_TYPE_DATASET,
+            tr_arena_text(types->arena, tr_text_of(type->structured_dataset_type->format)));
+    case FLYTEIDL__CORE__LITERAL_TYPE__TYPE_UNION_TYPE:
+        return read_union(types, type->union_type);
+    default:
+        return NULL;
+    }
+}
+
+char *tri_flyte_string(struct tr_arena *arena, struct tr_text text, int *error)
+{
+    if (text.size > 0 && memchr(text.data, '\0', text.size) != NULL) {
+        *error = TR_INVALID;
+        return NULL;
+    }
+    char *string = tr_arena_alloc(arena, text.size + 1); /* cleared */
+    if (string != NULL && text.size > 0) {
+        memcpy(string, text.data, text.size);
+    }
+    return string;
+}

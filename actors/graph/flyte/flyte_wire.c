@@ -1,0 +1,171 @@
+/*
+ * Fields one by one, and the check that makes unpacking safe: nesting is bounded, and text is what
+ * it has to be, as C's strings would end at a zero byte without a word.
+ */
+#include "actors/graph/flyte/flyte_wire.h"
+
+#include <string.h>
+
+#include "actors/graph/document/limits.h"
+#include "schemas/codec/error.h"
+#include "schemas/codec/utf8.h"
+
+#define NUMBER_BYTES_MAX 10U
+#define FIELD_NUMBER_MAX ((1U << 29) - 1)
+
+enum wire_type { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+
+/* ------------------------------------------------------------------ reading */
+
+struct tri_wire tri_wire_of(struct tr_bytes message)
+{
+    return (struct tri_wire){.at = message.data, .end = message.data + message.size};
+}
+
+static bool malformed(struct tri_wire *wire)
+{
+    wire->is_malformed = true;
+    wire->at = wire->end;
+    return false;
+}
+
+static bool read_number(struct tri_wire *wire, uint64_t *number)
+{
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < NUMBER_BYTES_MAX && wire->at < wire->end; i++) {
+        uint8_t byte = *wire->at++;
+        value |= (uint64_t)(byte & 0x7f) << (7 * i);
+        if ((byte & 0x80) == 0) {
+            *number = value;
+            return true;
+        }
+    }
+    return malformed(wire);
+}
+
+/* Passes over so many bytes. */
+static bool take(struct tri_wire *wire, uint64_t size, struct tr_bytes *bytes)
+{
+    if (size > (uint64_t)(wire->end - wire->at)) {
+        return malformed(wire);
+    }
+    *bytes = (struct tr_bytes){.data = wire->at, .size = (size_t)size};
+    wire->at += size;
+    return true;
+}
+
+bool tri_wire_next(struct tri_wire *wire, struct tri_wire_field *field)
+{
+    uint64_t tag;
+    uint64_t number;
+    if (wire->at == wire->end || !read_number(wire, &tag)) {
+        return false;
+    }
+    if (tag >> 3 == 0 || tag >> 3 > FIELD_NUMBER_MAX) {
+        return malformed(wire);
+    }
+    *field = (struct tri_wire_field){.number = (uint32_t)(tag >> 3)};
+    switch ((enum wire_type)(tag & 7)) {
+    case WIRE_VARINT:
+        return read_number(wire, &number);
+    case WIRE_64:
+        return take(wire, 8, &field->bytes);
+    case WIRE_32:
+        return take(wire, 4, &field->bytes);
+    case WIRE_BYTES:
+        field->has_bytes = true;
+        return read_number(wire, &number) && take(wire, number, &field->bytes);
+    default:
+        return malformed(wire);
+    }
+}
+
+/* ------------------------------------------------------------------ writing */
+
+size_t tri_wire_number_bytes(uint64_t number)
+{
+    size_t size = 1;
+    while (number >= 0x80) {
+        number >>= 7;
+        size++;
+    }
+    return size;
+}
+
+uint64_t tri_wire_field_bytes(uint64_t content_bytes)
+{
+    return 1 + tri_wire_number_bytes(content_bytes) + content_bytes;
+}
+
+void tri_wire_header(struct tr_buffer *buffer, uint32_t number, uint64_t content_bytes)
+{
+    uint8_t bytes[1 + NUMBER_BYTES_MAX] = {TRI_WIRE_TAG(number)};
+    size_t size = 1;
+    while (content_bytes >= 0x80) {
+        bytes[size++] = (uint8_t)(content_bytes | 0x80);
+        content_bytes >>= 7;
+    }
+    bytes[size++] = (uint8_t)content_bytes;
+    tr_buffer_add(buffer, bytes, size);
+}
+
+/* ---------------------------------------------------------------- unpacking */
+
+/* Whether the field can be handed to the library; what it does not know it passes over. */
+static bool check(const ProtobufCMessageDescriptor *descriptor, struct tr_bytes message,
+                  uint32_t depth)
+{
+    struct tri_wire wire = tri_wire_of(message);
+    struct tri_wire_field field;
+    bool is_fine = depth <= TR_FLYTE_NESTING_MAX;
+    while (is_fine && tri_wire_next(&wire, &field)) {
+        const ProtobufCFieldDescriptor *known =
+            protobuf_c_message_descriptor_get_field(descriptor, field.number);
+        if (known == NULL || !field.has_bytes) {
+            continue;
+        }
+        if (known->type == PROTOBUF_C_TYPE_MESSAGE) {
+            is_fine = check(known->descriptor, field.bytes, depth + 1);
+        } else if (known->type == PROTOBUF_C_TYPE_STRING) {
+            struct tr_text text = {.data = (const char *)field.bytes.data,
+                                   .size = field.bytes.size};
+            is_fine = tr_utf8_valid(text) &&
+                      (text.size == 0 || memchr(text.data, '\0', text.size) == NULL);
+        }
+    }
+    return is_fine && !wire.is_malformed;
+}
+
+/* Where one message goes. */
+struct room {
+    struct tr_arena *arena;
+    uint64_t bytes_max; /* of the arena */
+};
+
+static void *allocate(void *self, size_t size)
+{
+    struct room *room = self;
+    if (room->arena->used_bytes > room->bytes_max || size > TR_FLYTE_BYTES_MAX) {
+        room->arena->error = room->arena->error != 0 ? room->arena->error : TR_LIMIT;
+        return NULL;
+    }
+    return tr_arena_alloc(room->arena, size);
+}
+
+/* The arena gives everything back at once. */
+static void give_back(void *self, void *block)
+{
+    (void)self;
+    (void)block;
+}
+
+void *tri_wire_unpack(struct tr_arena *arena, const ProtobufCMessageDescriptor *descriptor,
+                      struct tr_bytes bytes)
+{
+    struct room room = {.arena = arena, .bytes_max = arena->used_bytes + TR_FLYTE_BYTES_MAX};
+    ProtobufCAllocator allocator = {.alloc = allocate, .free = give_back, .allocator_data = &room};
+    if (!check(descriptor, bytes, 0)) {
+        return NULL;
+    }
+    return protobuf_c_message_unpack(descriptor, &allocator, bytes.size, bytes.data);
+}

@@ -1,0 +1,485 @@
+/*
+ * Values as literals. A field of protobuf says its size first, so a literal is measured and then
+ * written. Lists, and unions that hold them, are taken apart here, so that only one element is a
+ * message at a time; everything else is built as a message by the library.
+ */
+#include "actors/graph/flyte/flyte_inside.h"
+#include "actors/graph/document/limits.h"
+#include "actors/graph/value/literal.h"
+#include "schemas/codec/error.h"
+
+/* What is gathered before it is given on. */
+#define GATHER_BYTES 65536U
+
+/* The numbers of the fields in question, as schemas/flyteidl/literals.proto has them. */
+enum field {
+    MAP_ENTRY = 1,
+    ENTRY_KEY = 1,
+    ENTRY_VALUE = 2,
+    LITERAL_SCALAR = 1,
+    LITERAL_COLLECTION = 2,
+    COLLECTION_LITERAL = 1,
+    SCALAR_UNION = 9,
+    UNION_VALUE = 1,
+    UNION_TYPE = 2,
+};
+
+/* ------------------------------------------------------------------ messages */
+
+/* A value on its way into a message. */
+struct maker {
+    struct tr_arena *arena;
+    struct tr_cursor cursor;
+    int error;
+};
+
+static Flyteidl__Core__Literal *make_literal(struct maker *maker, const struct tr_type *type);
+
+static char *make_string(struct maker *maker, struct tr_text text)
+{
+    return tri_flyte_string(maker->arena, text, &maker->error);
+}
+
+static ProtobufCBinaryData view(struct tr_bytes bytes)
+{
+    /* The library only reads what it packs. */
+    return (ProtobufCBinaryData){.data = (uint8_t *)(uintptr_t)bytes.data, .len = bytes.size};
+}
+
+static void put_text(struct maker *maker, Flyteidl__Core__Primitive *primitive)
+{
+    struct tr_text text = tr_read_text(&maker->cursor);
+    struct tr_bytes bytes = {.data = (const uint8_t *)text.data, .size = text.size};
+    primitive->value_case = FLYTEIDL__CORE__PRIMITIVE__VALUE_STRING_VALUE;
+    primitive->string_value = view(bytes);
+}
+
+static void put_datetime(struct maker *maker, Flyteidl__Core__Primitive *primitive)
+{
+    struct tr_moment moment = tr_read_moment(&maker->cursor);
+    primitive->value_case = FLYTEIDL__CORE__PRIMITIVE__VALUE_DATETIME;
+    primitive->datetime = tri_flyte_new(maker->arena, &google__protobuf__timestamp__descriptor);
+    if (primitive->datetime != NULL) {
+        primitive->datetime->seconds = moment.seconds;
+        primitive->datetime->nanos = (int32_t)moment.nanoseconds;
+    }
+}
+
+static void put_duration(struct maker *maker, Flyteidl__Core__Primitive *primitive)
+{
+    int64_t nanoseconds = tr_read_i64(&maker->cursor);
+    primitive->value_case = FLYTEIDL__CORE__PRIMITIVE__VALUE_DURATION;
+    primitive->duration = tri_flyte_new(maker->arena, &google__protobuf__duration__descriptor);
+    if (primitive->duration != NULL) {
+        primitive->duration->seconds = nanoseconds / 1000000000;
+        primitive->duration->nanos = (int32_t)(nanoseconds % 1000000000);
+    }
+}
+
+static void put_primitive(struct maker *maker, const struct tr_type *type,
+                          Flyteidl__Core__Scalar *scalar)
+{
+    Flyteidl__Core__Primitive *primitive =
+        tri_flyte_new(maker->arena, &flyteidl__core__primitive__descriptor);
+    scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_PRIMITIVE;
+    scalar->primitive = primitive;
+    if (primitive == NULL) {
+        return;
+    }
+    switch ((enum tr_type_kind)type->kind) {
+    case TR_TYPE_INT:
+        primitive->value_case = FLYTEIDL__CORE__PRIMITIVE__VALUE_INTEGER;
+        primitive->integer = tr_read_i64(&maker->cursor);
+        break;
+    case TR_TYPE_FLOAT:
+        primitive->value_case = FLYTEIDL__CORE__PRIMITIVE__VALUE_FLOAT_VALUE;
+        primitive->float_value = tr_read_f64(&maker->cursor);
+        break;
+    case TR_TYPE_BOOL:
+        primitive->value_case = FLYTEIDL__CORE__PRIMITIVE__VALUE_BOOLEAN;
+        primitive->boolean = tr_read_bool(&maker->cursor);
+        break;
+    case TR_TYPE_DATETIME:
+        put_datetime(maker, primitive);
+        break;
+    case TR_TYPE_DURATION:
+        put_duration(maker, primitive);
+        break;
+    default:
+        put_text(maker, primitive);
+        break;
+    }
+}
+
+static void put_binary(struct maker *maker, struct tr_bytes bytes, const char *tag,
+                       Flyteidl__Core__Scalar *scalar)
+{
+    scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_BINARY;
+    scalar->binary = tri_flyte_new(maker->arena, &flyteidl__core__binary__descriptor);
+    if (scalar->binary != NULL) {
+        scalar->binary->value = view(bytes);
+        scalar->binary->tag = make_string(maker, tr_text_of(tag));
+    }
+}
+
+static void put_error(struct maker *maker, Flyteidl__Core__Scalar *scalar)
+{
+    struct tr_failure failure = tr_read_failure(&maker->cursor);
+    scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_ERROR;
+    scalar->error = tri_flyte_new(maker->arena, &flyteidl__core__error__descriptor);
+    if (scalar->error != NULL) {
+        scalar->error->failed_node_id = make_string(maker, failure.node);
+        scalar->error->message = make_string(maker, failure.message);
+    }
+}
+
+static void put_blob(struct maker *maker, const struct tr_type *type,
+                     Flyteidl__Core__Scalar *scalar)
+{
+    struct tr_blob value = tr_read_blob(&maker->cursor);
+    Flyteidl__Core__Blob *blob = tri_flyte_new(maker->arena, &flyteidl__core__blob__descriptor);
+    Flyteidl__Core__BlobMetadata *metadata =
+        tri_flyte_new(maker->arena, &flyteidl__core__blob_metadata__descriptor);
+    const struct tr_type of = {.kind = type->kind, .format = value.format};
+    const Flyteidl__Core__LiteralType *made = tri_flyte_type_new(maker->arena, &of);
+    scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_BLOB;
+    scalar->blob = blob;
+    if (blob != NULL && metadata != NULL && made != NULL) {
+        blob->uri = make_string(maker, value.uri);
+        blob->metadata = metadata;
+        metadata->type = made->blob;
+    }
+}
+
+static void put_dataset(struct maker *maker, Flyteidl__Core__Scalar *scalar)
+{
+    struct tr_blob value = tr_read_blob(&maker->cursor);
+    Flyteidl__Core__StructuredDataset *dataset =
+        tri_flyte_new(maker->arena, &flyteidl__core__structured_dataset__descriptor);
+    Flyteidl__Core__StructuredDatasetMetadata *metadata =
+        tri_flyte_new(maker->arena, &flyteidl__core__structured_dataset_metadata__descriptor);
+    const struct tr_type of = {.kind = TR_TYPE_DATASET, .format = value.format};
+    const Flyteidl__Core__LiteralType *made = tri_flyte_type_new(maker->arena, &of);
+    scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_STRUCTURED_DATASET;
+    scalar->structured_dataset = dataset;
+    if (dataset != NULL && metadata != NULL && made != NULL) {
+        dataset->uri = make_string(maker, value.uri);
+        dataset->metadata = metadata;
+        metadata->structured_dataset_type = made->structured_dataset_type;
+    }
+}
+
+static void put_union(struct maker *maker, const struct tr_type *type,
+                      Flyteidl__Core__Scalar *scalar)
+{
+    uint32_t position;
+    const struct tr_type *variant = tr_read_variant(&maker->cursor, type, &position);
+    scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_UNION;
+    scalar->union_ = tri_flyte_new(maker->arena, &flyteidl__core__union__descriptor);
+    if (scalar->union_ != NULL && variant != NULL) {
+        scalar->union_->value = make_literal(maker, variant);
+        scalar->union_->type = tri_flyte_type_new(maker->arena, variant);
+    }
+}
+
+static void put_none(struct maker *maker, Flyteidl__Core__Scalar *scalar)
+{
+    (void)tr_read_nil(&maker->cursor);
+    scalar->value_case = FLYTEIDL__CORE__SCALAR__VALUE_NONE_TYPE;
+    scalar->none_type = tri_flyte_new(maker->arena, &flyteidl__core__void__descriptor);
+}
+
+static void put_scalar(struct maker *maker, const struct tr_type *type,
+                       Flyteidl__Core__Scalar *scalar)
+{
+    switch ((enum tr_type_kind)type->kind) {
+    case TR_TYPE_NONE:
+        put_none(maker, scalar);
+        break;
+    case TR_TYPE_BYTES:
+        put_binary(maker, tr_read_bytes(&maker->cursor), "", scalar);
+        break;
+    case TR_TYPE_STRUCT:
+        put_binary(maker, tr_read_any(&maker->cursor), "msgpack", scalar);
+        break;
+    case TR_TYPE_ERROR:
+        put_error(maker, scalar);
+        break;
+    case TR_TYPE_FILE:
+    case TR_TYPE_DIRECTORY:
+        put_blob(maker, type, scalar);
+        break;
+    case TR_TYPE_DATASET:
+        put_dataset(maker, scalar);
+        break;
+    case TR_TYPE_UNION:
+        put_union(maker, type, scalar);
+        break;
+    default:
+        put_primitive(maker, type, scalar);
+        break;
+    }
+}
+
+static void put_collection(struct maker *maker, const struct tr_type *type,
+                           Flyteidl__Core__Literal *literal)
+{
+    uint32_t count = tr_read_array(&maker->cursor);
+    Flyteidl__Core__LiteralCollection *list =
+        tri_flyte_new(maker->arena, &flyteidl__core__literal_collection__descriptor);
+    Flyteidl__Core__Literal **items = tr_arena_array(maker->arena, count, sizeof(void *));
+    literal->value_case = FLYTEIDL__CORE__LITERAL__VALUE_COLLECTION;
+    literal->collection = list;
+    if (list == NULL || items == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        items[i] = make_literal(maker, type->parts[0]);
+    }
+    list->n_literals = count;
+    list->literals = items;
+}
+
+static void put_map(struct maker *maker, const struct tr_type *type,
+                    Flyteidl__Core__Literal *literal)
+{
+    uint32_t count = tr_read_map(&maker->cursor);
+    Flyteidl__Core__LiteralMap *map =
+        tri_flyte_new(maker->arena, &flyteidl__core__literal_map__descriptor);
+    Flyteidl__Core__LiteralMap__LiteralsEntry **items =
+        tr_arena_array(maker->arena, count, sizeof(void *));
+    literal->value_case = FLYTEIDL__CORE__LITERAL__VALUE_MAP;
+    literal->map = map;
+    for (uint32_t i = 0; map != NULL && items != NULL && i < count; i++) {
+        items[i] =
+            tri_flyte_new(maker->arena, &flyteidl__core__literal_map__literals_entry__descriptor);
+        if (items[i] == NULL) {
+            return;
+        }
+        items[i]->key = make_string(maker, tr_read_text(&maker->cursor));
+        items[i]->value = make_literal(maker, type->parts[0]);
+    }
+    if (map != NULL && items != NULL) {
+        map->n_literals = count;
+        map->literals = items;
+    }
+}
+
+/* The value at the cursor, which was checked to be one of the type. */
+static Flyteidl__Core__Literal *make_literal(struct maker *maker, const struct tr_type *type)
+{
+    Flyteidl__Core__Literal *literal =
+        tri_flyte_new(maker->arena, &flyteidl__core__literal__descriptor);
+    if (literal == NULL) {
+        return NULL;
+    }
+    if (type->kind == TR_TYPE_LIST) {
+        put_collection(maker, type, literal);
+    } else if (type->kind == TR_TYPE_MAP) {
+        put_map(maker, type, literal);
+    } else {
+        literal->value_case = FLYTEIDL__CORE__LITERAL__VALUE_SCALAR;
+        literal->scalar = tri_flyte_new(maker->arena, &flyteidl__core__scalar__descriptor);
+        if (literal->scalar != NULL) {
+            put_scalar(maker, type, literal->scalar);
+        }
+    }
+    return literal;
+}
+
+/* ------------------------------------------------------------------ in pieces */
+
+/* An entry on its way out. While it is measured nothing is written. */
+struct writing {
+    struct tr_buffer gathered;
+    tr_literal_put *put;
+    void *self;
+};
+
+static int give(struct writing *writing, size_t least)
+{
+    struct tr_buffer *gathered = &writing->gathered;
+    int error = gathered->error;
+    if (error == 0 && gathered->size > least) {
+        error = writing->put(writing->self, tr_buffer_text(gathered));
+        tr_buffer_cut(gathered, 0);
+    }
+    return error;
+}
+
+/* The library's way to write. */
+struct sink {
+    ProtobufCBuffer base;
+    struct tr_buffer *buffer;
+};
+
+static void append(ProtobufCBuffer *base, size_t size, const uint8_t *data)
+{
+    tr_buffer_add(((struct sink *)base)->buffer, data, size);
+}
+
+/* Packs a message behind what is gathered, or only measures it. */
+static void pack(struct writing *writing, const ProtobufCMessage *message, uint64_t *size)
+{
+    struct sink sink = {.base = {.append = append}, .buffer = &writing->gathered};
+    *size = protobuf_c_message_get_packed_size(message);
+    if (writing->put != NULL) {
+        protobuf_c_message_pack_to_buffer(message, &sink.base);
+    }
+}
+
+static int write_whole(struct writing *writing, const struct tr_type *type, struct tr_bytes value,
+                       uint64_t *size)
+{
+    uint8_t room[2048];
+    struct tr_arena arena;
+    struct maker maker = {.arena = &arena, .cursor = tr_cursor_of(value)};
+    int error = tr_literal_check(type, value);
+    if (error != 0) {
+        return error;
+    }
+    memset(room, 0, sizeof room);
+    tr_arena_init_with(&arena, room, sizeof room);
+    const Flyteidl__Core__Literal *literal = make_literal(&maker, type);
+    error = arena.error != 0          ? arena.error
+            : maker.error != 0        ? maker.error
+            : maker.cursor.error != 0 ? TR_MALFORMED
+                                      : 0;
+    if (error == 0 && literal != NULL) {
+        pack(writing, &literal->base, size);
+    }
+    tr_arena_fini(&arena);
+    return error != 0 ? error : give(writing, GATHER_BYTES);
+}
+
+static int write_literal(struct writing *writing, const struct tr_type *type, struct tr_bytes value,
+                         uint64_t *size);
+
+static int measure(const struct tr_type *type, struct tr_bytes value, uint64_t *size)
+{
+    struct writing nothing = {.put = NULL};
+    tr_buffer_init(&nothing.gathered, 0);
+    return write_literal(&nothing, type, value, size);
+}
+
+/* The elements of a list, each behind its header; gives the size of all. */
+static int write_elements(struct writing *writing, const struct tr_type *element,
+                          struct tr_bytes list, uint64_t *size)
+{
+    struct tr_cursor cursor = tr_cursor_of(list);
+    uint32_t count = tr_read_array(&cursor);
+    uint64_t all = 0;
+    int error = cursor.error != 0 ? TR_MALFORMED : 0;
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        uint64_t one = 0;
+        struct tr_bytes part = tr_read_any(&cursor);
+        error = cursor.error != 0 ? TR_MALFORMED : measure(element, part, &one);
+        if (error == 0 && writing->put != NULL) {
+            tri_wire_header(&writing->gathered, COLLECTION_LITERAL, one);
+            error = write_literal(writing, element, part, &one);
+        }
+        all += tri_wire_field_bytes(one);
+    }
+    if (error == 0 && tr_cursor_left(&cursor) > 0) {
+        error = TR_MALFORMED;
+    }
+    *size = all;
+    return error;
+}
+
+static int write_list(struct writing *writing, const struct tr_type *element, struct tr_bytes list,
+                      uint64_t *size)
+{
+    struct writing nothing = {.put = NULL};
+    uint64_t all = 0;
+    tr_buffer_init(&nothing.gathered, 0);
+    int error = write_elements(&nothing, element, list, &all);
+    if (error == 0 && writing->put != NULL) {
+        tri_wire_header(&writing->gathered, LITERAL_COLLECTION, all);
+        error = write_elements(writing, element, list, &all);
+    }
+    *size = tri_wire_field_bytes(all);
+    return error;
+}
+
+/* A value of a union, whose variant is known: three messages around the literal and its type. */
+static int write_variant(struct writing *writing, const struct tr_type *variant,
+                         struct tr_bytes value, uint64_t *size)
+{
+    struct tr_arena arena;
+    uint64_t inside = 0;
+    uint64_t type_bytes = 0;
+    tr_arena_init(&arena);
+    const Flyteidl__Core__LiteralType *type = tri_flyte_type_new(&arena, variant);
+    int error = type == NULL ? arena.error : measure(variant, value, &inside);
+    if (error == 0 && type != NULL) {
+        type_bytes = protobuf_c_message_get_packed_size(&type->base);
+        uint64_t of_union = tri_wire_field_bytes(inside) + tri_wire_field_bytes(type_bytes);
+        *size = tri_wire_field_bytes(tri_wire_field_bytes(of_union));
+        if (writing->put != NULL) {
+            tri_wire_header(&writing->gathered, LITERAL_SCALAR, tri_wire_field_bytes(of_union));
+            tri_wire_header(&writing->gathered, SCALAR_UNION, of_union);
+            tri_wire_header(&writing->gathered, UNION_VALUE, inside);
+            error = write_literal(writing, variant, value, &inside);
+            tri_wire_header(&writing->gathered, UNION_TYPE, type_bytes);
+            pack(writing, &type->base, &type_bytes);
+        }
+    }
+    tr_arena_fini(&arena);
+    return error;
+}
+
+static int write_union(struct writing *writing, const struct tr_type *type, struct tr_bytes value,
+                       uint64_t *size)
+{
+    struct tr_cursor cursor = tr_cursor_of(value);
+    uint32_t position;
+    const struct tr_type *variant = tr_read_variant(&cursor, type, &position);
+    struct tr_bytes inside = tr_read_any(&cursor);
+    if (variant == NULL || cursor.error != 0 || tr_cursor_left(&cursor) > 0) {
+        return TR_MALFORMED;
+    }
+    return write_variant(writing, variant, inside, size);
+}
+
+static int write_literal(struct writing *writing, const struct tr_type *type, struct tr_bytes value,
+                         uint64_t *size)
+{
+    if (type->kind == TR_TYPE_LIST) {
+        return write_list(writing, type->parts[0], value, size);
+    }
+    return type->kind == TR_TYPE_UNION ? write_union(writing, type, value, size)
+                                       : write_whole(writing, type, value, size);
+}
+
+/* The literal of an entry, whose variant may be known from outside. */
+static int write_value(struct writing *writing, const struct tr_type *type, uint32_t variant,
+                       struct tr_bytes value, uint64_t *size)
+{
+    if (variant == 0) {
+        return write_literal(writing, type, value, size);
+    }
+    bool is_one = type->kind == TR_TYPE_UNION && variant <= type->count;
+    return is_one ? write_variant(writing, type->parts[variant - 1], value, size) : TR_MALFORMED;
+}
+
+int tr_flyte_write(struct tr_text name, const struct tr_type *type, uint32_t variant,
+                   struct tr_bytes value, tr_literal_put *put, void *self)
+{
+    struct writing writing = {.put = NULL, .self = self};
+    uint64_t size = 0;
+    tr_buffer_init(&writing.gathered, TR_GRAPH_BYTES_MAX);
+    int error = write_value(&writing, type, variant, value, &size);
+    if (error == 0) {
+        uint64_t entry = tri_wire_field_bytes(name.size) + tri_wire_field_bytes(size);
+        writing.put = put;
+        tri_wire_header(&writing.gathered, MAP_ENTRY, entry);
+        tri_wire_header(&writing.gathered, ENTRY_KEY, name.size);
+        tr_buffer_add_text(&writing.gathered, name);
+        tri_wire_header(&writing.gathered, ENTRY_VALUE, size);
+        error = write_value(&writing, type, variant, value, &size);
+    }
+    error = error != 0 ? error : give(&writing, 0);
+    tr_buffer_fini(&writing.gathered);
+    return error;
+}

@@ -1,0 +1,164 @@
+/*
+ * Names and references: `$name`, then `.field`, `["a field"]` and `[0]`.
+ */
+#include "actors/graph/language/expression.h"
+#include "actors/graph/document/limits.h"
+
+static bool is_name_begin(char byte)
+{
+    char lower = (char)(byte | 0x20);
+    return (lower >= 'a' && lower <= 'z') || byte == '_';
+}
+
+static bool is_name_byte(char byte)
+{
+    return is_name_begin(byte) || (byte >= '0' && byte <= '9') || byte == '-';
+}
+
+bool tri_is_name(struct tr_text text)
+{
+    if (text.size == 0 || text.size > TR_GRAPH_NAME_BYTES_MAX || !is_name_begin(text.data[0])) {
+        return false;
+    }
+    for (size_t i = 1; i < text.size; i++) {
+        if (!is_name_byte(text.data[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct scan {
+    struct tr_arena *arena;
+    const char *at;
+    const char *end;
+    const char *problem;
+};
+
+static bool fail(struct scan *scan, const char *problem)
+{
+    scan->problem = problem;
+    return false;
+}
+
+static bool scan_name(struct scan *scan, struct tr_text *name)
+{
+    const char *begin = scan->at;
+    while (scan->at < scan->end && is_name_byte(*scan->at)) {
+        scan->at++;
+    }
+    *name = (struct tr_text){.data = begin, .size = (size_t)(scan->at - begin)};
+    return tri_is_name(*name);
+}
+
+static bool scan_index(struct scan *scan, struct tr_step *step)
+{
+    uint64_t index = 0;
+    const char *begin = scan->at;
+    for (; scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9'; scan->at++) {
+        index = index * 10 + (uint64_t)(*scan->at - '0');
+        if (index > INT32_MAX) {
+            return fail(scan, "the index is too large\nwrite a smaller one");
+        }
+    }
+    if (scan->at == begin) {
+        return fail(scan, "brackets hold a position or a field in double quotes\n"
+                          "write [0] or [\"a field\"]");
+    }
+    *step = (struct tr_step){.is_index = true, .index = (uint32_t)index, .field = tr_text_of("")};
+    return true;
+}
+
+/* A field in quotes; a backslash takes the next character as it stands. */
+static bool scan_quoted(struct scan *scan, struct tr_step *step)
+{
+    char *field = tr_arena_alloc(scan->arena, (size_t)(scan->end - scan->at));
+    size_t size = 0;
+    for (scan->at++; scan->at < scan->end && *scan->at != '"'; scan->at++) {
+        scan->at += *scan->at == '\\' && scan->at + 1 < scan->end ? 1 : 0;
+        if (field != NULL) {
+            field[size++] = *scan->at;
+        }
+    }
+    if (field == NULL || scan->at == scan->end) {
+        return fail(scan, "the field's quotes are not closed\nwrite [\"a field\"]");
+    }
+    scan->at++;
+    *step = (struct tr_step){.field = {.data = field, .size = size}};
+    return true;
+}
+
+static bool scan_brackets(struct scan *scan, struct tr_step *step)
+{
+    bool is_quoted = scan->at < scan->end && *scan->at == '"';
+    if (!(is_quoted ? scan_quoted(scan, step) : scan_index(scan, step))) {
+        return false;
+    }
+    if (scan->at == scan->end || *scan->at != ']') {
+        return fail(scan, "the bracket is not closed\nwrite [0] or [\"a field\"]");
+    }
+    scan->at++;
+    return true;
+}
+
+static bool scan_step(struct scan *scan, struct tr_step *step)
+{
+    if (*scan->at == '[') {
+        scan->at++;
+        return scan_brackets(scan, step);
+    }
+    if (*scan->at != '.') {
+        return fail(scan, "this is no reference\nwrite $name.field, or $$ for a dollar sign "
+                          "at the beginning of text");
+    }
+    scan->at++;
+    *step = (struct tr_step){0};
+    if (!scan_name(scan, &step->field)) {
+        return fail(scan, "behind the point stands no name\n"
+                          "write $name.field, or $name[\"any field\"]");
+    }
+    return true;
+}
+
+static bool scan_all(struct scan *scan, struct tri_reference *reference)
+{
+    if (scan->at == scan->end || *scan->at != '$') {
+        return fail(scan, "a reference begins with a dollar sign\nwrite $name");
+    }
+    scan->at++;
+    if (!scan_name(scan, &reference->name)) {
+        return fail(scan, "behind the dollar sign stands no name\n"
+                          "write $name, or $$ for a dollar sign at the beginning of text");
+    }
+    struct tri_vector steps = {0};
+    while (scan->at < scan->end) {
+        struct tr_step step;
+        if (steps.count == TR_REFERENCE_STEPS_MAX) {
+            return fail(scan, "the reference has too many steps\nlet a task take the value apart");
+        }
+        if (!scan_step(scan, &step)) {
+            return false;
+        }
+        struct tr_step *slot = tri_vector_add(scan->arena, &steps, sizeof *slot);
+        if (slot == NULL) {
+            return false;
+        }
+        *slot = step;
+    }
+    reference->steps = steps.items;
+    reference->step_count = steps.count;
+    return true;
+}
+
+bool tri_reference_parse(struct tr_arena *arena, struct tr_text text,
+                         struct tri_reference *reference, struct tr_text *problem)
+{
+    struct scan scan = {.arena = arena, .at = text.data, .end = text.data + text.size};
+    struct tri_reference parsed = {.text = text};
+    if (!scan_all(&scan, &parsed)) {
+        *problem = tr_text_of(scan.problem);
+        return false;
+    }
+    *reference = parsed;
+    return true;
+}

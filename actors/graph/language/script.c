@@ -1,0 +1,97 @@
+/*
+ * What a shell makes of words, as far as warnings need it: options before -c may stand together,
+ * and -o takes a word of its own.
+ */
+#include "actors/graph/language/script.h"
+
+#include <string.h>
+
+/* How many words of options a shell may have before its script. */
+#define OPTION_WORDS_MAX 16
+
+/* Command and arguments as one list. */
+static const struct tr_tree *word_at(const struct tr_tree *command, const struct tr_tree *arguments,
+                                     uint32_t position)
+{
+    if (position < command->count) {
+        return command->items[position];
+    }
+    position -= command->count;
+    return arguments != NULL && position < arguments->count ? arguments->items[position] : NULL;
+}
+
+static bool is_shell(const struct tr_tree *word)
+{
+    static const char *const shells[] = {"sh", "bash", "dash", "ash", "ksh", "zsh"};
+    struct tr_text name = tr_tree_is_text(word) ? word->text : tr_text_of("");
+    const char *slash = name.size > 0 ? memrchr(name.data, '/', name.size) : NULL;
+    if (slash != NULL) {
+        name = (struct tr_text){.data = slash + 1,
+                                .size = (size_t)(name.data + name.size - slash) - 1};
+    }
+    for (size_t i = 0; i < TR_COUNT_OF(shells); i++) {
+        if (tr_text_equal(name, tr_text_of(shells[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a word is options of one letter each, with this one among them. */
+static bool has_option(struct tr_text word, char letter)
+{
+    return word.size > 1 && word.data[0] == '-' && word.data[1] != '-' &&
+           memchr(word.data + 1, letter, word.size - 1) != NULL;
+}
+
+/* The script behind a shell's options, the first of which is at `position`. */
+static const struct tr_tree *script_behind(const struct tr_tree *command,
+                                           const struct tr_tree *arguments, uint32_t position)
+{
+    const struct tr_tree *word;
+    bool is_script = false;
+    uint32_t last = position + OPTION_WORDS_MAX;
+    while (position < last && (word = word_at(command, arguments, position)) != NULL &&
+           tr_tree_is_text(word)) {
+        bool is_option =
+            word->text.size > 1 && (word->text.data[0] == '-' || word->text.data[0] == '+');
+        if (!is_option) {
+            return is_script ? word : NULL;
+        }
+        is_script = is_script || has_option(word->text, 'c');
+        position += has_option(word->text, 'o') ? 2 : 1;
+    }
+    return NULL;
+}
+
+const struct tr_tree *tri_script_find(const struct tr_tree *command,
+                                      const struct tr_tree *arguments)
+{
+    const struct tr_tree *word;
+    for (uint32_t i = 0; (word = word_at(command, arguments, i)) != NULL; i++) {
+        const struct tr_tree *script =
+            is_shell(word) ? script_behind(command, arguments, i + 1) : NULL;
+        if (script != NULL) {
+            return script;
+        }
+    }
+    return NULL;
+}
+
+void tri_script_read(struct tri_script *script, struct tr_text part)
+{
+    for (size_t i = 0; i < part.size; i++) {
+        char byte = part.data[i];
+        char quote = script->quote;
+        if (byte == '\\' && quote != '\'' && quote != '#') {
+            i++;
+        } else if (quote == '#') {
+            script->quote = byte == '\n' ? '\0' : quote;
+        } else if (quote != '\0') {
+            script->quote = byte == quote ? '\0' : quote;
+        } else if (byte == '\'' || byte == '"' || (byte == '#' && !script->is_in_word)) {
+            script->quote = byte;
+        }
+        script->is_in_word = byte != ' ' && byte != '\t' && byte != '\n' && byte != ';';
+    }
+}

@@ -1,0 +1,375 @@
+/*
+ * Values from one type into another, and from values into what a cache key is made of: one walk
+ * over a packed value that writes it anew.
+ *
+ * A value that is known only at run time (a struct's field) goes into a declared type by the rules
+ * of JSON: a text may be a datetime, an int serves as a float.
+ */
+#include <math.h>
+
+#include "actors/graph/document/limits.h"
+#include "actors/graph/value/literal.h"
+
+struct caster {
+    struct tr_cursor cursor;
+    struct tr_buffer *buffer;
+    tr_path_map *map;
+    void *self;
+    enum tr_path_scope scope;
+    uint32_t depth;
+    int error; /* TR_INVALID, or what `map` returned */
+};
+
+static void cast(struct caster *caster, const struct tr_type *from, const struct tr_type *to);
+
+static bool is_failed(const struct caster *caster)
+{
+    return caster->error != 0 || caster->cursor.error != 0 || caster->buffer->error != 0;
+}
+
+static void fail(struct caster *caster, int error)
+{
+    if (caster->error == 0) {
+        caster->error = error;
+    }
+}
+
+/* Copies the next value as it is. */
+static void copy(struct caster *caster)
+{
+    struct tr_bytes bytes = tr_read_any(&caster->cursor);
+    if (caster->cursor.error == 0) {
+        tr_buffer_add(caster->buffer, bytes.data, bytes.size);
+    }
+}
+
+/* Reads a run-time value as JSON would be read, by way of its text. */
+static void from_free(struct caster *caster, const struct tr_type *to)
+{
+    struct tr_bytes bytes = tr_read_any(&caster->cursor);
+    struct tr_report report;
+    struct tr_arena arena;
+    struct tr_buffer part;
+    tr_report_init(&report);
+    tr_arena_init(&arena);
+    tr_buffer_init(&part, 0);
+    struct tr_literal_reader reader = {
+        .report = &report, .arena = &arena, .folder = tr_text_of("")};
+    const struct tr_tree *tree =
+        caster->cursor.error != 0 ? NULL : tri_tree_of_value(&arena, bytes);
+    if (tree != NULL && tr_literal_read(&reader, to, tree, &part)) {
+        tr_buffer_add(caster->buffer, part.data, part.size);
+    } else {
+        fail(caster, arena.error != 0 ? arena.error : part.error != 0 ? part.error : TR_INVALID);
+    }
+    tr_buffer_fini(&part);
+    tr_arena_fini(&arena);
+    tr_report_fini(&report);
+}
+
+static void cast_elements(struct caster *caster, const struct tr_type *from,
+                          const struct tr_type *to, bool is_map)
+{
+    uint32_t count = is_map ? tr_read_map(&caster->cursor) : tr_read_array(&caster->cursor);
+    if (is_map) {
+        tr_buffer_map(caster->buffer, count);
+    } else {
+        tr_buffer_array(caster->buffer, count);
+    }
+    for (uint32_t i = 0; i < count && !is_failed(caster); i++) {
+        if (is_map) {
+            tr_buffer_text_value(caster->buffer, tr_read_text(&caster->cursor));
+        }
+        cast(caster, from, to);
+    }
+}
+
+/* What JSON would show of a typed scalar, as a run-time value. */
+static void scalar_to_free(struct caster *caster, const struct tr_type *from)
+{
+    struct tr_bytes bytes = tr_read_any(&caster->cursor);
+    struct tr_buffer text;
+    tr_buffer_init(&text, 0);
+    int error =
+        caster->cursor.error != 0 ? caster->cursor.error : tr_literal_json(from, bytes, &text);
+    if (error != 0 || text.size < 2) {
+        fail(caster, error != 0 ? error : TR_MALFORMED);
+    } else {
+        /* These are texts without anything that JSON escapes. */
+        struct tr_text inner = {.data = (const char *)text.data + 1, .size = text.size - 2};
+        tr_buffer_text_value(caster->buffer, inner);
+    }
+    tr_buffer_fini(&text);
+}
+
+/* Infinite numbers are texts in JSON, and so in a struct. */
+static void float_to_free(struct caster *caster)
+{
+    double number = tr_read_f64(&caster->cursor);
+    if (isnan(number) || isinf(number)) {
+        const char *text = isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
+        tr_buffer_text_value(caster->buffer, tr_text_of(text));
+    } else {
+        tr_buffer_f64(caster->buffer, number);
+    }
+}
+
+static void failure_to_free(struct caster *caster)
+{
+    struct tr_failure failure = tr_read_failure(&caster->cursor);
+    tr_buffer_map(caster->buffer, 4);
+    tr_buffer_text_value(caster->buffer, tr_text_of("code"));
+    tr_buffer_text_value(caster->buffer, failure.code);
+    tr_buffer_text_value(caster->buffer, tr_text_of("element"));
+    if (failure.element < 0) {
+        tr_buffer_nil(caster->buffer);
+    } else {
+        tr_buffer_i64(caster->buffer, failure.element);
+    }
+    tr_buffer_text_value(caster->buffer, tr_text_of("message"));
+    tr_buffer_text_value(caster->buffer, failure.message);
+    tr_buffer_text_value(caster->buffer, tr_text_of("node"));
+    tr_buffer_text_value(caster->buffer, failure.node);
+}
+
+static void dataset_to_free(struct caster *caster)
+{
+    struct tr_blob blob = tr_read_blob(&caster->cursor);
+    tr_buffer_map(caster->buffer, 2);
+    tr_buffer_text_value(caster->buffer, tr_text_of("format"));
+    tr_buffer_text_value(caster->buffer, blob.format);
+    tr_buffer_text_value(caster->buffer, tr_text_of("uri"));
+    tr_buffer_text_value(caster->buffer, blob.uri);
+}
+
+/* A typed value inside a struct is what JSON shows of it. */
+static void to_free(struct caster *caster, const struct tr_type *from)
+{
+    uint32_t position;
+    switch ((enum tr_type_kind)from->kind) {
+    case TR_TYPE_NONE:
+    case TR_TYPE_INT:
+    case TR_TYPE_STRING:
+    case TR_TYPE_BOOL:
+    case TR_TYPE_ENUM:
+    case TR_TYPE_STRUCT:
+        copy(caster);
+        break;
+    case TR_TYPE_FLOAT:
+        float_to_free(caster);
+        break;
+    case TR_TYPE_DATETIME:
+    case TR_TYPE_DURATION:
+    case TR_TYPE_BYTES:
+        scalar_to_free(caster, from);
+        break;
+    case TR_TYPE_FILE:
+    case TR_TYPE_DIRECTORY:
+        tr_buffer_text_value(caster->buffer, tr_read_blob(&caster->cursor).uri);
+        break;
+    case TR_TYPE_DATASET:
+        dataset_to_free(caster);
+        break;
+    case TR_TYPE_ERROR:
+        failure_to_free(caster);
+        break;
+    case TR_TYPE_LIST:
+    case TR_TYPE_MAP:
+        cast_elements(caster, from->parts[0], NULL, from->kind == TR_TYPE_MAP);
+        break;
+    case TR_TYPE_UNION: {
+        const struct tr_type *variant = tr_read_variant(&caster->cursor, from, &position);
+        if (variant != NULL) {
+            cast(caster, variant, NULL);
+        }
+        break;
+    }
+    }
+}
+
+static void into_union(struct caster *caster, const struct tr_type *from, const struct tr_type *to)
+{
+    int64_t variant = tr_type_variant_for(from, to);
+    if (variant < 0) {
+        fail(caster, TR_INVALID);
+        return;
+    }
+    tr_buffer_array(caster->buffer, 2);
+    tr_buffer_u64(caster->buffer, (uint64_t)variant);
+    cast(caster, from, to->parts[variant]);
+}
+
+/* A string goes into an enum if it is one of its values. */
+static void into_enum(struct caster *caster, const struct tr_type *to)
+{
+    struct tr_text text = tr_read_text(&caster->cursor);
+    if (tr_type_enum_find(to, text) < 0) {
+        fail(caster, TR_INVALID);
+    }
+    tr_buffer_text_value(caster->buffer, text);
+}
+
+/* What may be a path, as whoever asked wants it. */
+static void map_blob(struct caster *caster, const struct tr_type *type)
+{
+    struct tr_blob blob = tr_read_blob(&caster->cursor);
+    if (is_failed(caster)) {
+        return;
+    }
+    int error = caster->map(caster->self, type, blob, caster->buffer);
+    if (error != 0) {
+        fail(caster, error);
+    }
+}
+
+static bool is_path(const struct tr_type *type, enum tr_path_scope scope)
+{
+    return type->kind == TR_TYPE_FILE || type->kind == TR_TYPE_DIRECTORY ||
+           (type->kind == TR_TYPE_DATASET && scope == TR_PATHS_ALL);
+}
+
+bool tr_type_may_hold_paths(const struct tr_type *type, enum tr_path_scope scope)
+{
+    if (type == NULL || type->kind == TR_TYPE_STRUCT) {
+        return scope == TR_PATHS_ALL;
+    }
+    bool may_hold = is_path(type, scope);
+    for (uint32_t i = 0; !may_hold && type->parts != NULL && i < type->count; i++) {
+        may_hold = tr_type_may_hold_paths(type->parts[i], scope);
+    }
+    return may_hold;
+}
+
+/* Whether texts of values without types are shown, too. */
+static bool maps_free(const struct caster *caster)
+{
+    return caster->map != NULL && caster->scope == TR_PATHS_ALL;
+}
+
+/* A struct, or a part of one, with its texts as whoever asked wants them. */
+static void map_free(struct caster *caster)
+{
+    static const struct tr_type part = {.kind = TR_TYPE_STRUCT, .part_total = 1};
+    switch (tri_value_kind(&caster->cursor)) {
+    case TRI_VALUE_TEXT:
+        map_blob(caster, &part);
+        break;
+    case TRI_VALUE_LIST:
+    case TRI_VALUE_MAP:
+        cast_elements(caster, NULL, NULL, tri_value_kind(&caster->cursor) == TRI_VALUE_MAP);
+        break;
+    default:
+        copy(caster);
+    }
+}
+
+static void cast_typed(struct caster *caster, const struct tr_type *from, const struct tr_type *to)
+{
+    uint32_t position;
+    if (from->kind == TR_TYPE_UNION && (from != to || caster->map != NULL)) {
+        const struct tr_type *variant = tr_read_variant(&caster->cursor, from, &position);
+        if (variant == NULL) {
+            return;
+        }
+        if (from == to) {
+            tr_buffer_array(caster->buffer, 2);
+            tr_buffer_u64(caster->buffer, position);
+            cast(caster, variant, variant);
+        } else {
+            cast(caster, variant, to);
+        }
+    } else if (from == to && caster->map == NULL) {
+        copy(caster);
+    } else if (to->kind == TR_TYPE_UNION) {
+        into_union(caster, from, to);
+    } else if (caster->map != NULL && is_path(from, caster->scope)) {
+        map_blob(caster, from);
+    } else if (maps_free(caster) && from->kind == TR_TYPE_STRUCT) {
+        map_free(caster);
+    } else if (from->parts != NULL && from->kind == to->kind) {
+        cast_elements(caster, from->parts[0], to->parts[0], from->kind == TR_TYPE_MAP);
+    } else if (to->kind == TR_TYPE_ENUM) {
+        into_enum(caster, to);
+    } else if (tr_type_castable(from, to) == TR_CASTABLE_YES) {
+        copy(caster);
+    } else {
+        fail(caster, TR_INVALID);
+    }
+}
+
+static void cast(struct caster *caster, const struct tr_type *from, const struct tr_type *to)
+{
+    if (is_failed(caster) || caster->depth > TR_LITERAL_DEPTH_MAX) {
+        fail(caster, TR_INVALID);
+        return;
+    }
+    caster->depth++;
+    if (from == NULL && to == NULL && maps_free(caster)) {
+        map_free(caster);
+    } else if (from == NULL && to == NULL) {
+        copy(caster);
+    } else if (from == NULL) {
+        from_free(caster, to);
+    } else if (to == NULL) {
+        to_free(caster, from);
+    } else {
+        cast_typed(caster, from, to);
+    }
+    caster->depth--;
+}
+
+static int run(struct caster *caster, const struct tr_type *from, const struct tr_type *to,
+               struct tr_bytes value)
+{
+    size_t size = caster->buffer->size;
+    int error = tr_literal_check(from, value);
+    if (error != 0) {
+        return error;
+    }
+    caster->cursor = tr_cursor_of(value);
+    cast(caster, from, to);
+    error = caster->buffer->error != 0  ? caster->buffer->error
+            : caster->cursor.error != 0 ? TR_MALFORMED
+                                        : caster->error;
+    if (error != 0) {
+        tr_buffer_cut(caster->buffer, size);
+    }
+    return error;
+}
+
+int tr_literal_cast(const struct tr_type *from, const struct tr_type *to, struct tr_bytes value,
+                    struct tr_buffer *buffer)
+{
+    struct caster caster = {.buffer = buffer};
+    return run(&caster, from, to, value);
+}
+
+int tr_literal_map_paths(const struct tr_type *type, struct tr_bytes value,
+                         enum tr_path_scope scope, tr_path_map *map, void *self,
+                         struct tr_buffer *buffer)
+{
+    struct caster caster = {.buffer = buffer, .map = map, .self = self, .scope = scope};
+    return run(&caster, type, type, value);
+}
+
+/* What a content_hash is called with. */
+struct hasher {
+    tr_content_hash *content;
+    void *self;
+};
+
+static int hash_path(void *self, const struct tr_type *type, struct tr_blob blob,
+                     struct tr_buffer *buffer)
+{
+    const struct hasher *hasher = self;
+    return hasher->content(hasher->self, type, blob.uri, buffer);
+}
+
+int tr_literal_hash_input(const struct tr_type *type, struct tr_bytes value,
+                          tr_content_hash *content, void *self, struct tr_buffer *buffer)
+{
+    struct hasher hasher = {.content = content, .self = self};
+    struct caster caster = {
+        .buffer = buffer, .map = content == NULL ? NULL : hash_path, .self = &hasher};
+    return run(&caster, type, type, value);
+}

@@ -1,0 +1,125 @@
+/*
+ * Slots: a literal, or an extension that names the blob it lies in.
+ */
+#include "actors/graph/value/slot.h"
+
+#include <string.h>
+
+bool tr_slot_is_offloaded(struct tr_bytes slot, struct tr_offloaded *where)
+{
+    struct tr_cursor cursor = tr_cursor_of(slot);
+    if (tr_peek(&cursor) != TR_CODEC_EXTENSION) {
+        return false;
+    }
+    int8_t type = 0;
+    struct tr_bytes inside = tr_read_extension(&cursor, &type);
+    struct tr_cursor part = tr_cursor_of(inside);
+    uint32_t count = tr_read_array(&part);
+    struct tr_offloaded found = {.uri = tr_read_text(&part), .size_bytes = tr_read_u64(&part)};
+    uint64_t variant = count == 3 ? tr_read_u64(&part) : 0;
+    bool is_whole = tr_cursor_left(&cursor) == 0 && tr_cursor_left(&part) == 0;
+    if (cursor.error != 0 || part.error != 0 || !is_whole || type != TR_OFFLOADED_EXTENSION ||
+        (count != 2 && (count != 3 || variant >= UINT32_MAX))) {
+        return false;
+    }
+    found.variant = count == 3 ? (uint32_t)variant + 1 : 0;
+    *where = found;
+    return true;
+}
+
+/* The header of an extension of 32-bit size, which is valid for all sizes. */
+static void write_extension_header(struct tr_buffer *buffer, size_t size, uint8_t type)
+{
+    const uint8_t header[] = {
+        0xc9, (uint8_t)(size >> 24), (uint8_t)(size >> 16), (uint8_t)(size >> 8), (uint8_t)size,
+        type};
+    tr_buffer_add(buffer, header, sizeof header);
+}
+
+void tr_slot_write_offloaded(struct tr_buffer *buffer, const struct tr_offloaded *where)
+{
+    struct tr_buffer inside;
+    tr_buffer_init(&inside, 0);
+    tr_buffer_array(&inside, where->variant != 0 ? 3 : 2);
+    tr_buffer_text_value(&inside, where->uri);
+    tr_buffer_u64(&inside, where->size_bytes);
+    if (where->variant != 0) {
+        tr_buffer_u64(&inside, where->variant - 1);
+    }
+    if (inside.error != 0) {
+        buffer->error = buffer->error != 0 ? buffer->error : inside.error;
+    } else {
+        write_extension_header(buffer, inside.size, TR_OFFLOADED_EXTENSION);
+        tr_buffer_add(buffer, inside.data, inside.size);
+    }
+    tr_buffer_fini(&inside);
+}
+
+bool tr_slot_is_untyped(struct tr_bytes slot, struct tr_bytes *literal)
+{
+    struct tr_cursor cursor = tr_cursor_of(slot);
+    int8_t type = 0;
+    if (tr_peek(&cursor) != TR_CODEC_EXTENSION) {
+        return false;
+    }
+    struct tr_bytes inside = tr_read_extension(&cursor, &type);
+    if (cursor.error != 0 || tr_cursor_left(&cursor) != 0 || type != TR_UNTYPED_EXTENSION) {
+        return false;
+    }
+    *literal = inside;
+    return true;
+}
+
+void tr_slot_write_untyped(struct tr_buffer *buffer, struct tr_bytes literal)
+{
+    write_extension_header(buffer, literal.size, TR_UNTYPED_EXTENSION);
+    tr_buffer_add(buffer, literal.data, literal.size);
+}
+
+const struct tr_type *tr_offloaded_type(const struct tr_offloaded *where,
+                                        const struct tr_type *type)
+{
+    if (where->variant == 0) {
+        return type;
+    }
+    bool has_it = type != NULL && type->kind == TR_TYPE_UNION && where->variant <= type->count;
+    return has_it ? type->parts[where->variant - 1] : NULL;
+}
+
+void tr_offloaded_write_head(const struct tr_offloaded *where, struct tr_buffer *buffer)
+{
+    if (where->variant != 0) {
+        tr_buffer_array(buffer, 2);
+        tr_buffer_u64(buffer, where->variant - 1);
+    }
+}
+
+uint32_t tr_slots_begin(struct tr_bytes slots, struct tr_cursor *cursor)
+{
+    *cursor = tr_cursor_of(slots);
+    if (slots.size == 0 || tr_read_nil(cursor)) {
+        return 0;
+    }
+    return tr_read_array(cursor);
+}
+
+int tr_slots_get(struct tr_bytes slots, uint32_t index, struct tr_bytes *slot)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_slots_begin(slots, &cursor);
+    if (cursor.error != 0) {
+        return TR_MALFORMED;
+    }
+    if (index >= count) {
+        return TR_NOT_FOUND;
+    }
+    struct tr_bytes found = {0};
+    for (uint32_t i = 0; i <= index; i++) {
+        found = tr_read_any(&cursor);
+    }
+    if (cursor.error != 0) {
+        return TR_MALFORMED;
+    }
+    *slot = found;
+    return 0;
+}

@@ -1,0 +1,68 @@
+/*
+ * The names of launched executions: readable at their beginning, the same whenever they are asked
+ * for, and each launch node's own.
+ */
+#include <string.h>
+
+#include "actors/graph/compiled/pack.h"
+#include "actors/services/launch.h"
+#include "runtime/limits.h"
+
+#define LETTERS 12
+
+/* What identifies a launch: execution, path and two numbers in words. */
+#define IDENTITY_BYTES_MAX (3 * TR_NAME_BYTES_MAX + TR_ADDRESS_BYTES_MAX + 64)
+
+/* Adds so many bytes as there is room for. */
+static void add(uint8_t *bytes, size_t *size, const void *data, size_t count)
+{
+    size_t left = IDENTITY_BYTES_MAX - *size;
+    count = count < left ? count : left;
+    if (count > 0) {
+        memcpy(bytes + *size, data, count);
+    }
+    *size += count;
+}
+
+/* Paths hold no byte 0, so that what is joined by it differs where a part does. */
+static void hash_identity(const struct tr_node_start *start, uint8_t hash[32])
+{
+    static const uint8_t end;
+    uint8_t bytes[IDENTITY_BYTES_MAX];
+    size_t size = 0;
+    add(bytes, &size, &start->number, sizeof start->number);
+    add(bytes, &size, &start->element, sizeof start->element);
+    add(bytes, &size, start->execution.data, start->execution.size);
+    add(bytes, &size, &end, 1);
+    add(bytes, &size, start->path.data, start->path.size);
+    tr_digest((struct tr_bytes){.data = bytes, .size = size}, hash);
+}
+
+struct tr_text tr_launch_target(const struct tr_graph *graph, const struct tr_node *node)
+{
+    return node->target_kind == TR_TARGET_PLAN ? graph->plans[node->target].name
+                                               : graph->workflows[node->target].name;
+}
+
+void tr_launch_name(struct tr_text launched, const struct tr_node_start *start,
+                    char name[TR_LAUNCH_NAME_BYTES])
+{
+    /* Without letters and digits that look alike. */
+    static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
+    uint8_t hash[32];
+    size_t size = 0;
+    hash_identity(start, hash);
+    while (size < launched.size && size < TR_LAUNCH_NAME_BYTES - LETTERS - 2) {
+        char letter = launched.data[size];
+        bool is_large = letter >= 'A' && letter <= 'Z';
+        letter = letter == '_' && size > 0 ? '-' : letter;
+        name[size++] = is_large ? (char)(letter - 'A' + 'a') : letter;
+    }
+    name[size++] = '-';
+    for (size_t i = 0; i < LETTERS; i++) {
+        size_t bit = 5 * i;
+        unsigned pair = (unsigned)hash[bit / 8] << 8 | hash[bit / 8 + 1];
+        name[size++] = letters[pair >> (11 - bit % 8) & 31];
+    }
+    name[size] = '\0';
+}

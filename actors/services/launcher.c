@@ -1,0 +1,513 @@
+/*
+ * The launcher: begins the executions of one project and domain, knows those that live by name, and
+ * holds the graphs that they run while one of them does.
+ *
+ * Its pages are two indexes: from names to executions, and from graphs to how many run them.
+ */
+#include "actors/engine.h"
+#include "actors/history/forget.h"
+#include "actors/graph/value/literal.h"
+#include "actors/history/history.h"
+#include "actors/store/index.h"
+#include "actors/room.h"
+#include "actors/graph/value/slot.h"
+#include "schemas/engine/retention.h"
+#include "schemas/engine/state_workflow.h"
+#include "schemas/runtime/parcel.h"
+
+/* Beside the inputs, what the root is told has to fit into its first message, too. */
+#define INPUTS_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 65536)
+#define CAUSE_BYTES_MAX 16384
+
+/* The two indexes take the pages in turn. */
+#define INDEX_COUNT 2
+
+/* What is known of an execution. It lies in pages as it is; older ones end before `launching`. */
+struct known {
+    struct tr_ref execution;
+    uint64_t graph;
+    uint64_t launching; /* serial of the launch node that waits for its end; 0: none */
+};
+
+/* A launch on its way: what stands in its way is told, not failed. */
+struct launch {
+    struct tr_context *context;
+    struct tr_launcher_state *state;
+    struct tr_launch request;
+    const struct tr_graph *graph;
+    uint64_t number;
+    struct tr_launched answer;
+};
+
+static struct tr_index names_of(const struct tr_launcher_state *state)
+{
+    return (struct tr_index){.first = 0,
+                             .stride = INDEX_COUNT,
+                             .page_count = TR_PAGES_MAX / INDEX_COUNT,
+                             .buckets = state->name_buckets,
+                             .bytes = state->name_bytes};
+}
+
+static struct tr_index graphs_of(const struct tr_launcher_state *state)
+{
+    return (struct tr_index){.first = 1,
+                             .stride = INDEX_COUNT,
+                             .page_count = TR_PAGES_MAX / INDEX_COUNT,
+                             .buckets = state->graph_buckets,
+                             .bytes = state->graph_bytes};
+}
+
+static void keep_names(struct tr_launcher_state *state, const struct tr_index *index)
+{
+    state->name_buckets = index->buckets;
+    state->name_bytes = index->bytes;
+}
+
+static void keep_graphs(struct tr_launcher_state *state, const struct tr_index *index)
+{
+    state->graph_buckets = index->buckets;
+    state->graph_bytes = index->bytes;
+}
+
+static struct tr_bytes bytes_of(struct tr_text text)
+{
+    return (struct tr_bytes){.data = (const uint8_t *)text.data, .size = text.size};
+}
+
+static struct tr_bytes graph_key(const uint64_t *number)
+{
+    return (struct tr_bytes){.data = (const uint8_t *)number, .size = sizeof *number};
+}
+
+static struct known known_of(struct tr_bytes value)
+{
+    struct known known;
+    memset(&known, 0, sizeof known);
+    memcpy(&known, value.data, value.size < sizeof known ? value.size : sizeof known);
+    return known;
+}
+
+/* ------------------------------------------------------------ graphs in use */
+
+/* How many executions run a graph. */
+static int count_get(struct tr_context *context, const struct tr_launcher_state *state,
+                     uint64_t number, uint64_t *count)
+{
+    struct tr_index index = graphs_of(state);
+    struct tr_bytes value;
+    int error = tr_index_find(context, &index, graph_key(&number), &value);
+    *count = 0;
+    if (error == 0) {
+        memcpy(count, value.data, sizeof *count);
+    }
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
+static int count_set(struct tr_context *context, struct tr_launcher_state *state, uint64_t number,
+                     uint64_t count)
+{
+    struct tr_index index = graphs_of(state);
+    struct tr_bytes value = {.data = (const uint8_t *)&count, .size = sizeof count};
+    int error = count == 0 ? tr_index_remove(context, &index, graph_key(&number))
+                           : tr_index_put(context, &index, graph_key(&number), value);
+    keep_graphs(state, &index);
+    return error;
+}
+
+/* --------------------------------------------------------------- refusals */
+
+static bool refuse(struct launch *launch, int error, const char *why)
+{
+    launch->answer.error = error;
+    launch->answer.message = tr_text_of(why);
+    return false;
+}
+
+/* A name is one part of an address. */
+static bool is_name(struct tr_text name)
+{
+    for (size_t i = 0; i < name.size; i++) {
+        unsigned char letter = (unsigned char)name.data[i];
+        if (letter <= ' ' || letter == 0x7f || strchr("/[]@*", letter) != NULL) {
+            return false;
+        }
+    }
+    return name.size > 0 && name.size <= TR_NAME_BYTES_MAX;
+}
+
+/* Finds the graph, and whether it has what is to be launched. */
+static bool check_graph(struct launch *launch)
+{
+    const struct tr_launch *request = &launch->request;
+    if (request->graph.size != TR_GRAPH_HASH_BYTES) {
+        return refuse(launch, TR_INVALID, "the graph's name is no SHA-256");
+    }
+    struct tr_shelf *shelf = &tr_engine_of(launch->context)->shelf;
+    launch->number = tr_graph_number(request->graph.data);
+    launch->graph = tr_shelf_find(shelf, launch->number);
+    if (launch->graph == NULL ||
+        memcmp(launch->graph->hash, request->graph.data, TR_GRAPH_HASH_BYTES) != 0) {
+        return refuse(launch, TR_NOT_FOUND, "the graph is not on the shelf");
+    }
+    if (request->workflow >= launch->graph->workflow_count) {
+        return refuse(launch, TR_NOT_FOUND, "the graph has no such workflow");
+    }
+    bool has_plan = request->plan != TR_GRAPH_NONE;
+    if (has_plan && request->plan >= launch->graph->plan_count) {
+        return refuse(launch, TR_NOT_FOUND, "the graph has no such launch plan");
+    }
+    if (has_plan && launch->graph->plans[request->plan].workflow != request->workflow) {
+        return refuse(launch, TR_INVALID, "the launch plan is of another workflow");
+    }
+    return true;
+}
+
+/* The inputs are those of the workflow, each of its type; large ones lie elsewhere. */
+static bool check_inputs(struct launch *launch)
+{
+    const struct tr_workflow *workflow = &launch->graph->workflows[launch->request.workflow];
+    const struct tr_variables *inputs = &workflow->interface.inputs;
+    struct tr_cursor cursor;
+    if (launch->request.inputs.size > INPUTS_BYTES_MAX) {
+        return refuse(launch, TR_LIMIT,
+                      "the inputs together are larger than TR_MESSAGE_BYTES_MAX (1 MiB)");
+    }
+    if (launch->request.cause.size + launch->request.parent.size > CAUSE_BYTES_MAX) {
+        return refuse(launch, TR_LIMIT, "the cause is longer than 16 KiB");
+    }
+    uint32_t count = tr_slots_begin(launch->request.inputs, &cursor);
+    if (cursor.error != 0 || count != inputs->count) {
+        return refuse(launch, TR_INVALID, "there is not one value for each input of the workflow");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_offloaded where;
+        struct tr_bytes slot = tr_read_any(&cursor);
+        if (!tr_slot_is_offloaded(slot, &where) &&
+            tr_literal_check(inputs->items[i].type, slot) != 0) {
+            return refuse(launch, TR_INVALID, "an input is not a value of its type");
+        }
+    }
+    return true;
+}
+
+/* What a launch plan gives for good may not be overridden. */
+static bool check_fixed(struct launch *launch)
+{
+    if (launch->request.plan == TR_GRAPH_NONE) {
+        return true;
+    }
+    const struct tr_plan *plan = &launch->graph->plans[launch->request.plan];
+    for (uint32_t i = 0; i < plan->value_count; i++) {
+        const struct tr_plan_value *value = &plan->values[i];
+        struct tr_bytes slot;
+        bool is_same = tr_slots_get(launch->request.inputs, value->input, &slot) == 0 &&
+                       tr_literal_equal(slot, value->value);
+        if (value->is_fixed && !is_same) {
+            return refuse(launch, TR_INVALID, "an input that the launch plan fixes is overridden");
+        }
+    }
+    return true;
+}
+
+/*
+ * Whether no execution of this name lives. An engine's error is in `error`. A launch node that asks
+ * twice has asked once.
+ */
+static bool check_new(struct launch *launch, int *error)
+{
+    struct tr_index names = names_of(launch->state);
+    struct tr_bytes value;
+    if (!is_name(launch->request.name)) {
+        return refuse(launch, TR_INVALID, "the name cannot be a part of an address");
+    }
+    *error = tr_index_find(launch->context, &names, bytes_of(launch->request.name), &value);
+    if (*error == TR_NOT_FOUND) {
+        *error = 0;
+        return true;
+    }
+    uint64_t launching = launch->request.launching.key.serial;
+    if (*error == 0) {
+        struct known known = known_of(value);
+        launch->answer.execution = known.execution;
+        if (launching != 0 && known.launching == launching) {
+            return false;
+        }
+    }
+    return refuse(launch, TR_EXISTS, "an execution of this name is running");
+}
+
+/* New executions are refused before those that live have no room any more. */
+static bool check_room(struct launch *launch)
+{
+    struct tr_room room = tr_room_to_begin(launch->context);
+    return room.code == NULL || refuse(launch, TR_BUSY, room.message);
+}
+
+/* ---------------------------------------------------------------- launching */
+
+static int tell_start(struct launch *launch)
+{
+    const struct tr_launch *request = &launch->request;
+    const struct tr_graph *graph = launch->graph;
+    bool has_plan = request->plan != TR_GRAPH_NONE;
+    struct tr_buffer name;
+    tr_buffer_init(&name, 0);
+    tr_buffer_add_text(&name, graph->project);
+    tr_buffer_add_string(&name, "/");
+    tr_buffer_add_text(&name, graph->domain);
+    tr_buffer_add_string(&name, "/");
+    tr_buffer_add_text(&name, request->name);
+    struct tr_node_start start = {
+        .graph = launch->number,
+        .workflow = request->workflow,
+        .node = TR_GRAPH_NONE,
+        .element = TR_ELEMENT_NONE,
+        .execution = tr_buffer_text(&name),
+        .number = launch->answer.execution.key.group,
+        .cache_mode = request->cache_mode,
+        .inputs = request->inputs,
+        .plan = has_plan ? graph->plans[request->plan].name : tr_text_of(""),
+        .parent = request->parent,
+        .cause = request->cause,
+        .launching = request->launching,
+        .launching_node = request->node,
+        .launching_element = request->element,
+        .recovery = request->recovery,
+        .depth = request->depth,
+    };
+    int error = name.error;
+    if (error == 0) {
+        error = tr_tell_hinted(launch->context, launch->answer.execution,
+                               tr_spawned_hint(launch->context), &tr_node_start_schema, &start);
+    }
+    tr_buffer_fini(&name);
+    return error;
+}
+
+/* Puts the name into the index, or what is known of it now. */
+static int keep_name(struct launch *launch)
+{
+    struct tr_index names = names_of(launch->state);
+    struct known known;
+    memset(&known, 0, sizeof known); /* padding reaches the disk */
+    known.execution = launch->answer.execution;
+    known.graph = launch->number;
+    known.launching = launch->request.launching.key.serial;
+    struct tr_bytes value = {.data = (const uint8_t *)&known, .size = sizeof known};
+    int error = tr_index_put(launch->context, &names, bytes_of(launch->request.name), value);
+    keep_names(launch->state, &names);
+    return error;
+}
+
+static int count_one_more(struct launch *launch)
+{
+    uint64_t count;
+    int error = count_get(launch->context, launch->state, launch->number, &count);
+    error =
+        error != 0 ? error : count_set(launch->context, launch->state, launch->number, count + 1);
+    launch->state->live += error == 0 ? 1 : 0;
+    return error;
+}
+
+static int begin(struct launch *launch)
+{
+    struct tr_spawn_options options = {.name = launch->request.name, .is_group = true};
+    int error = keep_name(launch);
+    if (error == TR_LIMIT) {
+        (void)refuse(launch, TR_LIMIT, "too many executions of such names are running");
+        return 0;
+    }
+    if (error == 0) {
+        error =
+            tr_spawn(launch->context, &tr_workflow_behaviour, &options, &launch->answer.execution);
+    }
+    error = error != 0 ? error : tell_start(launch);
+    error = error != 0 ? error : keep_name(launch);
+    error = error != 0 ? error : count_one_more(launch);
+    if (error == 0) {
+        tr_shelf_hold(&tr_engine_of(launch->context)->shelf, launch->number);
+    }
+    return error;
+}
+
+/*
+ * Whoever asked is answered. A launch node's root has told, not asked: the node hears from the new
+ * root when it has begun, and from here when it is refused, or lives already.
+ */
+static int answer(struct launch *launch, const struct tr_message *message, bool is_begun)
+{
+    struct tr_ref launching = launch->request.launching;
+    if (tr_key_is_none(launching.key)) {
+        return tr_reply(launch->context, message, &tr_launched_schema, &launch->answer);
+    }
+    return is_begun ? 0 : tr_tell(launch->context, launching, &tr_launched_schema, &launch->answer);
+}
+
+static int handle_launch(struct tr_context *context, struct tr_launcher_state *state,
+                         const struct tr_message *message)
+{
+    struct launch launch = {.context = context, .state = state};
+    int error = tr_message_read(message, launch, &launch.request);
+    if (error != 0) {
+        return error;
+    }
+    bool is_fine = check_new(&launch, &error) && check_room(&launch) && check_graph(&launch) &&
+                   check_inputs(&launch) && check_fixed(&launch);
+    if (error == 0 && is_fine) {
+        error = begin(&launch);
+    }
+    return error != 0 ? error : answer(&launch, message, is_fine && launch.answer.error == 0);
+}
+
+/* ------------------------------------------------------------------- endings */
+
+static int forget(struct tr_context *context, struct tr_launcher_state *state,
+                  const struct tr_execution_ended *ended, const struct known *known)
+{
+    struct tr_index names = names_of(state);
+    uint64_t count;
+    int error = tr_index_remove(context, &names, bytes_of(ended->name));
+    keep_names(state, &names);
+    error = error != 0 ? error : count_get(context, state, known->graph, &count);
+    error = error != 0 ? error : count_set(context, state, known->graph, count - 1);
+    if (error == 0 && count == 1) {
+        tr_shelf_release(&tr_engine_of(context)->shelf, known->graph);
+    }
+    state->live -= error == 0 ? 1 : 0;
+    return error;
+}
+
+static int handle_ended(struct tr_context *context, struct tr_launcher_state *state,
+                        const struct tr_message *message)
+{
+    struct tr_execution_ended ended;
+    struct tr_index names = names_of(state);
+    struct tr_bytes value;
+    struct known known = {0};
+    int error = tr_message_read(message, execution_ended, &ended);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_index_find(context, &names, bytes_of(ended.name), &value);
+    if (error == 0) {
+        known = known_of(value);
+    }
+    if (error == TR_NOT_FOUND ||
+        (error == 0 && !tr_key_equal(known.execution.key, message->from.key))) {
+        return tr_unexpected(context, message);
+    }
+    return error != 0 ? error : forget(context, state, &ended, &known);
+}
+
+static int handle_hold(struct tr_context *context, const struct tr_launcher_state *state,
+                       const struct tr_message *message)
+{
+    struct tr_graph_hold hold;
+    struct tr_graph_held held;
+    struct tr_shelf *shelf = &tr_engine_of(context)->shelf;
+    int error = tr_message_read(message, graph_hold, &hold);
+    held.graph = hold.graph;
+    error = error != 0 ? error : count_get(context, state, hold.graph, &held.executions);
+    if (error != 0) {
+        return error;
+    }
+    if (held.executions > 0 && tr_shelf_find(shelf, hold.graph) != NULL) {
+        tr_shelf_hold(shelf, hold.graph);
+    }
+    return tr_reply(context, message, &tr_graph_held_schema, &held);
+}
+
+/* -------------------------------------------- what came from another store */
+
+/* The name may be known, where an execution has come back before its end was heard of. */
+static int adopt(struct launch *launch, const struct tr_execution_adopted *adopted)
+{
+    struct tr_index names = names_of(launch->state);
+    struct tr_bytes value;
+    launch->number = adopted->graph;
+    launch->request.name = adopted->name;
+    launch->answer.execution = adopted->execution;
+    int error = tr_index_find(launch->context, &names, bytes_of(adopted->name), &value);
+    if (error != TR_NOT_FOUND) {
+        return error;
+    }
+    error = keep_name(launch);
+    error = error != 0 ? error : count_one_more(launch);
+    if (error == 0) {
+        tr_shelf_hold(&tr_engine_of(launch->context)->shelf, launch->number);
+    }
+    return error;
+}
+
+static int handle_adopted(struct tr_context *context, struct tr_launcher_state *state,
+                          const struct tr_message *message)
+{
+    struct tr_execution_adopted adopted;
+    struct launch launch = {.context = context, .state = state};
+    int error = tr_message_read(message, execution_adopted, &adopted);
+    return error != 0 ? error : adopt(&launch, &adopted);
+}
+
+/* --------------------------------------------------------------- forgetting */
+
+/* Whether an execution lives: one of its name may be another. */
+static int check_ended(struct tr_context *context, const struct tr_launcher_state *state,
+                       const struct tr_forget_rows *forget)
+{
+    struct tr_index names = names_of(state);
+    struct tr_bytes value;
+    struct known known;
+    int error = tr_index_find(context, &names, bytes_of(forget->name), &value);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : error;
+    }
+    memcpy(&known, value.data, sizeof known);
+    return known.execution.key.group == forget->execution ? TR_BUSY : 0;
+}
+
+static int handle_forget(struct tr_context *context, const struct tr_launcher_state *state,
+                         const struct tr_message *message)
+{
+    struct tr_forget_rows forget;
+    struct tr_rows_forgotten answer = {.error = 0};
+    int error = tr_message_read(message, forget_rows, &forget);
+    if (error != 0) {
+        return error;
+    }
+    answer.error = check_ended(context, state, &forget);
+    if (answer.error == 0) {
+        error = forget.is_last ? tr_history_forget(context, forget.execution)
+                               : tr_forget_rows(context, forget.rows);
+    } else if (answer.error != TR_BUSY) {
+        error = (int)answer.error;
+    }
+    return error != 0 ? error : tr_reply(context, message, &tr_rows_forgotten_schema, &answer);
+}
+
+static int launcher_handle(struct tr_context *context, void *state,
+                           const struct tr_message *message)
+{
+    if (tr_message_is(message, &tr_launch_schema)) {
+        return handle_launch(context, state, message);
+    }
+    if (tr_message_is(message, &tr_execution_ended_schema)) {
+        return handle_ended(context, state, message);
+    }
+    if (tr_message_is(message, &tr_graph_hold_schema)) {
+        return handle_hold(context, state, message);
+    }
+    if (tr_message_is(message, &tr_execution_adopted_schema)) {
+        return handle_adopted(context, state, message);
+    }
+    if (tr_message_is(message, &tr_forget_rows_schema)) {
+        return handle_forget(context, state, message);
+    }
+    return tr_unexpected(context, message);
+}
+
+const struct tr_behaviour tr_launcher_behaviour = {
+    .name = "launcher",
+    .id = 100,
+    .state = &tr_launcher_state_schema,
+    .handle = launcher_handle,
+};

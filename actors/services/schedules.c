@@ -1,0 +1,331 @@
+/*
+ * The schedules of a store: launch plans that were applied, each an actor below this one
+ * (schedule.c), found by project, domain and name.
+ *
+ * The pages are one table (rows.h) with two kinds of rows: a plan, with its actor, and a graph,
+ * with how many plans are of it. As long as there is one, the graph is held on the shelf.
+ */
+#include "actors/engine.h"
+#include "actors/store/rows.h"
+#include "schemas/engine/schedule.h"
+
+/* Plans that are told something in one handler. */
+#define SHARE 256
+
+enum row_kind { ROW_PLAN = 1, ROW_GRAPH = 2 };
+
+/*
+ * A row of either kind; `graph` is tr_graph_number, `plans` a graph's. Whoever registers or drops a
+ * plan is owed an answer, `change`, until its actor has kept that.
+ */
+struct row {
+    struct tr_rows_head head;
+    struct tr_ref schedule;
+    struct tr_debt debt;
+    uint64_t graph;
+    uint32_t plan;
+    uint32_t plans;
+    uint8_t change;
+};
+
+static struct tr_rows_key plan_key(struct tr_text address)
+{
+    struct tr_bytes bytes = {.data = (const uint8_t *)address.data, .size = address.size};
+    return tr_rows_key_bytes(ROW_PLAN, bytes);
+}
+
+/* ----------------------------------------------------------------------- graphs in use */
+
+/* How many plans are of a graph; `number` is its row, 0: there is none. */
+static int count_of(struct tr_rows *rows, uint64_t graph, uint32_t *number, uint32_t *count)
+{
+    struct tr_rows_key key = tr_rows_key_numbers(ROW_GRAPH, graph, 0);
+    const void *row;
+    *number = 0;
+    *count = 0;
+    int error = tr_rows_find(rows, &key, number);
+    if (error == TR_NOT_FOUND) {
+        return 0;
+    }
+    error = error != 0 ? error : tr_rows_get(rows, *number, &row);
+    if (error == 0) {
+        *count = ((const struct row *)row)->plans;
+    }
+    return error;
+}
+
+static int hold(struct tr_rows *rows, uint64_t graph)
+{
+    struct tr_rows_key key = tr_rows_key_numbers(ROW_GRAPH, graph, 0);
+    uint32_t number;
+    uint32_t count;
+    void *row;
+    int error = count_of(rows, graph, &number, &count);
+    if (error == 0) {
+        error =
+            number != 0 ? tr_rows_edit(rows, number, &row) : tr_rows_add(rows, &key, &number, &row);
+    }
+    if (error == 0) {
+        ((struct row *)row)->plans = count + 1;
+        tr_shelf_register(&tr_engine_of(rows->context)->shelf, graph);
+    }
+    return error;
+}
+
+static int let_go(struct tr_rows *rows, uint64_t graph)
+{
+    uint32_t number;
+    uint32_t count;
+    void *row;
+    int error = count_of(rows, graph, &number, &count);
+    if (error != 0 || number == 0) {
+        return error;
+    }
+    if (count > 1) {
+        error = tr_rows_edit(rows, number, &row);
+        if (error == 0) {
+            ((struct row *)row)->plans = count - 1;
+        }
+        return error;
+    }
+    error = tr_rows_remove(rows, number);
+    if (error == 0) {
+        tr_shelf_unregister(&tr_engine_of(rows->context)->shelf, graph);
+    }
+    return error;
+}
+
+/* After a start the program has the graphs on the shelf, and hands them over. */
+static int handle_hold(struct tr_context *context, struct tr_schedules_state *state,
+                       const struct tr_message *message)
+{
+    struct tr_graph_hold asked;
+    uint32_t number;
+    uint32_t count;
+    struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
+    struct tr_shelf *shelf = &tr_engine_of(context)->shelf;
+    int error = tr_message_read(message, graph_hold, &asked);
+    error = error != 0 ? error : count_of(&rows, asked.graph, &number, &count);
+    if (error != 0) {
+        return error;
+    }
+    if (count > 0 && tr_shelf_find(shelf, asked.graph) != NULL) {
+        tr_shelf_register(shelf, asked.graph);
+    }
+    struct tr_graph_held held = {.graph = asked.graph, .executions = count};
+    return tr_reply(context, message, &tr_graph_held_schema, &held);
+}
+
+/* --------------------------------------------------------------------------- plans */
+
+/* A plan's actor, which is born when there is none. */
+static int bear(struct tr_rows *rows, const struct tr_schedule_set *set, uint32_t *number,
+                struct row **row)
+{
+    char name[TR_SCHEDULE_ADDRESS_BYTES];
+    struct tr_rows_key key = plan_key(set->address);
+    struct tr_ref schedule;
+    void *added;
+    TR_ASSERT(set->address.size <= sizeof name);
+    for (size_t i = 0; i < set->address.size; i++) {
+        name[i] = set->address.data[i] == '/' ? '.' : set->address.data[i];
+    }
+    struct tr_spawn_options options = {.name = {.data = name, .size = set->address.size}};
+    int error = tr_spawn(rows->context, &tr_schedule_behaviour, &options, &schedule);
+    error = error != 0 ? error : tr_rows_add(rows, &key, number, &added);
+    if (error == 0) {
+        *row = added;
+        (*row)->schedule = schedule;
+    }
+    return error;
+}
+
+/* The plan's row, to be changed; a new plan's actor is born. */
+static int open_plan(struct tr_rows *rows, struct tr_schedules_state *state,
+                     const struct tr_schedule_set *set, uint32_t *number, struct row **row)
+{
+    struct tr_rows_key key = plan_key(set->address);
+    void *edited;
+    int error = tr_rows_find(rows, &key, number);
+    if (error == TR_NOT_FOUND) {
+        error = bear(rows, set, number, row);
+        state->live += error == 0 ? 1 : 0;
+        return error;
+    }
+    error = error != 0 ? error : tr_rows_edit(rows, *number, &edited);
+    if (error == 0) {
+        *row = edited;
+    }
+    return error;
+}
+
+/* Registers a plan, or another form of it; one that is as it was is answered at once. */
+static int set_plan(struct tr_rows *rows, struct tr_schedules_state *state,
+                    struct tr_schedule_set *set, const struct tr_message *message)
+{
+    uint64_t graph = tr_graph_number(set->graph.data);
+    struct row *row = NULL;
+    int error = open_plan(rows, state, set, &set->row, &row);
+    if (error != 0) {
+        return error;
+    }
+    uint64_t before = row->graph;
+    if (before == graph && row->plan == set->plan) {
+        tr_shelf_register(&tr_engine_of(rows->context)->shelf, graph);
+        struct tr_schedule_kept kept = {.change = TR_SCHEDULE_UNCHANGED};
+        return tr_reply(rows->context, message, &tr_schedule_kept_schema, &kept);
+    }
+    row->graph = graph;
+    row->plan = set->plan;
+    row->change = before == 0 ? TR_SCHEDULE_CREATED : TR_SCHEDULE_CONFIGURED;
+    row->debt = tr_message_debt(message);
+    error = tr_tell(rows->context, row->schedule, &tr_schedule_set_schema, set);
+    error = error != 0 ? error : hold(rows, graph);
+    return error != 0 || before == 0 ? error : let_go(rows, before);
+}
+
+/* What is wrong with a request, in words; NULL: nothing. */
+static const char *fault_of(struct tr_context *context, const struct tr_schedule_set *set)
+{
+    if (set->address.size == 0 || set->address.size > TR_SCHEDULE_ADDRESS_BYTES) {
+        return "the plan's name cannot be kept";
+    }
+    if (set->graph.size != TR_GRAPH_HASH_BYTES) {
+        return "the graph's name is no SHA-256";
+    }
+    struct tr_shelf *shelf = &tr_engine_of(context)->shelf;
+    const struct tr_graph *graph = tr_shelf_find(shelf, tr_graph_number(set->graph.data));
+    if (graph == NULL || memcmp(graph->hash, set->graph.data, TR_GRAPH_HASH_BYTES) != 0) {
+        return "the graph is not on the shelf";
+    }
+    bool is_plan = set->plan < graph->plan_count && graph->plans[set->plan].schedule.is_set;
+    return is_plan ? NULL : "the graph has no such plan with a schedule";
+}
+
+static int handle_set(struct tr_context *context, struct tr_schedules_state *state,
+                      const struct tr_message *message)
+{
+    struct tr_schedule_set set;
+    struct tr_schedule_kept kept = {.error = 0};
+    int error = tr_message_read(message, schedule_set, &set);
+    if (error != 0) {
+        return error;
+    }
+    const char *fault = fault_of(context, &set);
+    if (fault != NULL) {
+        kept.error = TR_INVALID;
+        kept.message = tr_text_of(fault);
+        return tr_reply(context, message, &tr_schedule_kept_schema, &kept);
+    }
+    struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
+    error = set_plan(&rows, state, &set, message);
+    tr_rows_close(&rows, state);
+    return error;
+}
+
+static int handle_drop(struct tr_context *context, struct tr_schedules_state *state,
+                       const struct tr_message *message)
+{
+    struct tr_schedule_drop drop;
+    struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
+    void *edited;
+    int error = tr_message_read(message, schedule_drop, &drop);
+    if (error != 0) {
+        return error;
+    }
+    struct tr_rows_key key = plan_key(drop.address);
+    error = tr_rows_find(&rows, &key, &drop.row);
+    if (error == TR_NOT_FOUND) {
+        struct tr_schedule_kept kept = {.error = TR_NOT_FOUND,
+                                        .message = tr_text_of("there is no such schedule")};
+        return tr_reply(context, message, &tr_schedule_kept_schema, &kept);
+    }
+    error = error != 0 ? error : tr_rows_edit(&rows, drop.row, &edited);
+    if (error != 0) {
+        return error;
+    }
+    struct row *row = edited;
+    row->change = TR_SCHEDULE_DELETED;
+    row->debt = tr_message_debt(message);
+    return tr_tell(context, row->schedule, &tr_schedule_drop_schema, &drop);
+}
+
+/* A plan's actor has kept what it was told, or has gone: whoever asked is answered. */
+static int handle_kept(struct tr_context *context, struct tr_schedules_state *state,
+                       const struct tr_message *message)
+{
+    struct tr_schedule_kept kept;
+    struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
+    const void *found;
+    int error = tr_message_read(message, schedule_kept, &kept);
+    error = error != 0 ? error : tr_rows_get(&rows, kept.row, &found);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? tr_unexpected(context, message) : error;
+    }
+    struct row row = *(const struct row *)found;
+    kept.change = row.change;
+    if (row.change == TR_SCHEDULE_DELETED) {
+        error = tr_rows_remove(&rows, kept.row);
+        error = error != 0 ? error : let_go(&rows, row.graph);
+        state->live -= error == 0 ? 1 : 0;
+        tr_rows_close(&rows, state);
+    }
+    error = error != 0 ? error : tr_reply_debt(context, row.debt, &tr_schedule_kept_schema, &kept);
+    return error == TR_NOT_FOUND ? 0 : error; /* who asked has gone */
+}
+
+/* ------------------------------------------------------------------------- waking all */
+
+/* Hands it on to a share of the plans, and goes on with the next one. */
+static int handle_wake(struct tr_context *context, const struct tr_schedules_state *state,
+                       const struct tr_message *message)
+{
+    struct tr_schedule_wake wake;
+    struct tr_rows rows = tr_rows_open(context, state, sizeof(struct row));
+    int error = tr_message_read(message, schedule_wake, &wake);
+    uint32_t at = wake.from < 1 ? 1 : wake.from;
+    uint32_t end = state->rows_used - at < SHARE ? state->rows_used : at + SHARE - 1;
+    for (; error == 0 && at <= end; at++) {
+        const void *found;
+        error = tr_rows_get(&rows, at, &found);
+        const struct row *row = found;
+        if (error == 0 && row->head.key.kind == ROW_PLAN) {
+            error = tr_tell(context, row->schedule, &tr_schedule_wake_schema,
+                            &(struct tr_schedule_wake){.from = 0});
+        }
+        error = error == TR_NOT_FOUND ? 0 : error;
+    }
+    if (error != 0 || at > state->rows_used) {
+        return error;
+    }
+    return tr_tell(context, tr_self(context), &tr_schedule_wake_schema,
+                   &(struct tr_schedule_wake){.from = at});
+}
+
+static int schedules_handle(struct tr_context *context, void *state,
+                            const struct tr_message *message)
+{
+    if (tr_message_is(message, &tr_schedule_set_schema)) {
+        return handle_set(context, state, message);
+    }
+    if (tr_message_is(message, &tr_schedule_drop_schema)) {
+        return handle_drop(context, state, message);
+    }
+    if (tr_message_is(message, &tr_schedule_kept_schema)) {
+        return handle_kept(context, state, message);
+    }
+    if (tr_message_is(message, &tr_schedule_wake_schema)) {
+        return handle_wake(context, state, message);
+    }
+    if (tr_message_is(message, &tr_graph_hold_schema)) {
+        return handle_hold(context, state, message);
+    }
+    return tr_unexpected(context, message);
+}
+
+const struct tr_behaviour tr_schedules_behaviour = {
+    .name = "schedules",
+    .id = 108,
+    .state = &tr_schedules_state_schema,
+    .handle = schedules_handle,
+};

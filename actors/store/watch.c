@@ -1,0 +1,85 @@
+/*
+ * Monitors that are bounded, and the list of rows that wait for one.
+ */
+#include "actors/store/watch.h"
+
+static int list_add(struct tr_watch *watch, uint32_t number, struct tr_watched *row)
+{
+    row->is_listed = true;
+    row->next = 0;
+    row->previous = watch->last;
+    if (watch->last == 0) {
+        watch->first = number;
+        watch->last = number;
+        return 0;
+    }
+    void *last;
+    int error = tr_rows_edit(watch->rows, watch->last, &last);
+    if (error == 0) {
+        ((struct tr_watched *)last)->next = number;
+        watch->last = number;
+    }
+    return error;
+}
+
+static int list_remove(struct tr_watch *watch, struct tr_watched *row)
+{
+    void *other;
+    int error = 0;
+    if (row->previous == 0) {
+        watch->first = row->next;
+    } else {
+        error = tr_rows_edit(watch->rows, row->previous, &other);
+        if (error == 0) {
+            ((struct tr_watched *)other)->next = row->next;
+        }
+    }
+    if (error == 0 && row->next == 0) {
+        watch->last = row->previous;
+    } else if (error == 0) {
+        error = tr_rows_edit(watch->rows, row->next, &other);
+        if (error == 0) {
+            ((struct tr_watched *)other)->previous = row->previous;
+        }
+    }
+    row->is_listed = false;
+    return error;
+}
+
+int tr_watch_begin(struct tr_watch *watch, uint32_t number, struct tr_watched *row)
+{
+    if (watch->count >= watch->count_max) {
+        return list_add(watch, number, row);
+    }
+    int error = tr_monitor(watch->rows->context, row->actor, &row->monitor);
+    watch->count += error == 0 ? 1 : 0;
+    return error;
+}
+
+/* There is room for one that waits. */
+static int watch_next(struct tr_watch *watch)
+{
+    void *first;
+    uint32_t number = watch->first;
+    if (number == 0 || watch->count >= watch->count_max) {
+        return 0;
+    }
+    int error = tr_rows_edit(watch->rows, number, &first);
+    error = error != 0 ? error : list_remove(watch, first);
+    return error != 0 ? error : tr_watch_begin(watch, number, first);
+}
+
+int tr_watch_end(struct tr_watch *watch, uint32_t number, struct tr_watched *row, bool is_down)
+{
+    (void)number;
+    if (row->is_listed) {
+        return list_remove(watch, row);
+    }
+    if (row->monitor == 0) {
+        return 0;
+    }
+    int error = is_down ? 0 : tr_demonitor(watch->rows->context, row->monitor);
+    row->monitor = 0;
+    watch->count -= error == 0 ? 1 : 0;
+    return error != 0 ? error : watch_next(watch);
+}

@@ -1,0 +1,448 @@
+/*
+ * An attempt: events to the plugin, and what becomes of its transitions.
+ *
+ * Whatever a plugin does, it is only its own task that suffers: an error, a phase that is none, a
+ * state that is too large end the attempt as a failure of the system, after what may run outside
+ * has been ended by the same plugin's abort. One that has ended the process too often is in
+ * quarantine, and no function of it is called any more.
+ */
+#include "actors/task/task.h"
+
+/* What a plugin's function says, or what is said in its place. */
+static struct tr_transition stands_still(const struct tri_task *task)
+{
+    return (struct tr_transition){.phase = task->state->task_phase,
+                                  .version = task->state->transition,
+                                  .is_waiting = task->state->is_waiting};
+}
+
+static struct tri_task_failure plugin_failure(struct tri_task *task, const char *what)
+{
+    return (struct tri_task_failure){
+        .kind = TR_FAILURE_SYSTEM,
+        .code = TRI_LITERAL_TEXT("PluginFailed"),
+        .message = tr_arena_print(&task->arena, "the plugin '%s' %s", task->plugin->id, what),
+    };
+}
+
+/* Why the task's plugin is not called, or NULL. */
+static const char *quarantine_of(const struct tri_task *task)
+{
+    return task->plugin == NULL ? NULL : tr_engine_quarantine(task->engine, task->plugin);
+}
+
+/* Lets the plugin clean up. A cleanup that fails is not the task's failure. */
+static int clean_up(struct tri_task *task, uint8_t phase)
+{
+    int fault = 0;
+    int error = task->plugin_state == NULL ? tri_plugin_state_load(task, &fault) : 0;
+    if (error != 0) {
+        return error;
+    }
+    tr_engine_call_begins(task->context, task->plugin, "finalize");
+    int result = task->plugin->finalize(&task->plugin_side, task->plugin_state, phase);
+    tr_engine_call_ends(task->context);
+    return task->failure != 0 ? task->failure : result == TR_MEMORY ? result : 0;
+}
+
+int tri_task_finalize(struct tri_task *task, uint8_t phase)
+{
+    task->state->intent = TR_INTENT_TERMINAL;
+    const struct tr_plugin *plugin = task->plugin;
+    bool is_called = plugin != NULL && plugin->finalize != NULL && quarantine_of(task) == NULL;
+    int error = is_called ? clean_up(task, phase) : 0;
+    return error != 0 ? error : tri_token_release(task);
+}
+
+/* ------------------------------------------------------------ transitions */
+
+int tri_task_give_up(struct tri_task *task, const struct tri_task_failure *failure)
+{
+    int error = tri_task_note(task, true);
+    if (error != 0) {
+        return error;
+    }
+    task->note.failure = failure->kind;
+    task->note.is_permanent = failure->is_permanent;
+    task->note.is_unknown = failure->is_unknown;
+    task->note.signal = failure->signal;
+    task->note.exit_status = failure->exit_status;
+    task->note.code = tri_clean_text(task, failure->code, TR_FAILURE_CODE_BYTES_MAX);
+    task->note.message = tri_clean_text(task, failure->message, TR_FAILURE_MESSAGE_BYTES_MAX);
+    task->state->has_failed = true;
+    return tri_task_go(task, TR_STEP_ABORT);
+}
+
+/* That nobody can say what was done stays with the attempt, however it goes on and ends. */
+static void note_doubt(struct tri_task *task, const struct tr_transition *transition)
+{
+    task->note.is_unknown = task->note.is_unknown || transition->is_unknown;
+    task->state->has_lasted = task->state->has_lasted || transition->is_unknown;
+}
+
+/* Its work is outside from now on, which its parent hears once. */
+static int leave_room(struct tri_task *task)
+{
+    task->state->is_waiting = false;
+    return tri_task_news(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
+}
+
+/* The attempt goes on: its phase, if it is news, and the state it has to be found in again. */
+static int take_phase(struct tri_task *task, const struct tr_transition *transition)
+{
+    struct tr_task_state *state = task->state;
+    int packed = tri_plugin_state_pack(task);
+    if (packed == TR_MEMORY) {
+        return packed;
+    }
+    if (packed != 0) {
+        struct tri_task_failure failure =
+            plugin_failure(task, "has a state that cannot be stored (TR_PLUGIN_STATE_BYTES_MAX)");
+        return tri_task_give_up(task, &failure);
+    }
+    bool is_other = transition->phase != state->task_phase;
+    bool is_news = is_other || transition->version > state->transition;
+    if (!is_news ||
+        (is_other && !tr_phase_may_follow(TR_SUBJECT_TASK, state->task_phase, transition->phase))) {
+        return 0;
+    }
+    int error = tri_task_note(task, true);
+    if (error != 0) {
+        return error;
+    }
+    task->note.reason = tri_clean_text(task, transition->reason, TR_TASK_REASON_BYTES_MAX);
+    note_doubt(task, transition);
+    state->transition = transition->version;
+    return is_other ? tri_task_attempt_phase(task, transition->phase) : 0;
+}
+
+static int go_on(struct tri_task *task, const struct tr_transition *transition)
+{
+    int error = take_phase(task, transition);
+    task->is_waiting = transition->is_waiting;
+    bool has_left = error == 0 && task->state->is_waiting && !transition->is_waiting;
+    return has_left && task->state->step == TR_STEP_RUN ? leave_room(task) : error;
+}
+
+static int take_failure(struct tri_task *task, const struct tr_transition *transition)
+{
+    bool is_system = transition->failure == TR_FAILURE_SYSTEM;
+    int error = tri_task_note(task, false);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_task_failure failure = {
+        .kind = is_system ? TR_FAILURE_SYSTEM : TR_FAILURE_USER,
+        .is_permanent = transition->phase == TR_TASK_PHASE_PERMANENT_FAILURE,
+        .is_unknown = transition->is_unknown || task->note.is_unknown,
+        .signal = transition->signal,
+        .exit_status = transition->exit_status,
+        .code = transition->code.size > 0 ? transition->code : TRI_LITERAL_TEXT("UnknownError"),
+        .message = transition->message,
+    };
+    error = tri_task_finalize(task, transition->phase);
+    return error != 0 ? error : tri_task_fail(task, &failure);
+}
+
+/* A success without outputs: fine where there are none, or where all may be left out. */
+static int give_nothing(struct tri_task *task)
+{
+    if (task->task->interface.outputs.count == 0) {
+        task->outputs = (struct tr_bytes){0};
+        return 0;
+    }
+    struct tr_text problem;
+    if (task->refusal.code.size > 0) {
+        return TR_INVALID;
+    }
+    return tri_outputs_from_document(task, TR_DOCUMENT_JSON,
+                                     tri_bytes_of_text(TRI_LITERAL_TEXT("{}")), (struct tr_text){0},
+                                     &task->outputs, &problem);
+}
+
+static int take_success(struct tri_task *task)
+{
+    int error = task->has_outputs ? 0 : give_nothing(task);
+    if (error == TR_INVALID) {
+        struct tri_task_failure failure = task->refusal;
+        error = tri_task_finalize(task, TR_TASK_PHASE_RETRYABLE_FAILURE);
+        return error != 0 ? error : tri_task_fail(task, &failure);
+    }
+    task->has_outputs = true;
+    return error != 0 ? error : tri_task_go(task, task->is_decision ? TR_STEP_GRAPH : TR_STEP_KEEP);
+}
+
+static int take(struct tri_task *task, const struct tr_transition *transition)
+{
+    struct tri_task_failure failure;
+    if (transition->phase >= TR_TASK_PHASE_COUNT) {
+        failure = plugin_failure(task, "gave a phase that is none");
+        return tri_task_give_up(task, &failure);
+    }
+    switch ((enum tr_task_phase)transition->phase) {
+    case TR_TASK_PHASE_SUCCESS:
+        return take_success(task);
+    case TR_TASK_PHASE_RETRYABLE_FAILURE:
+    case TR_TASK_PHASE_PERMANENT_FAILURE:
+        return take_failure(task, transition);
+    case TR_TASK_PHASE_ABORTED:
+        failure = plugin_failure(task, "says that it was aborted, which nobody asked for");
+        return tri_task_give_up(task, &failure);
+    default:
+        return go_on(task, transition);
+    }
+}
+
+/* Nothing runs any more. */
+static int abort_is_over(struct tri_task *task)
+{
+    int error = tri_task_finalize(task, TR_TASK_PHASE_ABORTED);
+    if (error != 0) {
+        return error;
+    }
+    return task->state->ending != 0 ? tri_task_end_aborted(task) : tri_task_fail_as_noted(task);
+}
+
+/* ABORT goes on until the plugin names an end. */
+static int take_abort(struct tri_task *task, const struct tr_transition *transition)
+{
+    if (tr_phase_is_end(TR_SUBJECT_TASK, transition->phase)) {
+        return abort_is_over(task);
+    }
+    int packed = tri_plugin_state_pack(task);
+    /* It cannot go on from a state that cannot be stored; whether its work has ended is unknown. */
+    return packed == TR_LIMIT ? abort_is_over(task) : packed;
+}
+
+/* ----------------------------------------------------------------- events */
+
+/* Its plugin is not called any more: what may run outside for it, nobody can say. */
+static int end_quarantined(struct tri_task *task, const char *words)
+{
+    if (task->state->step == TR_STEP_ABORT) {
+        return abort_is_over(task);
+    }
+    struct tri_task_failure failure = {
+        .kind = TR_FAILURE_SYSTEM,
+        .is_permanent = true,
+        .is_unknown = task->state->intent != TR_INTENT_NEW,
+        .code = TRI_LITERAL_TEXT("PluginQuarantined"),
+        .message = tr_text_of(words),
+    };
+    int error = tri_task_finalize(task, TR_TASK_PHASE_PERMANENT_FAILURE);
+    return error != 0 ? error : tri_task_fail(task, &failure);
+}
+
+static int call_plugin(struct tri_task *task, bool is_abort, const struct tr_task_event *event,
+                       struct tr_transition *transition)
+{
+    const struct tr_plugin *plugin = task->plugin;
+    tr_engine_call_begins(task->context, plugin, is_abort ? "abort" : "handle");
+    int result = is_abort
+                     ? plugin->abort(&task->plugin_side, task->plugin_state, task->state->is_hard,
+                                     event, transition)
+                     : plugin->handle(&task->plugin_side, task->plugin_state, event, transition);
+    tr_engine_call_ends(task->context);
+    return result;
+}
+
+static int consult(struct tri_task *task, const struct tr_task_event *event)
+{
+    struct tr_transition transition = stands_still(task);
+    const char *quarantine = quarantine_of(task);
+    bool is_abort = task->state->step == TR_STEP_ABORT;
+    if (quarantine != NULL) {
+        return end_quarantined(task, quarantine);
+    }
+    int result = call_plugin(task, is_abort, event, &transition);
+    if (task->failure != 0 || result == TR_MEMORY) {
+        return task->failure != 0 ? task->failure : result;
+    }
+    if (result != 0 && is_abort) {
+        return abort_is_over(task);
+    }
+    if (result != 0) {
+        const char *what = tr_arena_print(&task->arena, "failed: %s", tr_error_text(result)).data;
+        struct tri_task_failure failure = plugin_failure(task, what);
+        return tri_task_give_up(task, &failure);
+    }
+    return is_abort ? take_abort(task, &transition) : take(task, &transition);
+}
+
+/* The plugin's state is lost: the plugin hears of that, and nothing is begun anew (law 6). */
+static int tell_loss(struct tri_task *task, int fault)
+{
+    int error = tri_task_note(task, true);
+    if (error != 0) {
+        return error;
+    }
+    const char *what =
+        task->stranger.size == 0
+            ? tr_error_text(fault)
+            : tr_arena_print(&task->arena, "it names the plugin '%.*s'", TRI_TEXT(task->stranger))
+                  .data;
+    task->note.reason =
+        tr_arena_print(&task->arena,
+                       "PluginStateLost: the state that '%s' had stored cannot be read (%s); it "
+                       "asks the outside what became of its work",
+                       task->plugin->id, what);
+    task->state->intent = TR_INTENT_IN_DOUBT;
+    error = tri_task_lost_phase(task);
+    const struct tr_task_event event = {.kind = TR_TASK_FAILED, .error = fault};
+    return error != 0 ? error : consult(task, &event);
+}
+
+static int no_plugin(struct tri_task *task)
+{
+    struct tri_task_failure failure = {
+        .kind = TR_FAILURE_USER,
+        .is_permanent = true,
+        .code = TRI_LITERAL_TEXT("UnsupportedTaskType"),
+        .message = tr_arena_print(&task->arena, "no plugin is there for tasks of type '%.*s'",
+                                  (int)task->task->type.size, task->task->type.data),
+    };
+    return tri_task_fail(task, &failure);
+}
+
+int tri_task_event(struct tri_task *task, const struct tr_task_event *event)
+{
+    int fault = 0;
+    int error = task->plugin_state == NULL ? tri_plugin_state_load(task, &fault) : 0;
+    if (error != 0) {
+        return error;
+    }
+    if (task->plugin == NULL) {
+        return no_plugin(task);
+    }
+    return fault != 0 ? tell_loss(task, fault) : consult(task, event);
+}
+
+/* What the plugin says of the task's own configuration, before its first attempt. */
+static int check_configuration(struct tri_task *task, struct tr_text *problem)
+{
+    const struct tr_plugin *plugin = task->plugin;
+    char words[512] = "";
+    int result = 0;
+    const struct tr_task_template *template = tri_task_template(task);
+    if (task->template_problem.size > 0) {
+        *problem = task->template_problem;
+        return TR_INVALID;
+    }
+    if (task->state->attempt > 0) {
+        return 0;
+    }
+    if (quarantine_of(task) != NULL) {
+        return 0; /* that is told in its place */
+    }
+    if (plugin->check != NULL) {
+        tr_engine_call_begins(task->context, plugin, "check");
+        result = plugin->check(template, words, sizeof words);
+        tr_engine_call_ends(task->context);
+    } else if (task->settings->config.size > 0) {
+        *problem = TRI_LITERAL_TEXT("this type of task takes no `config`");
+        return TR_INVALID;
+    }
+    if (result != 0) {
+        *problem = tr_arena_print(&task->arena, "%s", words);
+    }
+    return result;
+}
+
+static int begin_attempt(struct tri_task *task)
+{
+    struct tr_task_state *state = task->state;
+    state->intent = TR_INTENT_NEW;
+    state->transition = 0;
+    state->plugin_call = 0;
+    state->files_call = 0;
+    state->timeout_ms = 0;
+    state->has_lasted = false;
+    state->is_waiting = false;
+    if (state->attempt_created_ms == 0) {
+        state->attempt_created_ms = tr_now_ms(task->context);
+    }
+    int error = tri_task_node_phase(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
+    return error != 0 ? error : tri_plugin_state_new(task);
+}
+
+int tri_timeout_begin(struct tri_task *task)
+{
+    struct tr_task_state *state = task->state;
+    if (task->settings->timeout_ns <= 0) {
+        return 0;
+    }
+    state->timeout_ms = tri_milliseconds(task->settings->timeout_ns);
+    if (state->files_call != 0) {
+        return 0;
+    }
+    uint64_t delay_ms = state->timeout_ms;
+    state->timeout_ms += tr_now_ms(task->context);
+    return tri_task_timer_start(task, TRI_TIMER_ATTEMPT, delay_ms);
+}
+
+void tri_timeout_hold(struct tri_task *task, uint64_t files_call)
+{
+    struct tr_task_state *state = task->state;
+    if (state->timeout_ms != 0 && state->files_call == 0) {
+        uint64_t now_ms = tr_now_ms(task->context);
+        state->timeout_ms = state->timeout_ms > now_ms ? state->timeout_ms - now_ms : 1;
+    }
+    state->files_call = files_call;
+}
+
+int tri_timeout_go_on(struct tri_task *task, uint64_t call)
+{
+    struct tr_task_state *state = task->state;
+    if (state->files_call == 0 || call != state->files_call) {
+        return 0;
+    }
+    state->files_call = 0;
+    if (state->timeout_ms == 0) {
+        return 0;
+    }
+    uint64_t left_ms = state->timeout_ms;
+    state->timeout_ms += tr_now_ms(task->context);
+    return tri_task_timer_start(task, TRI_TIMER_ATTEMPT, left_ms);
+}
+
+int tri_enter_run(struct tri_task *task)
+{
+    if (task->plugin == NULL) {
+        return no_plugin(task);
+    }
+    struct tri_task_failure failure = {.kind = TR_FAILURE_USER,
+                                       .is_permanent = true,
+                                       .code = TRI_LITERAL_TEXT("BadTaskSpecification")};
+    int error = begin_attempt(task);
+    if (error != 0) {
+        return error;
+    }
+    if (check_configuration(task, &failure.message) != 0) {
+        return tri_task_fail(task, &failure);
+    }
+    const struct tr_task_event event = {.kind = TR_TASK_START};
+    error = consult(task, &event);
+    if (error != 0 || task->state->step != TR_STEP_RUN) {
+        return error;
+    }
+    error = tri_timeout_begin(task);
+    task->state->is_waiting = task->is_waiting;
+    return error != 0         ? error
+           : task->is_waiting ? tri_task_lasts(task)
+                              : tri_task_news(task, TR_NODE_PHASE_RUNNING, (struct tr_text){0});
+}
+
+int tri_enter_abort(struct tri_task *task)
+{
+    const struct tr_task_event event = {.kind = TR_TASK_START};
+    int fault = 0;
+    int error = task->plugin_state == NULL ? tri_plugin_state_load(task, &fault) : 0;
+    if (error != 0) {
+        return error;
+    }
+    if (task->plugin == NULL || task->plugin->abort == NULL) {
+        return abort_is_over(task);
+    }
+    /* With a state that is lost it begins all the same: by its identity, not by what it knew. */
+    return consult(task, &event);
+}

@@ -1,0 +1,404 @@
+/*
+ * Bindings: literals are copied, references followed, lists and maps put together from their parts,
+ * and each result is made into the type of its place. A literal that lies elsewhere passes by
+ * reference where nobody has to look inside; where somebody has to, whoever binds opens it, or
+ * cannot and is told so.
+ *
+ * Recursion goes as deep as the definition's lists and maps nest, TR_TREE_DEPTH_MAX at the most.
+ */
+#include "actors/values/bind.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/memory.h"
+
+/* How much of a reference a message shows. */
+#define SHOWN_BYTES 200U
+
+/* ---------------------------------------------------------------- failures */
+
+static int fail(struct tr_binder *binder, const char *code, const char *format, ...)
+    TR_PRINTF(3, 4);
+
+static int fail(struct tr_binder *binder, const char *code, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int size = vsnprintf(binder->words, sizeof binder->words, format, values);
+    va_end(values);
+    size_t room = sizeof binder->words - 1;
+    size_t written = size < 0 ? 0 : (size_t)size < room ? (size_t)size : room;
+    binder->code = code;
+    struct tr_text text = {.data = binder->words, .size = written};
+    text.size = tr_utf8_cut(text, written);
+    binder->message = text;
+    return TR_INVALID;
+}
+
+static void print_steps(const struct tr_binder *binder, const struct tr_binding *binding,
+                        struct tr_buffer *words)
+{
+    for (uint32_t i = 0; i < binding->count; i++) {
+        const struct tr_step *step = &binder->workflow->steps[binding->first + i];
+        if (step->is_index) {
+            tr_buffer_print(words, "[%u]", step->index);
+        } else {
+            tr_buffer_print(words, ".%.*s", TRI_TEXT(step->field));
+        }
+    }
+}
+
+/* "$node.output.field[3]", as it stands in the definition. */
+static void print_reference(const struct tr_binder *binder, const struct tr_binding *binding,
+                            struct tr_buffer *words)
+{
+    if (binding->kind == TR_BINDING_ERROR) {
+        tr_buffer_add_string(words, "$err");
+    } else {
+        const struct tr_node *node = &binder->workflow->nodes[binding->node];
+        const struct tr_variable *output = &node->outputs.items[binding->output];
+        if (node->kind == TR_NODE_START) {
+            tr_buffer_print(words, "$%.*s", TRI_TEXT(output->name));
+        } else {
+            tr_buffer_print(words, "$%.*s.%.*s", TRI_TEXT(node->id), TRI_TEXT(output->name));
+        }
+    }
+    print_steps(binder, binding, words);
+}
+
+/* A failure of a reference: its text, and what is wrong with it. */
+static int fail_reference(struct tr_binder *binder, const struct tr_binding *binding,
+                          const char *code, const char *what)
+{
+    struct tr_buffer words;
+    tr_buffer_init(&words, 0);
+    print_reference(binder, binding, &words);
+    struct tr_text text = tr_buffer_text(&words);
+    text.size = tr_utf8_cut(text, SHOWN_BYTES);
+    int error = words.error;
+    if (error == 0) {
+        error = fail(binder, code, "'%.*s' gets %.*s, which %s", TRI_TEXT(binding->key),
+                     TRI_TEXT(text), what);
+    }
+    tr_buffer_fini(&words);
+    return error;
+}
+
+/* ------------------------------------------------------------------ values */
+
+int tr_bind_none(const struct tr_type *type, struct tr_buffer *buffer)
+{
+    if (type == NULL || type->kind == TR_TYPE_NONE) {
+        tr_buffer_nil(buffer);
+        return buffer->error;
+    }
+    for (uint32_t i = 0; type->kind == TR_TYPE_UNION && i < type->count; i++) {
+        if (type->parts[i]->kind == TR_TYPE_NONE) {
+            tr_buffer_array(buffer, 2);
+            tr_buffer_u64(buffer, i);
+            tr_buffer_nil(buffer);
+            return buffer->error;
+        }
+    }
+    return TR_INVALID;
+}
+
+/* Whether the variants of a union are the first ones of another: its bytes are the same there. */
+static bool begins_with(const struct tr_type *to, const struct tr_type *from)
+{
+    bool begins =
+        to->kind == TR_TYPE_UNION && from->kind == TR_TYPE_UNION && from->count <= to->count;
+    for (uint32_t i = 0; begins && i < from->count; i++) {
+        begins = from->parts[i] == to->parts[i];
+    }
+    return begins;
+}
+
+/* What lies elsewhere as one of another type, if none of its bytes changes with that. */
+static int cast_elsewhere(const struct tr_type *from, const struct tr_type *to,
+                          const struct tr_offloaded *where, struct tr_buffer *buffer)
+{
+    const struct tr_type *inside = tr_offloaded_type(where, from);
+    struct tr_offloaded cast = *where;
+    if (inside == NULL || to == NULL) {
+        return TR_LIMIT;
+    }
+    if (inside == to || begins_with(to, inside)) {
+        cast.variant = 0;
+        tr_slot_write_offloaded(buffer, &cast);
+        return buffer->error;
+    }
+    for (uint32_t i = 0; to->kind == TR_TYPE_UNION && i < to->count; i++) {
+        if (to->parts[i] == inside) {
+            cast.variant = i + 1;
+            tr_slot_write_offloaded(buffer, &cast);
+            return buffer->error;
+        }
+    }
+    return TR_LIMIT;
+}
+
+int tr_bind_cast(const struct tr_type *from, const struct tr_type *to, struct tr_bytes slot,
+                 struct tr_buffer *buffer)
+{
+    struct tr_offloaded where;
+    if (from == to) {
+        tr_buffer_add(buffer, slot.data, slot.size);
+        return buffer->error;
+    }
+    if (tr_slot_is_offloaded(slot, &where)) {
+        return cast_elsewhere(from, to, &where, buffer);
+    }
+    int error = tr_literal_cast(from, to, slot, buffer);
+    return error == TR_MALFORMED ? TR_INVALID : error;
+}
+
+/* What is wrong with a step, in words. */
+static const char *step_words(int error)
+{
+    return error == TR_NOT_FOUND ? "is not there: no such field or element"
+                                 : "cannot be looked up in a value of that kind";
+}
+
+/* A list that a map cuts into elements: each of them becomes one of the place's type there. */
+static bool is_cast_later(const struct tr_binding *binding, const struct tr_type *type)
+{
+    return binding->is_mapped && type != NULL && type == binding->source &&
+           type->kind == TR_TYPE_LIST && binding->type->kind == TR_TYPE_LIST;
+}
+
+/* Follows the steps of a reference into a value and appends what is there as the place's type. */
+static int add_inside(struct tr_binder *binder, const struct tr_binding *binding,
+                      const struct tr_type *type, struct tr_bytes value, struct tr_buffer *buffer)
+{
+    int error = tr_literal_follow(type, value, &binder->workflow->steps[binding->first],
+                                  binding->count, &type, &value);
+    if (error != 0) {
+        return fail_reference(binder, binding, TR_CODE_BINDING, step_words(error));
+    }
+    error = tr_bind_cast(type, binding->type, value, buffer);
+    if (error == TR_INVALID) {
+        return fail_reference(binder, binding, TR_CODE_BINDING,
+                              "holds a value that does not fit the declared type");
+    }
+    return error;
+}
+
+/* The same of a value that lies elsewhere, opened for that. */
+static int open_inside(struct tr_binder *binder, const struct tr_binding *binding,
+                       const struct tr_type *type, const struct tr_offloaded *where,
+                       struct tr_buffer *buffer)
+{
+    struct tr_bytes literal;
+    const struct tr_type *inside = tr_offloaded_type(where, type);
+    if (inside == NULL && where->variant != 0) {
+        return TR_MALFORMED;
+    }
+    if (binder->open == NULL) {
+        binder->lies_elsewhere = true;
+        return fail_reference(binder, binding, TR_CODE_INLINE,
+                              "is larger than TR_INLINE_BYTES_MAX (256 KiB) and lies elsewhere");
+    }
+    int error = binder->open(binder->self, where, &literal);
+    if (error == 0) {
+        error = add_inside(binder, binding, inside, literal, buffer);
+        binder->close(binder->self, literal);
+    }
+    return error;
+}
+
+/* What a reference names as the place's type: passed on as it lies elsewhere, if that will do. */
+static int add_part(struct tr_binder *binder, const struct tr_binding *binding,
+                    const struct tr_type *type, struct tr_bytes value, struct tr_buffer *buffer)
+{
+    struct tr_offloaded where;
+    if (!tr_slot_is_offloaded(value, &where)) {
+        return add_inside(binder, binding, type, value, buffer);
+    }
+    if (binding->count == 0 && is_cast_later(binding, type)) {
+        tr_buffer_add(buffer, value.data, value.size);
+        return buffer->error;
+    }
+    int error = binding->count == 0 ? tr_bind_cast(type, binding->type, value, buffer) : TR_LIMIT;
+    return error == TR_LIMIT ? open_inside(binder, binding, type, &where, buffer) : error;
+}
+
+static int bind_reference(struct tr_binder *binder, const struct tr_binding *binding,
+                          struct tr_buffer *buffer)
+{
+    const struct tr_variables *outputs = &binder->workflow->nodes[binding->node].outputs;
+    struct tr_bytes slot;
+    int error = binder->output(binder->self, binding->node, binding->output, &slot);
+    if (error == TR_NOT_FOUND) {
+        return fail_reference(binder, binding, TR_CODE_BINDING, "has no value");
+    }
+    return error != 0
+               ? error
+               : add_part(binder, binding, outputs->items[binding->output].type, slot, buffer);
+}
+
+/* `$err`: where there is no error, none or, where none cannot be, an error of empty texts. */
+static int bind_failure(struct tr_binder *binder, const struct tr_binding *binding,
+                        struct tr_buffer *buffer)
+{
+    static const uint8_t nothing[] = {0x94, 0xa0, 0xa0, 0xa0, 0xc0};
+    struct tr_bytes value = binder->failure;
+    if (value.size == 0) {
+        if (tr_bind_none(binding->type, buffer) == 0) {
+            return 0;
+        }
+        value = (struct tr_bytes){.data = nothing, .size = sizeof nothing};
+    }
+    /* The type of the whole is known by the compiler only where it is passed whole. */
+    static const struct tr_type error_type = {.kind = TR_TYPE_ERROR};
+    const struct tr_type *type = binding->count == 0 ? binding->source : &error_type;
+    return add_part(binder, binding, type, value, buffer);
+}
+
+/* ---------------------------------------------------------- lists and maps */
+
+static int compare_keys(const void *left, const void *right)
+{
+    struct tr_text a = (*(const struct tr_binding *const *)left)->key;
+    struct tr_text b = (*(const struct tr_binding *const *)right)->key;
+    return tr_text_order(a, b);
+}
+
+/* Puts a literal that lies elsewhere in the place of its slot, the last in a buffer. */
+static int take_in(struct tr_binder *binder, const struct tr_binding *binding,
+                   const struct tr_offloaded *where, size_t before, struct tr_buffer *buffer)
+{
+    struct tr_bytes literal;
+    if (binder->open == NULL) {
+        binder->lies_elsewhere = true;
+        return fail(binder, TR_CODE_INLINE,
+                    "'%.*s' has %llu bytes, more than TR_INLINE_BYTES_MAX (256 KiB), and lies "
+                    "elsewhere",
+                    TRI_TEXT(binding->key), (unsigned long long)where->size_bytes);
+    }
+    int error = binder->open(binder->self, where, &literal);
+    if (error == 0) {
+        tr_buffer_cut(buffer, before);
+        tr_offloaded_write_head(where, buffer);
+        tr_buffer_add(buffer, literal.data, literal.size);
+        binder->close(binder->self, literal);
+    }
+    return error != 0 ? error : buffer->error;
+}
+
+int tr_bind_literal(struct tr_binder *binder, const struct tr_binding *binding,
+                    struct tr_buffer *buffer)
+{
+    size_t before = buffer->size;
+    int error = tr_bind_value(binder, binding, buffer);
+    struct tr_offloaded where;
+    struct tr_bytes bytes = {.data = buffer->data + before, .size = buffer->size - before};
+    bool is_elsewhere = error == 0 && tr_slot_is_offloaded(bytes, &where);
+    return is_elsewhere ? take_in(binder, binding, &where, before, buffer) : error;
+}
+
+static int add_list(struct tr_binder *binder, const struct tr_binding *binding,
+                    struct tr_buffer *buffer)
+{
+    tr_buffer_array(buffer, binding->count);
+    int error = buffer->error;
+    for (uint32_t i = 0; error == 0 && i < binding->count; i++) {
+        error = tr_bind_literal(binder, &binder->workflow->bindings[binding->first + i], buffer);
+    }
+    return error;
+}
+
+/* Keys of packed maps are sorted. */
+static int add_map(struct tr_binder *binder, const struct tr_binding *binding,
+                   struct tr_buffer *buffer)
+{
+    uint32_t count = binding->count;
+    const struct tr_binding **parts = tr_alloc((count + (size_t)1) * sizeof(struct tr_binding *));
+    if (parts == NULL) {
+        return TR_MEMORY;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        parts[i] = &binder->workflow->bindings[binding->first + i];
+    }
+    qsort(parts, count, sizeof(struct tr_binding *), compare_keys);
+    tr_buffer_map(buffer, count);
+    int error = buffer->error;
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        tr_buffer_text_value(buffer, parts[i]->key);
+        error = tr_bind_literal(binder, parts[i], buffer);
+    }
+    tr_free(parts);
+    return error;
+}
+
+/* Puts a list or a map together, and makes it what its place wants where that is something else. */
+static int bind_parts(struct tr_binder *binder, const struct tr_binding *binding,
+                      struct tr_buffer *buffer)
+{
+    struct tr_buffer whole;
+    bool is_list = binding->kind == TR_BINDING_LIST;
+    if (binding->source == binding->type) {
+        return is_list ? add_list(binder, binding, buffer) : add_map(binder, binding, buffer);
+    }
+    tr_buffer_init(&whole, 0);
+    int error = is_list ? add_list(binder, binding, &whole) : add_map(binder, binding, &whole);
+    if (error == 0) {
+        error = tr_bind_cast(binding->source, binding->type, tr_buffer_bytes(&whole), buffer);
+        if (error == TR_INVALID) {
+            error = fail(binder, TR_CODE_BINDING,
+                         "'%.*s': what is put together does not fit the declared type",
+                         TRI_TEXT(binding->key));
+        }
+    }
+    tr_buffer_fini(&whole);
+    return error;
+}
+
+int tr_bind_value(struct tr_binder *binder, const struct tr_binding *binding,
+                  struct tr_buffer *buffer)
+{
+    switch ((enum tr_binding_kind)binding->kind) {
+    case TR_BINDING_LITERAL:
+        tr_buffer_add(buffer, binding->literal.data, binding->literal.size);
+        return buffer->error;
+    case TR_BINDING_REFERENCE:
+        return bind_reference(binder, binding, buffer);
+    case TR_BINDING_LIST:
+    case TR_BINDING_MAP:
+        return bind_parts(binder, binding, buffer);
+    case TR_BINDING_ERROR:
+        return bind_failure(binder, binding, buffer);
+    }
+    return TR_MALFORMED;
+}
+
+int tr_bind_inputs(struct tr_binder *binder, const struct tr_node *node, struct tr_buffer *buffer)
+{
+    tr_buffer_array(buffer, node->input_count);
+    int error = buffer->error;
+    for (uint32_t i = 0; error == 0 && i < node->input_count; i++) {
+        error = tr_bind_value(binder, &binder->workflow->bindings[node->input_first + i], buffer);
+    }
+    return error;
+}
+
+int tr_bind_condition_inputs(struct tr_binder *binder, const struct tr_node *branch,
+                             struct tr_buffer *buffer, size_t *sizes)
+{
+    for (uint32_t i = 0; i < branch->input_count; i++) {
+        size_t before = buffer->size;
+        int error =
+            tr_bind_literal(binder, &binder->workflow->bindings[branch->input_first + i], buffer);
+        bool is_absent = error == TR_INVALID && strcmp(binder->code, TR_CODE_BINDING) == 0;
+        if (error != 0 && !is_absent) {
+            return error;
+        }
+        if (is_absent) {
+            tr_buffer_cut(buffer, before);
+        }
+        sizes[i] = buffer->size - before;
+    }
+    return 0;
+}

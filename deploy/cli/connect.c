@@ -1,0 +1,323 @@
+/*
+ * One store has one engine: whoever comes second is its guest.
+ */
+#include "deploy/reach.h"
+
+#include <poll.h>
+#include <stdio.h>
+
+#include "deploy/common/clock.h"
+#include "deploy/history/executions.h"
+#include "deploy/follow/screen.h"
+#include "deploy/store_modes.h"
+#include "runtime/link/afford.h"
+#include "schemas/runtime/request.h"
+
+/* How long an engine that is about to open its door, or to leave, is waited for. */
+#define REACH_MS 10000
+#define RETRY_MS 20
+
+/* How long one that was just started is waited for, and how often it is looked for. */
+#define WAIT_MS 1000
+#define LOOK_MS 5
+
+/* A clock that was put back by less is not worth a word. */
+#define PUT_BACK_TOLD_MS 2000
+
+/* How long an engine may take to answer. */
+#define HELLO_MS 5000
+
+/* How long one that closes the door at once is asked again: it may be about to leave. */
+#define FULL_MS 1000
+#define FULL                                                                                    \
+    "the engine of %s takes no more clients: it has as many as its limit of open files leaves " \
+    "(LimitNOFILE= of its unit, or `ulimit -n` where it was started); end some of them"
+
+static int first(uint64_t end_ms, struct tri_client *client, struct tri_request *answer)
+{
+    uint64_t now_ms = tr_clock_ms();
+    if (end_ms == UINT64_MAX) {
+        return tri_client_next(client, -1, UINT32_MAX, answer);
+    }
+    return now_ms >= end_ms ? TR_CLOSED
+                            : tri_client_next(client, -1, (uint32_t)(end_ms - now_ms), answer);
+}
+
+int tr_client_call(struct tri_client *client, const struct tr_schema *schema, const void *body,
+                   const struct tr_schema *last, uint32_t timeout_ms,
+                   int (*row)(void *self, const struct tri_request *row), void *self,
+                   struct tri_request *answer)
+{
+    uint32_t number;
+    uint64_t end_ms = timeout_ms == 0 ? UINT64_MAX : tr_clock_ms() + timeout_ms;
+    int error = tri_client_ask(client, schema, body, &number);
+    while (error == 0) {
+        struct tri_request came;
+        error = first(end_ms, client, &came);
+        if (error == TR_TIMEOUT) {
+            error = 0;
+            continue;
+        }
+        if (error != 0 || came.number != number) {
+            continue;
+        }
+        if (came.type == last->id || came.type == tr_answered_schema.id) {
+            *answer = came;
+            return 0;
+        }
+        error = row == NULL ? 0 : row(self, &came);
+    }
+    return error == TR_CLOSED ? TR_TIMEOUT : error;
+}
+
+/* Who opens. */
+struct engine {
+    struct tri_client *client;
+    uint64_t pid;
+    char command[32];
+    uint32_t jobs;
+};
+
+static int greet(struct engine *engine)
+{
+    struct tri_request answer;
+    struct tr_welcome welcome;
+    struct tr_hello hello = {.program = tr_text_of(TR_PROGRAM_VERSION)};
+    int error = tr_client_call(engine->client, &tr_hello_schema, &hello, &tr_welcome_schema,
+                               HELLO_MS, NULL, NULL, &answer);
+    if (error == 0 && answer.type != tr_welcome_schema.id) {
+        return TR_VERSION;
+    }
+    error = error != 0 ? error : tr_welcome_unpack(answer.body, answer.version, &welcome);
+    if (error == 0) {
+        engine->pid = welcome.pid;
+        engine->jobs = welcome.jobs;
+        snprintf(engine->command, sizeof engine->command, "%.*s", (int)welcome.command.size,
+                 welcome.command.data);
+    }
+    return error;
+}
+
+/* Whether somebody opens. */
+static int knock(const char *folder, struct engine *out)
+{
+    struct engine engine;
+    int error = tri_client_open(folder, &engine.client);
+    if (error != 0) {
+        return error;
+    }
+    error = greet(&engine);
+    if (error != 0) {
+        tri_client_close(engine.client);
+        return error;
+    }
+    *out = engine;
+    return 0;
+}
+
+/* Whether no engine could begin there either; `explain` says why. */
+static bool is_damaged(const char *folder, char *explain)
+{
+    struct tr_reader *reader;
+    int error = tr_history_open(folder, explain, &reader);
+    if (error == 0) {
+        tr_reader_close(reader);
+    }
+    return error == TR_STORE_DAMAGED;
+}
+
+enum tr_exit_status tr_reach_any(const struct tr_invocation *invocation, const char *folder,
+                                 struct tri_client **client)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct engine engine = {.client = NULL};
+    char words[TRI_AFFORD_WORDS_BYTES];
+    int error = knock(folder, &engine);
+    if (error == TR_NO_CONNECTION && is_damaged(folder, explain)) {
+        return tr_command_failed(invocation->command, "%s", explain);
+    }
+    if (error == TR_BUSY) {
+        return tr_command_failed(invocation->command, FULL, folder);
+    }
+    if (error == TR_LIMIT && tri_afford(TRI_NEEDS_OF_CLIENT, words) != 0) {
+        return tr_command_failed(invocation->command,
+                                 "to talk with an engine this command needs %s", words);
+    }
+    if (error != 0 && error != TR_NO_CONNECTION) {
+        return tr_command_failed(invocation->command, "the engine of %s does not answer: %s",
+                                 folder, tr_error_text(error));
+    }
+    *client = engine.client;
+    return TR_EXIT_DONE;
+}
+
+enum tr_exit_status tr_reach_live(const struct tr_invocation *invocation, const char *folder,
+                                  struct tri_client **client)
+{
+    enum tr_exit_status status = tr_reach_any(invocation, folder, client);
+    if (status == TR_EXIT_DONE && *client == NULL) {
+        return tr_command_failed(invocation->command,
+                                 "no engine runs on %s; `troupe serve` starts one that stays, "
+                                 "`troupe resume` one that goes on with what is unfinished",
+                                 folder);
+    }
+    return status;
+}
+
+void tr_reach_wait(const char *folder)
+{
+    uint64_t end_ms = tr_clock_ms() + WAIT_MS;
+    struct engine engine;
+    while (knock(folder, &engine) != 0) {
+        if (tr_clock_ms() >= end_ms) {
+            return;
+        }
+        (void)poll(NULL, 0, LOOK_MS);
+    }
+    tri_client_close(engine.client);
+}
+
+uint32_t tr_reach_jobs(const char *folder)
+{
+    struct engine engine;
+    if (knock(folder, &engine) != 0) {
+        return 0;
+    }
+    tri_client_close(engine.client);
+    return engine.jobs;
+}
+
+/* One of both, or the store's error, with words. */
+static int become_or_find(const struct tr_live_options *options, char *explain,
+                          struct tr_live **live, struct engine *engine)
+{
+    uint64_t end_ms = tr_clock_ms() + REACH_MS;
+    int error;
+    do {
+        error = tr_live_open(options, explain, live);
+        int knocked = error == TR_STORE_LOCKED ? knock(options->folder, engine) : TR_NOT_FOUND;
+        if (knocked == 0) {
+            return 0;
+        }
+        if (knocked == TR_BUSY) {
+            uint64_t full_ms = tr_clock_ms() + FULL_MS;
+            end_ms = full_ms < end_ms ? full_ms : end_ms;
+            snprintf(explain, TRI_STORE_EXPLAIN_BYTES, FULL, options->folder);
+        }
+        if (error == TR_STORE_LOCKED) {
+            (void)poll(NULL, 0, RETRY_MS);
+        }
+    } while (error == TR_STORE_LOCKED && tr_clock_ms() < end_ms);
+    return error;
+}
+
+/* Times in the history of an engine whose clock was ahead are ahead, too. */
+static void note_clock(const struct tr_invocation *invocation, uint64_t put_back_ms)
+{
+    struct tr_buffer span;
+    if (put_back_ms < PUT_BACK_TOLD_MS) {
+        return;
+    }
+    tr_buffer_init(&span, 0);
+    tr_span_print(put_back_ms, &span);
+    tr_command_note(invocation,
+                    "the clock was put back by %.*s since the engine before; what waits goes on as "
+                    "if it had not been, and earlier times in the history are ahead",
+                    (int)span.size, (const char *)span.data);
+    tr_buffer_fini(&span);
+}
+
+/*
+ * What is told once, when an engine begins here: that its store is open, that the clock was put
+ * back, and which plugins it does not call.
+ */
+static void note_beginning(const struct tr_invocation *invocation, const struct tr_live *live)
+{
+    if (live != NULL) {
+        tr_store_modes_check(invocation, live->folder);
+        note_clock(invocation, tr_host_put_back_ms(live->host));
+    }
+    for (size_t i = 0; live != NULL && i < live->engine->known_count; i++) {
+        if (live->engine->known[i].quarantine != NULL) {
+            tr_command_note(invocation, "%s", live->engine->known[i].quarantine);
+        }
+    }
+}
+
+/* So are executions that it has not loaded. */
+static void note_aside(const struct tr_invocation *invocation, const struct tr_live *live)
+{
+    for (uint32_t i = 0; live != NULL && i < live->sleepers.count; i++) {
+        struct tr_text address = live->sleepers.items[i].address;
+        if (live->sleepers.items[i].is_aside) {
+            tr_command_note(invocation,
+                            "%.*s is put aside, since loading it has ended %d starts in a row; "
+                            "`troupe explain %.*s` says more",
+                            (int)address.size, address.data, TR_ASIDE_ENDS, (int)address.size,
+                            address.data);
+        }
+    }
+}
+
+/* How an engine is to be is said to the one that begins: another command cannot change it. */
+static const char *engine_option(const struct tr_invocation *invocation)
+{
+    static const char *const options[] = {"jobs", "durability"};
+    for (size_t i = 0; i < TR_COUNT_OF(options); i++) {
+        if (tr_arguments_has(&invocation->arguments, options[i])) {
+            return options[i];
+        }
+    }
+    return NULL;
+}
+
+enum tr_exit_status tr_reach(const struct tr_invocation *invocation,
+                             const struct tr_live_options *options, struct tr_reached *reached)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct engine engine = {.client = NULL};
+    *reached = (struct tr_reached){.live = NULL};
+    int error = become_or_find(options, explain, &reached->live, &engine);
+    const char *option = engine.client == NULL ? NULL : engine_option(invocation);
+    if (option != NULL) {
+        tri_client_close(engine.client);
+        return tr_command_refused(invocation->command,
+                                  "--%s is said to an engine that begins, and %s has one: `troupe "
+                                  "%s`, process %llu; leave it out, or stop that one",
+                                  option, options->folder, engine.command,
+                                  (unsigned long long)engine.pid);
+    }
+    reached->client = engine.client;
+    reached->jobs = reached->live != NULL ? tr_live_jobs(reached->live) : engine.jobs;
+    note_beginning(invocation, reached->live);
+    note_aside(invocation, reached->live);
+    return error == 0 ? TR_EXIT_DONE : tr_command_failed(invocation->command, "%s", explain);
+}
+
+enum tr_exit_status tr_become(const struct tr_invocation *invocation,
+                              const struct tr_live_options *options, struct tr_live **live)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    struct engine engine = {.client = NULL};
+    int error = become_or_find(options, explain, live, &engine);
+    if (error != 0) {
+        return tr_command_failed(invocation->command, "%s", explain);
+    }
+    if (engine.client == NULL) {
+        note_beginning(invocation, *live);
+        note_aside(invocation, *live);
+        return TR_EXIT_DONE;
+    }
+    tri_client_close(engine.client);
+    return tr_command_failed(invocation->command,
+                             "%s has an engine already: `troupe %s`, process %llu; stop that one, "
+                             "or name another store with --store",
+                             options->folder, engine.command, (unsigned long long)engine.pid);
+}
+
+void tr_reached_close(struct tr_reached *reached)
+{
+    tr_live_close(reached->live);
+    tri_client_close(reached->client);
+    *reached = (struct tr_reached){.live = NULL};
+}

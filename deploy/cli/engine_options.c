@@ -1,0 +1,48 @@
+/*
+ * How an engine is to be.
+ */
+#include "deploy/cli/engine_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_jobs(const char *word, uint32_t *jobs)
+{
+    char *end;
+    unsigned long number = strtoul(word, &end, 10);
+    if (word[0] < '0' || word[0] > '9' || *end != '\0' || number < 1 ||
+        number > TR_SETTINGS_JOBS_MAX) {
+        return false;
+    }
+    *jobs = (uint32_t)number;
+    return true;
+}
+
+enum tr_exit_status tr_engine_options_read(const struct tr_invocation *invocation,
+                                           const char *folder,
+                                           const struct tr_settings_file *settings,
+                                           struct tr_live_options *options)
+{
+    const struct tr_arguments *arguments = &invocation->arguments;
+    const char *durability = tr_arguments_value(arguments, "durability");
+    const char *jobs = tr_arguments_value(arguments, "jobs");
+    bool is_said = settings->durability != TR_DURABILITY_NONE;
+    *options = (struct tr_live_options){
+        .folder = folder,
+        .durability = is_said ? settings->durability : TR_DURABILITY_FULL,
+        .jobs = settings->jobs,
+        .command = invocation->command->name,
+        .settings = settings,
+    };
+    if (durability != NULL) {
+        bool is_process = strcmp(durability, "process") == 0;
+        options->durability = is_process ? TR_DURABILITY_PROCESS : TR_DURABILITY_FULL;
+    }
+    if (jobs != NULL && !read_jobs(jobs, &options->jobs)) {
+        return tr_command_mistake(invocation->command,
+                                  "--jobs: '%.60s' is no number of processes; write one from 1 "
+                                  "to %d",
+                                  jobs, TR_SETTINGS_JOBS_MAX);
+    }
+    return TR_EXIT_DONE;
+}

@@ -1,0 +1,286 @@
+/*
+ * Reading a command line by tables: each word is an option, an option's value, or a plain word.
+ */
+#include "deploy/cli/options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+
+#define DISTANCE_BYTES_MAX 63
+
+/* The words not read yet, and what is known so far. */
+struct reading {
+    const struct tr_option *const *tables;
+    int argc;
+    char *const *argv;
+    int at;
+    struct tr_arguments *arguments;
+    char *problem;
+};
+
+static TR_PRINTF(2, 3) int mistake(struct reading *reading, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    vsnprintf(reading->problem, TR_OPTIONS_PROBLEM_BYTES, format, values);
+    va_end(values);
+    return TR_INVALID;
+}
+
+/* Calls `pick` with each option of all tables until it answers true; that option, or NULL. */
+static const struct tr_option *find(const struct tr_option *const *tables,
+                                    bool (*pick)(const struct tr_option *option, const void *what),
+                                    const void *what)
+{
+    for (; *tables != NULL; tables++) {
+        for (const struct tr_option *option = *tables; option->name != NULL; option++) {
+            if (pick(option, what)) {
+                return option;
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool has_name(const struct tr_option *option, const void *what)
+{
+    const struct tr_text *name = what;
+    return tr_text_equal(tr_text_of(option->name), *name);
+}
+
+static bool has_letter(const struct tr_option *option, const void *what)
+{
+    return option->letter != 0 && option->letter == *(const char *)what;
+}
+
+/* The nearest so far to what was typed. */
+struct nearest {
+    const char *typed;
+    const char *name;
+    unsigned distance;
+};
+
+static void compare(struct nearest *nearest, const char *name)
+{
+    unsigned distance = tr_words_distance(nearest->typed, name);
+    if (tr_words_are_near(nearest->typed, distance) &&
+        (nearest->name == NULL || distance < nearest->distance)) {
+        nearest->name = name;
+        nearest->distance = distance;
+    }
+}
+
+static int unknown_name(struct reading *reading, struct tr_text name)
+{
+    char typed[DISTANCE_BYTES_MAX + 1];
+    snprintf(typed, sizeof typed, "%.*s", (int)name.size, name.data);
+    struct nearest nearest = {.typed = typed};
+    for (const struct tr_option *const *table = reading->tables; *table != NULL; table++) {
+        for (const struct tr_option *option = *table; option->name != NULL; option++) {
+            compare(&nearest, option->name);
+        }
+    }
+    if (nearest.name == NULL) {
+        return mistake(reading, "there is no option --%.60s", typed);
+    }
+    return mistake(reading, "there is no option --%.60s; did you mean --%s?", typed, nearest.name);
+}
+
+/* Whether the option may have this value; else the words it takes are named. */
+static int check_value(struct reading *reading, const struct tr_option *option, const char *value)
+{
+    if (option->words == NULL || tr_words_find(option->words, value) >= 0) {
+        return 0;
+    }
+    return mistake(reading, "--%s: '%.60s' is no value for it; write one of %s", option->name,
+                   value, option->words);
+}
+
+/* Keeps an option; `value` is what stands with it, or NULL. */
+static int keep(struct reading *reading, const struct tr_option *option, const char *value)
+{
+    struct tr_arguments *arguments = reading->arguments;
+    if (option->value != NULL && value == NULL) {
+        if (reading->at == reading->argc) {
+            return mistake(reading, "--%s needs a value: %s", option->name, option->value);
+        }
+        value = reading->argv[reading->at++];
+    }
+    if (!option->is_repeatable && option->value != NULL &&
+        tr_arguments_has(arguments, option->name)) {
+        return mistake(reading, "--%s stands there twice; give it once", option->name);
+    }
+    int error = value == NULL ? 0 : check_value(reading, option, value);
+    if (error == 0) {
+        arguments->given[arguments->given_count++] = (struct tr_given){option, value};
+    }
+    return error;
+}
+
+/* `--name` or `--name=value`. */
+static int read_long(struct reading *reading, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    struct tr_text name = tr_text_of(word);
+    if (equals != NULL) {
+        name.size = (size_t)(equals - word);
+    }
+    const struct tr_option *option = find(reading->tables, has_name, &name);
+    if (option == NULL) {
+        return unknown_name(reading, name);
+    }
+    if (equals != NULL && option->value == NULL) {
+        return mistake(reading, "--%s takes no value", option->name);
+    }
+    return keep(reading, option, equals == NULL ? NULL : equals + 1);
+}
+
+/* `-a`, `-ab`, `-nvalue` or `-n value`. */
+static int read_letters(struct reading *reading, const char *letters)
+{
+    int error = 0;
+    while (error == 0 && *letters != '\0') {
+        const struct tr_option *option = find(reading->tables, has_letter, letters);
+        if (option == NULL) {
+            return mistake(reading, "there is no option -%c", *letters);
+        }
+        letters++;
+        const char *value = NULL;
+        if (option->value != NULL && *letters != '\0') {
+            value = *letters == '=' ? letters + 1 : letters;
+            letters = "";
+        }
+        error = keep(reading, option, value);
+    }
+    return error;
+}
+
+static int read_all(struct reading *reading)
+{
+    struct tr_arguments *arguments = reading->arguments;
+    bool is_over = false; /* `--` has come */
+    int error = 0;
+    while (error == 0 && reading->at < reading->argc) {
+        const char *word = reading->argv[reading->at++];
+        if (is_over || word[0] != '-' || word[1] == '\0') {
+            arguments->words[arguments->word_count++] = word;
+        } else if (strcmp(word, "--") == 0) {
+            is_over = true;
+        } else if (word[1] == '-') {
+            error = read_long(reading, word + 2);
+        } else {
+            error = read_letters(reading, word + 1);
+        }
+    }
+    return error;
+}
+
+/* No more options than there are letters, no more words than there are. */
+static size_t room_for(int argc, char *const *argv)
+{
+    size_t room = 1;
+    for (int i = 0; i < argc; i++) {
+        room += strlen(argv[i]) + 1;
+    }
+    return room;
+}
+
+int tr_arguments_read(const struct tr_option *const *tables, int argc, char *const *argv,
+                      struct tr_arguments *arguments, char *problem)
+{
+    *arguments = (struct tr_arguments){
+        .given = tr_alloc_zero(room_for(argc, argv), sizeof(struct tr_given)),
+        .words = tr_alloc_zero((size_t)argc + 1, sizeof(const char *)),
+    };
+    struct reading reading = {
+        .tables = tables, .argc = argc, .argv = argv, .arguments = arguments, .problem = problem};
+    problem[0] = '\0';
+    int error =
+        arguments->given == NULL || arguments->words == NULL ? TR_MEMORY : read_all(&reading);
+    if (error != 0) {
+        tr_arguments_fini(arguments);
+    }
+    return error;
+}
+
+void tr_arguments_fini(struct tr_arguments *arguments)
+{
+    tr_free(arguments->given);
+    tr_free(arguments->words);
+    *arguments = (struct tr_arguments){0};
+}
+
+/* The last one of a name that was given, or NULL. */
+static const struct tr_given *find_given(const struct tr_arguments *arguments, const char *name)
+{
+    for (size_t i = arguments->given_count; i > 0; i--) {
+        if (strcmp(arguments->given[i - 1].option->name, name) == 0) {
+            return &arguments->given[i - 1];
+        }
+    }
+    return NULL;
+}
+
+bool tr_arguments_has(const struct tr_arguments *arguments, const char *name)
+{
+    return find_given(arguments, name) != NULL;
+}
+
+const char *tr_arguments_value(const struct tr_arguments *arguments, const char *name)
+{
+    const struct tr_given *given = find_given(arguments, name);
+    return given == NULL ? NULL : given->value;
+}
+
+int tr_words_find(const char *words, const char *word)
+{
+    size_t size = strlen(word);
+    for (int place = 0;; place++) {
+        size_t length = strcspn(words, "|");
+        if (length == size && memcmp(words, word, size) == 0) {
+            return place;
+        }
+        if (words[length] == '\0') {
+            return -1;
+        }
+        words += length + 1;
+    }
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+unsigned tr_words_distance(const char *a, const char *b)
+{
+    size_t rows = strlen(a);
+    size_t columns = strlen(b);
+    if (rows > DISTANCE_BYTES_MAX || columns > DISTANCE_BYTES_MAX) {
+        return UINT32_MAX;
+    }
+    unsigned table[DISTANCE_BYTES_MAX + 1][DISTANCE_BYTES_MAX + 1];
+    for (size_t i = 0; i <= rows; i++) {
+        for (size_t k = 0; k <= columns; k++) {
+            if (i == 0 || k == 0) {
+                table[i][k] = (unsigned)(i + k);
+                continue;
+            }
+            unsigned change = table[i - 1][k - 1] + (a[i - 1] != b[k - 1] ? 1 : 0);
+            table[i][k] = least(change, least(table[i - 1][k], table[i][k - 1]) + 1);
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1]) {
+                table[i][k] = least(table[i][k], table[i - 2][k - 2] + 1);
+            }
+        }
+    }
+    return table[rows][columns];
+}
+
+bool tr_words_are_near(const char *typed, unsigned distance)
+{
+    return distance <= 1 + strlen(typed) / 4;
+}

@@ -1,0 +1,203 @@
+/*
+ * Finding executions by words and globs, and asking before many of them are changed.
+ */
+#include "deploy/cli/selection.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/limits.h"
+#include "runtime/memory.h"
+#include "runtime/trace/glob.h"
+#include "schemas/codec/error.h"
+
+/* How many are named in a question. */
+#define NAMED_MAX 5
+
+struct search {
+    struct tr_several *several;
+    struct tr_reader *reader;
+    struct tr_text pattern;
+    uint64_t *numbers; /* of those that a glob has found */
+    size_t number_count;
+    size_t number_capacity;
+};
+
+/* ------------------------------------------------------------------------- finding */
+
+static bool is_known(const struct tr_several *several, uint64_t execution)
+{
+    for (size_t i = 0; i < several->count; i++) {
+        if (several->items[i].row.execution == execution) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes a copy over, which is gone afterwards whatever comes of it. */
+static int add(struct tr_several *several, struct tr_execution_copy *copy)
+{
+    if (is_known(several, copy->row.execution)) {
+        tr_execution_copy_fini(copy);
+        return 0;
+    }
+    if (several->count == several->capacity) {
+        size_t capacity = 2 * several->capacity + 8;
+        struct tr_execution_copy *grown =
+            tr_realloc(several->items, capacity * sizeof *several->items);
+        if (grown == NULL) {
+            tr_execution_copy_fini(copy);
+            return TR_MEMORY;
+        }
+        several->items = grown;
+        several->capacity = capacity;
+    }
+    several->items[several->count++] = *copy;
+    return 0;
+}
+
+/* Whether a glob means an execution, by its name or by its address. */
+static bool is_meant(struct tr_text pattern, const struct tr_execution *row)
+{
+    char address[TR_ADDRESS_BYTES_MAX];
+    size_t skipped = pattern.size > 0 && pattern.data[0] == '/' ? 1 : 0;
+    struct tr_text own = {.data = pattern.data + skipped, .size = pattern.size - skipped};
+    int size = snprintf(address, sizeof address, "%.*s/%.*s/%.*s", (int)row->project.size,
+                        row->project.data, (int)row->domain.size, row->domain.data,
+                        (int)row->name.size, row->name.data);
+    struct tr_text whole = {.data = address, .size = (size_t)size};
+    return tri_glob_match(own, memchr(own.data, '/', own.size) != NULL ? whole : row->name);
+}
+
+static int note(void *self, const void *value)
+{
+    struct search *search = self;
+    const struct tr_execution *row = value;
+    if (tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase) || !is_meant(search->pattern, row)) {
+        return 0;
+    }
+    if (search->number_count == search->number_capacity) {
+        size_t capacity = 2 * search->number_capacity + 64;
+        uint64_t *grown = tr_realloc(search->numbers, capacity * sizeof *grown);
+        if (grown == NULL) {
+            return TR_MEMORY;
+        }
+        search->numbers = grown;
+        search->number_capacity = capacity;
+    }
+    search->numbers[search->number_count++] = row->execution;
+    return 0;
+}
+
+static int find_glob(struct search *search, const char *word, char *problem)
+{
+    struct tr_reader_query query = {.record = &tr_execution_schema,
+                                    .order = {{"created_ms", false}}};
+    search->pattern = tr_text_of(word);
+    search->number_count = 0;
+    int error = tr_reader_rows(search->reader, &query, note, search);
+    for (size_t i = 0; error == 0 && i < search->number_count; i++) {
+        struct tr_execution_copy copy;
+        error = tr_execution_get(search->reader, search->numbers[i], &copy);
+        error = error != 0 ? error : add(search->several, &copy);
+    }
+    if (error == 0 && search->number_count == 0) {
+        snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES,
+                 "'%.80s' means no execution that has not ended; `troupe list` shows all", word);
+        return TR_NOT_FOUND;
+    }
+    return error;
+}
+
+static int find_word(struct search *search, const char *word, char *problem)
+{
+    struct tr_execution_copy copy = {.texts = NULL};
+    if (strchr(word, '*') != NULL) {
+        return find_glob(search, word, problem);
+    }
+    int error = tr_execution_find(search->reader, word, problem, &copy);
+    return error != 0 ? error : add(search->several, &copy);
+}
+
+static enum tr_exit_status find_all(const struct tr_invocation *invocation, const char *folder,
+                                    struct tr_several *several)
+{
+    const struct tr_arguments *arguments = &invocation->arguments;
+    struct search search = {.several = several};
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    char problem[TR_EXECUTIONS_PROBLEM_BYTES] = "";
+    int error = tr_history_open(folder, explain, &search.reader);
+    if (error != 0) {
+        return tr_command_failed(invocation->command, "%s", explain);
+    }
+    for (size_t i = 0; error == 0 && i < arguments->word_count; i++) {
+        error = find_word(&search, arguments->words[i], problem);
+    }
+    tr_reader_close(search.reader);
+    tr_free(search.numbers);
+    if (error == TR_NOT_FOUND || error == TR_INVALID) {
+        return tr_command_refused(invocation->command, "%s", problem);
+    }
+    return error == 0 ? TR_EXIT_DONE
+                      : tr_command_failed(invocation->command, "the history cannot be read: %s",
+                                          tr_error_text(error));
+}
+
+/* -------------------------------------------------------------------------- asking */
+
+static void print_names(const struct tr_several *several, FILE *stream)
+{
+    for (size_t i = 0; i < several->count && i < NAMED_MAX; i++) {
+        struct tr_text name = several->items[i].row.name;
+        fprintf(stream, "%s%.*s", i > 0 ? ", " : "", (int)name.size, name.data);
+    }
+    if (several->count > NAMED_MAX) {
+        fprintf(stream, " and %zu more", several->count - NAMED_MAX);
+    }
+}
+
+static enum tr_exit_status ask(const struct tr_invocation *invocation, const char *verb,
+                               const struct tr_several *several)
+{
+    char line[16] = "";
+    if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) {
+        return tr_command_refused(invocation->command,
+                                  "these are %zu executions; --yes says that all are meant",
+                                  several->count);
+    }
+    fprintf(stderr, "%s %zu executions: ", verb, several->count);
+    print_names(several, stderr);
+    fprintf(stderr, "? [y/N] ");
+    if (fgets(line, sizeof line, stdin) == NULL || (line[0] != 'y' && line[0] != 'Y')) {
+        return tr_command_refused(invocation->command, "nothing was changed");
+    }
+    return TR_EXIT_DONE;
+}
+
+enum tr_exit_status tr_several_find(const struct tr_invocation *invocation, const char *folder,
+                                    const char *verb, struct tr_several *out)
+{
+    struct tr_several several = {.count = 0};
+    enum tr_exit_status status = find_all(invocation, folder, &several);
+    if (status == TR_EXIT_DONE && several.count > 1 &&
+        !tr_arguments_has(&invocation->arguments, "yes")) {
+        status = ask(invocation, verb, &several);
+    }
+    if (status != TR_EXIT_DONE) {
+        tr_several_fini(&several);
+        return status;
+    }
+    *out = several;
+    return TR_EXIT_DONE;
+}
+
+void tr_several_fini(struct tr_several *several)
+{
+    for (size_t i = 0; i < several->count; i++) {
+        tr_execution_copy_fini(&several->items[i]);
+    }
+    tr_free(several->items);
+    *several = (struct tr_several){.count = 0};
+}

@@ -1,0 +1,34 @@
+/*
+ * Which store a command means: --store FOLDER, else $TROUPE_STORE, else the nearest .troupe in this
+ * folder or above it, as git does, else a new one here.
+ */
+#ifndef TR_DEPLOY_STORE_H
+#define TR_DEPLOY_STORE_H
+
+#include <limits.h>
+
+#include "deploy/cli/command.h"
+
+/* The name of a store's folder where nobody names one. */
+#define TR_STORE_FOLDER_NAME ".troupe"
+
+struct tr_store_place {
+    char folder[PATH_MAX]; /* absolute */
+    bool is_new;           /* made by this call */
+};
+
+/*
+ * Finds the store of a command. With `makes` a folder that is missing is made, mode 0700, and that
+ * is said on stderr. What is wrong is said on stderr; then the exit status is not TR_EXIT_DONE:
+ * TR_EXIT_USAGE where there is none, TR_EXIT_ENGINE where it cannot be made or used.
+ */
+enum tr_exit_status tr_store_find(const struct tr_invocation *invocation, bool makes,
+                                  struct tr_store_place *place);
+
+/*
+ * The folder that tr_store_find would find, "" where there is none yet; nothing is said and nothing
+ * made.
+ */
+void tr_store_look(const struct tr_invocation *invocation, char folder[PATH_MAX]);
+
+#endif

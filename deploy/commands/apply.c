@@ -1,0 +1,275 @@
+/*
+ * `troupe apply [FILE]`: registers the launch plans of a definition that have a schedule; without
+ * FILE it shows those that are registered.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "actors/graph/compiler/compile.h"
+#include "actors/graph/compiled/pack.h"
+#include "actors/graph/compiled/schedule_time.h"
+#include "deploy/server/apply_plans.h"
+#include "deploy/cli/browse.h"
+#include "deploy/cli/commands.h"
+#include "deploy/cli/engine_options.h"
+#include "deploy/inputs/offload.h"
+#include "deploy/common/problems.h"
+#include "deploy/reach.h"
+#include "deploy/inputs/runnable.h"
+#include "deploy/commands/schedules.h"
+#include "schemas/engine/schedule.h"
+#include "schemas/runtime/request.h"
+
+struct apply {
+    const struct tr_invocation *invocation;
+    struct tr_graph *graph; /* until it is handed over */
+    struct tr_store_place store;
+    struct tr_settings_file settings;
+    struct tr_arena arena;
+    struct tri_vector applied; /* struct tr_applied_plan */
+    char explain[TR_APPLY_EXPLAIN_BYTES];
+};
+
+/* ------------------------------------------------------------------ what is registered */
+
+/* All that a schedule will start has to be able to run. */
+static int check_plans(const struct apply *apply, struct tr_report *report)
+{
+    const struct tr_graph *graph = apply->graph;
+    struct tr_engine engine = {.plugin_count = 0};
+    int error = 0;
+    tr_settings_tables(&apply->settings, &engine);
+    for (uint32_t i = 0; error == 0 && i < graph->plan_count; i++) {
+        if (graph->plans[i].schedule.is_set) {
+            error = tr_graph_check_runnable(graph, graph->plans[i].workflow, &engine,
+                                            apply->invocation->arguments.words[0], report);
+        }
+    }
+    return error;
+}
+
+static enum tr_exit_status compile(struct apply *apply)
+{
+    struct tr_report report;
+    tr_report_init(&report);
+    int error = tr_graph_check_file(apply->invocation->arguments.words[0], &report, &apply->graph);
+    if (error == 0 && tr_report_total(&report) == 0) {
+        error = check_plans(apply, &report);
+    }
+    enum tr_exit_status status = tr_problems_tell(apply->invocation, &report, error);
+    tr_report_fini(&report);
+    return status;
+}
+
+/* Large values go to the store's blobs, as those of `run` do. */
+static enum tr_exit_status offload(struct apply *apply)
+{
+    char explain[TR_OFFLOAD_EXPLAIN_BYTES];
+    struct tr_buffer none;
+    tr_buffer_init(&none, 0);
+    tr_buffer_array(&none, 0);
+    int error = tr_offload(apply->store.folder, apply->graph, &none, explain);
+    tr_buffer_fini(&none);
+    if (error == TR_LIMIT) {
+        return tr_command_refused(apply->invocation->command, "%s", explain);
+    }
+    return error == 0 ? TR_EXIT_DONE : tr_command_failed(apply->invocation->command, "%s", explain);
+}
+
+/* ---------------------------------------------------------------------- registering */
+
+/* When a plan fires next: the engine finds the same. 0: never, or it has no schedule any more. */
+static uint64_t next_ms(const struct tr_graph *graph, struct tr_text plan, uint64_t now_ms)
+{
+    struct tr_zone *zone;
+    int64_t next = 0;
+    uint32_t position = tr_graph_find_plan(graph, plan);
+    if (position == TR_GRAPH_NONE || !graph->plans[position].schedule.is_set) {
+        return 0;
+    }
+    const struct tr_schedule *schedule = &graph->plans[position].schedule;
+    if (tr_zone_open(schedule->timezone, &zone) != 0) {
+        return 0;
+    }
+    int error = tr_schedule_next(schedule, zone, (int64_t)(now_ms / 1000), &next);
+    tr_zone_close(zone);
+    return error == 0 ? (uint64_t)next * 1000 : 0;
+}
+
+static void take_applied(void *self, struct tr_text plan, uint8_t change)
+{
+    struct apply *apply = self;
+    struct tr_applied_plan *applied =
+        tri_vector_add(&apply->arena, &apply->applied, sizeof *applied);
+    if (applied != NULL) {
+        *applied =
+            (struct tr_applied_plan){.plan = tr_arena_text(&apply->arena, plan), .change = change};
+    }
+}
+
+static int take_row(void *self, const struct tri_request *row)
+{
+    struct tr_plan_applied applied;
+    int error = row->type == tr_plan_applied_schema.id
+                    ? tr_plan_applied_unpack(row->body, row->version, &applied)
+                    : 0;
+    if (error == 0 && row->type == tr_plan_applied_schema.id) {
+        take_applied(self, applied.plan, applied.change);
+    }
+    return error;
+}
+
+static int apply_there(struct apply *apply, struct tri_client *client)
+{
+    struct tri_request answer;
+    struct tr_answered answered = {.error = 0};
+    struct tr_buffer graph;
+    tr_buffer_init(&graph, TR_ENDPOINT_BYTES_MAX);
+    int error = tr_graph_pack(apply->graph, &graph);
+    struct tr_apply_plans plans = {
+        .graph = tr_buffer_bytes(&graph),
+        .deletes = tr_arguments_has(&apply->invocation->arguments, "delete"),
+    };
+    if (error == 0) {
+        error = tr_client_call(client, &tr_apply_plans_schema, &plans, &tr_answered_schema, 0,
+                               take_row, apply, &answer);
+    }
+    if (error == 0) {
+        error = tr_answered_unpack(answer.body, answer.version, &answered);
+    }
+    tr_buffer_fini(&graph);
+    snprintf(apply->explain, sizeof apply->explain, "%.*s", (int)answered.message.size,
+             answered.message.data);
+    return error != 0 ? error : (int)answered.error;
+}
+
+/* In an engine of this process the graph is taken over; what is shown needs one of its own. */
+static int apply_here(struct apply *apply, struct tr_live *live)
+{
+    struct tr_buffer packed;
+    struct tr_graph *copy = NULL;
+    tr_buffer_init(&packed, 0);
+    int error = tr_graph_pack(apply->graph, &packed);
+    error = error != 0 ? error : tr_graph_unpack(tr_buffer_bytes(&packed), &copy);
+    tr_buffer_fini(&packed);
+    if (error != 0) {
+        return error;
+    }
+    return tr_live_apply(live, copy, tr_arguments_has(&apply->invocation->arguments, "delete"),
+                         take_applied, apply, apply->explain);
+}
+
+static enum tr_exit_status reach_and_apply(struct apply *apply)
+{
+    struct tr_reached reached = {.live = NULL};
+    struct tr_live_options options = {.folder = apply->store.folder,
+                                      .durability = TR_DURABILITY_FULL,
+                                      .command = "apply",
+                                      .settings = &apply->settings,
+                                      .lets_sleep = true};
+    enum tr_exit_status status = tr_reach(apply->invocation, &options, &reached);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    bool was_here = reached.live != NULL;
+    int error = was_here ? apply_here(apply, reached.live) : apply_there(apply, reached.client);
+    tr_reached_close(&reached);
+    error = error != 0 ? error : apply->arena.error;
+    if (error != 0) {
+        return tr_command_failed(apply->invocation->command, "%s",
+                                 apply->explain[0] != '\0' ? apply->explain : tr_error_text(error));
+    }
+    if (was_here) {
+        tr_command_note(apply->invocation,
+                        "no engine runs here now; schedules fire while `troupe serve` does");
+    }
+    return TR_EXIT_DONE;
+}
+
+static enum tr_exit_status apply_file(struct apply *apply)
+{
+    char folder[PATH_MAX];
+    tr_store_look(apply->invocation, folder);
+    enum tr_exit_status status = tr_settings_load(apply->invocation, folder, &apply->settings);
+    if (status == TR_EXIT_DONE) {
+        status = compile(apply);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = tr_store_find(apply->invocation, true, &apply->store);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = offload(apply);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = reach_and_apply(apply);
+    }
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    struct tr_applied_plan *applied = apply->applied.items;
+    uint64_t now_ms = tr_clock_wall_ms();
+    for (uint32_t i = 0; i < apply->applied.count; i++) {
+        applied[i].next_ms = next_ms(apply->graph, applied[i].plan, now_ms);
+    }
+    if (apply->applied.count == 0) {
+        tr_command_note(apply->invocation, "%s has no launch plan with a schedule",
+                        apply->invocation->arguments.words[0]);
+    }
+    return tr_applied_print(apply->invocation, apply->graph, applied, apply->applied.count);
+}
+
+/* ------------------------------------------------------------------------ the command */
+
+static enum tr_exit_status list(const struct tr_invocation *invocation)
+{
+    struct tr_browse browse;
+    if (tr_arguments_has(&invocation->arguments, "delete")) {
+        return tr_command_mistake(invocation->command,
+                                  "--delete needs FILE, which says what stays");
+    }
+    enum tr_exit_status status = tr_browse_open(invocation, &browse);
+    if (status == TR_EXIT_DONE) {
+        int error = tr_schedules_print(invocation, browse.reader, tr_browse_is_live(&browse));
+        status = error != 0 ? tr_browse_failed(&browse, error) : TR_EXIT_DONE;
+        tr_browse_close(&browse);
+    }
+    return status;
+}
+
+static enum tr_exit_status run(const struct tr_invocation *invocation)
+{
+    struct apply apply = {.invocation = invocation};
+    if (invocation->arguments.word_count == 0) {
+        return list(invocation);
+    }
+    tr_arena_init(&apply.arena);
+    enum tr_exit_status status = apply_file(&apply);
+    tr_settings_fini(&apply.settings);
+    tr_arena_fini(&apply.arena);
+    tr_graph_free(apply.graph);
+    return status;
+}
+
+static const struct tr_option options[] = {
+    {0, "delete", NULL, "forget plans of its project and domain that FILE does not have", NULL, 0,
+     false},
+    {0},
+};
+
+const struct tr_command tr_command_apply = {
+    .name = "apply",
+    .summary = "register launch plans and turn on their schedules",
+    .words = "[FILE]",
+    .text = "Schedules fire while `troupe serve` runs on the store; each execution is named\n"
+            "PLAN-TIME, so that it starts once. Applying again replaces a plan, and what it has\n"
+            "fired stays fired. Without FILE it shows what is registered.",
+    .examples = "  troupe apply nightly.yaml\n"
+                "  troupe apply nightly.yaml --delete\n"
+                "  troupe apply -o json",
+    .options = options,
+    .outputs = "table|json|yaml|name",
+    .has_store = true,
+    .completes = TR_COMPLETES_FILES,
+    .words_max = 1,
+    .run = run,
+};

@@ -1,0 +1,249 @@
+/*
+ * `troupe resume [EXEC...]`: wakes what an engine left unfinished, in the engine there is, or in
+ * one that this command becomes.
+ */
+#include <stdio.h>
+
+#include "deploy/follow/follow_local.h"
+#include "deploy/cli/commands.h"
+#include "deploy/cli/engine_options.h"
+#include "deploy/history/executions.h"
+#include "deploy/commands/pause.h"
+#include "deploy/reach.h"
+#include "deploy/engine/query_root.h"
+#include "deploy/server/serve_gates.h"
+#include "deploy/cli/store.h"
+#include "runtime/memory.h"
+#include "schemas/runtime/request.h"
+
+/* What is meant: numbers of executions, none for all. */
+struct resume {
+    const struct tr_invocation *invocation;
+    struct tr_store_place store;
+    uint64_t *executions;
+    size_t count;
+    bool is_until_idle;
+};
+
+/* ----------------------------------------------------------------------- what is meant */
+
+static enum tr_exit_status find_one(struct resume *resume, struct tr_reader *reader,
+                                    const char *word)
+{
+    const struct tr_command *command = resume->invocation->command;
+    char problem[TR_EXECUTIONS_PROBLEM_BYTES] = "";
+    struct tr_execution_copy copy = {.texts = NULL};
+    int error = tr_execution_find(reader, word, problem, &copy);
+    if (error == TR_NOT_FOUND || error == TR_INVALID) {
+        return tr_command_refused(command, "%s", problem);
+    }
+    if (error != 0) {
+        return tr_command_failed(command, "the history cannot be read: %s", tr_error_text(error));
+    }
+    resume->executions[resume->count++] = copy.row.execution;
+    tr_execution_copy_fini(&copy);
+    return TR_EXIT_DONE;
+}
+
+static enum tr_exit_status find_all(struct resume *resume)
+{
+    const struct tr_arguments *arguments = &resume->invocation->arguments;
+    const struct tr_command *command = resume->invocation->command;
+    struct tr_reader *reader;
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    if (arguments->word_count == 0) {
+        return TR_EXIT_DONE;
+    }
+    resume->executions = tr_alloc(arguments->word_count * sizeof *resume->executions);
+    if (resume->executions == NULL) {
+        return tr_command_failed(command, "%s", tr_error_text(TR_MEMORY));
+    }
+    int error = tr_history_open(resume->store.folder, explain, &reader);
+    if (error == TR_NOT_FOUND) {
+        return tr_command_refused(command,
+                                  "nothing was run in the store %s yet; `troupe run` begins, "
+                                  "--store names another one",
+                                  resume->store.folder);
+    }
+    if (error != 0) {
+        return tr_command_failed(command, "%s", explain);
+    }
+    enum tr_exit_status status = TR_EXIT_DONE;
+    for (size_t i = 0; status == TR_EXIT_DONE && i < arguments->word_count; i++) {
+        status = find_one(resume, reader, arguments->words[i]);
+    }
+    tr_reader_close(reader);
+    return status;
+}
+
+/*
+ * Somebody who is named goes on even if it was paused. One that has ended needs nothing; one that
+ * is quarantined goes on when a person lets it, which is said, and hears of this then.
+ */
+static int lifted(const struct resume *resume, int error)
+{
+    if (error == TR_QUARANTINED) {
+        tr_command_note(resume->invocation, "%s", tr_root_error_text(error));
+    }
+    return error == TR_NO_ACTOR || error == TR_QUARANTINED ? 0 : error;
+}
+
+/* Who is named is tried again, if it was put aside: by the engine that begins. */
+static enum tr_exit_status lift_aside(const struct resume *resume)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < resume->count; i++) {
+        error = tr_aside_lift(resume->store.folder, resume->executions[i]);
+    }
+    return error == 0 ? TR_EXIT_DONE
+                      : tr_command_failed(resume->invocation->command,
+                                          "the list of those that were put aside cannot be written "
+                                          "in %s: %s",
+                                          resume->store.folder, tr_error_text(error));
+}
+
+/* ---------------------------------------------------------------- in another's engine */
+
+static int ask_to_wake(struct tri_client *client, uint64_t execution)
+{
+    struct tr_wake_execution wake = {.execution = execution};
+    struct tr_answered answered;
+    struct tri_request answer;
+    int error = tr_client_call(client, &tr_wake_execution_schema, &wake, &tr_answered_schema, 0,
+                               NULL, NULL, &answer);
+    error = error != 0 ? error : tr_answered_unpack(answer.body, answer.version, &answered);
+    return error != 0 ? error : (int)answered.error;
+}
+
+static int lift_there(const struct resume *resume, struct tri_client *client, uint64_t execution)
+{
+    return lifted(resume, tr_pause_ask(client, execution, false, NULL));
+}
+
+static enum tr_exit_status wake_there(const struct resume *resume, struct tri_client *client)
+{
+    int error = resume->count == 0 ? ask_to_wake(client, 0) : 0;
+    for (size_t i = 0; error == 0 && i < resume->count; i++) {
+        error = ask_to_wake(client, resume->executions[i]);
+        if (error == 0 && !resume->is_until_idle) {
+            error = lift_there(resume, client, resume->executions[i]);
+        }
+    }
+    if (error != 0) {
+        return tr_command_failed(resume->invocation->command, "the engine refuses this: %s",
+                                 tr_error_text(error));
+    }
+    tr_command_note(resume->invocation, "an engine runs here already, and goes on with %s",
+                    resume->count == 0 ? "all that is unfinished" : "them");
+    return TR_EXIT_DONE;
+}
+
+/* ------------------------------------------------------------------------------ here */
+
+static int lift_here(const struct resume *resume, struct tr_live *live, uint64_t execution)
+{
+    char cause[TR_PAUSE_CAUSE_BYTES];
+    tr_pause_cause(false, NULL, cause);
+    struct tr_pause_execution pause = {.execution = execution, .cause = tr_text_of(cause)};
+    return lifted(resume, tr_serve_pause(live, &pause));
+}
+
+static enum tr_exit_status wake_here(const struct resume *resume, struct tr_live *live)
+{
+    uint32_t slept = live->sleepers.asleep;
+    int error = resume->count == 0 ? tr_live_wake(live, 0) : 0;
+    for (size_t i = 0; error == 0 && i < resume->count; i++) {
+        error = resume->is_until_idle ? tr_live_wake(live, resume->executions[i])
+                                      : lift_here(resume, live, resume->executions[i]);
+    }
+    if (error != 0) {
+        return tr_command_failed(resume->invocation->command, "%s", tr_error_text(error));
+    }
+    uint32_t woken = slept - live->sleepers.asleep;
+    tr_command_note(resume->invocation, "%u unfinished execution%s on", woken,
+                    woken == 1 ? " goes" : "s go");
+    return tr_attend_awake(resume->invocation, live);
+}
+
+static enum tr_exit_status resume_reached(const struct resume *resume, struct tr_reached *reached)
+{
+    const struct tr_invocation *invocation = resume->invocation;
+    bool follows = resume->count == 1 && !resume->is_until_idle;
+    int error = 0;
+    if (follows) {
+        error = reached->live != NULL ? lift_here(resume, reached->live, resume->executions[0])
+                                      : lift_there(resume, reached->client, resume->executions[0]);
+    }
+    if (error != 0) {
+        return tr_command_failed(invocation->command, "the engine refuses this: %s",
+                                 tr_error_text(error));
+    }
+    if (reached->live != NULL) {
+        return follows ? tr_attend(invocation, reached->live, resume->executions[0])
+                       : wake_here(resume, reached->live);
+    }
+    return follows
+               ? tr_visit(invocation, reached->client, resume->store.folder, resume->executions[0])
+               : wake_there(resume, reached->client);
+}
+
+static enum tr_exit_status run(const struct tr_invocation *invocation)
+{
+    struct resume resume = {
+        .invocation = invocation,
+        .is_until_idle = tr_arguments_has(&invocation->arguments, "until-idle"),
+    };
+    struct tr_reached reached = {.live = NULL};
+    struct tr_live_options options;
+    struct tr_settings_file settings;
+    enum tr_exit_status status = tr_store_find(invocation, false, &resume.store);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    status = tr_settings_load(invocation, resume.store.folder, &settings);
+    if (status == TR_EXIT_DONE) {
+        status = tr_engine_options_read(invocation, resume.store.folder, &settings, &options);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = find_all(&resume);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = lift_aside(&resume);
+    }
+    if (status == TR_EXIT_DONE) {
+        options.lets_sleep = true;
+        status = tr_reach(invocation, &options, &reached);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = resume_reached(&resume, &reached);
+        tr_reached_close(&reached);
+    }
+    tr_settings_fini(&settings);
+    tr_free(resume.executions);
+    return status;
+}
+
+static const struct tr_option options_table[] = {
+    {0, "until-idle", NULL, "stay until nothing that is awake is unfinished; pauses stay, too",
+     NULL, 0, false},
+    TR_ENGINE_OPTIONS,
+    {0},
+};
+
+const struct tr_command tr_command_resume = {
+    .name = "resume",
+    .summary = "go on with what an engine left unfinished",
+    .words = "[EXEC...]",
+    .text =
+        "Wakes EXEC, or all that is unfinished, with what it has launched. Without an engine\n"
+        "it becomes one, in the foreground, until that has ended; what is not meant sleeps on.\n"
+        "With one EXEC it follows, prints and ends as `run`. Who is named is paused no longer.",
+    .examples = "  troupe resume\n"
+                "  troupe resume @last",
+    .options = options_table,
+    .outputs = "text|json|yaml|name",
+    .has_store = true,
+    .completes = TR_COMPLETES_EXECUTIONS,
+    .words_max = UINT32_MAX,
+    .run = run,
+};

@@ -1,0 +1,95 @@
+/*
+ * `troupe serve`: an engine that stays, for submitted work, gates and schedules; a service as those
+ * expect who start and stop services.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "deploy/follow/follow_local.h"
+#include "deploy/cli/commands.h"
+#include "deploy/cli/engine_options.h"
+#include "deploy/common/notify.h"
+#include "deploy/reach.h"
+#include "deploy/cli/store.h"
+
+static void note_begin(struct tr_chronicle *chronicle, const struct tr_live *live)
+{
+    char text[PATH_MAX + 160];
+    uint32_t count = live->sleepers.count;
+    snprintf(text, sizeof text, "troupe %s serves %s, process %ld", TR_PROGRAM_VERSION,
+             live->folder, (long)getpid());
+    tr_chronicle_note(chronicle, false, text);
+    if (live->settings->path[0] != '\0') {
+        snprintf(text, sizeof text, "settings are those of %s", live->settings->path);
+        tr_chronicle_note(chronicle, false, text);
+    }
+    if (count > 0) {
+        snprintf(text, sizeof text, "%u unfinished execution%s on", count,
+                 count == 1 ? " goes" : "s go");
+        tr_chronicle_note(chronicle, false, text);
+    }
+}
+
+static enum tr_exit_status serve(const struct tr_invocation *invocation, struct tr_live *live)
+{
+    struct tr_chronicle *chronicle;
+    int error = tr_chronicle_new(invocation, live, &chronicle);
+    if (error != 0) {
+        return tr_command_failed(invocation->command, "the history cannot be watched: %s",
+                                 tr_error_text(error));
+    }
+    note_begin(chronicle, live);
+    tr_notify("READY=1");
+    enum tr_exit_status status = tr_attend_staying(invocation, live, chronicle);
+    tr_notify("STOPPING=1");
+    tr_chronicle_last(chronicle);
+    tr_chronicle_free(chronicle);
+    return status;
+}
+
+static enum tr_exit_status run(const struct tr_invocation *invocation)
+{
+    struct tr_store_place store;
+    struct tr_live_options options;
+    struct tr_settings_file settings;
+    struct tr_live *live;
+    enum tr_exit_status status = tr_store_find(invocation, true, &store);
+    if (status != TR_EXIT_DONE) {
+        return status;
+    }
+    status = tr_settings_load(invocation, store.folder, &settings);
+    if (status == TR_EXIT_DONE) {
+        status = tr_engine_options_read(invocation, store.folder, &settings, &options);
+    }
+    options.fires_schedules = true;
+    if (status == TR_EXIT_DONE) {
+        status = tr_become(invocation, &options, &live);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = serve(invocation, live);
+        tr_live_close(live);
+    }
+    tr_settings_fini(&settings);
+    return status;
+}
+
+static const struct tr_option options_table[] = {
+    TR_ENGINE_OPTIONS,
+    {0},
+};
+
+const struct tr_command tr_command_serve = {
+    .name = "serve",
+    .summary = "be an engine that stays",
+    .words = "",
+    .text = "Goes on with all that is unfinished and takes what other commands hand it, until\n"
+            "SIGTERM, SIGHUP or Ctrl-C: then it commits and leaves with 0, and the next engine\n"
+            "goes on. Tells on stderr which executions begin and end; -q warnings alone, -v every\n"
+            "phase, -o json one document a line. deploy/troupe.service is a unit for systemd.",
+    .examples = "  troupe serve\n"
+                "  troupe serve --store /var/lib/troupe --jobs 8 -o json",
+    .options = options_table,
+    .outputs = "text|json",
+    .has_store = true,
+    .run = run,
+};

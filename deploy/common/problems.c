@@ -1,0 +1,91 @@
+/*
+ * The problems of a report, printed in both forms.
+ */
+#include "deploy/common/problems.h"
+
+#include "schemas/codec/error.h"
+
+static int print_one(const struct tr_problem *problem, FILE *stream)
+{
+    struct tr_buffer buffer;
+    tr_buffer_init(&buffer, 0);
+    tr_problem_print(problem, &buffer);
+    int error = buffer.error;
+    if (error == 0) {
+        fprintf(stream, "%.*s\n", (int)buffer.size, (const char *)buffer.data);
+    }
+    tr_buffer_fini(&buffer);
+    return error;
+}
+
+static void note_more(const struct tr_report *report)
+{
+    if (report->more > 0) {
+        fprintf(stderr, "and %u more\n", report->more);
+    }
+}
+
+static int print_all(const struct tr_problem *problems, uint32_t count, FILE *stream)
+{
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        error = print_one(&problems[i], stream);
+    }
+    return error;
+}
+
+int tr_problems_print(struct tr_report *report, FILE *stream)
+{
+    tr_report_finish(report);
+    int error = print_all(report->problems, report->count, stream);
+    note_more(report);
+    return error;
+}
+
+int tr_warnings_print(struct tr_report *report, FILE *stream)
+{
+    tr_report_finish(report);
+    return print_all(report->warnings, report->warning_count, stream);
+}
+
+enum tr_exit_status tr_problems_tell(const struct tr_invocation *invocation,
+                                     struct tr_report *report, int error)
+{
+    bool has_errors = tr_report_total(report) > 0;
+    int printed = tr_problems_print(report, stderr);
+    if (printed == 0 && !invocation->is_quiet) {
+        printed = tr_warnings_print(report, stderr);
+    }
+    error = printed != 0 ? printed : error;
+    if (error != 0 && error != TR_INVALID) {
+        return tr_command_failed(invocation->command, "%s", tr_error_text(error));
+    }
+    return has_errors || error != 0 ? TR_EXIT_USAGE : TR_EXIT_DONE;
+}
+
+static void write_all(const struct tr_problem *problems, uint32_t count,
+                      struct tr_document *document)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tr_problem *problem = &problems[i];
+        tr_document_begin_map(document, NULL);
+        tr_document_text(document, "file", problem->file);
+        tr_document_number(document, "line", problem->line);
+        tr_document_number(document, "column", problem->column);
+        tr_document_text(document, "subject", problem->subject);
+        tr_document_text(document, "rule", problem->rule);
+        tr_document_text(document, "remedy", problem->remedy);
+        tr_document_text(document, "code", tr_text_of(problem->code));
+        tr_document_text(document, "severity",
+                         tr_text_of(problem->is_warning ? "warning" : "error"));
+        tr_document_end(document);
+    }
+}
+
+void tr_problems_write(struct tr_report *report, struct tr_document *document)
+{
+    tr_report_finish(report);
+    write_all(report->problems, report->count, document);
+    write_all(report->warnings, report->warning_count, document);
+    note_more(report);
+}

@@ -1,0 +1,55 @@
+/*
+ * The list of the program's schemas.
+ */
+#include "deploy/common/schemas.h"
+
+#include "schemas/engine/flow.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/recovery.h"
+#include "schemas/engine/refresh.h"
+#include "schemas/engine/schedule.h"
+#include "schemas/engine/state_refresh.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/http.h"
+#include "schemas/runtime/inquiry.h"
+#include "schemas/runtime/process.h"
+#include "schemas/runtime/recording.h"
+#include "schemas/runtime/request.h"
+#include "schemas/runtime/tap.h"
+
+static const struct tr_schema *const control[] = {TR_CONTROL_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const flow[] = {TR_FLOW_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const history[] = {TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const http[] = {TR_HTTP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const inquiry[] = {TR_INQUIRY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const process[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const recording[] = {TR_RECORDING_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const recovery[] = {TR_RECOVERY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const refresh[] = {TR_REFRESH_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const request[] = {TR_REQUEST_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const schedule[] = {TR_SCHEDULE_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+static const struct tr_schema *const tap[] = {TR_TAP_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+
+static const struct tr_schema_list lists[] = {
+    {control, TR_COUNT_OF(control)},   {flow, TR_COUNT_OF(flow)},
+    {history, TR_COUNT_OF(history)},   {http, TR_COUNT_OF(http)},
+    {process, TR_COUNT_OF(process)},   {request, TR_COUNT_OF(request)},
+    {tap, TR_COUNT_OF(tap)},           {recording, TR_COUNT_OF(recording)},
+    {recovery, TR_COUNT_OF(recovery)}, {inquiry, TR_COUNT_OF(inquiry)},
+    {schedule, TR_COUNT_OF(schedule)}, {refresh, TR_COUNT_OF(refresh)},
+};
+
+const struct tr_schema *const tr_program_records[] = {&tr_schedule_row_schema, &tr_backend_schema,
+                                                      TR_HISTORY_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
+const size_t tr_program_record_count = TR_COUNT_OF(tr_program_records);
+
+const struct tr_registry *tr_program_schemas(void)
+{
+    static struct tr_registry registry;
+    if (registry.count == 0) {
+        char explain[TR_REGISTRY_EXPLAIN_BYTES];
+        int error = tr_registry_init(&registry, lists, TR_COUNT_OF(lists), explain);
+        TR_ASSERT(error == 0);
+    }
+    return &registry;
+}

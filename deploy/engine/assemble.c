@@ -1,0 +1,585 @@
+/*
+ * Putting an engine together, in this order: what never changes (tables, plugins, graphs), the
+ * host, the actors that serve all, the door.
+ */
+#include "deploy/engine/assemble.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "deploy/backends.h"
+#include "deploy/engine/background.h"
+#include "deploy/settings/bounds.h"
+#include "deploy/common/clock.h"
+#include "deploy/engine/descriptors.h"
+#include "deploy/engine/exchange.h"
+#include "deploy/history/executions.h"
+#include "deploy/history/graphs.h"
+#include "deploy/engine/graph_pins.h"
+#include "deploy/settings/quarantine.h"
+#include "deploy/common/schemas.h"
+#include "deploy/common/signals.h"
+#include "deploy/common/store_number.h"
+#include "plugins/builtin/registry.h"
+#include "plugins/process/process.h"
+#include "runtime/host/host.h"
+#include "runtime/link/afford.h"
+#include "runtime/memory.h"
+#include "runtime/secret/secret.h"
+#include "schemas/engine/history.h"
+#include "schemas/engine/history_views.h"
+#include "schemas/engine/schedule.h"
+
+const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS] = {
+    &tr_launcher_behaviour,  &tr_workflow_behaviour, &tr_task_behaviour,    &tr_array_behaviour,
+    &tr_resources_behaviour, &tr_catalog_behaviour,  &tr_signals_behaviour, &tr_launch_behaviour,
+    &tr_schedules_behaviour, &tr_schedule_behaviour, &tr_refresh_behaviour,
+};
+
+/* ------------------------------------------------------------------------ the host */
+
+/*
+ * Those that sleep are loaded and not run. While an actor is still to be born that they may ask for
+ * (`all_sleep`) the others sleep, too.
+ */
+static int put_to_sleep(struct tr_live *live, bool all_sleep)
+{
+    struct tr_sleepers *sleepers = &live->sleepers;
+    size_t count = 0;
+    tr_sleepers_order(sleepers);
+    uint64_t *groups = tr_alloc(((size_t)sleepers->count + 1) * sizeof *groups);
+    if (groups == NULL) {
+        return TR_MEMORY;
+    }
+    for (uint32_t i = 0; i < sleepers->count; i++) {
+        if (all_sleep || sleepers->items[i].is_asleep) {
+            groups[count++] = sleepers->items[i].execution;
+        }
+    }
+    int error = tr_host_sleep(live->host, groups, count);
+    tr_free(groups);
+    return error;
+}
+
+/* Those that only waited for births go on. */
+static int wake_the_others(struct tr_live *live)
+{
+    const struct tr_sleepers *sleepers = &live->sleepers;
+    int error = 0;
+    for (uint32_t i = 0; i < sleepers->count && error == 0; i++) {
+        if (!sleepers->items[i].is_asleep) {
+            error = tr_host_wake(live->host, sleepers->items[i].execution);
+        }
+    }
+    return error;
+}
+
+static int make_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
+{
+    struct tr_host_options host = {
+        .durability = options->durability,
+        .folder = live->folder,
+        .behaviours = tr_live_behaviours,
+        .behaviour_count = TR_LIVE_BEHAVIOURS,
+        .records = tr_program_records,
+        .record_count = tr_program_record_count,
+        .views = &tr_history_views,
+        .has_files = true,
+        .has_http = true,
+        .exchange = &tr_live_exchange,
+        .keeper_command = live->keeper_command,
+        .jobs = options->jobs,
+        .secrets = live->settings != NULL ? live->settings->secrets.items : NULL,
+        .secret_count = live->settings != NULL ? live->settings->secrets.count : 0,
+        .bounds = tr_bounds_wanted(live->settings),
+        .aside_behaviour = tr_workflow_behaviour.id,
+        .is_balanced = true,
+        .interrupt = live->signals,
+        .program = live->engine,
+    };
+    live->engine->memory_max = host.bounds.host_bytes;
+    return tr_host_new(&host, explain, &live->host);
+}
+
+/* An actor that serves all executions: from the store, or born now. */
+static int find_or_bear(struct tr_live *live, const char *name,
+                        const struct tr_behaviour *behaviour, struct tr_ref *actor)
+{
+    int error = tr_host_find(live->host, tr_text_of(name), actor);
+    if (error != TR_NOT_FOUND) {
+        return error;
+    }
+    struct tr_spawn_options options = {.name = tr_text_of(name)};
+    return tr_host_spawn(live->host, behaviour, &options, actor);
+}
+
+#define RESOURCES_NAME "sys/resources"
+#define CATALOG_NAME "sys/catalog"
+
+/* Services that the store has are known before anything runs. */
+static int find_services(struct tr_live *live)
+{
+    int error = tr_host_find(live->host, tr_text_of(RESOURCES_NAME), &live->engine->resources);
+    if (error == 0 || error == TR_NOT_FOUND) {
+        error = tr_host_find(live->host, tr_text_of(CATALOG_NAME), &live->engine->catalog);
+    }
+    if (error == 0 || error == TR_NOT_FOUND) {
+        error = tr_host_find(live->host, tr_text_of(TR_SCHEDULES_NAME), &live->schedules);
+    }
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
+/* What this machine has. */
+static int tell_machine(struct tr_live *live)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    long pages = sysconf(_SC_PHYS_PAGES);
+    struct tr_resource_quota machine = {
+        .cpu_millis = cores < 1 ? 1000 : (uint64_t)cores * 1000,
+        .memory_bytes = pages < 1 ? 0 : (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE),
+    };
+    return tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &machine);
+}
+
+/* How many slots each namespace has by the settings. */
+static int tell_quotas(struct tr_live *live)
+{
+    int error = 0;
+    const struct tr_settings_file *settings = live->settings;
+    for (uint32_t i = 0; settings != NULL && error == 0 && i < settings->quotas.count; i++) {
+        const struct tr_settings_quota *quotas = settings->quotas.items;
+        struct tr_resource_quota quota = {.name = quotas[i].name, .slots = quotas[i].slots};
+        error =
+            tr_host_tell(live->host, live->engine->resources, &tr_resource_quota_schema, &quota);
+    }
+    return error;
+}
+
+/* Executions that one message names. */
+#define ASLEEP_AT_ONCE 512
+
+static int tell_sleepers_of(struct tr_live *live, const struct tr_resource_asleep *list)
+{
+    return tr_host_tell(live->host, live->engine->resources, &tr_resource_asleep_schema, list);
+}
+
+/*
+ * Who sleeps must not keep others from what it has booked. Behind the quotas: what no settings name
+ * any more has no bound, unless no settings were read.
+ */
+static int tell_sleepers(struct tr_live *live)
+{
+    const struct tr_sleepers *sleepers = &live->sleepers;
+    uint64_t numbers[ASLEEP_AT_ONCE];
+    struct tr_resource_asleep list = {.executions = {.data = (const uint8_t *)numbers},
+                                      .is_first = true,
+                                      .are_quotas_whole = live->settings != NULL};
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < sleepers->count; i++) {
+        if (list.executions.size == sizeof numbers) {
+            error = tell_sleepers_of(live, &list);
+            list.executions.size = 0;
+            list.is_first = false;
+        }
+        if (sleepers->items[i].is_asleep) {
+            numbers[list.executions.size / sizeof *numbers] = sleepers->items[i].execution;
+            list.executions.size += sizeof *numbers;
+        }
+    }
+    list.is_last = true;
+    return error != 0 ? error : tell_sleepers_of(live, &list);
+}
+
+/*
+ * One that the store had is left alone: its workers run by now, and read who it is. A store without
+ * has no execution either, since what bore the first one had borne the services before.
+ */
+static int bear_missing(struct tr_live *live, const char *name,
+                        const struct tr_behaviour *behaviour, struct tr_ref *actor)
+{
+    return tr_key_is_none(actor->key) ? find_or_bear(live, name, behaviour, actor) : 0;
+}
+
+/* Those that are missing are born together, in one commit. */
+static int bear_services(struct tr_live *live)
+{
+    const struct tr_host_birth all[] = {
+        {&tr_resources_behaviour, {.name = tr_text_of(RESOURCES_NAME)}},
+        {&tr_catalog_behaviour, {.name = tr_text_of(CATALOG_NAME)}},
+    };
+    struct tr_ref *const services[] = {&live->engine->resources, &live->engine->catalog};
+    struct tr_host_birth births[TR_COUNT_OF(all)];
+    struct tr_ref born[TR_COUNT_OF(all)];
+    size_t count = 0;
+    for (size_t i = 0; i < TR_COUNT_OF(all); i++) {
+        if (tr_key_is_none(services[i]->key)) {
+            births[count++] = all[i];
+        }
+    }
+    int error = count > 0 ? tr_host_spawn_all(live->host, births, count, born) : 0;
+    for (size_t i = TR_COUNT_OF(all); error == 0 && i > 0; i--) {
+        if (tr_key_is_none(services[i - 1]->key)) {
+            *services[i - 1] = born[--count];
+        }
+    }
+    error = error != 0 ? error : tell_machine(live);
+    error = error != 0 ? error : tell_quotas(live);
+    return error != 0 ? error : tell_sleepers(live);
+}
+
+/* Schedules go by the clock on the wall, which may be set, and goes on in a suspended machine. */
+static int begin_schedules(struct tr_live *live)
+{
+    if (!live->engine->fires_schedules) {
+        return 0;
+    }
+    live->clock = tr_clock_watch();
+    int error = live->clock < 0 ? TR_SYSTEM : 0;
+    return error != 0 ? error : tr_live_wake_schedules(live);
+}
+
+/* What is made at endpoints is known there among what other stores make. */
+static int find_number(struct tr_live *live)
+{
+    return live->engine->endpoint_count == 0
+               ? 0
+               : tr_store_number(live->folder, live->engine->life, &live->engine->store);
+}
+
+/* All that nobody outlives a restart without: loaded, and known before anything runs. */
+static int load_host(struct tr_live *live, const struct tr_live_options *options,
+                     struct tr_needs *needs, bool *has_backends)
+{
+    int error = make_host(live, options, needs->explain);
+    if (error == 0) {
+        error = find_number(live);
+    }
+    if (error == 0) {
+        /* The host has counted what ended the engine before. */
+        error = tr_quarantine_apply(live->folder, live->settings, &live->tables, live->engine);
+    }
+    if (error == 0) {
+        error = find_services(live);
+    }
+    if (error == 0) {
+        error = tr_backends_find(live->host, live->engine, has_backends);
+    }
+    return error != 0 ? error : tr_needs_read(needs);
+}
+
+/* Loads, takes over what is unfinished, and lets it run. */
+static int run_host(struct tr_live *live, const struct tr_live_options *options, char *explain)
+{
+    struct tr_needs needs = {.live = live, .explain = explain};
+    bool has_backends = true;
+    int error = load_host(live, options, &needs, &has_backends);
+    if (error == 0) {
+        error = put_to_sleep(live, !has_backends);
+    }
+    if (error == 0) {
+        error = tr_host_start(live->host);
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%.500s", tr_host_explain(live->host));
+    }
+    if (error == 0) {
+        error = bear_services(live);
+    }
+    if (error == 0 && !has_backends) {
+        error = tr_backends_bear(live->host, live->engine);
+        error = error != 0 ? error : wake_the_others(live);
+    }
+    if (error == 0) {
+        error = tr_needs_hand_over(&needs);
+    }
+    if (error == 0) {
+        error = begin_schedules(live);
+    }
+    tr_needs_fini(&needs);
+    return error;
+}
+
+/* ------------------------------------------------------------------- all of it */
+
+static int watch(int events, int descriptor)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    return epoll_ctl(events, EPOLL_CTL_ADD, descriptor, &event) != 0 ? TR_SYSTEM : 0;
+}
+
+static int open_doors(struct tr_live *live, char *explain)
+{
+    char words[TRI_AFFORD_WORDS_BYTES];
+    int error = tri_afford(TRI_NEEDS_OF_CLIENT, words);
+    if (error != 0) {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine's door needs %s", words);
+        return error;
+    }
+    error = tri_endpoint_open(live->folder, &live->door);
+    if (error != 0) {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the socket %.300s/%s cannot be opened: %s",
+                 live->folder, TR_ENDPOINT_NAME, strerror(errno));
+        return error;
+    }
+    live->events = epoll_create1(EPOLL_CLOEXEC);
+    if (live->events < 0) {
+        return TR_SYSTEM;
+    }
+    error = watch(live->events, live->signals);
+    if (error == 0 && live->clock >= 0) {
+        error = watch(live->events, live->clock);
+    }
+    return error != 0 ? error : watch(live->events, tri_endpoint_descriptor(live->door));
+}
+
+/* The keeper gives its processes the limit that the engine was started with. */
+static void write_keeper_command(struct tr_live *live, uint64_t open_files)
+{
+    const char **word = live->keeper_command;
+    *word++ = "troupe";
+    *word++ = "keeper";
+    snprintf(live->open_files, sizeof live->open_files, "--open-files=%llu",
+             (unsigned long long)open_files);
+    *word++ = live->open_files;
+    if (live->durability != TR_DURABILITY_FULL) {
+        *word++ = "--unsynced";
+    }
+    *word = NULL;
+}
+
+/*
+ * Threads beside those of workers: the host's services, the library's, the program's own; and
+ * memory that is used before anything runs.
+ */
+#define THREADS_BESIDE 14
+#define FIRST_BYTES (64ULL << 20)
+
+/* What no library may lack later, before the first one begins. */
+static int afford(char *explain)
+{
+    char words[TRI_AFFORD_WORDS_BYTES];
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t workers = cores < 1 ? 1 : cores < TR_WORKERS_MAX ? (uint32_t)cores : TR_WORKERS_MAX;
+    struct tri_needs needs = {.threads = workers + THREADS_BESIDE,
+                              .descriptors = TR_DESCRIPTORS_MIN / 2,
+                              .bytes = FIRST_BYTES};
+    int error = tri_afford(needs, words);
+    if (error != 0) {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine needs %s", words);
+    }
+    return error;
+}
+
+static int open_all(struct tr_live *live, const struct tr_live_options *options, char *explain)
+{
+    uint64_t open_files = 0;
+    tr_memory_begin();
+    int error = tr_descriptors_raise(explain, &open_files);
+    error = error != 0 ? error : afford(explain);
+    write_keeper_command(live, open_files);
+    error = error != 0 ? error : tri_secret_hide_environment();
+    error = error != 0 ? error : tr_signals_open(&live->signals);
+    live->engine = tr_alloc_zero(1, sizeof *live->engine);
+    if (error != 0 || live->engine == NULL) {
+        return error != 0 ? error : TR_MEMORY;
+    }
+    tr_settings_tables(live->settings, live->engine);
+    live->engine->store_folder = live->folder;
+    live->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
+    live->engine->fires_schedules = options->fires_schedules;
+    live->engine->life = tr_clock_wall_ms() << 22 | (uint64_t)getpid(); /* which has 22 bits */
+    error = run_host(live, options, explain);
+    if (error == 0) {
+        error = open_doors(live, explain);
+    }
+    return error != 0 ? error : tr_sweeper_start(live->folder, &live->sweeper);
+}
+
+int tr_live_open(const struct tr_live_options *options, char *explain, struct tr_live **out)
+{
+    struct tr_live *live = tr_alloc_zero(1, sizeof *live);
+    explain[0] = '\0';
+    if (live == NULL) {
+        return TR_MEMORY;
+    }
+    live->signals = -1;
+    live->events = -1;
+    live->clock = -1;
+    live->durability = options->durability;
+    live->command = options->command;
+    live->lets_sleep = options->lets_sleep;
+    live->settings = options->settings;
+    tr_arena_init(&live->tables);
+    tr_sleepers_init(&live->sleepers);
+    snprintf(live->folder, sizeof live->folder, "%s", options->folder);
+    int error = open_all(live, options, explain);
+    if (error != 0) {
+        if (explain[0] == '\0') {
+            snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "the engine cannot start: %s",
+                     tr_error_text(error));
+        }
+        tr_live_close(live);
+        return error;
+    }
+    *out = live;
+    return 0;
+}
+
+static void close_all(struct tr_live *live)
+{
+    tr_sweeper_end(live->sweeper);
+    tri_endpoint_close(live->door);
+    tr_reader_close(live->reader); /* before the store's end: the last one tidies its log up */
+    tr_host_free(live->host);
+    if (live->engine != NULL) {
+        tr_shelf_fini(&live->engine->shelf);
+        tr_free(live->engine);
+    }
+    if (live->events >= 0) {
+        close(live->events);
+    }
+    if (live->clock >= 0) {
+        close(live->clock);
+    }
+    if (live->signals >= 0) {
+        tr_signals_close(live->signals);
+    }
+    tr_detached_fini(&live->detached);
+    tr_sleepers_fini(&live->sleepers);
+    tr_free(live->launchers);
+    tr_arena_fini(&live->tables);
+}
+
+void tr_live_close(struct tr_live *live)
+{
+    struct tri_vector left = {.count = 0};
+    struct tr_reader *reader;
+    struct tr_arena arena;
+    if (live == NULL) {
+        return;
+    }
+    tr_arena_init(&arena);
+    if (live->signals >= 0) {
+        tr_signals_end_next();
+    }
+    if (live->hands_over && live->detached.count > 0 && tr_live_read(live, NULL, &reader) == 0) {
+        left = tr_detached_left(&live->detached, reader, &arena);
+        tr_live_read_end(live);
+    }
+    close_all(live);
+    if (left.count > 0) {
+        /* Without one they sleep until somebody resumes them, and the next engine says so. */
+        (void)!tr_background_resume(live->folder, left.items, left.count);
+    }
+    tr_arena_fini(&arena);
+    tr_free(live);
+}
+
+/* -------------------------------------------------------------------- while it lives */
+
+/* The first error of several wakings. */
+struct waking {
+    struct tr_live *live;
+    int error;
+};
+
+static void wake_one(void *self, uint64_t execution)
+{
+    struct waking *waking = self;
+    struct tr_live *live = waking->live;
+    struct tr_resource_awake awake = {.execution = execution};
+    int error =
+        tr_host_tell(live->host, live->engine->resources, &tr_resource_awake_schema, &awake);
+    error = error != 0 ? error : tr_host_wake(live->host, execution);
+    waking->error = waking->error != 0 ? waking->error : error;
+}
+
+int tr_live_wake(struct tr_live *live, uint64_t execution)
+{
+    struct waking waking = {.live = live};
+    tr_sleepers_wake(&live->sleepers, execution, wake_one, &waking);
+    return waking.error;
+}
+
+uint32_t tr_live_jobs(const struct tr_live *live)
+{
+    const struct tr_plugin *plugin = tr_engine_plugin(live->engine, tr_text_of("process"));
+    return plugin == &tr_process_plugin ? tr_host_jobs(live->host) : 0;
+}
+
+int tr_live_launcher(struct tr_live *live, struct tr_text project, struct tr_text domain,
+                     struct tr_ref *launcher)
+{
+    struct tr_live_launcher wanted;
+    snprintf(wanted.name, sizeof wanted.name, "%.*s/%.*s", (int)project.size, project.data,
+             (int)domain.size, domain.data);
+    for (size_t i = 0; i < live->launcher_count; i++) {
+        if (strcmp(live->launchers[i].name, wanted.name) == 0) {
+            *launcher = live->launchers[i].ref;
+            return 0;
+        }
+    }
+    struct tr_live_launcher *grown =
+        tr_realloc(live->launchers, (live->launcher_count + 1) * sizeof *grown);
+    if (grown == NULL) {
+        return TR_MEMORY;
+    }
+    live->launchers = grown;
+    int error = find_or_bear(live, wanted.name, &tr_launcher_behaviour, &wanted.ref);
+    if (error == 0) {
+        live->launchers[live->launcher_count++] = wanted;
+        *launcher = wanted.ref;
+    }
+    return error;
+}
+
+int tr_live_read(struct tr_live *live, char *explain, struct tr_reader **reader)
+{
+    int error = live->reader == NULL ? tr_history_open(live->folder, explain, &live->reader)
+                                     : tr_reader_refresh(live->reader);
+    if (error != 0) {
+        tr_reader_close(live->reader);
+        live->reader = NULL;
+        return error;
+    }
+    *reader = live->reader;
+    return 0;
+}
+
+void tr_live_read_end(struct tr_live *live)
+{
+    tr_reader_let_go(live->reader);
+}
+
+int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules)
+{
+    int error = bear_missing(live, TR_SCHEDULES_NAME, &tr_schedules_behaviour, &live->schedules);
+    if (error == 0) {
+        *schedules = live->schedules;
+    }
+    return error;
+}
+
+int tr_live_wake_schedules(struct tr_live *live)
+{
+    struct tr_schedule_wake wake = {.from = 0};
+    if (tr_key_is_none(live->schedules.key)) {
+        return 0;
+    }
+    return tr_host_tell(live->host, live->schedules, &tr_schedule_wake_schema, &wake);
+}
+
+int tr_live_rest(struct tr_live *live, uint32_t timeout_ms)
+{
+    int error = tr_host_rest(live->host, live->events, timeout_ms);
+    if (error == 0 && live->clock >= 0 && tr_clock_was_set(live->clock)) {
+        error = tr_live_wake_schedules(live);
+    }
+    return error;
+}
+
+uint64_t tr_live_now_ms(const struct tr_live *live)
+{
+    return tri_monotonic_ns(live->host->env) / 1000000;
+}

@@ -1,0 +1,121 @@
+/*
+ * A live engine in this process: the host with all behaviours and plugins, the actors that serve
+ * all executions, the door for other commands, and the signals of the process.
+ *
+ * What an earlier engine left unfinished goes on as soon as it is open, or sleeps until it is
+ * woken. One thread, that of the command; it waits in tr_live_rest and looks at everything when
+ * that returns.
+ */
+#ifndef TR_DEPLOY_ASSEMBLE_H
+#define TR_DEPLOY_ASSEMBLE_H
+
+#include <limits.h>
+
+#include "actors/engine.h"
+#include "deploy/cli/command.h"
+#include "deploy/engine/detached.h"
+#include "deploy/retention/leftovers.h"
+#include "deploy/settings/settings.h"
+#include "deploy/sleepers.h"
+#include "runtime/journal/reader.h"
+#include "runtime/link/endpoint.h"
+
+/* The behaviours of all actors of the engine. */
+#define TR_LIVE_BEHAVIOURS 11
+extern const struct tr_behaviour *const tr_live_behaviours[TR_LIVE_BEHAVIOURS];
+
+/* Retries of failures that are not the task's fault (Flyte's default). */
+#define TR_LIVE_SYSTEM_RETRIES 3
+
+struct tr_live_options {
+    const char *folder; /* of the store, absolute */
+    enum tr_durability durability;
+    uint32_t jobs;        /* processes at once; 0: one per core */
+    const char *command;  /* what others are told this engine came with */
+    bool lets_sleep;      /* what is unfinished sleeps, but for executions that are being aborted */
+    bool fires_schedules; /* else they rest */
+    const struct tr_settings_file *settings; /* NULL: none; they outlive the engine */
+};
+
+/* A launcher that is known. */
+struct tr_live_launcher {
+    char name[2 * 64]; /* PROJECT/DOMAIN */
+    struct tr_ref ref;
+};
+
+/* Words of the keeper's command, with the NULL behind them. */
+#define TR_KEEPER_COMMAND_WORDS 6
+
+struct tr_live {
+    struct tr_host *host;
+    struct tr_engine *engine;
+    struct tri_endpoint *door;
+    enum tr_durability durability;
+    const char *command;
+    const struct tr_settings_file *settings; /* NULL: none */
+    char folder[PATH_MAX];
+    struct tr_reader *reader;    /* tr_live_read; NULL: none yet */
+    int signals;                 /* deploy/signals.h */
+    int events;                  /* readable when there is a signal or a request */
+    struct tr_sleepers sleepers; /* executions that an earlier engine had left */
+    bool lets_sleep;
+    struct tr_detached detached;
+    bool hands_over;        /* at its end, what is detached */
+    struct tr_arena tables; /* of the engine: what is known of plugins */
+    struct tr_live_launcher *launchers;
+    size_t launcher_count;
+    struct tr_ref schedules;
+    struct tr_sweeper *sweeper;
+    const char *keeper_command[TR_KEEPER_COMMAND_WORDS];
+    char open_files[24]; /* a word of it */
+    int clock; /* readable when the clock was set, or stood still in a suspended machine; -1 */
+};
+
+/*
+ * Opens a store and lets what is in it go on. Errors: TR_STORE_LOCKED (another engine has it) and
+ * the others of a store, TR_SYSTEM, TR_MEMORY; `explain` (TRI_STORE_EXPLAIN_BYTES) has them in
+ * words.
+ */
+TR_MUST_USE int tr_live_open(const struct tr_live_options *options, char *explain,
+                             struct tr_live **live);
+
+/*
+ * Commits what there is and leaves. With `hands_over` an engine in the background goes on with
+ * detached executions that have not ended. NULL is fine.
+ */
+void tr_live_close(struct tr_live *live);
+
+/* Lets an execution go on that is asleep, with all that it has launched; 0: all. TR_CLOSED. */
+TR_MUST_USE int tr_live_wake(struct tr_live *live, uint64_t execution);
+
+/*
+ * How many processes of tasks of the type `process` it lets run at once; 0: a plugin runs these
+ * elsewhere.
+ */
+uint32_t tr_live_jobs(const struct tr_live *live);
+
+/* The launcher of a project and a domain, which is born when there is none. */
+TR_MUST_USE int tr_live_launcher(struct tr_live *live, struct tr_text project,
+                                 struct tr_text domain, struct tr_ref *launcher);
+
+/* The actor that knows all schedules, which is born when there is none. */
+#define TR_SCHEDULES_NAME "sys/schedules"
+TR_MUST_USE int tr_live_schedules(struct tr_live *live, struct tr_ref *schedules);
+
+/* Lets schedules look at the clock: when an engine that fires them begins, and when it was set. */
+TR_MUST_USE int tr_live_wake_schedules(struct tr_live *live);
+
+/* Waits for a signal, a request, an end or the time; why the host cannot go on. */
+TR_MUST_USE int tr_live_rest(struct tr_live *live, uint32_t timeout_ms);
+
+/*
+ * The history as it is now, through a reader that stays open, since opening one reads all tables'
+ * definitions. tr_live_read_end lets go of the moment. Errors: those of tr_reader_open.
+ */
+TR_MUST_USE int tr_live_read(struct tr_live *live, char *explain, struct tr_reader **reader);
+void tr_live_read_end(struct tr_live *live);
+
+/* Milliseconds that only ever grow. */
+uint64_t tr_live_now_ms(const struct tr_live *live);
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * The graph of a dynamic task, from its document: the graph of its node is read from the store,
+ * the document is compiled behind it and looked at as a definition is before it runs; then it is
+ * stored, and only then on the shelf. What is wrong with the document is the task's failure, all of
+ * it in one message.
+ */
+#include "deploy/engine/decide.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "actors/engine.h"
+#include "actors/graph/compiler/compile.h"
+#include "actors/room.h"
+#include "deploy/engine/decide_paths.h"
+#include "deploy/common/file.h"
+#include "deploy/history/graphs.h"
+#include "deploy/inputs/offload.h"
+#include "deploy/recovery/reuse.h"
+#include "deploy/inputs/runnable.h"
+#include "runtime/memory.h"
+#include "schemas/runtime/inquiry.h"
+
+_Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_OFFLOAD_EXPLAIN_BYTES, "words fit");
+_Static_assert(TR_EXCHANGE_EXPLAIN_BYTES >= TR_DECIDE_PATHS_BYTES, "words fit");
+
+/* The document's name in messages, and the failure's code. */
+#define DOCUMENT_NAME "outputs"
+#define FAILED_CODE "DynamicWorkflowBuildFailed"
+
+/* Errors in one message; a failure keeps little more. */
+#define MESSAGE_BYTES_MAX 3500
+
+static int failed(char *explain, int error, const char *what)
+{
+    const char *words = error == TR_SYSTEM ? strerror(errno) : tr_error_text(error);
+    snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s: %s", what, words);
+    return error;
+}
+
+/* All errors of a report, one in a line, as far as they fit. */
+static int print_problems(struct tr_report *report, struct tr_buffer *message)
+{
+    struct tr_buffer line;
+    tr_buffer_init(&line, 0);
+    tr_report_finish(report);
+    uint32_t shown = 0;
+    while (shown < report->count) {
+        tr_buffer_cut(&line, 0);
+        tr_buffer_add_string(&line, shown == 0 ? "" : "\n");
+        tr_problem_print(&report->problems[shown], &line);
+        if (shown > 0 && message->size + line.size > MESSAGE_BYTES_MAX) {
+            break;
+        }
+        tr_buffer_add(message, line.data, line.size);
+        shown++;
+    }
+    uint32_t more = tr_report_total(report) - shown;
+    if (more > 0) {
+        tr_buffer_print(message, "\n(and %u more)", more);
+    }
+    int error = line.error != 0 ? line.error : message->error;
+    tr_buffer_fini(&line);
+    return error;
+}
+
+/* Compiles the text, and looks whether this program can run it. TR_INVALID with a report. */
+static int compile(const struct tr_engine *engine, const struct tr_graph_make *make,
+                   struct tr_graph *parent, struct tr_text text, struct tr_report *report,
+                   struct tr_graph **graph)
+{
+    const struct tr_decision decision = {
+        .parent = parent,
+        .task = make->task,
+        .depth = make->depth,
+        .path = tr_text_of(DOCUMENT_NAME),
+        .text = text,
+    };
+    struct tr_graph *made;
+    int error = tr_graph_decide(&decision, report, &made);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_graph_check_runnable(made, made->main_workflow, engine, DOCUMENT_NAME, report);
+    if (error != 0) {
+        tr_graph_free(made);
+        return error;
+    }
+    *graph = made;
+    return 0;
+}
+
+/* Files of the attempt that the graph names; what is wrong with one is the task's failure. */
+static int keep_paths(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
+                      struct tr_graph *graph, struct tr_graph_made *made, struct tr_buffer *message,
+                      char *explain)
+{
+    char words[TR_DECIDE_PATHS_BYTES];
+    const char *code = NULL;
+    int error = tr_decide_paths(inquiry, make, graph, &code, words);
+    if (error == TR_INVALID && code != NULL) {
+        tr_buffer_add_string(message, words);
+        made->code = tr_text_of(code);
+        made->message = tr_buffer_text(message);
+        return message->error;
+    }
+    if (error != 0) {
+        snprintf(explain, TR_EXCHANGE_EXPLAIN_BYTES, "%s", words);
+    }
+    return error;
+}
+
+/* Stores the graph, then holds it on the shelf, whose it is from then on. */
+static int keep(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
+                struct tr_graph *graph, struct tr_graph_made *made, uint8_t *hash, char *explain)
+{
+    struct tr_engine *engine = inquiry->program;
+    struct tr_buffer none;
+    uint64_t number;
+    tr_buffer_init(&none, 0);
+    tr_buffer_array(&none, 0);
+    int error = tr_offload(inquiry->store_folder, graph, &none, explain);
+    tr_buffer_fini(&none);
+    if (error == 0) {
+        error = tr_graphs_put(inquiry->store_folder, graph, true);
+        error = error == 0 ? 0 : failed(explain, error, "the graph cannot be stored");
+    }
+    if (error == 0 && make->recovery.size > 0) {
+        error = tr_recall_graph(inquiry, make->recovery, make->path, graph->hash, &made->is_same,
+                                explain);
+    }
+    if (error != 0) {
+        tr_graph_free(graph);
+        return error;
+    }
+    memcpy(hash, graph->hash, TR_GRAPH_HASH_BYTES);
+    made->graph = (struct tr_bytes){.data = hash, .size = TR_GRAPH_HASH_BYTES};
+    made->workflow = graph->main_workflow;
+    error = tr_shelf_put(&engine->shelf, graph, &number);
+    return error == 0 ? 0
+                      : failed(explain, error, "the graph cannot be held (TR_SHELF_GRAPHS_MAX)");
+}
+
+/* Makes the graph of a text and answers. The parent is taken. */
+static int answer(const struct tr_inquiry *inquiry, const struct tr_graph_make *make,
+                  struct tr_graph *parent, struct tr_text text, char *explain)
+{
+    struct tr_engine *engine = inquiry->program;
+    struct tr_graph *graph = NULL;
+    struct tr_graph_made made = {.life = engine->life};
+    struct tr_report report;
+    struct tr_buffer message;
+    uint8_t hash[TR_GRAPH_HASH_BYTES];
+    struct tr_room room = tr_room_for_graph(engine->memory_max);
+    tr_report_init(&report);
+    tr_buffer_init(&message, 0);
+    if (room.code != NULL) {
+        tr_graph_free(parent);
+        made.code = tr_text_of(room.code);
+        made.message = tr_text_of(room.message);
+        return tr_inquiry_answer(inquiry, &tr_graph_made_schema, &made);
+    }
+    int error = compile(engine, make, parent, text, &report, &graph);
+    if (error == TR_INVALID) {
+        made.code = tr_text_of(FAILED_CODE);
+        error = print_problems(&report, &message);
+        made.message = tr_buffer_text(&message);
+    } else if (error == 0) {
+        error = keep_paths(inquiry, make, graph, &made, &message, explain);
+        if (error == 0 && made.code.size == 0) {
+            error = keep(inquiry, make, graph, &made, hash, explain);
+        } else {
+            tr_graph_free(graph);
+        }
+    } else {
+        error = failed(explain, error, "the document cannot be compiled");
+    }
+    error = error != 0 ? error : tr_inquiry_answer(inquiry, &tr_graph_made_schema, &made);
+    tr_buffer_fini(&message);
+    tr_report_fini(&report);
+    return error;
+}
+
+/* The document, from the message or from where it lies. */
+static int open_document(const struct tr_graph_make *make, struct tr_bytes *mapped, char *explain)
+{
+    char *path = tr_text_copy(make->uri);
+    int error = path == NULL ? TR_MEMORY : tr_file_map(path, mapped);
+    tr_free(path);
+    return error == 0 ? 0 : failed(explain, error, "the document cannot be read");
+}
+
+int tr_decide_graph(const struct tr_inquiry *inquiry, char *explain)
+{
+    struct tr_graph_make make;
+    struct tr_graph *parent = NULL;
+    struct tr_bytes mapped = {.size = 0};
+    if (tr_graph_make_unpack(inquiry->body, inquiry->version, &make) != 0 ||
+        make.graph.size != TR_GRAPH_HASH_BYTES) {
+        return TR_MALFORMED;
+    }
+    int error = tr_graphs_get(inquiry->store_folder, make.graph, &parent);
+    if (error != 0) {
+        return failed(explain, error, "the definition cannot be read");
+    }
+    error = make.task >= parent->task_count ? TR_MALFORMED : 0;
+    if (error == 0 && make.text.size == 0) {
+        error = open_document(&make, &mapped, explain);
+    }
+    if (error != 0) {
+        tr_graph_free(parent);
+        return error;
+    }
+    struct tr_text text = {.data = (const char *)mapped.data, .size = mapped.size};
+    error = answer(inquiry, &make, parent, make.text.size > 0 ? make.text : text, explain);
+    tr_file_unmap(mapped);
+    return error;
+}

@@ -1,0 +1,176 @@
+/*
+ * A view of an execution: a picture on a terminal, lines elsewhere, nothing with -q.
+ */
+#include "deploy/follow/follow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "deploy/common/clock.h"
+#include "deploy/follow/screen.h"
+#include "deploy/common/stream.h"
+#include "runtime/memory.h"
+
+/* Reading may take one part in so many of all time. */
+#define READING_PARTS 20
+
+enum mode { QUIET, LINES, PICTURE };
+
+struct tr_follow {
+    enum mode mode;
+    bool has_color;
+    char folder[4096];
+    uint64_t execution;
+    struct tr_reader *reader; /* NULL: not open yet */
+    struct tr_nodes nodes;
+    uint64_t next_ms; /* the next look is due */
+    uint32_t drawn;   /* lines on the screen */
+};
+
+static enum mode mode_of(const struct tr_invocation *invocation)
+{
+    const char *terminal = getenv("TERM");
+    if (invocation->is_quiet) {
+        return QUIET;
+    }
+    bool is_dumb = terminal == NULL || strcmp(terminal, "dumb") == 0;
+    return isatty(STDERR_FILENO) == 1 && !is_dumb ? PICTURE : LINES;
+}
+
+int tr_follow_new(const struct tr_invocation *invocation, const char *folder, uint64_t execution,
+                  struct tr_follow **out)
+{
+    struct tr_follow *follow = tr_alloc_zero(1, sizeof *follow);
+    const char *no_color = getenv("NO_COLOR");
+    if (follow == NULL) {
+        return TR_MEMORY;
+    }
+    follow->mode = mode_of(invocation);
+    follow->has_color = no_color == NULL || no_color[0] == '\0';
+    follow->execution = execution;
+    follow->next_ms = tr_clock_ms() + TR_FOLLOW_MS;
+    snprintf(follow->folder, sizeof follow->folder, "%s", folder);
+    tr_nodes_init(&follow->nodes, execution);
+    *out = follow;
+    return 0;
+}
+
+void tr_follow_free(struct tr_follow *follow)
+{
+    if (follow != NULL) {
+        tr_nodes_fini(&follow->nodes);
+        tr_reader_close(follow->reader);
+        tr_free(follow);
+    }
+}
+
+static struct tr_screen screen_of(const struct tr_follow *follow)
+{
+    struct winsize size = {0};
+    bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
+    return (struct tr_screen){.rows = is_known ? size.ws_row - 1U : 24,
+                              .columns = is_known ? size.ws_col : 80,
+                              .has_color = follow->has_color};
+}
+
+static void draw_picture(struct tr_follow *follow, const struct tr_screen_head *head,
+                         struct tr_buffer *buffer)
+{
+    struct tr_screen screen = screen_of(follow);
+    if (follow->drawn > 0) {
+        tr_buffer_print(buffer, "\x1b[%uA\x1b[J", follow->drawn);
+    }
+    follow->drawn = tr_screen_draw(&screen, head, &follow->nodes, buffer);
+}
+
+static void draw(struct tr_follow *follow, const struct tr_execution *row)
+{
+    struct tr_buffer buffer;
+    struct tr_screen_head head = {
+        .name = row->name,
+        .phase = row->phase,
+        .created_ms = row->created_ms,
+        .now_ms = row->ended_ms != 0 ? row->ended_ms : tr_clock_wall_ms(),
+    };
+    tr_buffer_init(&buffer, 0);
+    if (follow->mode == PICTURE) {
+        draw_picture(follow, &head, &buffer);
+    } else {
+        tr_screen_lines(&head, &follow->nodes, &buffer);
+    }
+    if (buffer.error == 0 && buffer.size > 0) {
+        tr_stream_draw(tr_buffer_bytes(&buffer));
+    }
+    tr_buffer_fini(&buffer);
+}
+
+/* Goes to the newest moment; what goes wrong is tried again with a new reader. */
+static bool refresh(struct tr_follow *follow)
+{
+    int error = follow->reader == NULL ? tr_history_open(follow->folder, NULL, &follow->reader)
+                                       : tr_reader_refresh(follow->reader);
+    if (error != 0 && follow->reader != NULL) {
+        tr_reader_close(follow->reader);
+        follow->reader = NULL;
+    }
+    return error == 0;
+}
+
+static void look_at_moment(struct tr_follow *follow)
+{
+    struct tr_execution_copy copy;
+    if (tr_execution_get(follow->reader, follow->execution, &copy) != 0) {
+        return;
+    }
+    if (tr_nodes_read(&follow->nodes, follow->reader) == 0) {
+        draw(follow, &copy.row);
+    }
+    tr_execution_copy_fini(&copy);
+}
+
+/* Nobody holds a moment while he waits: the log of the store could not begin anew (reader.h). */
+static void look(struct tr_follow *follow)
+{
+    if (refresh(follow)) {
+        look_at_moment(follow);
+        tr_reader_let_go(follow->reader);
+    }
+}
+
+void tr_follow_step(struct tr_follow *follow)
+{
+    uint64_t now_ms = tr_clock_ms();
+    if (follow->mode == QUIET || now_ms < follow->next_ms) {
+        return;
+    }
+    look(follow);
+    uint64_t took_ms = tr_clock_ms() - now_ms;
+    follow->next_ms = now_ms + TR_FOLLOW_MS + READING_PARTS * took_ms;
+}
+
+uint32_t tr_follow_timeout_ms(const struct tr_follow *follow)
+{
+    uint64_t now_ms = tr_clock_ms();
+    if (follow->mode == QUIET) {
+        return UINT32_MAX;
+    }
+    return now_ms < follow->next_ms ? (uint32_t)(follow->next_ms - now_ms) : 0;
+}
+
+void tr_follow_finish(struct tr_follow *follow)
+{
+    if (follow->mode != QUIET) {
+        look(follow);
+    }
+}
+
+void tr_follow_note(struct tr_follow *follow, const char *text)
+{
+    if (follow->mode != QUIET) {
+        fprintf(stderr, "%s\n", text);
+        follow->drawn = 0;
+    }
+}

@@ -1,0 +1,124 @@
+/*
+ * The loop of a command that is a guest of another process's engine.
+ */
+#include <signal.h>
+#include <stdio.h>
+
+#include "deploy/follow/follow_local.h"
+#include "deploy/common/clock.h"
+#include "deploy/follow/follow.h"
+#include "deploy/follow/result.h"
+#include "deploy/common/signals.h"
+#include "schemas/runtime/request.h"
+
+struct visit {
+    const struct tr_invocation *invocation;
+    struct tri_client *client;
+    struct tr_follow *follow;
+    uint64_t execution;
+    uint32_t number; /* of the request to follow */
+    int signals;
+    uint32_t interrupts;
+    bool is_over;
+    bool is_leaving;
+    enum tr_exit_status status;
+};
+
+static void leave(struct visit *visit, enum tr_exit_status status, const char *text)
+{
+    tr_follow_note(visit->follow, text);
+    visit->is_leaving = true;
+    visit->status = status;
+}
+
+static void interrupt(struct visit *visit)
+{
+    uint32_t number;
+    bool is_hard = visit->interrupts++ > 0;
+    struct tr_stop_execution stop = {.execution = visit->execution,
+                                     .cause = tr_text_of("interrupted by Ctrl-C"),
+                                     .is_hard = is_hard};
+    int error = tri_client_ask(visit->client, &tr_stop_execution_schema, &stop, &number);
+    if (error != 0) {
+        leave(visit, TR_EXIT_ENGINE, "the engine has gone");
+    } else if (is_hard && visit->interrupts > 2) {
+        leave(visit, TR_EXIT_ABORTED, "leaving; the engine finishes the abort");
+    } else {
+        tr_follow_note(visit->follow, is_hard ? "killing its tasks (Ctrl-C again leaves)"
+                                              : "aborting (Ctrl-C again kills its tasks)");
+    }
+}
+
+static void look_at_signals(struct visit *visit)
+{
+    int number;
+    while ((number = tr_signals_next(visit->signals)) != 0) {
+        if (number == SIGINT) {
+            interrupt(visit);
+        } else {
+            leave(visit, TR_EXIT_ENGINE, "leaving; the execution goes on in its engine");
+        }
+    }
+}
+
+/* What the engine says: the end of what is followed is an answer to that request. */
+static void take(struct visit *visit, const struct tri_request *answer)
+{
+    if (answer->number == visit->number && answer->type == tr_answered_schema.id) {
+        visit->is_over = true;
+    }
+}
+
+static void turn(struct visit *visit)
+{
+    struct tri_request answer;
+    int error = tri_client_next(visit->client, visit->signals, tr_follow_timeout_ms(visit->follow),
+                                &answer);
+    if (error == 0) {
+        take(visit, &answer);
+    } else if (error != TR_TIMEOUT) {
+        leave(visit, TR_EXIT_ENGINE,
+              "the engine has gone; `troupe resume` goes on from what the store holds");
+    }
+    look_at_signals(visit);
+    tr_follow_step(visit->follow);
+}
+
+static int begin(struct visit *visit, const char *folder)
+{
+    struct tr_follow follow = {.execution = visit->execution, .wakes = true};
+    int error = tr_signals_open(&visit->signals);
+    if (error == 0) {
+        error = tr_follow_new(visit->invocation, folder, visit->execution, &visit->follow);
+    }
+    if (error == 0) {
+        error = tri_client_ask(visit->client, &tr_follow_schema, &follow, &visit->number);
+    }
+    return error;
+}
+
+enum tr_exit_status tr_visit(const struct tr_invocation *invocation, struct tri_client *client,
+                             const char *folder, uint64_t execution)
+{
+    struct visit visit = {.invocation = invocation,
+                          .client = client,
+                          .execution = execution,
+                          .signals = -1,
+                          .status = TR_EXIT_ENGINE};
+    int error = begin(&visit, folder);
+    if (error != 0) {
+        visit.status = tr_command_failed(invocation->command, "%s", tr_error_text(error));
+    }
+    while (error == 0 && !visit.is_over && !visit.is_leaving) {
+        turn(&visit);
+    }
+    if (visit.is_over) {
+        tr_follow_finish(visit.follow);
+        visit.status = tr_result_print(invocation, folder, NULL, execution);
+    }
+    tr_follow_free(visit.follow);
+    if (visit.signals >= 0) {
+        tr_signals_close(visit.signals);
+    }
+    return visit.status;
+}

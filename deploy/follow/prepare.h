@@ -1,0 +1,54 @@
+/*
+ * What `run` and `submit` have in common before anything begins: FILE [WORKFLOW] and the options
+ * that say what is to be run, checked as a whole.
+ */
+#ifndef TR_DEPLOY_PREPARE_H
+#define TR_DEPLOY_PREPARE_H
+
+#include "actors/graph/document/buffer.h"
+#include "actors/graph/compiled/graph.h"
+#include "deploy/settings/settings.h"
+
+/* What is to be run. */
+struct tr_prepared {
+    const struct tr_invocation *invocation;
+    struct tr_graph *graph; /* until it is handed over */
+    uint32_t workflow;
+    uint32_t plan; /* or TR_GRAPH_NONE */
+    struct tr_buffer inputs;
+    struct tr_settings_file settings; /* of the store, or of the user where there is none yet */
+};
+
+/* The options that say what is to be run, for a command's table. */
+#define TR_PREPARE_OPTIONS                                                                         \
+    {'i', "input", "NAME=VALUE", "an input; @FILE reads a file", NULL, TR_COMPLETES_FILES, true},  \
+        {0,    "inputs",           "FILE", "inputs as YAML or JSON; - is stdin",                   \
+         NULL, TR_COMPLETES_FILES, false},                                                         \
+        {0, "name", "NAME", "of the execution (else WORKFLOW-xxxxx)", NULL, 0, false},             \
+        {0, "if-new", NULL, "follow the execution of that name, if there is one", NULL, 0, false}, \
+    {                                                                                              \
+        0, "cache", "HOW", "what becomes of results", "use|refresh|off", 0, false                  \
+    }
+
+void tr_prepared_init(struct tr_prepared *prepared, const struct tr_invocation *invocation);
+void tr_prepared_fini(struct tr_prepared *prepared);
+
+/* Everything that can be wrong before anything has begun; it is said on stderr. */
+enum tr_exit_status tr_prepare(struct tr_prepared *prepared);
+
+/*
+ * Its parts, for commands that take them from elsewhere: the name that was given is good; the
+ * settings of the store; the definition of a file; what is chosen of it (called `name` in messages)
+ * can run; the inputs, of which `earlier` (or NULL) has a slot for each, or none, where nobody
+ * gives another.
+ */
+enum tr_exit_status tr_prepare_name(const struct tr_prepared *prepared);
+enum tr_exit_status tr_prepare_settings(struct tr_prepared *prepared);
+enum tr_exit_status tr_prepare_file(struct tr_prepared *prepared, const char *file);
+enum tr_exit_status tr_prepare_runnable(const struct tr_prepared *prepared, const char *name);
+enum tr_exit_status tr_prepare_inputs(struct tr_prepared *prepared, const struct tr_bytes *earlier);
+
+/* What --cache says: enum tr_cache_mode. */
+uint8_t tr_cache_mode_of(const struct tr_invocation *invocation);
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * Finding executions in the history.
+ */
+#include "deploy/history/executions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/common/schemas.h"
+#include "runtime/memory.h"
+
+/* How many of those that might be meant a message names. */
+#define NAMED_MAX 5
+
+int tr_history_open(const char *folder, char *explain, struct tr_reader **reader)
+{
+    struct tr_reader_options options = {
+        .folder = folder, .records = tr_program_records, .record_count = tr_program_record_count};
+    return tr_reader_open(&options, explain, reader);
+}
+
+/* ------------------------------------------------------------------------- copies */
+
+/* Moves a text into the block of all texts. */
+static struct tr_text keep(char **at, struct tr_text text)
+{
+    if (text.size == 0) {
+        return tr_text_of("");
+    }
+    memcpy(*at, text.data, text.size);
+    struct tr_text kept = {.data = *at, .size = text.size};
+    *at += text.size;
+    return kept;
+}
+
+#define TEXTS(T) \
+    T(project)   \
+    T(domain)    \
+    T(name)      \
+    T(workflow) T(plan) T(parent) T(cause) T(code) T(message) T(failed) T(settings) T(recovery)
+
+/* Takes the first row, or replaces what there was: the last one stays. */
+static int take(void *self, const void *value)
+{
+    struct tr_execution_copy *copy = self;
+    const struct tr_execution *row = value;
+    size_t size = row->graph.size + 1;
+#define ADD(name) size += row->name.size;
+    TEXTS(ADD)
+#undef ADD
+    char *texts = tr_alloc(size);
+    if (texts == NULL) {
+        return TR_MEMORY;
+    }
+    tr_free(copy->texts);
+    copy->texts = texts;
+    copy->row = *row;
+    char *at = texts;
+#define KEEP(name) copy->row.name = keep(&at, row->name);
+    TEXTS(KEEP)
+#undef KEEP
+    struct tr_text graph = {.data = (const char *)row->graph.data, .size = row->graph.size};
+    copy->row.graph.data = (const uint8_t *)keep(&at, graph).data;
+    return 0;
+}
+
+void tr_execution_copy_fini(struct tr_execution_copy *copy)
+{
+    tr_free(copy->texts);
+    *copy = (struct tr_execution_copy){.texts = NULL};
+}
+
+/* ------------------------------------------------------------------------ queries */
+
+/* Copies the first row of a query. */
+static int first(struct tr_reader *reader, struct tr_reader_query *query,
+                 struct tr_execution_copy *out)
+{
+    struct tr_execution_copy copy = {.texts = NULL};
+    query->record = &tr_execution_schema;
+    query->limit = 1;
+    int error = tr_reader_rows(reader, query, take, &copy);
+    if (error == 0 && copy.texts == NULL) {
+        error = TR_NOT_FOUND;
+    }
+    if (error != 0) {
+        tr_execution_copy_fini(&copy);
+        return error;
+    }
+    *out = copy;
+    return 0;
+}
+
+int tr_execution_get(struct tr_reader *reader, uint64_t number, struct tr_execution_copy *copy)
+{
+    struct tr_reader_filter filter = tr_filter_number("execution", TR_FILTER_EQUAL, number);
+    struct tr_reader_query query = {.filters = &filter, .filter_count = 1};
+    return first(reader, &query, copy);
+}
+
+int tr_execution_named(struct tr_reader *reader, struct tr_text project, struct tr_text domain,
+                       struct tr_text name, struct tr_execution_copy *copy)
+{
+    struct tr_reader_filter filters[] = {
+        tr_filter_text("name", TR_FILTER_EQUAL, name),
+        tr_filter_text("project", TR_FILTER_EQUAL, project),
+        tr_filter_text("domain", TR_FILTER_EQUAL, domain),
+    };
+    struct tr_reader_query query = {
+        .filters = filters, .filter_count = TR_COUNT_OF(filters), .order = {{"created_ms", true}}};
+    return first(reader, &query, copy);
+}
+
+static int find_last(struct tr_reader *reader, char *problem, struct tr_execution_copy *copy)
+{
+    struct tr_reader_query query = {.order = {{"created_ms", true}}};
+    int error = first(reader, &query, copy);
+    if (error == TR_NOT_FOUND) {
+        snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES, "there is no execution in this store yet");
+    }
+    return error;
+}
+
+/* PROJECT/DOMAIN/NAME, cut into its parts; false if it is not. */
+static bool cut(const char *word, struct tr_text parts[3])
+{
+    word += word[0] == '/' ? 1 : 0;
+    for (size_t i = 0; i < 3; i++) {
+        size_t size = strcspn(word, "/");
+        parts[i] = (struct tr_text){.data = word, .size = size};
+        word += size;
+        if (i < 2 && *word++ != '/') {
+            return false;
+        }
+    }
+    return *word == '\0';
+}
+
+/* Those that might be meant, for a message. */
+struct several {
+    struct tr_execution_copy copy;
+    uint64_t count;
+    size_t size;
+    char names[TR_EXECUTIONS_PROBLEM_BYTES / 2];
+};
+
+static int note(void *self, const void *value)
+{
+    struct several *several = self;
+    const struct tr_execution *row = value;
+    if (several->count < NAMED_MAX) {
+        int size = snprintf(several->names + several->size, sizeof several->names - several->size,
+                            "%s%.*s/%.*s/%.*s", several->count > 0 ? ", " : "",
+                            (int)row->project.size, row->project.data, (int)row->domain.size,
+                            row->domain.data, (int)row->name.size, row->name.data);
+        several->size += size > 0 ? (size_t)size : 0;
+    }
+    several->count++;
+    return several->count == 1 ? take(&several->copy, row) : 0;
+}
+
+/* All whose name is this, or begins so. */
+static int find_some(struct tr_reader *reader, const char *word, enum tr_filter_op op,
+                     struct several *several)
+{
+    struct tr_reader_filter filter = tr_filter_text("name", op, tr_text_of(word));
+    struct tr_reader_query query = {.record = &tr_execution_schema,
+                                    .filters = &filter,
+                                    .filter_count = 1,
+                                    .order = {{"created_ms", true}},
+                                    .limit = NAMED_MAX + 1};
+    return tr_reader_rows(reader, &query, note, several);
+}
+
+static int find_by_name(struct tr_reader *reader, const char *word, char *problem,
+                        struct tr_execution_copy *copy)
+{
+    struct several several = {.count = 0};
+    int error = find_some(reader, word, TR_FILTER_EQUAL, &several);
+    if (error == 0 && several.count == 0) {
+        error = find_some(reader, word, TR_FILTER_PREFIX, &several);
+    }
+    if (error == 0 && several.count == 0) {
+        snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES,
+                 "there is no execution '%.80s'; @last is the newest, `troupe list` shows all",
+                 word);
+        error = TR_NOT_FOUND;
+    } else if (error == 0 && several.count > 1) {
+        snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES, "'%.80s' may be %s%s; write more of it",
+                 word, several.names, several.count > NAMED_MAX ? ", ..." : "");
+        error = TR_INVALID;
+    }
+    if (error != 0) {
+        tr_execution_copy_fini(&several.copy);
+        return error;
+    }
+    *copy = several.copy;
+    return 0;
+}
+
+int tr_execution_find(struct tr_reader *reader, const char *word, char *problem,
+                      struct tr_execution_copy *copy)
+{
+    struct tr_text parts[3];
+    problem[0] = '\0';
+    if (strcmp(word, "@last") == 0) {
+        return find_last(reader, problem, copy);
+    }
+    if (strchr(word, '/') == NULL) {
+        return find_by_name(reader, word, problem, copy);
+    }
+    int error = TR_NOT_FOUND;
+    if (cut(word, parts)) {
+        error = tr_execution_named(reader, parts[0], parts[1], parts[2], copy);
+    }
+    if (error == TR_NOT_FOUND) {
+        snprintf(problem, TR_EXECUTIONS_PROBLEM_BYTES,
+                 "there is no execution '%.200s'; write PROJECT/DOMAIN/NAME, or NAME alone", word);
+    }
+    return error;
+}

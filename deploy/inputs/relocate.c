@@ -1,0 +1,132 @@
+/*
+ * Changing paths in packed values: everything is copied as it stands, but for texts that are paths
+ * and slots whose literal lies elsewhere.
+ */
+#include "deploy/inputs/relocate.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "actors/graph/value/slot.h"
+#include "schemas/codec/error.h"
+
+#define BLOBS "/blobs/"
+#define SCHEME "file://"
+
+static int copy(const struct tr_repath *paths, struct tr_cursor *cursor, struct tr_buffer *buffer);
+
+static bool take(struct tr_text *text, struct tr_text prefix)
+{
+    if (text->size < prefix.size || memcmp(text->data, prefix.data, prefix.size) != 0) {
+        return false;
+    }
+    text->data += prefix.size;
+    text->size -= prefix.size;
+    return true;
+}
+
+/* The text with its path changed, at the end of `buffer`; false: it is none of that store. */
+static bool change(const struct tr_repath *paths, struct tr_text text, struct tr_buffer *buffer)
+{
+    bool has_scheme = take(&text, tr_text_of(SCHEME));
+    bool is_blob = take(&text, paths->from) && text.size > strlen(BLOBS) &&
+                   memcmp(text.data, BLOBS, strlen(BLOBS)) == 0;
+    if (is_blob) {
+        tr_buffer_add_string(buffer, has_scheme ? SCHEME : "");
+        tr_buffer_add_text(buffer, paths->to);
+        tr_buffer_add_text(buffer, text);
+    }
+    return is_blob;
+}
+
+static int copy_text(const struct tr_repath *paths, struct tr_cursor *cursor,
+                     struct tr_buffer *buffer)
+{
+    struct tr_cursor whole = *cursor;
+    struct tr_bytes bytes = tr_read_any(&whole);
+    struct tr_buffer changed;
+    tr_buffer_init(&changed, 0);
+    if (change(paths, tr_read_text_unchecked(cursor), &changed)) {
+        tr_buffer_text_value(buffer, tr_buffer_text(&changed));
+    } else {
+        tr_buffer_add(buffer, bytes.data, bytes.size);
+    }
+    int error = changed.error;
+    tr_buffer_fini(&changed);
+    return error != 0 ? error : cursor->error;
+}
+
+static int copy_extension(const struct tr_repath *paths, struct tr_cursor *cursor,
+                          struct tr_buffer *buffer)
+{
+    struct tr_bytes bytes = tr_read_any(cursor);
+    struct tr_offloaded where;
+    struct tr_buffer changed;
+    tr_buffer_init(&changed, 0);
+    if (cursor->error == 0 && tr_slot_is_offloaded(bytes, &where) &&
+        change(paths, where.uri, &changed)) {
+        where.uri = tr_buffer_text(&changed);
+        tr_slot_write_offloaded(buffer, &where);
+    } else {
+        tr_buffer_add(buffer, bytes.data, bytes.size);
+    }
+    int error = changed.error;
+    tr_buffer_fini(&changed);
+    return error != 0 ? error : cursor->error;
+}
+
+static int copy_items(const struct tr_repath *paths, struct tr_cursor *cursor, uint64_t count,
+                      struct tr_buffer *buffer)
+{
+    int error = cursor->error;
+    for (uint64_t i = 0; error == 0 && i < count; i++) {
+        error = copy(paths, cursor, buffer);
+    }
+    return error;
+}
+
+static int copy(const struct tr_repath *paths, struct tr_cursor *cursor, struct tr_buffer *buffer)
+{
+    struct tr_bytes bytes;
+    uint32_t count;
+    switch (tr_peek(cursor)) {
+    case TR_CODEC_ARRAY:
+        count = tr_read_array(cursor);
+        tr_buffer_array(buffer, count);
+        return copy_items(paths, cursor, count, buffer);
+    case TR_CODEC_MAP:
+        count = tr_read_map(cursor);
+        tr_buffer_map(buffer, count);
+        return copy_items(paths, cursor, 2 * (uint64_t)count, buffer);
+    case TR_CODEC_TEXT:
+        return copy_text(paths, cursor, buffer);
+    case TR_CODEC_EXTENSION:
+        return copy_extension(paths, cursor, buffer);
+    default:
+        bytes = tr_read_any(cursor);
+        tr_buffer_add(buffer, bytes.data, bytes.size);
+        return cursor->error;
+    }
+}
+
+int tr_repath(const struct tr_repath *paths, struct tr_bytes value, struct tr_buffer *buffer)
+{
+    struct tr_cursor check = tr_cursor_of(value);
+    struct tr_cursor cursor = check;
+    (void)tr_read_any(&check); /* no deeper than TR_NESTING_MAX */
+    int error = check.error != 0             ? check.error
+                : tr_cursor_left(&check) > 0 ? TR_MALFORMED
+                                             : copy(paths, &cursor, buffer);
+    return error != 0 ? error : buffer->error;
+}
+
+bool tr_repath_home(const char *folder, const char *path, char home[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    size_t before = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    bool is_blob =
+        before >= strlen(BLOBS) && memcmp(path + before - strlen(BLOBS), BLOBS, strlen(BLOBS)) == 0;
+    int size = is_blob ? snprintf(home, PATH_MAX, "%s" BLOBS "%s", folder, slash + 1) : -1;
+    return size > 0 && size < PATH_MAX && access(home, F_OK) == 0;
+}

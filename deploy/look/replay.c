@@ -1,0 +1,367 @@
+/*
+ * Replaying a recording: its entries, one by one, into a sandbox that has what the engine's
+ * handlers look at: graphs from the store, plugins, and who served all when it was recorded.
+ */
+#include "deploy/replay.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/engine/assemble.h"
+#include "deploy/common/file.h"
+#include "deploy/history/graphs.h"
+#include "deploy/look/replay_show.h"
+#include "deploy/common/schemas.h"
+#include "deploy/cli/store.h"
+#include "runtime/memory.h"
+#include "runtime/trace/recording.h"
+
+#define SINK_BYTES 65536
+
+/* One replay. */
+struct replay {
+    const struct tr_invocation *invocation;
+    const char *path;
+    struct tr_recording_reader reader;
+    struct tr_recording head;
+    struct tr_engine *engine;
+    struct tri_sandbox *sandbox;
+    struct tr_sink sink;
+    struct tr_replay_show show;
+    struct tr_store_place store;
+    struct tr_settings_file settings;
+    char buffer[SINK_BYTES];
+    uint64_t others; /* messages that went otherwise than recorded */
+    bool is_over;    /* the entry that says why there is no more has come */
+};
+
+/* ------------------------------------------------------------------- surroundings */
+
+struct tr_bytes tr_surroundings_pack(const struct tr_engine *engine,
+                                     uint8_t buffer[TR_SURROUNDINGS_BYTES])
+{
+    struct tr_writer writer = tr_writer_of(buffer, TR_SURROUNDINGS_BYTES);
+    tr_write_array(&writer, 2 + (uint32_t)engine->endpoint_count);
+    tr_write_ref(&writer, engine->resources);
+    tr_write_ref(&writer, engine->catalog);
+    for (size_t i = 0; i < engine->endpoint_count; i++) {
+        tr_write_ref(&writer, engine->endpoints[i].refresh);
+    }
+    TR_ASSERT(writer.error == 0); /* the bound is ours */
+    return (struct tr_bytes){.data = buffer, .size = tr_writer_size(&writer)};
+}
+
+int tr_surroundings_unpack(struct tr_bytes bytes, struct tr_engine *engine)
+{
+    struct tr_cursor cursor = tr_cursor_of(bytes);
+    if (bytes.size == 0 || tr_read_nil(&cursor)) {
+        return 0;
+    }
+    uint32_t count = tr_read_array(&cursor);
+    bool is_known = count >= 2;
+    struct tr_ref resources = is_known ? tr_read_ref(&cursor) : (struct tr_ref){0};
+    struct tr_ref catalog = is_known ? tr_read_ref(&cursor) : (struct tr_ref){0};
+    if (cursor.error != 0 || !is_known) {
+        return cursor.error != 0 ? cursor.error : TR_MALFORMED;
+    }
+    engine->resources = resources;
+    engine->catalog = catalog;
+    for (size_t i = 0; i < engine->endpoint_count && count == 2 + engine->endpoint_count; i++) {
+        engine->endpoints[i].refresh = tr_read_ref(&cursor);
+    }
+    return cursor.error;
+}
+
+/* The hash that a file of graphs/ is named by; whether it is one. */
+static bool read_hash(const char *name, uint8_t hash[TR_GRAPH_HASH_BYTES])
+{
+    if (strlen(name) != 2 * TR_GRAPH_HASH_BYTES) {
+        return false;
+    }
+    for (size_t i = 0; i < TR_GRAPH_HASH_BYTES; i++) {
+        unsigned byte;
+        if (sscanf(name + 2 * i, "%2x", &byte) != 1) {
+            return false;
+        }
+        hash[i] = (uint8_t)byte;
+    }
+    return true;
+}
+
+/* A graph that cannot be read is missed by the actor that needs it, and by nobody else. */
+static int add_graph(struct replay *replay, const char *name)
+{
+    uint8_t hash[TR_GRAPH_HASH_BYTES];
+    struct tr_graph *graph = NULL;
+    uint64_t number;
+    if (!read_hash(name, hash)) {
+        return 0;
+    }
+    struct tr_bytes bytes = {.data = hash, .size = sizeof hash};
+    int error = tr_graphs_get(replay->store.folder, bytes, &graph);
+    if (error != 0) {
+        tr_command_note(replay->invocation, "the definition %s/graphs/%s cannot be read: %s",
+                        replay->store.folder, name, tr_error_text(error));
+        return 0;
+    }
+    return tr_shelf_put(&replay->engine->shelf, graph, &number);
+}
+
+static int add_graphs(struct replay *replay)
+{
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof path, "%s/graphs", replay->store.folder);
+    if (size < 0 || (size_t)size >= sizeof path) {
+        return TR_LIMIT;
+    }
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return errno == ENOENT ? 0 : TR_SYSTEM;
+    }
+    int error = 0;
+    const struct dirent *entry;
+    while (error == 0 && (entry = readdir(folder)) != NULL) {
+        error = add_graph(replay, entry->d_name);
+    }
+    closedir(folder);
+    return error;
+}
+
+static int make_engine(struct replay *replay)
+{
+    replay->engine = tr_alloc_zero(1, sizeof *replay->engine);
+    if (replay->engine == NULL) {
+        return TR_MEMORY;
+    }
+    tr_settings_tables(&replay->settings, replay->engine);
+    replay->engine->store_folder = replay->store.folder;
+    replay->engine->system_retries = TR_LIVE_SYSTEM_RETRIES;
+    int error = tr_surroundings_unpack(replay->head.surroundings, replay->engine);
+    return error != 0 ? error : add_graphs(replay);
+}
+
+/* ------------------------------------------------------------------------ entries */
+
+/* What is wrong with the file, and where. */
+static enum tr_exit_status refuse(const struct replay *replay, int error)
+{
+    static const char damaged[] = "it is damaged there";
+    const char *words = error == TR_TRUNCATED ? "it is cut off in the middle of an entry"
+                        : error == TR_MALFORMED || error == TR_LIMIT ? damaged
+                                                                     : tr_error_text(error);
+    return tr_command_refused(replay->invocation->command, "%s, byte %zu: %s", replay->path,
+                              replay->reader.at, words);
+}
+
+static enum tr_exit_status refuse_blanked(const struct replay *replay, const char *what)
+{
+    return tr_command_refused(replay->invocation->command,
+                              "%s was made without --with-secrets: %s is blanked, so it cannot be "
+                              "replayed any further",
+                              replay->path, what);
+}
+
+/* The next entry, which is to be of this schema. */
+static int expect(struct replay *replay, const struct tr_schema *schema,
+                  struct tr_recording_entry *entry)
+{
+    int error = tr_recording_next(&replay->reader, entry);
+    if (error == TR_NOT_FOUND) {
+        return TR_TRUNCATED;
+    }
+    return error == 0 && entry->type != schema->id ? TR_UNKNOWN_TYPE : error;
+}
+
+static enum tr_exit_status read_head(struct replay *replay, const char *address)
+{
+    struct tr_recording_entry entry;
+    int error = expect(replay, &tr_recording_schema, &entry);
+    if (error == 0) {
+        error = tr_recording_unpack(entry.body, entry.version, &replay->head);
+    }
+    if (error != 0) {
+        return refuse(replay, error);
+    }
+    if (address != NULL && !tr_text_equal(replay->head.address, tr_text_of(address))) {
+        return tr_command_refused(replay->invocation->command, "%s is a recording of %.*s",
+                                  replay->path, (int)replay->head.address.size,
+                                  replay->head.address.data);
+    }
+    error = make_engine(replay);
+    return error == 0 ? TR_EXIT_DONE : refuse(replay, error);
+}
+
+static enum tr_exit_status put_actor(struct replay *replay)
+{
+    struct tr_recording_entry entry;
+    struct tr_recorded_image image;
+    int error = expect(replay, &tr_recorded_image_schema, &entry);
+    if (error == 0) {
+        error = tr_recorded_image_unpack(entry.body, entry.version, &image);
+    }
+    if (error == 0 && image.is_blanked) {
+        return refuse_blanked(replay, "the actor's state");
+    }
+    struct tri_sandbox_options options = {
+        .behaviours = tr_live_behaviours,
+        .behaviour_count = TR_LIVE_BEHAVIOURS,
+        .program = replay->engine,
+        .seed = replay->head.seed,
+        .ahead_ms = replay->head.ahead_ms,
+        .epoch = replay->head.epoch,
+        .host = replay->head.host,
+    };
+    if (error == 0) {
+        error = tri_sandbox_new(&options, &replay->sandbox);
+    }
+    if (error == 0) {
+        error = tri_sandbox_put(replay->sandbox, replay->head.actor, image.luggage);
+    }
+    return error == 0 ? TR_EXIT_DONE : refuse(replay, error);
+}
+
+static enum tr_exit_status handle(struct replay *replay, const struct tr_recording_entry *entry)
+{
+    struct tr_recorded_message recorded;
+    struct tri_sandbox_handled handled;
+    struct tri_sandbox_visitor visitor = {.self = &replay->show, .visit = tr_replay_show_effect};
+    int error = tr_recorded_message_unpack(entry->body, entry->version, &recorded);
+    size_t size;
+    if (error == 0) {
+        error = tr_envelope_check(recorded.message, &size);
+    }
+    if (error != 0) {
+        return refuse(replay, error);
+    }
+    if (recorded.is_blanked) {
+        return refuse_blanked(replay, "a message");
+    }
+    tr_replay_show_message(&replay->show, &recorded);
+    error = tri_sandbox_handle(replay->sandbox, &recorded, &visitor, &handled);
+    if (error != 0) {
+        return refuse(replay, error);
+    }
+    tr_replay_show_end(&replay->show, &recorded, &handled);
+    bool is_other = handled.has_other_history || handled.reason != -(int)recorded.reason;
+    replay->others += is_other ? 1 : 0;
+    return TR_EXIT_DONE;
+}
+
+static enum tr_exit_status end(struct replay *replay, const struct tr_recording_entry *entry)
+{
+    struct tr_recorded_end last;
+    int error = tr_recorded_end_unpack(entry->body, entry->version, &last);
+    if (error != 0) {
+        return refuse(replay, error);
+    }
+    tr_command_note(replay->invocation, "the recording ends after %llu messages: %.*s",
+                    (unsigned long long)last.count, (int)last.words.size, last.words.data);
+    replay->is_over = true;
+    return TR_EXIT_DONE;
+}
+
+/* All messages, up to the end or to what is wrong. */
+static enum tr_exit_status play(struct replay *replay)
+{
+    struct tr_recording_entry entry;
+    enum tr_exit_status status = TR_EXIT_DONE;
+    int error = 0;
+    while (status == TR_EXIT_DONE && !replay->is_over &&
+           (error = tr_recording_next(&replay->reader, &entry)) == 0) {
+        if (entry.type == tr_recorded_message_schema.id) {
+            status = handle(replay, &entry);
+        } else if (entry.type == tr_recorded_end_schema.id) {
+            status = end(replay, &entry);
+        } else {
+            status = refuse(replay, TR_UNKNOWN_TYPE);
+        }
+    }
+    if (status == TR_EXIT_DONE && error == TR_NOT_FOUND) {
+        tr_command_note(replay->invocation, "the recording was cut off after %llu messages",
+                        (unsigned long long)replay->show.number);
+        return status;
+    }
+    return status == TR_EXIT_DONE && error != 0 ? refuse(replay, error) : status;
+}
+
+/* ---------------------------------------------------------------------- the command */
+
+static int write_out(void *self, struct tr_text text)
+{
+    return fwrite(text.data, 1, text.size, self) == text.size ? 0 : TR_CLOSED;
+}
+
+static enum tr_exit_status run(struct replay *replay, const char *address)
+{
+    bool is_json = replay->invocation->output == TR_OUTPUT_JSON;
+    replay->sink = tr_sink_flushing(replay->buffer, sizeof replay->buffer, write_out, stdout);
+    replay->show = (struct tr_replay_show){
+        .sink = &replay->sink,
+        .form = is_json ? TR_PRINT_JSON : TR_PRINT_LINE,
+        .registry = tr_program_schemas(),
+    };
+    enum tr_exit_status status = read_head(replay, address);
+    if (status == TR_EXIT_DONE) {
+        status = put_actor(replay);
+    }
+    if (status == TR_EXIT_DONE) {
+        tr_replay_show_head(&replay->show, &replay->head,
+                            tri_sandbox_behaviour(replay->sandbox)->name);
+        status = play(replay);
+    }
+    tr_sink_flush(&replay->sink);
+    if (replay->others > 0) {
+        tr_command_note(replay->invocation, "%llu messages went otherwise than recorded",
+                        (unsigned long long)replay->others);
+    }
+    return status;
+}
+
+static void free_replay(struct replay *replay)
+{
+    tri_sandbox_free(replay->sandbox);
+    if (replay->engine != NULL) {
+        tr_shelf_fini(&replay->engine->shelf);
+        tr_free(replay->engine);
+    }
+    tr_settings_fini(&replay->settings);
+    tr_free(replay);
+}
+
+enum tr_exit_status tr_replay(const struct tr_invocation *invocation, const char *path,
+                              const char *address)
+{
+    struct replay *replay = tr_alloc_zero(1, sizeof *replay);
+    char *data = NULL;
+    size_t size = 0;
+    if (replay == NULL) {
+        return tr_command_failed(invocation->command, "%s", tr_error_text(TR_MEMORY));
+    }
+    replay->invocation = invocation;
+    replay->path = path;
+    enum tr_exit_status status = tr_store_find(invocation, false, &replay->store);
+    int error = 0;
+    if (status == TR_EXIT_DONE) {
+        status = tr_settings_load(invocation, replay->store.folder, &replay->settings);
+    }
+    if (status == TR_EXIT_DONE) {
+        error =
+            tr_file_read(path, TR_RECORDING_BYTES_MAX + TR_RECORDING_BODY_BYTES_MAX, &data, &size);
+    }
+    if (error != 0) {
+        status = tr_command_refused(invocation->command, "%s cannot be read: %s", path,
+                                    error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+    }
+    struct tr_bytes bytes = {.data = (const uint8_t *)data, .size = size};
+    if (status == TR_EXIT_DONE && tr_recording_begin(bytes, &replay->reader) != 0) {
+        status = tr_command_refused(invocation->command, "%s is no recording", path);
+    }
+    if (status == TR_EXIT_DONE) {
+        status = run(replay, address);
+    }
+    free_replay(replay);
+    tr_free(data);
+    return status;
+}

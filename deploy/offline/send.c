@@ -1,0 +1,50 @@
+/*
+ * A message as the journal writes it. Its name, which nobody else gives, is of this opening of the
+ * store.
+ */
+#include "deploy/offline/send.h"
+
+#include "runtime/troupe.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/envelope.h"
+
+int tr_say(struct tr_arena *arena, const struct tri_store *store, const struct tr_saying *saying,
+           const struct tr_schema *schema, const void *body, struct tri_op *op)
+{
+    size_t size_max = TR_ENVELOPE_BYTES + schema->size_max(body);
+    uint8_t *bytes = tr_arena_alloc(arena, size_max);
+    if (bytes == NULL) {
+        return arena->error;
+    }
+    struct tr_writer writer = tr_writer_of(bytes + TR_ENVELOPE_BYTES, size_max - TR_ENVELOPE_BYTES);
+    int error = schema->pack(body, &writer);
+    const struct tr_ref program = {{0, TR_SERVICE_CONTROL}, (uint32_t)store->incarnation};
+    struct tr_ref from = tr_key_is_none(saying->from.key) ? program : saying->from;
+    struct tr_envelope envelope = {
+        .envelope_version = TR_ENVELOPE_VERSION,
+        .kind = saying->kind != 0 ? saying->kind : TR_KIND_TELL,
+        .flags = TR_FLAG_PRIORITY,
+        .version = schema->version,
+        .type = schema->id,
+        .body_size = (uint32_t)tr_writer_size(&writer),
+        .to_group = saying->to.key.group,
+        .to_serial = saying->to.key.serial,
+        .to_incarnation = saying->to.incarnation,
+        .from_group = from.key.group,
+        .from_serial = from.key.serial,
+        .from_incarnation = from.incarnation,
+        .sequence = saying->number,
+        .clock = saying->clock,
+    };
+    tr_envelope_pack(&envelope, bytes);
+    if (error == 0) {
+        *op = (struct tri_op){
+            .kind = TRI_OP_PUT_MESSAGE,
+            .key = from.key,
+            .incarnation = envelope.from_incarnation,
+            .number = envelope.sequence,
+            .data = {.data = bytes, .size = TR_ENVELOPE_BYTES + tr_writer_size(&writer)},
+        };
+    }
+    return error;
+}

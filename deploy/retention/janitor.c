@@ -1,0 +1,134 @@
+/*
+ * The janitor's thread: a client of the engine that it works for.
+ */
+#include "deploy/retention/janitor.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/common/clock.h"
+#include "deploy/reach.h"
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+
+struct tr_janitor {
+    struct tr_prune_request request;
+    struct tr_pruned pruned;
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    int error;
+    pthread_t thread;
+    atomic_bool is_stopping;
+    atomic_bool is_done;
+};
+
+static void *work(void *argument)
+{
+    struct tr_janitor *janitor = argument;
+    struct tri_client *client = NULL;
+    janitor->error = tri_client_open(janitor->request.folder, &client);
+    if (janitor->error == 0) {
+        janitor->error = tr_prune(&janitor->request, client, janitor->explain, &janitor->pruned);
+    } else {
+        snprintf(janitor->explain, sizeof janitor->explain, "the engine's door is shut: %s",
+                 tr_error_text(janitor->error));
+    }
+    tri_client_close(client);
+    atomic_store(&janitor->is_done, true);
+    return NULL;
+}
+
+int tr_janitor_start(const struct tr_prune_request *request, struct tr_janitor **out)
+{
+    struct tr_janitor *janitor = tr_alloc_zero(1, sizeof *janitor);
+    if (janitor == NULL) {
+        return TR_MEMORY;
+    }
+    janitor->request = *request;
+    janitor->request.is_stopping = &janitor->is_stopping;
+    if (pthread_create(&janitor->thread, NULL, work, janitor) != 0) {
+        tr_free(janitor);
+        return TR_SYSTEM;
+    }
+    *out = janitor;
+    return 0;
+}
+
+bool tr_janitor_is_done(const struct tr_janitor *janitor)
+{
+    return atomic_load(&janitor->is_done);
+}
+
+int tr_janitor_end(struct tr_janitor *janitor, struct tr_pruned *pruned, char *explain)
+{
+    if (janitor == NULL) {
+        return 0;
+    }
+    atomic_store(&janitor->is_stopping, true);
+    pthread_join(janitor->thread, NULL);
+    int error = janitor->error;
+    *pruned = janitor->pruned;
+    memcpy(explain, janitor->explain, TRI_STORE_EXPLAIN_BYTES);
+    tr_free(janitor);
+    return error;
+}
+
+/* ------------------------------------------------------------------------ retention */
+
+/* What is older than a span; 0 where there is none. */
+static uint64_t before(uint64_t now_ms, uint64_t span_ms)
+{
+    return span_ms == 0 || span_ms >= now_ms ? 0 : now_ms - span_ms;
+}
+
+static int begin(struct tr_retaining *retaining)
+{
+    uint64_t now_ms = tr_clock_wall_ms();
+    const struct tr_retention *retention = &retaining->retention;
+    const struct tr_prune_request request = {
+        .folder = retaining->folder,
+        .executions_before_ms = before(now_ms, retention->executions_ms),
+        .attempts_before_ms = before(now_ms, retention->failed_attempts_ms),
+        .cache_before_ms = before(now_ms, retention->cache_ms),
+        .unnamed_before_ms = before(now_ms, TR_PRUNE_UNNAMED_MS),
+    };
+    return tr_janitor_start(&request, &retaining->janitor);
+}
+
+bool tr_retaining_step(struct tr_retaining *retaining, struct tr_pruned *pruned, char *explain)
+{
+    const struct tr_retention *retention = &retaining->retention;
+    explain[0] = '\0';
+    if (retaining->janitor != NULL) {
+        if (!tr_janitor_is_done(retaining->janitor)) {
+            return false;
+        }
+        int error = tr_janitor_end(retaining->janitor, pruned, explain);
+        retaining->janitor = NULL;
+        if (error == 0) {
+            explain[0] = '\0';
+        }
+        return true;
+    }
+    bool is_wanted =
+        retention->executions_ms + retention->failed_attempts_ms + retention->cache_ms > 0;
+    if (!is_wanted || tr_clock_ms() < retaining->next_ms) {
+        return false;
+    }
+    retaining->next_ms = tr_clock_ms() + TR_RETENTION_EVERY_MS;
+    int error = begin(retaining);
+    if (error != 0) {
+        memset(pruned, 0, sizeof *pruned);
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "nothing was forgotten: %s",
+                 tr_error_text(error));
+    }
+    return error != 0;
+}
+
+void tr_retaining_fini(struct tr_retaining *retaining)
+{
+    struct tr_pruned pruned;
+    char explain[TRI_STORE_EXPLAIN_BYTES];
+    (void)tr_janitor_end(retaining->janitor, &pruned, explain);
+    retaining->janitor = NULL;
+}

@@ -1,0 +1,60 @@
+/*
+ * Pruning by the engine itself: on a thread of its own, which is a guest of its own process, so
+ * that the engine goes on and has one way to forget.
+ *
+ * What the program calls is for one thread, which steps the engine meanwhile (deploy/serve.h).
+ */
+#ifndef TR_DEPLOY_JANITOR_H
+#define TR_DEPLOY_JANITOR_H
+
+#include "deploy/retention/pruning.h"
+#include "runtime/journal/store.h"
+
+struct tr_janitor;
+
+/*
+ * Begins what a request says; its texts and numbers outlive the janitor, who stops by himself.
+ * TR_MEMORY, TR_SYSTEM.
+ */
+TR_MUST_USE int tr_janitor_start(const struct tr_prune_request *request,
+                                 struct tr_janitor **janitor);
+
+/* Whether he has done it. */
+bool tr_janitor_is_done(const struct tr_janitor *janitor);
+
+/*
+ * Stops him where he is not done, and waits for his end. Where the engine is not stepped any more,
+ * its door is shut before, so that he does not wait for answers. What tr_prune says, with its words
+ * in `explain` (TRI_STORE_EXPLAIN_BYTES); NULL is fine.
+ */
+int tr_janitor_end(struct tr_janitor *janitor, struct tr_pruned *pruned, char *explain);
+
+/* How long things are kept after their end, in milliseconds. 0, the default: for ever. */
+struct tr_retention {
+    uint64_t executions_ms;
+    uint64_t failed_attempts_ms; /* folders of attempts and checkpoints */
+    uint64_t cache_ms;           /* results, after they were made */
+};
+
+/* How often an engine that stays forgets what is older. */
+#define TR_RETENTION_EVERY_MS (60ULL * 60 * 1000)
+
+/* A retention that is being kept. Zeros at first. */
+struct tr_retaining {
+    const char *folder; /* of the store */
+    struct tr_retention retention;
+    struct tr_janitor *janitor;
+    uint64_t next_ms; /* of tr_clock_ms; 0: now */
+};
+
+/*
+ * Begins, at the first step and then once an hour, to forget what is too old, and hears of its end.
+ * True: it has ended; then `explain` (TRI_STORE_EXPLAIN_BYTES) has words where it failed, else
+ * none, and `pruned` says what went. A retention without any time does nothing.
+ */
+bool tr_retaining_step(struct tr_retaining *retaining, struct tr_pruned *pruned, char *explain);
+
+/* Stops what is under way, as tr_janitor_end; before the engine is closed. */
+void tr_retaining_fini(struct tr_retaining *retaining);
+
+#endif

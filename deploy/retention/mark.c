@@ -1,0 +1,345 @@
+/*
+ * Reading all that may name a file of a store, in the order in which names move: first the list of
+ * files, then the documents of the cache, the actors that have read them, the history that those
+ * have written, and at last what the named ones name themselves. So a name that is somewhere when
+ * this ends was somewhere when it was read there, or came with a file that is young.
+ */
+#include "deploy/retention/mark.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "deploy/history/executions.h"
+#include "deploy/common/file.h"
+#include "deploy/common/schemas.h"
+#include "schemas/codec/error.h"
+#include "schemas/engine/schedule.h"
+
+/* What the engine's own blobs with a name are called, behind their digits. */
+static const char *const read_names[] = {"-inputs.json"};
+
+struct search {
+    const struct tr_named_options *options;
+    struct tr_names *names;
+    const struct tr_schema *record; /* whose rows come */
+    char *explain;
+};
+
+static int fail(const struct search *search, int error, const char *what)
+{
+    if (search->explain[0] == '\0') {
+        snprintf(search->explain, TRI_STORE_EXPLAIN_BYTES, "%.300s cannot be read: %s", what,
+                 error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+    }
+    return error;
+}
+
+static int check_stop(const struct search *search)
+{
+    const atomic_bool *is_stopping = search->options->is_stopping;
+    return is_stopping != NULL && atomic_load(is_stopping) ? TR_CLOSED : 0;
+}
+
+/* ------------------------------------------------------------------------ the files */
+
+static uint64_t changed_ms(const struct stat *status)
+{
+    return (uint64_t)status->st_ctim.tv_sec * 1000 + (uint64_t)status->st_ctim.tv_nsec / 1000000;
+}
+
+/* Shows each name in a folder of the store; one that is not there is empty. */
+static int each_file(const struct search *search, const char *name,
+                     int (*show)(const struct search *search, const char *path, const char *file))
+{
+    char path[2 * PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", search->options->folder, name);
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    int error = 0;
+    if (folder == NULL) {
+        return errno == ENOENT ? 0 : fail(search, TR_SYSTEM, path);
+    }
+    while (error == 0 && (entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            error = check_stop(search);
+            error = error != 0 ? error : show(search, path, entry->d_name);
+        }
+    }
+    closedir(folder);
+    return error;
+}
+
+static bool is_read(const char *file)
+{
+    size_t size = strlen(file);
+    if (size <= TR_NAME_DIGITS) {
+        return true;
+    }
+    for (size_t i = 0; i < TR_COUNT_OF(read_names); i++) {
+        if (strcmp(file + TR_NAME_DIGITS, read_names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_blob(const struct search *search, const char *path, const char *file)
+{
+    (void)path;
+    return tr_names_add(search->names, file, false, is_read(file));
+}
+
+static int add_graph(const struct search *search, const char *path, const char *file)
+{
+    (void)path;
+    return tr_names_add(search->names, file, true, true);
+}
+
+/* Whoever is young stays; who has gone meanwhile does not matter. */
+static int keep_young(const struct search *search, const char *path, const char *file,
+                      uint64_t before_ms)
+{
+    char whole[PATH_MAX];
+    struct stat status;
+    int size = snprintf(whole, sizeof whole, "%s/%s", path, file);
+    if (size > 0 && (size_t)size < sizeof whole && lstat(whole, &status) == 0 &&
+        changed_ms(&status) > before_ms) {
+        tr_names_keep(search->names, file);
+    }
+    return 0;
+}
+
+static int keep_young_blob(const struct search *search, const char *path, const char *file)
+{
+    return keep_young(search, path, file, search->options->blobs_before_ms);
+}
+
+static int keep_young_graph(const struct search *search, const char *path, const char *file)
+{
+    return keep_young(search, path, file, search->options->graphs_before_ms);
+}
+
+static int list_files(const struct search *search)
+{
+    int error = each_file(search, "blobs", add_blob);
+    error = error != 0 ? error : each_file(search, "graphs", add_graph);
+    return error != 0 ? error : tr_names_sort(search->names);
+}
+
+static int keep_young_files(const struct search *search)
+{
+    int error = each_file(search, "blobs", keep_young_blob);
+    return error != 0 ? error : each_file(search, "graphs", keep_young_graph);
+}
+
+/* ------------------------------------------------------------------------ the actors */
+
+static int read_whole(void *self, const struct tri_op *op)
+{
+    const struct search *search = self;
+    tr_names_read(search->names, op->data, false);
+    return check_stop(search);
+}
+
+static int read_page(void *self, const struct tri_op *op)
+{
+    const struct search *search = self;
+    tr_names_read(search->names, op->data, true);
+    return check_stop(search);
+}
+
+static int read_actors(struct search *search)
+{
+    struct tri_store *store;
+    struct tri_store_options options = {
+        .folder = search->options->folder, .durability = TR_DURABILITY_PROCESS, .read_only = true};
+    struct tri_store_visitor visitor = {
+        .self = search, .actor = read_whole, .page = read_page, .message = read_whole};
+    int error = tri_sqlite_open(&options, search->explain, &store);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_store_load(store, &visitor);
+    if (error != 0 && error != TR_CLOSED) {
+        snprintf(search->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tri_store_explain(store));
+    }
+    tri_store_close(store);
+    return error;
+}
+
+/* ----------------------------------------------------------------------- the history */
+
+/* Records that are many and say what happened, not what was given. */
+static bool is_without_names(const struct tr_schema *record)
+{
+    return record == &tr_phase_schema || record == &tr_element_block_schema ||
+           record == &tr_attempt_schema || record == &tr_progress_schema;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right ? 1 : 0;
+}
+
+static void read_field(const struct search *search, const struct tr_field *field,
+                       const uint8_t *place)
+{
+    struct tr_bytes bytes = {.size = 0};
+    if (field->kind == TR_FIELD_text || field->kind == TR_FIELD_bytes ||
+        field->kind == TR_FIELD_any) {
+        memcpy(&bytes, place, sizeof bytes); /* a text has the same two parts */
+    } else if (field->kind == TR_FIELD_u64) {
+        bytes = (struct tr_bytes){.data = place, .size = sizeof(uint64_t)};
+    }
+    tr_names_read(search->names, bytes, false);
+}
+
+static int read_row(void *self, const void *row)
+{
+    const struct search *search = self;
+    const struct tr_named_options *options = search->options;
+    const struct tr_field *fields = search->record->fields();
+    bool has_execution = fields[0].offset == 0 && strcmp(fields[0].name, "execution") == 0;
+    if (has_execution && options->gone_count > 0 &&
+        bsearch(row, options->gone, options->gone_count, sizeof *options->gone, compare_numbers) !=
+            NULL) {
+        return 0;
+    }
+    for (uint16_t i = 0; i < search->record->field_count; i++) {
+        if ((fields[i].marks & TRI_ARRAY_MARK) == 0) {
+            read_field(search, &fields[i], (const uint8_t *)row + fields[i].offset);
+        }
+    }
+    return check_stop(search);
+}
+
+/* A schedule needs its definition as long as it is registered. */
+static int read_schedule(void *self, const void *value)
+{
+    const struct search *search = self;
+    const struct tr_schedule_row *row = value;
+    tr_names_read(search->names, row->graph, false);
+    return check_stop(search);
+}
+
+static int read_history(struct search *search)
+{
+    _Static_assert(sizeof(struct tr_text) == sizeof(struct tr_bytes) &&
+                       offsetof(struct tr_text, size) == offsetof(struct tr_bytes, size),
+                   "a text is read as bytes");
+    struct tr_reader *reader;
+    int error = tr_history_open(search->options->folder, search->explain, &reader);
+    if (error != 0) {
+        return error;
+    }
+    for (size_t i = 0; error == 0 && i < tr_program_record_count; i++) {
+        search->record = tr_program_records[i];
+        struct tr_reader_query query = {.record = search->record};
+        error =
+            is_without_names(search->record) ? 0 : tr_reader_rows(reader, &query, read_row, search);
+    }
+    if (error == 0) {
+        struct tr_reader_query schedules = {.record = &tr_schedule_row_schema};
+        error = tr_reader_rows(reader, &schedules, read_schedule, search);
+    }
+    if (error != 0 && error != TR_CLOSED) {
+        snprintf(search->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
+    }
+    tr_reader_close(reader);
+    return error;
+}
+
+/* --------------------------------------------------------------------- the documents */
+
+static int read_file(const struct search *search, const char *folder, const char *file)
+{
+    char path[PATH_MAX];
+    struct tr_bytes bytes;
+    struct stat status;
+    int size = snprintf(path, sizeof path, "%s/%s", folder, file);
+    if (size < 0 || (size_t)size >= sizeof path) {
+        return fail(search, TR_LIMIT, folder);
+    }
+    if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return 0; /* it has gone meanwhile, or is a folder: those are people's */
+    }
+    int error = tr_file_map(path, &bytes);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0 : fail(search, error, path);
+    }
+    tr_names_read(search->names, bytes, false);
+    tr_file_unmap(bytes);
+    return 0;
+}
+
+static int read_cache_folder(const struct search *search, const char *path, const char *file)
+{
+    char name[PATH_MAX];
+    (void)path;
+    snprintf(name, sizeof name, "cache/%s", file);
+    return each_file(search, name, read_file);
+}
+
+/* What the named ones name. */
+static int read_named(const struct search *search)
+{
+    const char *file;
+    bool is_graph;
+    int error = 0;
+    while (error == 0 && tr_names_next(search->names, &file, &is_graph)) {
+        char folder[PATH_MAX];
+        snprintf(folder, sizeof folder, "%s/%s", search->options->folder,
+                 is_graph ? "graphs" : "blobs");
+        error = check_stop(search);
+        error = error != 0 ? error : read_file(search, folder, file);
+    }
+    return error;
+}
+
+int tr_named_find(const struct tr_named_options *options, char *explain, struct tr_names **names)
+{
+    struct search search = {.options = options, .explain = explain};
+    explain[0] = '\0';
+    int error = tr_names_new(&search.names);
+    error = error != 0 ? error : list_files(&search);
+    error = error != 0 ? error : keep_young_files(&search);
+    error = error != 0 ? error : each_file(&search, "cache", read_cache_folder);
+    error = error != 0 ? error : read_actors(&search);
+    error = error != 0 ? error : read_history(&search);
+    error = error != 0 ? error : read_named(&search);
+    if (error != 0) {
+        tr_names_free(search.names);
+        return fail(&search, error, options->folder);
+    }
+    *names = search.names;
+    return 0;
+}
+
+int tr_named_list(const char *folder, char *explain, struct tr_names **names)
+{
+    struct tr_named_options options = {.folder = folder};
+    struct search search = {.options = &options, .explain = explain};
+    explain[0] = '\0';
+    int error = tr_names_new(&search.names);
+    error = error != 0 ? error : list_files(&search);
+    if (error != 0) {
+        tr_names_free(search.names);
+        return fail(&search, error, folder);
+    }
+    *names = search.names;
+    return 0;
+}
+
+int tr_named_follow(const char *folder, struct tr_names *names, char *explain)
+{
+    struct tr_named_options options = {.folder = folder};
+    struct search search = {.options = &options, .names = names, .explain = explain};
+    return read_named(&search);
+}

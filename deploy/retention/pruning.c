@@ -1,0 +1,357 @@
+/*
+ * The order of forgetting: which executions; their folders and their rows; then what is still
+ * named; then the cache, and whatever is not. Who stops in between leaves nothing that the next one
+ * does not find: an execution's own row goes last.
+ */
+#include "deploy/retention/pruning.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deploy/retention/leftovers.h"
+#include "deploy/retention/mark.h"
+#include "deploy/retention/pruning_files.h"
+#include "deploy/retention/pruning_share.h"
+#include "deploy/reach.h"
+#include "runtime/memory.h"
+#include "schemas/engine/retention.h"
+
+/* How long the engine may take to forget one share. */
+#define FORGET_MS 10000
+
+/* Numbers of executions, in order. */
+struct numbers {
+    uint64_t *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* Executions that are chosen, and those that have not ended. */
+struct choice {
+    const struct tr_prune_request *request;
+    char *explain;
+    struct numbers chosen;
+    struct numbers unfinished;
+    uint64_t oldest_ms; /* when the oldest unfinished one was created; UINT64_MAX: there is none */
+};
+
+static int fail(char *explain, int error, const char *what)
+{
+    if (explain[0] == '\0') {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s: %s", what, tr_error_text(error));
+    }
+    return error;
+}
+
+/* ------------------------------------------------------------------------ choosing */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right ? 1 : 0;
+}
+
+static bool is_named(const struct tr_prune_request *request, uint64_t number)
+{
+    for (size_t i = 0; i < request->execution_count; i++) {
+        if (request->executions[i] == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_aged(const struct tr_prune_request *request, const struct tr_execution *row)
+{
+    bool is_wanted = request->phases == 0 || (request->phases >> row->phase & 1) != 0;
+    return is_wanted && row->ended_ms < request->executions_before_ms;
+}
+
+static int add(struct numbers *numbers, uint64_t number)
+{
+    if (numbers->count == numbers->capacity) {
+        size_t capacity = 2 * numbers->capacity + 64;
+        uint64_t *grown = tr_realloc(numbers->items, capacity * sizeof *grown);
+        if (grown == NULL) {
+            return TR_MEMORY;
+        }
+        numbers->items = grown;
+        numbers->capacity = capacity;
+    }
+    numbers->items[numbers->count++] = number;
+    return 0;
+}
+
+static void choice_fini(struct choice *choice)
+{
+    tr_free(choice->chosen.items);
+    tr_free(choice->unfinished.items);
+}
+
+static int look_at(void *self, const void *value)
+{
+    struct choice *choice = self;
+    const struct tr_execution *row = value;
+    bool is_wanted = is_named(choice->request, row->execution);
+    if (!tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase)) {
+        choice->oldest_ms =
+            row->created_ms < choice->oldest_ms ? row->created_ms : choice->oldest_ms;
+        if (is_wanted) {
+            snprintf(choice->explain, TRI_STORE_EXPLAIN_BYTES,
+                     "%.*s has not ended (%s); only what has ended can be forgotten",
+                     (int)row->name.size, row->name.data, tr_execution_phase_word(row->phase));
+            return TR_BUSY;
+        }
+        return add(&choice->unfinished, row->execution);
+    }
+    return is_wanted || is_aged(choice->request, row) ? add(&choice->chosen, row->execution) : 0;
+}
+
+static int choose_all(struct choice *choice)
+{
+    struct tr_reader *reader;
+    struct tr_reader_query query = {.record = &tr_execution_schema}; /* by their numbers */
+    choice->oldest_ms = UINT64_MAX;
+    choice->explain[0] = '\0';
+    int error = tr_history_open(choice->request->folder, choice->explain, &reader);
+    if (error != 0) {
+        return error;
+    }
+    error = tr_reader_rows(reader, &query, look_at, choice);
+    if (error != 0 && choice->explain[0] == '\0') {
+        snprintf(choice->explain, TRI_STORE_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
+    }
+    tr_reader_close(reader);
+    return error;
+}
+
+int tr_prune_needs_engine(const struct tr_prune_request *request, char *explain, bool *needs_engine)
+{
+    struct choice choice = {.request = request, .explain = explain};
+    int error = choose_all(&choice);
+    if (error == 0) {
+        *needs_engine = choice.chosen.count > 0 && !request->is_dry;
+    }
+    choice_fini(&choice);
+    return error;
+}
+
+/* ---------------------------------------------------------------------- executions */
+
+/* The pruning that goes on. */
+struct pruning {
+    const struct tr_prune_request *request;
+    struct tri_client *client;
+    struct tr_pruned *pruned;
+    struct tr_reader *reader;
+    char *explain;
+};
+
+/* Has the engine forget the rows of an execution, share by share. */
+static int forget_rows(const struct pruning *pruning, uint64_t number)
+{
+    struct tr_forget forget = {.execution = number};
+    struct tr_forgotten forgotten = {.is_done = false};
+    int error = 0;
+    while (error == 0 && !forgotten.is_done) {
+        struct tri_request answer;
+        bool is_stopped =
+            pruning->request->is_stopping != NULL && atomic_load(pruning->request->is_stopping);
+        error = is_stopped ? TR_CLOSED
+                           : tr_client_call(pruning->client, &tr_forget_schema, &forget,
+                                            &tr_forgotten_schema, FORGET_MS, NULL, NULL, &answer);
+        if (error == 0 && answer.type != tr_forgotten_schema.id) {
+            error = TR_UNKNOWN_TYPE; /* an older engine */
+        }
+        error = error != 0 ? error : tr_forgotten_unpack(answer.body, answer.version, &forgotten);
+        error = error != 0 ? error : (int)forgotten.error;
+    }
+    return error == 0 ? 0
+                      : fail(pruning->explain, error, "the engine does not forget an execution");
+}
+
+/* The folders of its attempts, in the store and on shares. */
+static int prune_folders(const struct pruning *pruning, const struct tr_execution *row)
+{
+    struct tr_pruned *pruned = pruning->pruned;
+    int error = tr_prune_execution_folders(pruning->request, row, pruning->explain,
+                                           &pruned->parts[TR_PRUNED_ATTEMPTS]);
+    return error != 0 ? error
+                      : tr_prune_execution_shared(pruning->request, pruning->reader, row, pruned);
+}
+
+static int prune_execution(const struct pruning *pruning, uint64_t number)
+{
+    struct tr_execution_copy copy;
+    struct tr_pruned_part *parts = pruning->pruned->parts;
+    int error = tr_execution_get(pruning->reader, number, &copy);
+    if (error != 0) {
+        return error == TR_NOT_FOUND ? 0
+                                     : fail(pruning->explain, error, "the history cannot be read");
+    }
+    error = prune_folders(pruning, &copy.row);
+    tr_reader_let_go(pruning->reader); /* the store's log grows while somebody holds a moment */
+    if (error == 0 && !pruning->request->is_dry) {
+        error = forget_rows(pruning, number);
+    }
+    parts[TR_PRUNED_EXECUTIONS].count += error == 0 ? 1 : 0;
+    tr_execution_copy_fini(&copy);
+    return error;
+}
+
+/* ------------------------------------------------------------------------- attempts */
+
+static bool is_chosen(const struct choice *choice, uint64_t number)
+{
+    return choice->chosen.count > 0 &&
+           bsearch(&number, choice->chosen.items, choice->chosen.count,
+                   sizeof *choice->chosen.items, compare_numbers) != NULL;
+}
+
+/* What looks through the executions that stay. */
+struct keeping {
+    const struct pruning *pruning;
+    const struct choice *choice;
+};
+
+static int prune_kept(void *self, const void *value)
+{
+    const struct keeping *keeping = self;
+    const struct pruning *pruning = keeping->pruning;
+    const struct tr_execution *row = value;
+    bool is_old = tr_phase_is_end(TR_SUBJECT_EXECUTION, row->phase) &&
+                  row->ended_ms < pruning->request->attempts_before_ms;
+    if (!is_old || is_chosen(keeping->choice, row->execution)) {
+        return 0;
+    }
+    return prune_folders(pruning, row);
+}
+
+/* Of an execution that goes on, the folder of an attempt that has ended. */
+static int prune_attempt(void *self, const void *value)
+{
+    const struct pruning *pruning = self;
+    const struct tr_attempt *row = value;
+    char name[PATH_MAX];
+    size_t store = strlen(pruning->request->folder);
+    struct tr_pruned_part *part = &pruning->pruned->parts[TR_PRUNED_ATTEMPTS];
+    bool is_ours = row->folder.size > store + 1 && row->folder.size < sizeof name &&
+                   memcmp(row->folder.data, pruning->request->folder, store) == 0 &&
+                   row->folder.data[store] == '/';
+    if (!is_ours) {
+        tr_prune_shared(pruning->request, row, false, pruning->pruned);
+        return 0;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)(row->folder.size - store - 1),
+             row->folder.data + store + 1);
+    return tr_prune_folder(pruning->request, name, pruning->explain, part);
+}
+
+static int prune_attempts_of(struct pruning *pruning, uint64_t execution)
+{
+    struct tr_reader_filter filters[] = {
+        tr_filter_number("execution", TR_FILTER_EQUAL, execution),
+        tr_filter_number("ended_ms", TR_FILTER_GREATER, 0),
+        tr_filter_number("ended_ms", TR_FILTER_LESS, pruning->request->attempts_before_ms),
+    };
+    struct tr_reader_query query = {
+        .record = &tr_attempt_schema, .filters = filters, .filter_count = TR_COUNT_OF(filters)};
+    return tr_reader_rows(pruning->reader, &query, prune_attempt, pruning);
+}
+
+static int prune_attempts(struct pruning *pruning, const struct choice *choice)
+{
+    struct keeping keeping = {.pruning = pruning, .choice = choice};
+    struct tr_reader_query query = {.record = &tr_execution_schema};
+    if (pruning->request->attempts_before_ms == 0) {
+        return 0;
+    }
+    int error = tr_reader_rows(pruning->reader, &query, prune_kept, &keeping);
+    for (size_t i = 0; error == 0 && i < choice->unfinished.count; i++) {
+        error = prune_attempts_of(pruning, choice->unfinished.items[i]);
+    }
+    return error == 0 ? 0 : fail(pruning->explain, error, "folders of attempts");
+}
+
+/* ------------------------------------------------------------------------- the rest */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/*
+ * What nothing names. A value that is written piece by piece, and a graph that is made while an
+ * execution runs, belong to one that is unfinished, and are no older than the oldest of those.
+ */
+static int prune_unnamed(const struct pruning *pruning, const struct choice *choice)
+{
+    const struct tr_prune_request *request = pruning->request;
+    struct tr_pruned_part *parts = pruning->pruned->parts;
+    uint64_t before_ms = smaller(request->unnamed_before_ms, choice->oldest_ms - 1);
+    struct tr_names *names;
+    struct tr_named_options options = {
+        .folder = request->folder,
+        .blobs_before_ms = request->unnamed_before_ms,
+        .graphs_before_ms = before_ms,
+        .gone = choice->chosen.items,
+        .gone_count = request->is_dry ? choice->chosen.count : 0,
+        .is_stopping = request->is_stopping,
+    };
+    int error = tr_named_find(&options, pruning->explain, &names);
+    if (error != 0) {
+        return error;
+    }
+    if (request->cache_before_ms > 0) {
+        error = tr_prune_cache(request, pruning->explain, &parts[TR_PRUNED_CACHE]);
+    }
+    if (error == 0) {
+        error =
+            tr_prune_graphs(request, names, before_ms, pruning->explain, &parts[TR_PRUNED_GRAPHS]);
+    }
+    if (error == 0) {
+        error =
+            tr_prune_blobs(request, names, before_ms, pruning->explain, &parts[TR_PRUNED_BLOBS]);
+    }
+    tr_names_free(names);
+    return error;
+}
+
+static int prune_all(struct pruning *pruning, const struct choice *choice)
+{
+    int error = tr_history_open(pruning->request->folder, pruning->explain, &pruning->reader);
+    if (error != 0) {
+        return error;
+    }
+    error = prune_attempts(pruning, choice);
+    for (size_t i = 0; error == 0 && i < choice->chosen.count; i++) {
+        error = tr_reader_refresh(pruning->reader);
+        error = error != 0 ? fail(pruning->explain, error, "the history cannot be read")
+                           : prune_execution(pruning, choice->chosen.items[i]);
+    }
+    tr_reader_close(pruning->reader);
+    if (error == 0) {
+        error = tr_leftovers_remove(pruning->request, pruning->explain,
+                                    &pruning->pruned->parts[TR_PRUNED_ATTEMPTS]);
+    }
+    return error != 0 ? error : prune_unnamed(pruning, choice);
+}
+
+int tr_prune(const struct tr_prune_request *request, struct tri_client *client, char *explain,
+             struct tr_pruned *pruned)
+{
+    struct choice choice = {.request = request, .explain = explain};
+    struct pruning pruning = {
+        .request = request, .client = client, .pruned = pruned, .explain = explain};
+    memset(pruned, 0, sizeof *pruned);
+    int error = choose_all(&choice);
+    if (error == 0 && choice.chosen.count > 0 && client == NULL && !request->is_dry) {
+        error = fail(explain, TR_NO_CONNECTION, "executions that have ended meanwhile");
+    }
+    error = error != 0 ? error : prune_all(&pruning, &choice);
+    choice_fini(&choice);
+    return error;
+}

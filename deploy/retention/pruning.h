@@ -1,0 +1,74 @@
+/*
+ * Forgetting: executions that have ended, what their attempts have left, results in the cache, and
+ * every file of a store that nothing names any more (deploy/named.h has the rule).
+ *
+ * It works beside a live engine, which deletes the rows; files it removes itself.
+ */
+#ifndef TR_DEPLOY_PRUNING_H
+#define TR_DEPLOY_PRUNING_H
+
+#include <stdatomic.h>
+
+#include "deploy/history/executions.h"
+#include "runtime/link/endpoint.h"
+
+/*
+ * What nothing names stays so long all the same: it may just have been made, and be named by a
+ * commit that is still to come.
+ */
+#define TR_PRUNE_UNNAMED_MS (60ULL * 60 * 1000)
+
+/* What goes. Times are milliseconds since 1970, 0 for nothing by age. */
+struct tr_prune_request {
+    const char *folder;            /* of the store */
+    uint64_t executions_before_ms; /* executions that ended before */
+    uint32_t phases;               /* of these only those, bits of tr_execution_phase; 0: all */
+    const uint64_t *executions;    /* and these by their numbers */
+    size_t execution_count;
+    uint64_t attempts_before_ms;    /* folders of attempts and checkpoints */
+    uint64_t cache_before_ms;       /* results in the cache, made before */
+    uint64_t unnamed_before_ms;     /* what nothing names */
+    bool is_dry;                    /* counts only; needs no engine */
+    const atomic_bool *is_stopping; /* ends it with TR_CLOSED; may be NULL */
+};
+
+/* What went: how many, and the bytes of files; of executions their rows. */
+struct tr_pruned_part {
+    uint64_t count;
+    uint64_t bytes;
+};
+
+#define TR_PRUNED_PARTS(P)                                                       \
+    P(EXECUTIONS, "executions", "executions")                                    \
+    P(ATTEMPTS, "attempts", "folders of attempts and checkpoints of executions") \
+    P(CACHE, "cache", "results in the cache")                                    \
+    P(GRAPHS, "graphs", "definitions that nothing names")                        \
+    P(BLOBS, "blobs", "files and large values that nothing names")
+
+enum tr_pruned_part_id {
+#define TRI_PRUNED_PART(id, name, words) TR_PRUNED_##id,
+    TR_PRUNED_PARTS(TRI_PRUNED_PART)
+#undef TRI_PRUNED_PART
+        TR_PRUNED_PART_COUNT
+};
+
+struct tr_pruned {
+    struct tr_pruned_part parts[TR_PRUNED_PART_COUNT];
+    uint64_t stayed; /* folders on shares that could not be removed, as others have made them */
+    char why[TRI_STORE_EXPLAIN_BYTES]; /* of the first of these */
+};
+
+/* Whether a request needs the engine, that is to say finds executions to be forgotten. */
+TR_MUST_USE int tr_prune_needs_engine(const struct tr_prune_request *request, char *explain,
+                                      bool *needs_engine);
+
+/*
+ * Does it. `client` reaches the engine; NULL where none is needed. What was removed before an error
+ * is counted; to ask again goes on. Errors: TR_BUSY (a named execution has not ended), what the
+ * store and the engine say, TR_SYSTEM (errno), TR_MEMORY, TR_CLOSED; `explain`
+ * (TRI_STORE_EXPLAIN_BYTES) has words.
+ */
+TR_MUST_USE int tr_prune(const struct tr_prune_request *request, struct tri_client *client,
+                         char *explain, struct tr_pruned *pruned);
+
+#endif

@@ -1,0 +1,213 @@
+/*
+ * Removing files of a store: each function counts what it removes, or would remove.
+ */
+#include "deploy/retention/pruning_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "deploy/history/graphs.h"
+#include "runtime/blob/below.h"
+#include "runtime/blob/blob.h"
+#include "schemas/runtime/process.h"
+
+TR_MUST_USE static int fail(char *explain, int error, const char *what)
+{
+    if (explain[0] == '\0') {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%.300s cannot be removed: %s", what,
+                 error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+    }
+    return error;
+}
+
+/* The store's folder, or -1 with words. */
+static int open_store(const struct tr_prune_request *request, char *explain)
+{
+    int fd = open(request->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        (void)!fail(explain, TR_SYSTEM, request->folder);
+    }
+    return fd;
+}
+
+static bool is_stopping(const struct tr_prune_request *request)
+{
+    return request->is_stopping != NULL && atomic_load(request->is_stopping);
+}
+
+/* ----------------------------------------------------------------------- the folders */
+
+int tr_prune_folder(const struct tr_prune_request *request, const char *name, char *explain,
+                    struct tr_pruned_part *part)
+{
+    int error = 0;
+    int store = open_store(request, explain);
+    if (store < 0) {
+        return TR_SYSTEM;
+    }
+    if (faccessat(store, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        uint64_t bytes = tri_below_bytes(store, name);
+        errno = 0;
+        error = request->is_dry ? 0 : tri_below_remove(store, tr_text_of(name));
+        part->count += error == 0 ? 1 : 0;
+        part->bytes += error == 0 ? bytes : 0;
+    }
+    close(store);
+    return error == 0 || error == TR_NOT_FOUND ? 0 : fail(explain, error, name);
+}
+
+int tr_prune_execution_folders(const struct tr_prune_request *request,
+                               const struct tr_execution *row, char *explain,
+                               struct tr_pruned_part *part)
+{
+    static const char *const folders[] = {"attempts", TR_STORE_CHECKPOINTS};
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < TR_COUNT_OF(folders); i++) {
+        char name[PATH_MAX];
+        int size = snprintf(name, sizeof name, "%s/%.*s/%.*s/%.*s", folders[i],
+                            (int)row->project.size, row->project.data, (int)row->domain.size,
+                            row->domain.data, (int)row->name.size, row->name.data);
+        error = size < 0 || (size_t)size >= sizeof name
+                    ? fail(explain, TR_LIMIT, folders[i])
+                    : tr_prune_folder(request, name, explain, part);
+    }
+    return error;
+}
+
+/* ------------------------------------------------------------------------- the cache */
+
+static uint64_t made_ms(const struct stat *status)
+{
+    return (uint64_t)status->st_mtim.tv_sec * 1000 + (uint64_t)status->st_mtim.tv_nsec / 1000000;
+}
+
+static int prune_document(const struct tr_prune_request *request, int folder, const char *name,
+                          char *explain, struct tr_pruned_part *part)
+{
+    struct stat status;
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||
+        made_ms(&status) >= request->cache_before_ms) {
+        return 0;
+    }
+    if (!request->is_dry && unlinkat(folder, name, 0) != 0) {
+        return errno == ENOENT ? 0 : fail(explain, TR_SYSTEM, name);
+    }
+    part->count++;
+    part->bytes += (uint64_t)status.st_size;
+    return 0;
+}
+
+/* Goes through a folder of documents; of the top one, through the folders in it. */
+static int prune_documents(const struct tr_prune_request *request, int parent, const char *name,
+                           bool is_top, char *explain, struct tr_pruned_part *part)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    int error = 0;
+    if (folder == NULL) {
+        error = errno == ENOENT || errno == ENOTDIR ? 0 : fail(explain, TR_SYSTEM, name);
+        if (fd >= 0) {
+            close(fd);
+        }
+        return error;
+    }
+    while (error == 0 && (entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        error = is_stopping(request) ? TR_CLOSED
+                : is_top ? prune_documents(request, fd, entry->d_name, false, explain, part)
+                         : prune_document(request, fd, entry->d_name, explain, part);
+    }
+    closedir(folder);
+    return error;
+}
+
+int tr_prune_cache(const struct tr_prune_request *request, char *explain,
+                   struct tr_pruned_part *part)
+{
+    int store = open_store(request, explain);
+    if (store < 0) {
+        return TR_SYSTEM;
+    }
+    int error = prune_documents(request, store, "cache", true, explain, part);
+    close(store);
+    return error;
+}
+
+/* ---------------------------------------------------------------- graphs and blobs */
+
+static int prune_graph(const struct tr_prune_request *request, int folder, const char *name,
+                       uint64_t before_ms, struct tr_pruned_part *part)
+{
+    struct stat status;
+    uint64_t bytes = 0;
+    int error = 0;
+    if (request->is_dry) {
+        bytes = fstatat(folder, name, &status, 0) == 0 ? (uint64_t)status.st_size : 0;
+    } else {
+        error = tr_graphs_remove_old(request->folder, name, before_ms, &bytes);
+    }
+    part->count += bytes > 0 ? 1 : 0;
+    part->bytes += bytes;
+    return error;
+}
+
+int tr_prune_graphs(const struct tr_prune_request *request, const struct tr_names *names,
+                    uint64_t before_ms, char *explain, struct tr_pruned_part *part)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/graphs", request->folder);
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    int error = 0;
+    if (folder == NULL) {
+        return errno == ENOENT ? 0 : fail(explain, TR_SYSTEM, path);
+    }
+    while (error == 0 && (entry = readdir(folder)) != NULL) {
+        if (!tr_names_has(names, entry->d_name)) {
+            error = prune_graph(request, dirfd(folder), entry->d_name, before_ms, part);
+        }
+    }
+    closedir(folder);
+    return error == 0 ? 0 : fail(explain, error, path);
+}
+
+static bool is_used(void *self, const char *uri)
+{
+    const char *slash = strrchr(uri, '/');
+    return tr_names_has(self, slash == NULL ? uri : slash + 1);
+}
+
+int tr_prune_blobs(const struct tr_prune_request *request, const struct tr_names *names,
+                   uint64_t pieces_before_ms, char *explain, struct tr_pruned_part *part)
+{
+    struct tri_blobs *blobs;
+    struct tri_swept swept = {.count = 0};
+    struct tri_blob_sweep sweep = {
+        .before_ms = request->unnamed_before_ms,
+        .pieces_before_ms = pieces_before_ms,
+        .is_dry = request->is_dry,
+        .self = (void *)(uintptr_t)names,
+        .is_used = is_used,
+    };
+    int error = tri_blobs_open_beside(request->folder, &blobs);
+    if (error != 0) {
+        return fail(explain, error, "blobs");
+    }
+    error = tri_blob_sweep(blobs, &sweep, &swept);
+    if (error != 0 && explain[0] == '\0') {
+        snprintf(explain, TRI_STORE_EXPLAIN_BYTES, "%s", tri_blobs_words(blobs));
+    }
+    tri_blobs_close(blobs);
+    part->count += swept.count;
+    part->bytes += swept.bytes;
+    return error;
+}

@@ -1,0 +1,185 @@
+/*
+ * The schedules' actor is asked plan by plan. Which plans there were the store's rows say.
+ */
+#include "deploy/server/apply_plans.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/common/clock.h"
+#include "deploy/history/graphs.h"
+#include "schemas/codec/error.h"
+#include "schemas/engine/schedule.h"
+
+struct apply {
+    struct tr_live *live;
+    const struct tr_graph *graph; /* on the shelf */
+    bool deletes;
+    tr_plan_applied *applied;
+    void *self;
+    char *explain;
+    struct tr_ref schedules;
+    struct tr_ref launcher;
+    struct tr_arena arena;
+    struct tri_vector registered; /* struct tr_text: plans of this project and domain */
+};
+
+/* What the schedules say. */
+struct kept {
+    struct apply *apply;
+    int error;
+    uint8_t change;
+};
+
+static void take_kept(void *self, const struct tr_message *message)
+{
+    struct kept *kept = self;
+    struct tr_schedule_kept answer;
+    kept->error = tr_message_read(message, schedule_kept, &answer);
+    if (kept->error == 0) {
+        kept->error = (int)answer.error;
+        kept->change = answer.change;
+        snprintf(kept->apply->explain, TR_APPLY_EXPLAIN_BYTES, "%.*s", (int)answer.message.size,
+                 answer.message.data);
+    }
+}
+
+static int ask(struct apply *apply, const struct tr_schema *schema, const void *body,
+               struct tr_text plan)
+{
+    struct kept kept = {.apply = apply};
+    int error = tr_host_ask(apply->live->host, apply->schedules, schema, body, 0, take_kept, &kept);
+    error = error != 0 ? error : kept.error;
+    if (error == 0) {
+        apply->applied(apply->self, plan, kept.change);
+    }
+    return error;
+}
+
+static void print_address(const struct apply *apply, struct tr_text plan,
+                          char address[TR_SCHEDULE_ADDRESS_BYTES + 1])
+{
+    snprintf(address, TR_SCHEDULE_ADDRESS_BYTES + 1, "%.*s/%.*s/%.*s",
+             (int)apply->graph->project.size, apply->graph->project.data,
+             (int)apply->graph->domain.size, apply->graph->domain.data, (int)plan.size, plan.data);
+}
+
+static int set_plan(struct apply *apply, uint32_t position)
+{
+    char address[TR_SCHEDULE_ADDRESS_BYTES + 1];
+    struct tr_text plan = apply->graph->plans[position].name;
+    print_address(apply, plan, address);
+    struct tr_schedule_set set = {
+        .address = tr_text_of(address),
+        .graph = {.data = apply->graph->hash, .size = TR_GRAPH_HASH_BYTES},
+        .plan = position,
+        .launcher = apply->launcher,
+        .at_ms = tr_clock_wall_ms(),
+    };
+    return ask(apply, &tr_schedule_set_schema, &set, plan);
+}
+
+static int drop_plan(struct apply *apply, struct tr_text plan)
+{
+    char address[TR_SCHEDULE_ADDRESS_BYTES + 1];
+    print_address(apply, plan, address);
+    struct tr_schedule_drop drop = {.address = tr_text_of(address)};
+    int error = ask(apply, &tr_schedule_drop_schema, &drop, plan);
+    return error == TR_NOT_FOUND ? 0 : error; /* somebody else was quicker */
+}
+
+/* ----------------------------------------------------------------- what was registered */
+
+static int take_row(void *self, const void *value)
+{
+    struct apply *apply = self;
+    const struct tr_schedule_row *row = value;
+    struct tr_text *plan = tri_vector_add(&apply->arena, &apply->registered, sizeof *plan);
+    if (plan != NULL) {
+        *plan = tr_arena_text(&apply->arena, row->plan);
+    }
+    return apply->arena.error;
+}
+
+static int read_registered(struct apply *apply)
+{
+    char explain[TRI_STORE_EXPLAIN_BYTES] = "";
+    struct tr_reader *reader;
+    struct tr_reader_filter filters[] = {
+        tr_filter_text("project", TR_FILTER_EQUAL, apply->graph->project),
+        tr_filter_text("domain", TR_FILTER_EQUAL, apply->graph->domain),
+    };
+    struct tr_reader_query query = {.record = &tr_schedule_row_schema,
+                                    .filters = filters,
+                                    .filter_count = TR_COUNT_OF(filters)};
+    int error = tr_live_read(apply->live, explain, &reader);
+    if (error != 0) {
+        snprintf(apply->explain, TR_APPLY_EXPLAIN_BYTES, "%.*s", TR_APPLY_EXPLAIN_BYTES - 1,
+                 explain);
+        return error;
+    }
+    error = tr_reader_rows(reader, &query, take_row, apply);
+    if (error != 0) {
+        snprintf(apply->explain, TR_APPLY_EXPLAIN_BYTES, "%s", tr_reader_explain(reader));
+    }
+    tr_live_read_end(apply->live);
+    return error;
+}
+
+/* A plan that is in the definition without a schedule is turned off; one that is not, if asked. */
+static bool is_to_go(const struct apply *apply, struct tr_text name)
+{
+    uint32_t plan = tr_graph_find_plan(apply->graph, name);
+    return plan == TR_GRAPH_NONE ? apply->deletes : !apply->graph->plans[plan].schedule.is_set;
+}
+
+static int apply_all(struct apply *apply)
+{
+    const struct tr_graph *graph = apply->graph;
+    int error = tr_live_schedules(apply->live, &apply->schedules);
+    if (error == 0) {
+        error = tr_live_launcher(apply->live, graph->project, graph->domain, &apply->launcher);
+    }
+    if (error == 0) {
+        error = read_registered(apply);
+    }
+    for (uint32_t i = 0; error == 0 && i < graph->plan_count; i++) {
+        error = graph->plans[i].schedule.is_set ? set_plan(apply, i) : 0;
+    }
+    const struct tr_text *registered = apply->registered.items;
+    for (uint32_t i = 0; error == 0 && i < apply->registered.count; i++) {
+        error = is_to_go(apply, registered[i]) ? drop_plan(apply, registered[i]) : 0;
+    }
+    return error;
+}
+
+int tr_live_apply(struct tr_live *live, struct tr_graph *graph, bool deletes,
+                  tr_plan_applied *applied, void *self, char *explain)
+{
+    struct apply apply = {
+        .live = live, .deletes = deletes, .applied = applied, .self = self, .explain = explain};
+    uint64_t number;
+    explain[0] = '\0';
+    bool is_synced = live->durability == TR_DURABILITY_FULL;
+    int error = tr_graphs_put(live->folder, graph, is_synced);
+    if (error != 0) {
+        snprintf(explain, TR_APPLY_EXPLAIN_BYTES,
+                 "the definition cannot be kept in %.200s/graphs: %s", live->folder,
+                 error == TR_SYSTEM ? strerror(errno) : tr_error_text(error));
+        tr_graph_free(graph);
+        return error;
+    }
+    error = tr_shelf_put(&live->engine->shelf, graph, &number);
+    if (error == 0) {
+        tr_arena_init(&apply.arena);
+        apply.graph = tr_shelf_find(&live->engine->shelf, number);
+        error = apply_all(&apply);
+        tr_arena_fini(&apply.arena);
+        tr_shelf_drop(&live->engine->shelf, number);
+    }
+    if (error != 0 && explain[0] == '\0') {
+        snprintf(explain, TR_APPLY_EXPLAIN_BYTES, "%s", tr_error_text(error));
+    }
+    return error;
+}

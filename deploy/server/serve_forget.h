@@ -1,0 +1,16 @@
+/*
+ * How a live engine forgets an execution that has ended, a share at a time.
+ */
+#ifndef TR_DEPLOY_SERVE_FORGET_H
+#define TR_DEPLOY_SERVE_FORGET_H
+
+#include "deploy/engine/assemble.h"
+#include "schemas/engine/retention.h"
+
+/*
+ * Forgets the next share of an execution and fills in `forgotten`, whose error and message say what
+ * is in the way; they are views of constants. Returns when the share is committed.
+ */
+void tr_serve_forget(struct tr_live *live, uint64_t execution, struct tr_forgotten *forgotten);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * What is known of an engine's plugins beside their tables: where each comes from, how often it has
+ * ended the engine, and whether it is called any more.
+ *
+ * A plugin is counted under its id and its version: that of its file, or of the program. So one
+ * that was mended begins anew.
+ */
+#ifndef TR_DEPLOY_QUARANTINE_H
+#define TR_DEPLOY_QUARANTINE_H
+
+#include "deploy/settings/settings.h"
+
+/* How often a plugin may end the engine before it is not called any more. */
+#define TR_QUARANTINE_ENDS 2
+
+struct tr_plugin_standing {
+    struct tr_engine_plugin known;
+    const char *version;
+    const char *path; /* of its shared object; NULL: it is linked in */
+    uint32_t ends;    /* how often it has ended the engine */
+    const char *how;  /* it did so the last time: "SIGSEGV in `handle`"; "" */
+};
+
+/*
+ * How all plugins of the settings (NULL: those that are linked in) stand in a store, in the memory
+ * of `arena`; NULL and 0 without any.
+ */
+const struct tr_plugin_standing *tr_quarantine_read(const char *folder,
+                                                    const struct tr_settings_file *settings,
+                                                    struct tr_arena *arena, size_t *count);
+
+/* The same, as an engine has it: struct tr_engine.known. TR_MEMORY. */
+TR_MUST_USE int tr_quarantine_apply(const char *folder, const struct tr_settings_file *settings,
+                                    struct tr_arena *arena, struct tr_engine *engine);
+
+/* Forgets how often a plugin has ended the engine, in all of its versions. TR_SYSTEM. */
+TR_MUST_USE int tr_quarantine_lift(const char *folder, const char *id);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * The settings file: how engines of a store are to be, where the command line does not say.
+ *
+ * It is STORE/settings.yaml, else the file that $TROUPE_SETTINGS names, else troupe/settings.yaml
+ * in $XDG_CONFIG_HOME or ~/.config: the first that is there, alone. deploy/README.md has the keys.
+ */
+#ifndef TR_DEPLOY_SETTINGS_H
+#define TR_DEPLOY_SETTINGS_H
+
+#include <limits.h>
+
+#include "actors/engine.h"
+#include "actors/graph/document/report.h"
+#include "deploy/cli/command.h"
+#include "deploy/retention/janitor.h"
+#include "plugins/builtin/load.h"
+
+#define TR_SETTINGS_NAME "settings.yaml"
+
+/* The most of jobs, and of a quota. */
+#define TR_SETTINGS_JOBS_MAX 10000
+#define TR_SETTINGS_QUOTA_MAX 1000000
+
+/* The most that executions may have at once, and the least. */
+#define TR_SETTINGS_NODES_MAX 200000000U
+#define TR_SETTINGS_NODES_MIN 100U
+
+/* The most endpoints of all plugins together, calls a second, calls at once, streams. */
+#define TR_SETTINGS_ENDPOINTS_MAX 64
+#define TR_SETTINGS_CALLS_PER_SECOND_MAX 10000
+#define TR_SETTINGS_CALLS_AT_ONCE_MAX 1000
+#define TR_SETTINGS_STREAMS_MAX 10000
+
+/* The longest time that one call may take. */
+#define TR_SETTINGS_TIMEOUT_MS_MAX 3600000
+
+/* How long a back end may take to show what it has made; and how long it may show nothing. */
+#define TR_SETTINGS_LAG_MS_MIN 1000
+#define TR_SETTINGS_LAG_MS_MAX 3600000
+#define TR_SETTINGS_LOST_MS_MIN 120000
+#define TR_SETTINGS_LOST_MS_MAX 86400000
+
+/* A plugin of a shared object. */
+struct tr_settings_plugin {
+    const struct tr_plugin *plugin;
+    const char *path;
+    char version[TR_PLUGIN_VERSION_BYTES_MAX]; /* of the file */
+};
+
+/* How many slots a namespace of the resource manager has. */
+struct tr_settings_quota {
+    struct tr_text name;
+    uint32_t slots;       /* 0: no bound for all together */
+    uint32_t per_project; /* of them for one project, one domain of it; 0: no bound */
+    uint32_t per_domain;
+};
+
+struct tr_settings_file {
+    char path[PATH_MAX]; /* that was read; empty: there is none */
+    uint32_t jobs;       /* 0: nothing is said */
+    uint32_t durability; /* enum tr_durability; TR_DURABILITY_NONE: nothing is said */
+    struct tr_retention retention;
+    struct tr_bounds limits;                /* each 0: nothing is said */
+    struct tri_vector task_types;           /* struct tr_task_type */
+    const struct tr_plugin *default_plugin; /* for types that nobody serves; NULL: none */
+    struct tri_vector plugins;              /* const struct tr_plugin *: all there are */
+    struct tri_vector loaded;               /* struct tr_settings_plugin: those of them */
+    struct tri_vector endpoints;            /* struct tr_engine_endpoint */
+    struct tri_vector quotas;               /* struct tr_settings_quota */
+    struct tri_vector secrets;              /* struct tr_secret_source; none: nothing is said */
+
+    /* private */
+    struct tr_arena arena;
+};
+
+/*
+ * Finds and reads the settings of a store (`folder` may be empty: none yet). What is wrong is said
+ * on stderr, each error with its place: TR_EXIT_USAGE. Ended with tr_settings_fini in any case.
+ */
+enum tr_exit_status tr_settings_load(const struct tr_invocation *invocation, const char *folder,
+                                     struct tr_settings_file *settings);
+void tr_settings_fini(struct tr_settings_file *settings);
+
+/* Settings in which nothing is said, with the plugins that are linked in. */
+void tr_settings_init(struct tr_settings_file *settings);
+
+/* Reads settings from a text; `source` is its number in the report, which says what is wrong. */
+void tr_settings_read(struct tr_settings_file *settings, struct tr_report *report, uint32_t source,
+                      struct tr_text text);
+
+/*
+ * Gives an engine its tables of plugins, task types and endpoints, which live as long as the
+ * settings; it notes the actors of its endpoints there. NULL: those of an engine without any.
+ */
+void tr_settings_tables(const struct tr_settings_file *settings, struct tr_engine *engine);
+
+#endif

@@ -1,0 +1,240 @@
+/*
+ * Adoption: what changes in the images and messages of a parcel, and what is said in addition.
+ */
+#include "deploy/adoption.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "actors/engine.h"
+#include "deploy/engine/assemble.h"
+#include "deploy/common/clock.h"
+#include "deploy/offline/send.h"
+#include "schemas/engine/state_task.h"
+#include "schemas/runtime/control.h"
+#include "schemas/runtime/envelope.h"
+
+/* What is being adopted. */
+struct adoption {
+    struct tr_unpacking *unpacking;
+    struct tri_store *store;
+    struct tr_reader *reader;
+    uint64_t said; /* messages that the program has said here */
+};
+
+/* The launcher of an execution, as it is looked for. */
+struct search {
+    const struct tr_execution *row;
+    struct tr_ref launcher;
+};
+
+/* ------------------------------------------------------------------------- checking */
+
+static const struct tr_behaviour *find_behaviour(uint16_t id)
+{
+    for (size_t i = 0; i < TR_LIVE_BEHAVIOURS; i++) {
+        if (tr_live_behaviours[i]->id == id) {
+            return tr_live_behaviours[i];
+        }
+    }
+    return NULL;
+}
+
+int tr_adoption_check(struct tr_unpacking *unpacking, const struct tri_op *op)
+{
+    struct tr_image image;
+    int error = tr_image_unpack(op->data, tr_image_schema.version, &image);
+    if (error != 0) {
+        return error;
+    }
+    const struct tr_behaviour *behaviour = find_behaviour(image.behaviour);
+    if (behaviour == NULL || image.state_version > behaviour->state->version) {
+        snprintf(unpacking->explain, TRI_STORE_EXPLAIN_BYTES,
+                 "it holds actors of a newer program; import it with that one");
+        return TR_VERSION;
+    }
+    void *state = tr_arena_alloc(&unpacking->arena, behaviour->state->struct_size);
+    return state == NULL ? unpacking->arena.error
+                         : behaviour->state->unpack(image.state, image.state_version, state);
+}
+
+int tr_adoption_check_message(const struct tri_op *op)
+{
+    size_t size;
+    int error = tr_envelope_check(op->data, &size);
+    return error != 0 || size != op->data.size ? TR_MALFORMED : 0;
+}
+
+/* -------------------------------------------------------------------- what is said */
+
+static const struct tr_execution *row_of(const struct adoption *adoption, uint64_t group)
+{
+    const struct tr_execution *rows = adoption->unpacking->executions.items;
+    for (uint32_t i = 0; i < adoption->unpacking->executions.count; i++) {
+        if (rows[i].execution == group) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+static struct tri_op *add_op(const struct adoption *adoption)
+{
+    struct tr_unpacking *unpacking = adoption->unpacking;
+    return tri_vector_add(&unpacking->arena, &unpacking->ops, sizeof(struct tri_op));
+}
+
+/* A message of the program to an actor. */
+static int say(struct adoption *adoption, struct tr_ref to, const struct tr_schema *schema,
+               const void *body)
+{
+    const struct tr_saying saying = {
+        .to = to, .number = ++adoption->said, .clock = tr_clock_wall_ms() << 16};
+    struct tri_op said;
+    int error = tr_say(&adoption->unpacking->arena, adoption->store, &saying, schema, body, &said);
+    struct tri_op *op = error == 0 ? add_op(adoption) : NULL;
+    if (op != NULL) {
+        *op = said;
+    }
+    return error == 0 && op == NULL ? adoption->unpacking->arena.error : error;
+}
+
+/* What a service of the other host had said has a name that one of this host may have given. */
+static int rename_message(struct adoption *adoption, struct tri_op *op)
+{
+    struct tr_envelope envelope;
+    if (op->key.group != 0) {
+        return 0;
+    }
+    uint8_t *bytes = tr_arena_alloc(&adoption->unpacking->arena, op->data.size);
+    if (bytes == NULL) {
+        return adoption->unpacking->arena.error;
+    }
+    memcpy(bytes, op->data.data, op->data.size);
+    tr_envelope_unpack(bytes, &envelope);
+    envelope.from_incarnation = (uint32_t)adoption->store->incarnation;
+    envelope.sequence = ++adoption->said;
+    tr_envelope_pack(&envelope, bytes);
+    op->incarnation = envelope.from_incarnation;
+    op->number = envelope.sequence;
+    op->data.data = bytes;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------ the actors */
+
+static int is_launcher(void *self, const struct tr_actor_image *image)
+{
+    struct search *search = self;
+    char name[2 * 64];
+    snprintf(name, sizeof name, "%.*s/%.*s", (int)search->row->project.size,
+             search->row->project.data, (int)search->row->domain.size, search->row->domain.data);
+    if (tr_text_equal(image->name, tr_text_of(name))) {
+        search->launcher = image->actor;
+    }
+    return 0;
+}
+
+/* The root becomes a child of the launcher here; that one hears of it. */
+static int adopt_root(struct adoption *adoption, struct tri_op *op, struct tr_image *image)
+{
+    struct search search = {.row = row_of(adoption, op->key.group)};
+    if (search.row == NULL || search.row->graph.size < sizeof(uint64_t)) {
+        return TR_MALFORMED;
+    }
+    int error =
+        tr_images_of_behaviour(adoption->reader, tr_launcher_behaviour.id, is_launcher, &search);
+    if (error != 0 || tr_key_is_none(search.launcher.key)) {
+        return error != 0 ? error : TR_NOT_FOUND;
+    }
+    struct tri_op *end = add_op(adoption);
+    if (end == NULL) {
+        return adoption->unpacking->arena.error;
+    }
+    /* If it comes back, its last word here may not have been heard yet (deploy/leaving.c). */
+    *end = (struct tri_op){.kind = TRI_OP_DELETE_MESSAGE,
+                           .key = op->key,
+                           .incarnation = image->incarnation,
+                           .number = image->sequence + 1};
+    image->parent = search.launcher;
+    struct tr_execution_adopted adopted = {
+        .name = search.row->name,
+        .execution = {.key = op->key, .incarnation = image->incarnation},
+        .graph = tr_graph_number(search.row->graph.data),
+    };
+    return say(adoption, search.launcher, &tr_execution_adopted_schema, &adopted);
+}
+
+/* A task that counts on a service of the other store, or on what ran beside it. */
+static int tell_task(struct adoption *adoption, const struct tri_op *op,
+                     const struct tr_image *image)
+{
+    struct tr_task_state state;
+    struct tr_services_changed changed = {};
+    int error = tr_task_state_unpack(image->state, image->state_version, &state);
+    bool is_concerned = state.step == TR_STEP_RUN || state.step == TR_STEP_ABORT ||
+                        state.inputs_bytes > 0 || state.has_token || state.has_reservation;
+    if (error != 0 || !is_concerned) {
+        return error;
+    }
+    struct tr_ref task = {.key = op->key, .incarnation = image->incarnation};
+    return say(adoption, task, &tr_services_changed_schema, &changed);
+}
+
+static int pack_image(const struct adoption *adoption, const struct tr_image *image,
+                      struct tri_op *op)
+{
+    size_t size_max = tr_image_schema.size_max(image);
+    uint8_t *bytes = tr_arena_alloc(&adoption->unpacking->arena, size_max);
+    if (bytes == NULL) {
+        return adoption->unpacking->arena.error;
+    }
+    struct tr_writer writer = tr_writer_of(bytes, size_max);
+    int error = tr_image_pack(image, &writer);
+    op->data = (struct tr_bytes){.data = bytes, .size = tr_writer_size(&writer)};
+    return error;
+}
+
+static int adopt_actor(struct adoption *adoption, struct tri_op *op)
+{
+    struct tr_image image;
+    int error = tr_image_unpack(op->data, tr_image_schema.version, &image);
+    if (error == 0 && image.behaviour == tr_task_behaviour.id) {
+        error = tell_task(adoption, op, &image);
+    }
+    if (error == 0 && tr_key_equal(op->key, tr_group_root(op->key.group).key)) {
+        error = adopt_root(adoption, op, &image);
+        error = error != 0 ? error : pack_image(adoption, &image, op);
+    }
+    return error;
+}
+
+static int adopt_op(struct adoption *adoption, struct tri_op *op)
+{
+    bool is_message = op->kind == TRI_OP_PUT_MESSAGE;
+    uint64_t group = is_message ? tr_envelope_get(op->data.data, 64, to_group) : op->key.group;
+    if (row_of(adoption, group) == NULL) {
+        return TR_MALFORMED; /* of somebody else */
+    }
+    if (is_message) {
+        return rename_message(adoption, op);
+    }
+    return op->kind == TRI_OP_PUT_ACTOR ? adopt_actor(adoption, op) : 0;
+}
+
+int tr_adoption_prepare(struct tr_unpacking *unpacking, struct tri_store *store,
+                        struct tr_reader *reader)
+{
+    struct adoption adoption = {.unpacking = unpacking, .store = store, .reader = reader};
+    uint32_t count = unpacking->ops.count; /* those that are added need nothing */
+    int error = 0;
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        /* The list moves when it grows: the operation is changed aside. */
+        struct tri_op op = ((struct tri_op *)unpacking->ops.items)[i];
+        if (op.kind != TRI_OP_PUT_RECORD) {
+            error = adopt_op(&adoption, &op);
+            ((struct tri_op *)unpacking->ops.items)[i] = op;
+        }
+    }
+    return error;
+}

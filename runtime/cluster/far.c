@@ -1,0 +1,393 @@
+/*
+ * A worker and other hosts: how a message for elsewhere comes to the border of its group, how a
+ * border comes into the world, and what a link that is down means to the actors here.
+ *
+ * Nothing of this is on the way of a message between actors of this host.
+ */
+#include "runtime/border/border.h"
+
+#include "runtime/watch/port.h"
+
+/* --------------------------------------------------------------- out of here */
+
+/* The group in whose stream a message goes. What a worker says for somebody who has ended must come
+ * behind what that one had said. */
+static uint64_t source_group(const struct tri_worker *worker, const struct tri_message *message)
+{
+    uint64_t group = tri_message_from(message).key.group;
+    uint8_t version = tr_envelope_get(message->bytes, 8, version);
+    struct tr_down down;
+    if (!tri_is_host_group(group)) {
+        return group;
+    }
+    if (tr_envelope_get(message->bytes, 16, type) == tr_down_schema.id &&
+        tr_down_unpack(tr_envelope_body(message->bytes), version, &down) == 0 &&
+        down.actor.key.group != 0 && !tri_is_far(worker, down.actor.key.group)) {
+        return down.actor.key.group;
+    }
+    return tri_host_group(worker->shared->directory.number);
+}
+
+/* Asks, monitors and links wait for the other host: whoever sent one may have to hear that its link
+ * is down. */
+static void note_sender(struct tri_worker *worker, const struct tri_message *message)
+{
+    uint8_t kind = tr_envelope_get(message->bytes, 8, kind);
+    struct tr_key sender = tri_message_from(message).key;
+    bool is_actor = tri_actor_find(worker, sender, 0) != NULL;
+    if (is_actor && (kind == TR_KIND_ASK || kind == TR_KIND_CONTROL)) {
+        /* Without it a promise would be broken: no memory ends the process. */
+        int error = tri_key_map_set(&worker->far_waiters, sender, 1);
+        TR_ASSERT(error == 0);
+    }
+}
+
+/* A border's own message: it leaves when everything that led to it is committed. */
+static void leave(struct tri_worker *worker, struct tri_message *message)
+{
+    TR_ASSERT(worker->is_journaled);
+    struct tr_bytes bytes = {.data = message->bytes, .size = message->size};
+    tri_batch_add_call(&worker->batch, TRI_PLACE_BORDER, bytes);
+    worker->metrics.messages_sent++;
+    tri_record(worker, TR_TAP_SEND, message, 0);
+    tri_message_settle(worker, message);
+    tri_message_free(worker, message);
+}
+
+/* The message as it is, in one to the border of its group that bears the same name. */
+static struct tri_message *wrap(struct tri_worker *worker, const struct tri_message *message)
+{
+    const uint8_t *at = message->bytes;
+    uint8_t flags = tr_envelope_get(at, 8, flags);
+    bool is_reply = tr_envelope_get(at, 8, kind) == TR_KIND_REPLY;
+    struct tr_border_out out = {.message = {.data = at, .size = message->size}};
+    struct tri_heading heading = {
+        .kind = TR_KIND_TELL,
+        .from = tri_message_from(message),
+        .to = {tri_border_key(source_group(worker, message)), 0},
+        .sequence = tr_envelope_get(at, 64, sequence),
+        .cause = {{tr_envelope_get(at, 64, cause_group), tr_envelope_get(at, 64, cause_serial)},
+                  tr_envelope_get(at, 32, cause_incarnation)},
+        .cause_sequence = tr_envelope_get(at, 64, cause_sequence),
+        .trace = tr_envelope_get(at, 64, trace),
+    };
+    struct tri_message *wrapped;
+    int error = tri_message_make(worker, &heading, &tr_border_out_schema, &out,
+                                 2 * TR_MESSAGE_BYTES_MAX, &wrapped);
+    TR_ASSERT(error == 0); /* a message that was accepted must not be lost */
+    flags &= TR_FLAG_HINT | TR_FLAG_PRIORITY;
+    tr_envelope_put(wrapped->bytes, 8, flags, (uint8_t)(flags | (is_reply ? TR_FLAG_PRIORITY : 0)));
+    return wrapped;
+}
+
+static void send_far(struct tri_worker *worker, struct tri_message *message)
+{
+    const struct tri_directory *directory = &worker->shared->directory;
+    struct tr_ref from = tri_message_from(message);
+    uint16_t host = tri_directory_host(directory, tri_message_to(message).group);
+    if (tri_is_border(from.key)) {
+        leave(worker, message);
+        return;
+    }
+    if (tri_directory_place(directory, host) < 0) {
+        tri_dead_letter(worker, message, TR_NO_CONNECTION);
+        return;
+    }
+    note_sender(worker, message);
+    struct tri_message *wrapped = wrap(worker, message);
+    if (from.key.group == 0) {
+        /* Elsewhere group 0 would be that host itself. */
+        struct tr_border_out out;
+        int error = tr_border_out_unpack(tr_envelope_body(wrapped->bytes),
+                                         tr_border_out_schema.version, &out);
+        TR_ASSERT(error == 0);
+        size_t place = (size_t)(out.message.data - wrapped->bytes);
+        tr_envelope_put(wrapped->bytes + place, 64, from_group, tri_host_group(directory->number));
+    }
+    tri_message_settle(worker, message);
+    tri_message_free(worker, message);
+    tri_deliver(worker, wrapped, 0);
+}
+
+/* ---------------------------------------------------------------- into the world */
+
+/* A border is nobody's child, and begins when its group has something to do with another host: also
+ * of a group that has ended, to say so. */
+static struct tri_actor *bear(struct tri_worker *worker, struct tr_key key)
+{
+    bool is_known = tri_group_find(worker, key.group) != NULL;
+    int index = tri_behaviour_index(worker->shared, tri_border_behaviour.id);
+    struct tr_border first = {.links_up = worker->links_up,
+                              .host_start = worker->shared->host_epoch};
+    struct tri_birth birth = {.key = key, .behaviour = (uint32_t)index, .state = &first};
+    struct tri_actor *actor;
+    TR_ASSERT(index >= 0);
+    int error = tri_actor_new(worker, &birth, &actor);
+    TR_ASSERT(error == 0); /* a message that was accepted must not be lost */
+    actor->phase = TRI_IDLE;
+    if (!is_known) {
+        tri_group_find(worker, key.group)->is_ended = true;
+    }
+    worker->metrics.actors_born++;
+    tri_record_actor(worker, TR_TAP_SPAWN, actor, 0);
+    if (tri_is_tapped(worker, TR_TAP_SPAWN)) {
+        tri_tap_spawn(worker, actor, 0);
+    }
+    tri_actor_touch(worker, actor);
+    return actor;
+}
+
+/* A message for a border that is not there. Only what needs one makes one. */
+static void deliver_absent(struct tri_worker *worker, struct tri_message *message)
+{
+    uint16_t type = tr_envelope_get(message->bytes, 16, type);
+    bool is_needed = type == tr_border_out_schema.id || type == tr_border_send_schema.id ||
+                     type == tr_border_end_schema.id;
+    if (is_needed) {
+        tri_accept(worker, bear(worker, tri_message_to(message)), message);
+        return;
+    }
+    tri_message_settle(worker, message);
+    tri_message_free(worker, message);
+}
+
+bool tri_far_deliver(struct tri_worker *worker, struct tri_message *message)
+{
+    struct tr_key to = tri_message_to(message);
+    if (tri_is_far(worker, to.group)) {
+        send_far(worker, message);
+        return true;
+    }
+    if (tri_is_border(to)) {
+        bool is_home = tri_birth_worker(worker->shared, to) == worker->index;
+        if (is_home) {
+            deliver_absent(worker, message);
+        }
+        return is_home;
+    }
+    if (tri_is_host_group(to.group)) {
+        tr_envelope_put(message->bytes, 64, to_group, 0);
+        tri_deliver(worker, message, 0);
+        return true;
+    }
+    return false;
+}
+
+/* -------------------------------------------------------------- links up and down */
+
+static bool is_waiting_kind(uint8_t kind)
+{
+    return kind == TRI_EDGE_ASK || kind == TRI_EDGE_MONITORING || kind == TRI_EDGE_LINK;
+}
+
+void tri_far_note(struct tri_worker *worker, const struct tri_actor *actor)
+{
+    const struct tri_edge *edge = tri_edge_first(worker, actor);
+    for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
+        if (is_waiting_kind(edge->kind) && tri_is_far(worker, edge->peer.group)) {
+            int error = tri_key_map_set(&worker->far_waiters, actor->key, 1);
+            TR_ASSERT(error == 0);
+            return;
+        }
+    }
+}
+
+void tri_far_forget(struct tri_worker *worker, struct tr_key key)
+{
+    tri_key_map_remove(&worker->far_waiters, key);
+}
+
+/* Whether an end of what an edge waits for lies in the mailbox already. */
+static bool has_news(const struct tri_actor *actor, const struct tri_edge *edge)
+{
+    for (const struct tri_message *message = actor->mailbox_head; message != NULL;
+         message = message->next) {
+        const uint8_t *at = message->bytes;
+        bool is_down = tr_envelope_get(at, 16, type) == tr_down_schema.id;
+        struct tr_down down;
+        if (edge->kind == TRI_EDGE_ASK && tr_envelope_get(at, 64, cause_sequence) == edge->id &&
+            tr_envelope_get(at, 64, cause_serial) == actor->key.serial) {
+            return true;
+        }
+        if (edge->kind == TRI_EDGE_MONITORING && is_down &&
+            tr_down_unpack(tr_envelope_body(at), tr_envelope_get(at, 8, version), &down) == 0 &&
+            down.monitor == edge->id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Says what an edge waits for: NO_CONNECTION. What really became of it may still come, too late. */
+static void fail_edge(struct tri_worker *worker, struct tri_actor *actor,
+                      const struct tri_edge *edge)
+{
+    struct tri_heading heading = tri_worker_heading(worker, tri_actor_ref(actor), NULL);
+    if (edge->kind == TRI_EDGE_ASK) {
+        heading.cause = heading.to;
+        heading.cause_sequence = edge->id;
+        tri_say(worker, &heading, &tr_ask_failed_schema,
+                &(struct tr_ask_failed){.reason = -TR_NO_CONNECTION});
+    } else {
+        struct tr_down down = {.actor = {edge->peer, edge->peer_incarnation},
+                               .monitor = edge->id,
+                               .reason = -TR_NO_CONNECTION};
+        tri_say(worker, &heading, &tr_down_schema, &down);
+    }
+}
+
+/* What an actor waits for on one host, or on any (0). Gives a link that ties it there, or NULL. */
+static const struct tri_edge *fail_edges(struct tri_worker *worker, struct tri_actor *actor,
+                                         uint16_t host)
+{
+    const struct tri_directory *directory = &worker->shared->directory;
+    const struct tri_edge *link = NULL;
+    const struct tri_edge *edge = tri_edge_first(worker, actor);
+    for (; edge != NULL; edge = tri_edge_next(worker, actor, edge)) {
+        bool is_meant = is_waiting_kind(edge->kind) && tri_is_far(worker, edge->peer.group) &&
+                        (host == 0 || tri_directory_host(directory, edge->peer.group) == host);
+        if (is_meant && edge->kind == TRI_EDGE_LINK) {
+            link = edge;
+        } else if (is_meant && !has_news(actor, edge)) {
+            fail_edge(worker, actor, edge);
+        }
+    }
+    return link;
+}
+
+void tri_far_note_loaded(struct tri_worker *worker, struct tri_actor *actor)
+{
+    /* Who is tied to somebody elsewhere hears of it from there: that host sees its link end too. */
+    (void)fail_edges(worker, actor, 0);
+    tri_far_note(worker, actor);
+}
+
+void tri_far_note_moved(struct tri_worker *worker, struct tri_actor *actor)
+{
+    const struct tri_directory *directory = &worker->shared->directory;
+    tri_far_note(worker, actor);
+    for (uint32_t i = 0; i < directory->peer_count; i++) {
+        uint64_t down_ms = worker->link_down_ms[i];
+        if (down_ms != 0 && worker->now_ms - down_ms < TR_BORDER_SILENCE_MS) {
+            (void)fail_edges(worker, actor, directory->peers[i].number);
+        }
+    }
+}
+
+/* Two lives that are tied over a link that is down: both end, each told on its own host. */
+static void break_link(struct tri_worker *worker, struct tri_actor *actor,
+                       const struct tri_edge *link)
+{
+    struct tr_ref peer = {link->peer, link->peer_incarnation};
+    struct tr_exit exit = {.reason = -TR_NO_CONNECTION};
+    struct tri_heading heading = tri_worker_heading(worker, peer, NULL);
+    heading.kind = TR_KIND_CONTROL;
+    heading.from = tri_actor_ref(actor);
+    heading.sequence = ++actor->sequence;
+    tri_say(worker, &heading, &tr_exit_schema, &exit); /* for when the link is up again */
+    heading = tri_worker_heading(worker, tri_actor_ref(actor), NULL);
+    heading.kind = TR_KIND_CONTROL;
+    heading.from = peer;
+    tri_say_last(worker, &heading, &tr_exit_schema, &(struct tr_exit){.reason = -TR_NO_CONNECTION});
+}
+
+/* All keys of a map: what is done for one of them may change the map. NULL: it has none. */
+static struct tr_key *keys_of(const struct tri_key_map *map, uint32_t *count)
+{
+    *count = 0;
+    if (map->count == 0) {
+        return NULL;
+    }
+    struct tr_key *keys = tr_alloc(map->count * sizeof *keys);
+    TR_ASSERT(keys != NULL); /* somebody would wait for ever */
+    for (uint32_t i = 0; i <= map->mask; i++) {
+        if (!tr_key_is_none(map->entries[i].key)) {
+            keys[(*count)++] = map->entries[i].key;
+        }
+    }
+    return keys;
+}
+
+/* Those of a group here who wait for a host. */
+static void lose_here(struct tri_worker *worker, const struct tr_border_lost *lost)
+{
+    int place = tri_directory_place(&worker->shared->directory, lost->host);
+    if (place < 0) {
+        return;
+    }
+    worker->link_down_ms[place] = worker->now_ms;
+    uint32_t count;
+    struct tr_key *keys = keys_of(&worker->far_waiters, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_meant = keys[i].group == lost->group;
+        struct tri_actor *actor = is_meant ? tri_actor_find(worker, keys[i], 0) : NULL;
+        const struct tri_edge *link = actor == NULL ? NULL : fail_edges(worker, actor, lost->host);
+        if (link != NULL) {
+            break_link(worker, actor, link);
+        }
+    }
+    tr_free(keys);
+}
+
+void tri_far_on_lost(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_border_lost lost;
+    if (tr_message_read(message, border_lost, &lost) == 0) {
+        lose_here(worker, &lost);
+    }
+}
+
+void tri_far_lose(struct tri_worker *worker, uint64_t group, uint16_t host)
+{
+    struct tr_border_lost lost = {.host = host, .group = group};
+    for (uint32_t place = 0; place < worker->shared->worker_count; place++) {
+        if (place != worker->index) {
+            tri_tell_worker(worker, place, &tr_border_lost_schema, &lost);
+        }
+    }
+    lose_here(worker, &lost);
+}
+
+static void tell_border(struct tri_worker *worker, struct tr_key key,
+                        const struct tr_border_link *link)
+{
+    struct tri_heading heading = tri_worker_heading(worker, (struct tr_ref){key, 0}, NULL);
+    tri_say(worker, &heading, &tr_border_link_schema, link);
+}
+
+/* Behind all that has come over the link. */
+static void tell_borders(struct tri_worker *worker, const struct tr_border_link *link)
+{
+    uint32_t count;
+    struct tr_key *keys = keys_of(&worker->borders, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        tell_border(worker, keys[i], link);
+    }
+    tr_free(keys);
+}
+
+void tri_far_on_group_end(struct tri_worker *worker, uint64_t group)
+{
+    struct tr_key key = tri_border_key(group);
+    if (worker->borders.count > 0 && tri_actor_find(worker, key, 0) != NULL) {
+        tell_border(worker, key, &(struct tr_border_link){.host = 0});
+    }
+}
+
+void tri_far_on_link(struct tri_worker *worker, const struct tr_message *message)
+{
+    struct tr_border_link link;
+    if (tr_message_read(message, border_link, &link) != 0) {
+        return;
+    }
+    int place = tri_directory_place(&worker->shared->directory, link.host);
+    if (place < 0) {
+        return;
+    }
+    if (link.is_up) {
+        worker->links_up |= 1ULL << place;
+    } else {
+        worker->links_up &= ~(1ULL << place);
+    }
+    tell_borders(worker, &link);
+}

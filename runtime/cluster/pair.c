@@ -1,0 +1,370 @@
+/*
+ * Pairs and kept messages in pages. The lowest free page is taken first, so that the table of pages
+ * stays as small as what is kept.
+ */
+#include "runtime/cluster/pair.h"
+
+#define LIST_PAGES 8U
+
+/* A row of the list. */
+struct listed {
+    uint64_t group;
+    uint64_t page;
+};
+
+/* What stands before each piece of a message. */
+struct piece {
+    uint32_t total; /* bytes of the whole message */
+    uint32_t next;  /* page of the next piece, 0: none */
+};
+
+#define PIECE_BYTES_MAX (TR_PAGE_BYTES_MAX - sizeof(struct piece))
+
+static_assert(sizeof(struct tri_pair) + TR_BORDER_KEPT_MAX * sizeof(uint32_t) <= TR_PAGE_BYTES_MAX,
+              "a pair with all that it may keep is one page");
+
+/* ----------------------------------------------------------------- pages */
+
+/* The lowest page that nothing is in. TR_LIMIT. */
+static int take_page(struct tri_border_turn *turn, uint32_t *page)
+{
+    uint32_t at = turn->state->free_page < LIST_PAGES ? LIST_PAGES : turn->state->free_page;
+    struct tr_bytes bytes = {0};
+    int error = tr_page_get(turn->context, at, &bytes);
+    while (error == 0 && bytes.data != NULL) {
+        error = tr_page_get(turn->context, ++at, &bytes);
+    }
+    if (error != 0) {
+        return error;
+    }
+    turn->state->free_page = at + 1;
+    turn->state->pages++;
+    *page = at;
+    return 0;
+}
+
+static int give_page(struct tri_border_turn *turn, uint32_t page)
+{
+    turn->state->free_page = page < turn->state->free_page ? page : turn->state->free_page;
+    turn->state->pages--;
+    return tr_page_drop(turn->context, page);
+}
+
+/* ------------------------------------------------------------------ list */
+
+static uint32_t list_page(uint64_t group)
+{
+    return tri_hash(group, 0) % LIST_PAGES;
+}
+
+static int read_list(struct tri_border_turn *turn, uint32_t page, const struct listed **rows,
+                     uint32_t *count)
+{
+    struct tr_bytes bytes;
+    int error = tr_page_get(turn->context, page, &bytes);
+    if (error == 0) {
+        *rows = (const struct listed *)(const void *)bytes.data;
+        *count = (uint32_t)(bytes.size / sizeof **rows);
+    }
+    return error;
+}
+
+/* The place of a group in its list, or the count of it. */
+static int find_row(struct tri_border_turn *turn, uint64_t group, const struct listed **rows,
+                    uint32_t *count, uint32_t *place)
+{
+    int error = read_list(turn, list_page(group), rows, count);
+    *place = 0;
+    while (error == 0 && *place < *count && (*rows)[*place].group != group) {
+        (*place)++;
+    }
+    return error;
+}
+
+static int add_row(struct tri_border_turn *turn, uint64_t group, uint32_t page)
+{
+    const struct listed *rows;
+    uint32_t count;
+    int error = read_list(turn, list_page(group), &rows, &count);
+    void *bytes = NULL;
+    if (error == 0) {
+        error = tr_page_edit(turn->context, list_page(group), (count + 1) * sizeof *rows, &bytes);
+    }
+    if (error == 0) {
+        ((struct listed *)bytes)[count] = (struct listed){.group = group, .page = page};
+    }
+    return error;
+}
+
+static int remove_row(struct tri_border_turn *turn, uint64_t group)
+{
+    const struct listed *rows;
+    uint32_t count;
+    uint32_t place;
+    int error = find_row(turn, group, &rows, &count, &place);
+    if (error != 0 || place == count) {
+        return error;
+    }
+    if (count == 1) {
+        return tr_page_drop(turn->context, list_page(group));
+    }
+    struct listed last = rows[count - 1];
+    void *bytes;
+    error = tr_page_edit(turn->context, list_page(group), (count - 1) * sizeof last, &bytes);
+    if (error == 0 && place < count - 1) {
+        ((struct listed *)bytes)[place] = last;
+    }
+    return error;
+}
+
+/* ----------------------------------------------------------------- pairs */
+
+static size_t pair_bytes(uint32_t kept)
+{
+    return sizeof(struct tri_pair) + kept * sizeof(uint32_t);
+}
+
+int tri_pair_get(struct tri_border_turn *turn, uint32_t page, const struct tri_pair **pair)
+{
+    struct tr_bytes bytes;
+    int error = tr_page_get(turn->context, page, &bytes);
+    if (error == 0) {
+        *pair = (const struct tri_pair *)(const void *)bytes.data;
+        TR_ASSERT(bytes.size >= sizeof **pair && bytes.size == pair_bytes((*pair)->kept));
+    }
+    return error;
+}
+
+int tri_pair_find(struct tri_border_turn *turn, uint64_t group, const struct tri_pair **pair,
+                  uint32_t *page)
+{
+    const struct listed *rows;
+    uint32_t count;
+    uint32_t place;
+    int error = find_row(turn, group, &rows, &count, &place);
+    if (error != 0) {
+        return error;
+    }
+    if (place == count) {
+        *pair = NULL;
+        *page = 0;
+        return 0;
+    }
+    *page = (uint32_t)rows[place].page;
+    return tri_pair_get(turn, *page, pair);
+}
+
+/* The page of a pair that keeps so many messages, to change. */
+static int edit_sized(struct tri_border_turn *turn, uint32_t page, uint32_t kept,
+                      struct tri_pair **pair)
+{
+    void *bytes;
+    int error = tr_page_edit(turn->context, page, pair_bytes(kept), &bytes);
+    if (error == 0) {
+        *pair = bytes;
+        (*pair)->kept = kept;
+    }
+    return error;
+}
+
+int tri_pair_edit(struct tri_border_turn *turn, uint32_t page, struct tri_pair **pair)
+{
+    const struct tri_pair *before;
+    int error = tri_pair_get(turn, page, &before);
+    return error != 0 ? error : edit_sized(turn, page, before->kept, pair);
+}
+
+int tri_pair_open(struct tri_border_turn *turn, uint64_t group, uint32_t *page)
+{
+    const struct listed *rows;
+    uint32_t count;
+    int error = read_list(turn, list_page(group), &rows, &count);
+    bool is_full = error == 0 && (turn->state->pairs >= TR_BORDER_PEERS_MAX ||
+                                  count >= TR_PAGE_BYTES_MAX / sizeof *rows);
+    if (error != 0 || is_full) {
+        return is_full ? TR_LIMIT : error;
+    }
+    error = take_page(turn, page);
+    struct tri_pair *pair;
+    if (error == 0) {
+        error = edit_sized(turn, *page, 0, &pair);
+    }
+    if (error == 0) {
+        *pair = (struct tri_pair){.group = group};
+        error = add_row(turn, group, *page);
+    }
+    turn->state->pairs += error == 0 ? 1 : 0;
+    return error;
+}
+
+int tri_pair_drop(struct tri_border_turn *turn, uint32_t page)
+{
+    const struct tri_pair *pair;
+    int error = tri_pair_get(turn, page, &pair);
+    if (error != 0) {
+        return error;
+    }
+    TR_ASSERT(pair->kept == 0);
+    error = remove_row(turn, pair->group);
+    turn->state->pairs--;
+    return error != 0 ? error : give_page(turn, page);
+}
+
+int tri_pair_each(struct tri_border_turn *turn, void *self,
+                  int (*visit)(void *self, struct tri_border_turn *turn, uint32_t page))
+{
+    const struct listed *rows;
+    uint32_t count;
+    int error = 0;
+    for (uint32_t page = 0; page < LIST_PAGES; page++) {
+        error = error == 0 ? read_list(turn, page, &rows, &count) : error;
+        /* From the end on: a pair that is dropped gets the last one in its place. */
+        for (uint32_t i = error == 0 ? count : 0; error == 0 && i > 0; i--) {
+            error = read_list(turn, page, &rows, &count);
+            error = error == 0 ? visit(self, turn, (uint32_t)rows[i - 1].page) : error;
+        }
+    }
+    return error;
+}
+
+/* -------------------------------------------------------------- messages */
+
+/* Writes a message to pages from its end on, so that each piece knows the next one. */
+static int write_pieces(struct tri_border_turn *turn, struct tr_bytes message, uint32_t *first)
+{
+    size_t left = message.size;
+    uint32_t next = 0;
+    while (left > 0) {
+        size_t size = left % PIECE_BYTES_MAX != 0 ? left % PIECE_BYTES_MAX : PIECE_BYTES_MAX;
+        uint32_t page;
+        void *bytes;
+        int error = take_page(turn, &page);
+        if (error == 0) {
+            error = tr_page_edit(turn->context, page, sizeof(struct piece) + size, &bytes);
+        }
+        if (error != 0) {
+            return error;
+        }
+        struct piece *piece = bytes;
+        *piece = (struct piece){.total = (uint32_t)message.size, .next = next};
+        left -= size;
+        memcpy(piece + 1, message.data + left, size);
+        next = page;
+    }
+    *first = next;
+    return 0;
+}
+
+int tri_pair_keep(struct tri_border_turn *turn, uint32_t page, struct tr_bytes message)
+{
+    const struct tri_pair *before;
+    int error = tri_pair_get(turn, page, &before);
+    if (error != 0) {
+        return error;
+    }
+    uint32_t kept = before->kept;
+    size_t pages = message.size / PIECE_BYTES_MAX + 1;
+    if (kept >= TR_BORDER_KEPT_MAX || turn->state->pages + pages > TR_BORDER_PAGES_MAX) {
+        return TR_OVERFLOW;
+    }
+    uint32_t first = 0;
+    error = write_pieces(turn, message, &first);
+    struct tri_pair *pair;
+    if (error == 0) {
+        error = edit_sized(turn, page, kept + 1, &pair);
+    }
+    if (error == 0) {
+        pair->pages[kept] = first;
+        pair->sent++;
+    }
+    return error;
+}
+
+static int read_piece(struct tri_border_turn *turn, uint32_t page, struct piece *piece,
+                      struct tr_bytes *content)
+{
+    struct tr_bytes bytes;
+    int error = tr_page_get(turn->context, page, &bytes);
+    if (error == 0) {
+        TR_ASSERT(bytes.size > sizeof *piece);
+        memcpy(piece, bytes.data, sizeof *piece);
+        *content = (struct tr_bytes){bytes.data + sizeof *piece, bytes.size - sizeof *piece};
+    }
+    return error;
+}
+
+static int drop_pieces(struct tri_border_turn *turn, uint32_t first)
+{
+    int error = 0;
+    while (error == 0 && first != 0) {
+        struct piece piece;
+        struct tr_bytes content;
+        uint32_t page = first;
+        error = read_piece(turn, page, &piece, &content);
+        if (error == 0) {
+            first = piece.next;
+            error = give_page(turn, page);
+        }
+    }
+    return error;
+}
+
+int tri_pair_release(struct tri_border_turn *turn, uint32_t page, uint64_t number)
+{
+    const struct tri_pair *before;
+    int error = tri_pair_get(turn, page, &before);
+    if (error != 0 || number <= before->acknowledged) {
+        return error;
+    }
+    TR_ASSERT(number <= before->sent);
+    uint32_t count = (uint32_t)(number - before->acknowledged);
+    uint32_t left = before->kept - count;
+    struct tri_pair *pair;
+    error = edit_sized(turn, page, before->kept, &pair);
+    for (uint32_t i = 0; error == 0 && i < count; i++) {
+        error = drop_pieces(turn, pair->pages[i]);
+    }
+    if (error == 0) {
+        memmove(&pair->pages[0], &pair->pages[count], left * sizeof pair->pages[0]);
+        pair->acknowledged = number;
+        error = edit_sized(turn, page, left, &pair);
+    }
+    return error;
+}
+
+int tri_pair_message(struct tri_border_turn *turn, uint32_t page, uint64_t number,
+                     struct tr_bytes *message, void **owned)
+{
+    const struct tri_pair *pair;
+    struct piece piece;
+    struct tr_bytes content;
+    *owned = NULL;
+    int error = tri_pair_get(turn, page, &pair);
+    if (error == 0) {
+        TR_ASSERT(number > pair->acknowledged && number <= pair->sent);
+        error = read_piece(turn, pair->pages[number - pair->acknowledged - 1], &piece, &content);
+    }
+    if (error != 0 || piece.next == 0) {
+        *message = content;
+        return error;
+    }
+    uint8_t *whole = tr_alloc(piece.total);
+    if (whole == NULL) {
+        return TR_MEMORY;
+    }
+    size_t size = piece.total;
+    *message = (struct tr_bytes){.data = whole, .size = size};
+    *owned = whole;
+    size_t at = 0;
+    memcpy(whole, content.data, content.size);
+    at += content.size;
+    while (error == 0 && piece.next != 0) {
+        error = read_piece(turn, piece.next, &piece, &content);
+        if (error == 0) {
+            TR_ASSERT(at + content.size <= size);
+            memcpy(whole + at, content.data, content.size);
+            at += content.size;
+        }
+    }
+    return error;
+}

@@ -1,0 +1,132 @@
+/*
+ * The turns of a session. A pair of sessions is up once a side has heard the other name both; from
+ * then on numbers must follow each other.
+ */
+#include "runtime/cluster/session.h"
+
+#include "runtime/limits.h"
+
+#define MS 1000000ULL
+
+void tri_session_init(struct tri_session *session, uint64_t first, uint64_t now_ns)
+{
+    *session = (struct tri_session){
+        .mine = first + 1, .must_speak = true, .heard_ns = now_ns, .told_ns = now_ns};
+}
+
+static void forget_numbers(struct tri_session *session)
+{
+    session->is_up = false;
+    session->sent = 0;
+    session->heard = 0;
+    session->must_speak = true;
+}
+
+void tri_session_break(struct tri_session *session, uint64_t now_ns)
+{
+    session->mine++;
+    session->told_ns = now_ns;
+    forget_numbers(session);
+}
+
+/* The other side has begun anew: nothing of its earlier session counts any more. */
+static unsigned follow(struct tri_session *session, uint64_t theirs, uint64_t now_ns)
+{
+    unsigned news = session->is_up ? TRI_SESSION_DOWN : 0;
+    session->told_ns = news != 0 ? now_ns : session->told_ns;
+    session->theirs = theirs;
+    forget_numbers(session);
+    return news;
+}
+
+static unsigned lose(struct tri_session *session, unsigned news, uint64_t now_ns)
+{
+    tri_session_break(session, now_ns);
+    /* A pair that came up with the very frame that ends it was never told to be up. */
+    return (news & TRI_SESSION_UP) != 0 ? news & ~(unsigned)TRI_SESSION_UP : TRI_SESSION_DOWN;
+}
+
+unsigned tri_session_hear(struct tri_session *session, const struct tr_border_frame *frame,
+                          bool has_messages, uint64_t now_ns)
+{
+    unsigned news = 0;
+    if (frame->session < session->theirs) {
+        return 0;
+    }
+    if (frame->session > session->theirs) {
+        news = follow(session, frame->session, now_ns);
+    }
+    if (frame->peer_session != session->mine) {
+        /* It does not know this side's session yet. Only a frame without messages is answered, so
+         * that late ones of an earlier pair are not. */
+        session->must_speak = session->must_speak || !has_messages;
+        return news;
+    }
+    session->heard_ns = now_ns;
+    if (!session->is_up) {
+        session->is_up = true;
+        session->must_speak = true;
+        news |= TRI_SESSION_UP;
+    }
+    uint64_t expected = session->heard + (has_messages ? 1 : 0);
+    if (frame->number > expected) {
+        return lose(session, news, now_ns);
+    }
+    if (has_messages && frame->number == expected) {
+        session->heard++;
+        news |= TRI_SESSION_TAKE;
+    }
+    return news;
+}
+
+unsigned tri_session_tick(struct tri_session *session, uint64_t now_ns)
+{
+    const uint64_t silence_ns = TR_BORDER_SILENCE_MS * MS;
+    if (session->is_up) {
+        return now_ns - session->heard_ns > silence_ns ? lose(session, 0, now_ns) : 0;
+    }
+    if (now_ns - session->told_ns <= silence_ns) {
+        return 0;
+    }
+    session->told_ns = now_ns;
+    return TRI_SESSION_DOWN;
+}
+
+/* When the next frame without messages is due. */
+static uint64_t speak_at_ns(const struct tri_session *session)
+{
+    uint64_t pause_ms = session->is_up ? TR_BORDER_PING_MS : TR_BORDER_HELLO_MS;
+    return session->spoke_ns + pause_ms * MS;
+}
+
+bool tri_session_must_speak(const struct tri_session *session, uint64_t now_ns)
+{
+    return session->must_speak || now_ns >= speak_at_ns(session);
+}
+
+struct tr_border_frame tri_session_speak(struct tri_session *session, uint16_t host,
+                                         bool has_messages, uint64_t now_ns)
+{
+    TR_ASSERT(session->is_up || !has_messages);
+    session->sent += has_messages ? 1 : 0;
+    session->must_speak = false;
+    session->spoke_ns = now_ns;
+    return (struct tr_border_frame){
+        .host = host,
+        .session = session->mine,
+        .peer_session = session->theirs,
+        .number = session->sent,
+    };
+}
+
+uint64_t tri_session_idle_ns(const struct tri_session *session, uint64_t now_ns)
+{
+    if (tri_session_must_speak(session, now_ns)) {
+        return 0;
+    }
+    uint64_t speak_ns = speak_at_ns(session);
+    uint64_t silence_ns =
+        (session->is_up ? session->heard_ns : session->told_ns) + TR_BORDER_SILENCE_MS * MS + 1;
+    uint64_t due_ns = speak_ns < silence_ns ? speak_ns : silence_ns;
+    return due_ns > now_ns ? due_ns - now_ns : 0;
+}

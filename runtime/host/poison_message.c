@@ -1,0 +1,318 @@
+/*
+ * The two files. `in-hand` is mapped, one line per worker, written while handlers run; the kernel
+ * keeps what a killed process wrote. `poison` is a short list, rewritten whole when it changes.
+ */
+#include "runtime/host/poison_message.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/host/aside.h"
+#include "runtime/host/blame.h"
+#include "runtime/trace/line.h"
+
+#define PATH_BYTES 4096
+#define POISONS_MAX 256
+
+/* What the list begins with: another form of it is another number. */
+#define LIST_MARK 0x32304e4f53494f50U /* POISON02 */
+
+/* Behind those of the workers: what a start is loading. */
+#define LOADING TR_WORKERS_MAX
+#define HANDS (TR_WORKERS_MAX + 1)
+
+/* A message that was in hand when the process ended, and how often. */
+struct poison_row {
+    struct tr_key actor;
+    struct tri_message_name name;
+    uint32_t ends;   /* its handler has ended the process */
+    uint32_t silent; /* nobody knows what has */
+};
+
+struct poison_list {
+    uint64_t mark;
+    struct poison_row rows[POISONS_MAX];
+};
+
+struct tri_poison {
+    struct tri_in_hand *hands; /* HANDS, mapped */
+    struct poison_list list;
+    uint32_t row_count;
+    char folder[PATH_BYTES];
+};
+
+static int open_in(const char *folder, const char *name, int flags)
+{
+    char path[PATH_BYTES];
+    int size = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (size < 0 || (size_t)size >= sizeof path) {
+        return TR_INVALID;
+    }
+    int file = open(path, flags | O_CLOEXEC, 0600);
+    return file < 0 ? TR_SYSTEM : file;
+}
+
+static int map_hands(struct tri_poison *poison, const char *folder)
+{
+    size_t size = HANDS * sizeof(struct tri_in_hand);
+    int file = open_in(folder, "in-hand", O_RDWR | O_CREAT);
+    if (file < 0) {
+        return file;
+    }
+    void *mapped = MAP_FAILED;
+    /* One of another size was written by another version, which knew hands of another form. */
+    bool is_ours = lseek(file, 0, SEEK_END) == (off_t)size || ftruncate(file, 0) == 0;
+    /* All of it, now: a disk that is full later must not be met by a handler. */
+    if (is_ours && posix_fallocate(file, 0, (off_t)size) == 0) {
+        mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    }
+    close(file);
+    if (mapped == MAP_FAILED) {
+        return TR_SYSTEM;
+    }
+    poison->hands = mapped;
+    return 0;
+}
+
+/* A list that cannot be read is an empty one: it only ever makes a start more careful. */
+static void read_rows(struct tri_poison *poison)
+{
+    struct poison_list *list = &poison->list;
+    int file = open_in(poison->folder, "poison", O_RDONLY);
+    if (file < 0) {
+        return;
+    }
+    ssize_t size = read(file, list, sizeof *list);
+    close(file);
+    if (size >= (ssize_t)sizeof list->mark && list->mark == LIST_MARK) {
+        poison->row_count = (uint32_t)(((size_t)size - sizeof list->mark) / sizeof list->rows[0]);
+    }
+}
+
+static bool write_new(const struct tri_poison *poison)
+{
+    int file = open_in(poison->folder, "poison.new", O_WRONLY | O_CREAT | O_TRUNC);
+    if (file < 0) {
+        return false;
+    }
+    const struct poison_list *list = &poison->list;
+    size_t size = sizeof list->mark + poison->row_count * sizeof list->rows[0];
+    bool is_written = write(file, list, size) == (ssize_t)size && fsync(file) == 0;
+    return close(file) == 0 && is_written;
+}
+
+/* The old list stays whole until the new one is. */
+static int write_rows(struct tri_poison *poison)
+{
+    char from[PATH_BYTES + 16];
+    char to[PATH_BYTES + 16];
+    poison->list.mark = LIST_MARK;
+    snprintf(from, sizeof from, "%s/poison.new", poison->folder);
+    snprintf(to, sizeof to, "%s/poison", poison->folder);
+    return write_new(poison) && rename(from, to) == 0 ? 0 : TR_SYSTEM;
+}
+
+static struct tri_message_name name_of(const struct tri_in_hand *hand)
+{
+    return (struct tri_message_name){
+        .from = {{hand->from_group, hand->from_serial}, hand->from_incarnation},
+        .sequence = hand->sequence,
+        .digest = hand->digest,
+        .type = (uint16_t)hand->type,
+    };
+}
+
+/* The row of what was in hand, made where it is missing; the oldest goes when there is no room. */
+static struct poison_row *row_of(struct tri_poison *poison, const struct tri_in_hand *hand)
+{
+    struct poison_row *rows = poison->list.rows;
+    struct poison_row row = {
+        .actor = {hand->actor_group, hand->actor_serial},
+        .name = name_of(hand),
+    };
+    for (uint32_t i = 0; i < poison->row_count; i++) {
+        if (tr_key_equal(rows[i].actor, row.actor) &&
+            tri_message_name_equal(&rows[i].name, &row.name)) {
+            return &rows[i];
+        }
+    }
+    if (poison->row_count == POISONS_MAX) {
+        memmove(&rows[0], &rows[1], (POISONS_MAX - 1) * sizeof row);
+        poison->row_count--;
+    }
+    rows[poison->row_count] = row;
+    return &rows[poison->row_count++];
+}
+
+/* Whether a handler is known to have ended the process, and the others were only there. */
+static bool has_culprit(struct tri_poison *poison)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < TR_WORKERS_MAX; i++) {
+        has = has || (tri_in_hand_is_busy(&poison->hands[i]) && poison->hands[i].ended_by != 0);
+    }
+    return has;
+}
+
+/* The group that was being loaded when the process ended; 0: none. */
+static uint64_t loading_of(struct tri_poison *poison)
+{
+    struct tri_in_hand *hand = &poison->hands[LOADING];
+    return tri_in_hand_is_busy(hand) ? hand->actor_group : 0;
+}
+
+/* A part of the program that was called is to blame for its crash, and not who has called it. */
+static int count_hands(struct tri_poison *poison)
+{
+    bool is_one_known = has_culprit(poison);
+    bool has_changed = false;
+    int error = 0;
+    for (uint32_t i = 0; i < TR_WORKERS_MAX && error == 0; i++) {
+        struct tri_in_hand *hand = &poison->hands[i];
+        if (!tri_in_hand_is_busy(hand) || (is_one_known && hand->ended_by == 0)) {
+            continue;
+        }
+        if (hand->ended_by != 0 && hand->part[0] != '\0') {
+            error = tri_blame_count(poison->folder, hand);
+        } else {
+            struct poison_row *row = row_of(poison, hand);
+            *(hand->ended_by != 0 ? &row->ends : &row->silent) += 1;
+            has_changed = true;
+        }
+    }
+    error = error == 0 && has_changed ? write_rows(poison) : error;
+    error = error != 0 ? error : tri_aside_count(poison->folder, loading_of(poison));
+    if (error == 0) {
+        memset(poison->hands, 0, HANDS * sizeof *poison->hands);
+    }
+    return error;
+}
+
+int tri_poison_open(const char *folder, struct tri_poison **out)
+{
+    struct tri_poison *poison = tr_alloc_zero(1, sizeof *poison);
+    if (poison == NULL) {
+        return TR_MEMORY;
+    }
+    snprintf(poison->folder, sizeof poison->folder, "%s", folder);
+    int error = map_hands(poison, folder);
+    if (error == 0) {
+        read_rows(poison);
+        error = count_hands(poison);
+    }
+    if (error != 0) {
+        tri_poison_close(poison);
+        return error;
+    }
+    *out = poison;
+    return 0;
+}
+
+void tri_poison_close(struct tri_poison *poison)
+{
+    if (poison == NULL) {
+        return;
+    }
+    if (poison->hands != NULL) {
+        memset(poison->hands, 0, TR_WORKERS_MAX * sizeof *poison->hands);
+        munmap(poison->hands, HANDS * sizeof *poison->hands);
+    }
+    tr_free(poison);
+}
+
+void tri_poison_loads(struct tri_poison *poison, uint64_t group)
+{
+    struct tri_in_hand *hand = &poison->hands[LOADING];
+    if (hand->actor_group == group) {
+        return;
+    }
+    atomic_store_explicit(&hand->turn, 0, memory_order_release);
+    hand->actor_group = group;
+    atomic_store_explicit(&hand->turn, group != 0, memory_order_release);
+}
+
+struct tri_in_hand *tri_poison_hand(struct tri_poison *poison, uint32_t worker)
+{
+    return &poison->hands[worker];
+}
+
+/* In silent ends: as many of them prove what few others do. */
+static uint64_t weight_of(const struct poison_row *row)
+{
+    return row->ends * (uint64_t)(TR_POISON_SILENT_ENDS / TR_POISON_ENDS) + row->silent;
+}
+
+static bool is_poison(const struct poison_row *row)
+{
+    return weight_of(row) >= TR_POISON_SILENT_ENDS;
+}
+
+/* The row of this actor's message that has killed most often, or NULL. */
+static const struct poison_row *worst_of(const struct tri_poison *poison, struct tr_key actor)
+{
+    const struct poison_row *worst = NULL;
+    for (uint32_t i = 0; poison != NULL && i < poison->row_count; i++) {
+        const struct poison_row *row = &poison->list.rows[i];
+        if (tr_key_equal(row->actor, actor) &&
+            (worst == NULL || weight_of(row) > weight_of(worst))) {
+            worst = row;
+        }
+    }
+    return worst;
+}
+
+uint32_t tri_poison_count(const struct tri_poison *poison, struct tr_key actor)
+{
+    const struct poison_row *worst = worst_of(poison, actor);
+    return worst == NULL ? 0 : worst->ends + worst->silent;
+}
+
+/* Says what a person should know: that an actor stands still, and why. */
+static void tell_quarantined(struct tri_worker *worker, struct tri_actor *actor,
+                             const struct poison_row *row)
+{
+    char address[TR_ADDRESS_BYTES_MAX];
+    struct tri_line line;
+    tri_line_init(&line, STDERR_FILENO);
+    tri_line_string(&line, "troupe: ");
+    tri_line_text(&line, tri_actor_address(worker, actor, address, sizeof address));
+    tri_line_key(&line, " (", actor->key);
+    tri_line_number(&line, ") is quarantined: its message of type ", row->name.type);
+    tri_line_key(&line, " from ", row->name.from.key);
+    tri_line_number(&line, " has ended the process ", row->ends + row->silent);
+    tri_line_string(&line, " times; it stands still until it is resumed\n");
+    tri_line_flush(&line);
+}
+
+void tri_poison_apply(struct tri_poison *poison, struct tri_worker *worker, struct tri_actor *actor)
+{
+    const struct poison_row *worst = worst_of(poison, actor->key);
+    if (worst != NULL && is_poison(worst)) {
+        tri_quarantine(worker, actor);
+        tell_quarantined(worker, actor, worst);
+    } else if (worst != NULL && worst->ends > 0) {
+        actor->flags |= TRI_ACTOR_RETRIED;
+    }
+}
+
+int tri_poison_take(struct tri_poison *poison, struct tr_key actor, struct tri_message_name *name)
+{
+    const struct poison_row *worst = worst_of(poison, actor);
+    *name = (struct tri_message_name){0};
+    if (worst == NULL) {
+        return 0;
+    }
+    if (is_poison(worst)) {
+        *name = worst->name;
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < poison->row_count; i++) {
+        if (!tr_key_equal(poison->list.rows[i].actor, actor)) {
+            poison->list.rows[kept++] = poison->list.rows[i];
+        }
+    }
+    poison->row_count = kept;
+    return write_rows(poison);
+}

@@ -1,0 +1,491 @@
+/*
+ * The keeper's beginning, its loop and its end. One thread waits in poll for ends of processes
+ * (SIGCHLD by a signalfd) and for clients; each round takes in all there is, does the work of it
+ * with one sync (keeper_work.c), and tells (keeper_talk.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/blob/below.h"
+#include "runtime/env/clock.h"
+#include "runtime/memory.h"
+#include "runtime/keeper/keeper_cgroup.h"
+#include "runtime/keeper/keeper_folder.h"
+#include "runtime/keeper/keeper_inside.h"
+
+#define COMPLAINTS_NAME "keeper.err"
+
+/* The signals that ask a keeper to end. */
+static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
+
+void tri_keeper_complain(struct tri_keeper *keeper, const char *format, ...)
+{
+    if (keeper->complaint_count++ >= TR_KEEPER_COMPLAINTS_MAX) {
+        return;
+    }
+    char words[TR_KEEPER_REASON_BYTES_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(words, sizeof words, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "troupe keeper %d: %s\n", (int)getpid(), words);
+    fflush(stderr);
+}
+
+/* ---- Beginning. ----------------------------------------------------------------------------- */
+
+/* Says the one line that whoever starts a keeper waits for. */
+static void report(const char *format, ...) TR_PRINTF(1, 2);
+
+static void report(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vdprintf(STDOUT_FILENO, format, arguments);
+    va_end(arguments);
+}
+
+/*
+ * Blocks all signals, so that they are read from a descriptor, and gives them back their default
+ * effects, which children inherit.
+ */
+static void take_signals(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    for (int number = 1; number < NSIG; number++) {
+        (void)signal(number, SIG_DFL);
+    }
+}
+
+/* Goes on as a new process that nobody waits for, without a terminal or inherited descriptors. */
+static int detach(void)
+{
+    (void)close_range(3, ~0U, 0);
+    pid_t pid = fork();
+    if (pid < 0) {
+        return TR_SYSTEM;
+    }
+    if (pid > 0) {
+        _exit(0);
+    }
+    umask(077);
+    return setsid() >= 0 ? 0 : TR_SYSTEM;
+}
+
+/* Stdin is empty from now on, complaints go to a file, and the working folder is no hindrance. */
+static int leave_surroundings(const struct tri_keeper *keeper)
+{
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int complaints = openat(keeper->folder, COMPLAINTS_NAME,
+                            O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool is_done = null_fd >= 0 && complaints >= 0 && dup2(null_fd, STDIN_FILENO) >= 0 &&
+                   dup2(complaints, STDERR_FILENO) >= 0 && chdir("/") == 0;
+    if (null_fd >= 0) {
+        close(null_fd);
+    }
+    if (complaints >= 0) {
+        close(complaints);
+    }
+    return is_done ? 0 : TR_SYSTEM;
+}
+
+static int open_signals(int *signals)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < TR_COUNT_OF(end_signals); i++) {
+        sigaddset(&set, end_signals[i]);
+    }
+    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0) {
+        return TR_SYSTEM;
+    }
+    *signals = fd;
+    return 0;
+}
+
+static int begin_log(struct tri_keeper *keeper, char *reason, bool *was_here)
+{
+    int error = tri_keeper_folder_place(keeper->folder, keeper->place);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_keeper_file_open(&keeper->file, keeper->folder, !keeper->options.is_unsynced,
+                                 tr_text_of(keeper->place), &keeper->table, reason, was_here);
+    if (error != 0) {
+        char words[TR_KEEPER_REASON_BYTES_MAX];
+        snprintf(words, sizeof words, "%s: %.400s", TRI_KEEPER_LOG_NAME,
+                 reason[0] != '\0' ? reason : tr_error_text(error));
+        memcpy(reason, words, sizeof words);
+    }
+    if (error == 0 && reason[0] != '\0') {
+        tri_keeper_complain(keeper, "%s was cut %s", TRI_KEEPER_LOG_NAME, reason);
+        reason[0] = '\0';
+    }
+    return error;
+}
+
+/* Ends what a dead keeper left. */
+static int take_over(struct tri_keeper *keeper, bool was_here)
+{
+    size_t killed = 0;
+    tri_keeper_cgroup_end_remains(keeper->folder, keeper->file.store);
+    if (was_here) {
+        int error = tri_orphans_kill_remains(&keeper->children.orphans, &keeper->table,
+                                             keeper->file.store, &killed);
+        if (error != 0) {
+            return error;
+        }
+    }
+    if (keeper->table.live.count > 0 || killed > 0) {
+        tri_keeper_complain(keeper, "after another keeper's end: %zu keys unknown, %zu killed",
+                            keeper->table.live.count, killed);
+    }
+    return tri_keeper_settle(keeper, was_here);
+}
+
+/* Sets up all that the loop needs; what was set up is taken down by fini, in any case. */
+static int set_up(struct tri_keeper *keeper, char *reason)
+{
+    bool was_here = false;
+    int error = tri_keeper_folder_lock(keeper->folder, &keeper->lock);
+    if (error == TR_SYSTEM) {
+        snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%s: %s", TRI_KEEPER_LOCK_NAME,
+                 strerror(errno));
+    }
+    if (error == 0 && keeper->options.is_detached) {
+        error = leave_surroundings(keeper);
+    }
+    if (error == 0) {
+        error = tri_key_table_init(&keeper->table, TR_KEEPER_KEYS_MAX);
+    }
+    if (error == 0) {
+        error = begin_log(keeper, reason, &was_here);
+    }
+    if (error == 0) {
+        error = tri_children_init(&keeper->children, &keeper->table, keeper->file.store);
+    }
+    if (error == 0) {
+        error = take_over(keeper, was_here);
+    }
+    if (error == 0 && keeper->options.is_detached) {
+        tri_keeper_cgroup_enter(keeper->folder, keeper->file.store);
+    }
+    if (error == 0) {
+        error = open_signals(&keeper->signals);
+    }
+    if (error == 0 && !keeper->options.is_unsynced) {
+        error = tri_keeper_sync_init(&keeper->sync, keeper->folder);
+        keeper->has_sync = error == 0;
+    }
+    return error == 0 ? tri_keeper_folder_listen(keeper->folder, &keeper->listener) : error;
+}
+
+static void close_open(int fd)
+{
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static void fini(struct tri_keeper *keeper)
+{
+    for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
+        tri_keeper_drop(keeper, &keeper->clients[i]);
+    }
+    if (keeper->has_sync) {
+        tri_keeper_sync_fini(&keeper->sync);
+    }
+    if (keeper->children.table != NULL) {
+        tri_children_fini(&keeper->children);
+        tri_keeper_cgroup_leave(keeper->folder, keeper->file.store);
+    }
+    tri_keeper_file_close(&keeper->file);
+    if (keeper->table.buckets != NULL) {
+        tri_key_table_fini(&keeper->table);
+    }
+    close_open(keeper->listener);
+    close_open(keeper->signals);
+    close_open(keeper->lock);
+    close_open(keeper->folder);
+}
+
+/* ---- The loop. ------------------------------------------------------------------------------ */
+
+/* Stops everything and leaves when it has ended. */
+static void begin_to_leave(struct tri_keeper *keeper, const char *why)
+{
+    if (keeper->is_leaving) {
+        return;
+    }
+    tri_keeper_complain(keeper, "leaving: %s", why);
+    keeper->is_leaving = true;
+    keeper->leave_ms = tri_monotonic_ms() + 2 * TR_KEEPER_LEAVE_GRACE_MS;
+    for (struct tri_child *child = keeper->children.first; child != NULL; child = child->next) {
+        uint32_t grace_ms =
+            child->grace_ms < TR_KEEPER_LEAVE_GRACE_MS ? child->grace_ms : TR_KEEPER_LEAVE_GRACE_MS;
+        tri_keeper_stop(keeper, child, TR_PROCESS_STOPPED_BY_KEEPER, grace_ms);
+    }
+}
+
+static void note_end(void *self, struct tri_child *child)
+{
+    struct tri_keeper *keeper = self;
+    keeper->unclaimed_running -= tri_keeper_is_claimed(keeper, child) ? 0 : 1;
+    if (keeper->has_sync && child->synced_folder != NULL) {
+        tri_keeper_sync_give(&keeper->sync, &child->sync);
+    } else {
+        tri_child_queue_put(&keeper->ended, child);
+    }
+}
+
+/* Takes in those whose files are on the disk now. */
+static void take_in_synced(struct tri_keeper *keeper)
+{
+    struct tri_sync_job *job;
+    while (keeper->has_sync && (job = tri_keeper_sync_take(&keeper->sync)) != NULL) {
+        tri_child_queue_put(&keeper->ended, tri_children_synced(job));
+    }
+}
+
+static void take_in_signals(struct tri_keeper *keeper)
+{
+    struct signalfd_siginfo info;
+    while (read(keeper->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo != SIGCHLD) {
+            begin_to_leave(keeper, strsignal((int)info.ssi_signo));
+        }
+    }
+    tri_children_reap(&keeper->children, note_end, keeper);
+}
+
+/* Once a second: a folder that is gone has no use for a keeper. */
+static void watch(struct tri_keeper *keeper)
+{
+    uint64_t now_ms = tri_monotonic_ms();
+    if (now_ms < keeper->watch_ms) {
+        return;
+    }
+    keeper->watch_ms = now_ms + TR_KEEPER_WATCH_MS;
+    if (tri_keeper_folder_is_gone(keeper->folder)) {
+        begin_to_leave(keeper, "its folder was removed");
+    }
+}
+
+/* The descriptors of one wait: signals, synced files, listener, and the clients in their places. */
+enum {
+    AT_SIGNALS,
+    AT_SYNCED,
+    AT_LISTENER,
+    AT_CLIENTS,
+    POLL_COUNT = AT_CLIENTS + TR_KEEPER_CLIENTS_MAX
+};
+
+/*
+ * Fills them in up to the last client there is, and gives their number: poll refuses more than the
+ * process may have open, of which little may be left.
+ */
+static nfds_t prepare(const struct tri_keeper *keeper, struct pollfd *polled)
+{
+    nfds_t count = AT_CLIENTS;
+    bool is_open = tri_monotonic_ms() >= keeper->accept_ms;
+    polled[AT_SIGNALS] = (struct pollfd){.fd = keeper->signals, .events = POLLIN};
+    polled[AT_SYNCED] = (struct pollfd){
+        .fd = keeper->has_sync ? tri_keeper_sync_descriptor(&keeper->sync) : -1, .events = POLLIN};
+    polled[AT_LISTENER] = (struct pollfd){.fd = is_open ? keeper->listener : -1, .events = POLLIN};
+    for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
+        const struct tri_keeper_peer *client = &keeper->clients[i];
+        size_t waiting = tri_frames_waiting(&client->frames);
+        int input = waiting < TR_KEEPER_OUTPUT_BYTES_SOFT ? POLLIN : 0;
+        int output = waiting > 0 && !keeper->is_gathering ? POLLOUT : 0;
+        polled[AT_CLIENTS + i] =
+            (struct pollfd){.fd = client->frames.fd, .events = (short)(input | output)};
+        count = client->frames.fd >= 0 ? AT_CLIENTS + i + 1 : count;
+    }
+    return count;
+}
+
+/* How long a round may wait: until something is due, at most until the next look around. */
+static int wait_ms(const struct tri_keeper *keeper)
+{
+    for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
+        const struct tri_keeper_peer *client = &keeper->clients[i];
+        if (client->has_more && tri_frames_waiting(&client->frames) < TR_KEEPER_OUTPUT_BYTES_SOFT) {
+            return 0;
+        }
+    }
+    int wait = (int)TR_KEEPER_WATCH_MS;
+    int children = tri_children_wait_ms(&keeper->children);
+    wait = children >= 0 && children < wait ? children : wait;
+    if (keeper->is_gathering) {
+        uint64_t now_ms = tri_monotonic_ms();
+        int left = now_ms < keeper->gather_ms ? (int)(keeper->gather_ms - now_ms) : 0;
+        wait = left < wait ? left : wait;
+    }
+    return keeper->options.idle_ms < (uint32_t)wait ? (int)keeper->options.idle_ms : wait;
+}
+
+static void listen_to_clients(struct tri_keeper *keeper, const struct pollfd *polled)
+{
+    for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
+        struct tri_keeper_peer *client = &keeper->clients[i];
+        bool is_polled = client->frames.fd >= 0 && client->frames.fd == polled[i].fd;
+        if (is_polled) {
+            bool is_readable = (polled[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0;
+            tri_keeper_listen_to(keeper, client, is_readable);
+        }
+    }
+}
+
+static void go_round(struct tri_keeper *keeper)
+{
+    struct pollfd polled[POLL_COUNT];
+    nfds_t count = prepare(keeper, polled);
+    (void)!poll(polled, count, wait_ms(keeper));
+    take_in_signals(keeper);
+    take_in_synced(keeper);
+    listen_to_clients(keeper, polled + AT_CLIENTS);
+    if ((polled[AT_LISTENER].revents & POLLIN) != 0) {
+        tri_keeper_accept(keeper);
+    }
+    tri_children_tick(&keeper->children);
+    tri_keeper_work(keeper);
+    tri_keeper_tell_all(keeper);
+    watch(keeper);
+}
+
+static bool has_clients(const struct tri_keeper *keeper)
+{
+    for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
+        if (keeper->clients[i].frames.fd >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Whether it is time to go: asked to, and nothing runs; or nothing to do for long enough. Ends that
+ * wait to be told are in the log, from which the next keeper tells them.
+ */
+static bool is_over(struct tri_keeper *keeper)
+{
+    uint64_t now_ms = tri_monotonic_ms();
+    if (keeper->is_leaving && keeper->children.running == 0 && now_ms >= keeper->leave_ms) {
+        /* The disk stayed full: the next keeper will tell these ends as unknown. */
+        return true;
+    }
+    if (keeper->children.count > 0) {
+        keeper->idle_since_ms = 0;
+        return false;
+    }
+    if (keeper->is_leaving) {
+        return true;
+    }
+    if (has_clients(keeper)) {
+        keeper->idle_since_ms = 0;
+        return false;
+    }
+    if (keeper->idle_since_ms == 0) {
+        keeper->idle_since_ms = now_ms;
+    }
+    return now_ms - keeper->idle_since_ms >= keeper->options.idle_ms;
+}
+
+/* ---- The whole. ----------------------------------------------------------------------------- */
+
+static void set_defaults(struct tri_keeper *keeper, const struct tri_keeper_options *options)
+{
+    keeper->options = *options;
+    if (keeper->options.idle_ms == 0) {
+        keeper->options.idle_ms = TR_KEEPER_IDLE_MS;
+    }
+    if (keeper->options.forgotten_bytes_max == 0) {
+        keeper->options.forgotten_bytes_max = TR_KEEPER_LOG_FORGOTTEN_BYTES_MAX;
+    }
+    keeper->running_max = TR_KEEPER_CHILDREN_MAX;
+    keeper->folder = -1;
+    keeper->lock = -1;
+    keeper->listener = -1;
+    keeper->signals = -1;
+    keeper->file.fd = -1;
+    for (size_t i = 0; i < TR_KEEPER_CLIENTS_MAX; i++) {
+        keeper->clients[i].frames.fd = -1;
+    }
+}
+
+/* Tells whoever waits that it did not work out, and why. */
+static void report_failure(int error, const char *reason)
+{
+    int shortage = error == TR_SYSTEM ? tri_below_error() : error;
+    error = tr_error_is_shortage(shortage) ? shortage : error;
+    const char *words = reason[0] != '\0'    ? reason
+                        : error == TR_SYSTEM ? strerror(errno)
+                                             : tr_error_text(error);
+    if (error == TR_EXISTS) {
+        report("exists\n");
+    } else {
+        report("failed %d %s\n", error, words);
+    }
+}
+
+/* Nobody else may take what goes to stdout for an answer, or wait for its end. */
+static void report_ready(const struct tri_keeper *keeper)
+{
+    report("ready\n");
+    if (keeper->options.is_detached) {
+        (void)!dup2(STDIN_FILENO, STDOUT_FILENO);
+    }
+}
+
+static int keep(struct tri_keeper *keeper, const char *store_folder)
+{
+    char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
+    int error = keeper->options.is_detached ? detach() : 0;
+    if (error == 0) {
+        error = tri_keeper_folder_open(store_folder, &keeper->folder);
+    }
+    if (error == 0) {
+        error = set_up(keeper, reason);
+    }
+    if (error != 0) {
+        report_failure(error, reason);
+        return error;
+    }
+    report_ready(keeper);
+    while (!is_over(keeper)) {
+        go_round(keeper);
+    }
+    if (!keeper->is_leaving && keeper->table.ended.count > 0) {
+        tri_keeper_complain(keeper, "leaving: nobody has asked for %zu ends, which are in %s",
+                            keeper->table.ended.count, TRI_KEEPER_LOG_NAME);
+    }
+    tri_keeper_folder_unlink(keeper->folder);
+    return 0;
+}
+
+int tri_keeper_main(const char *store_folder, const struct tri_keeper_options *options)
+{
+    struct tri_keeper *keeper = tr_alloc_zero(1, sizeof *keeper);
+    if (keeper == NULL) {
+        return TR_MEMORY;
+    }
+    take_signals();
+    set_defaults(keeper, options);
+    int error = keep(keeper, store_folder);
+    fini(keeper);
+    tr_free(keeper);
+    return error;
+}

@@ -1,0 +1,402 @@
+/*
+ * The life of a child: added with its plan, launched, perhaps stopped, reaped, removed.
+ *
+ * A leader that has ended stays a zombie until its group has been killed: as long as it is one, no
+ * other group can have its number.
+ */
+#include "runtime/keeper/keeper_children.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "runtime/env/clock.h"
+#include "runtime/memory.h"
+#include "runtime/keeper/keeper_limits.h"
+#include "runtime/process/proc.h"
+
+/* ---- The set of children. ------------------------------------------------------------------- */
+
+int tri_children_init(struct tri_children *children, const struct tri_key_table *table,
+                      uint64_t store)
+{
+    *children = (struct tri_children){.store = store};
+    int error = tri_spawner_init(&children->spawner);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_orphans_init(&children->orphans);
+    if (error != 0) {
+        goto fini_spawner;
+    }
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) {
+        error = TR_SYSTEM;
+        goto fini_orphans;
+    }
+    children->table = table;
+    return 0;
+
+fini_orphans:
+    tri_orphans_fini(&children->orphans);
+fini_spawner:
+    tri_spawner_fini(&children->spawner);
+    return error;
+}
+
+static void free_child(struct tri_child *child)
+{
+    tri_spawn_plan_free(child->plan);
+    tr_free(child->reason);
+    tr_free(child->synced_folder);
+    tr_free(child->made);
+    tr_free(child);
+}
+
+void tri_children_fini(struct tri_children *children)
+{
+    while (children->first != NULL) {
+        struct tri_child *child = children->first;
+        children->first = child->next;
+        free_child(child);
+    }
+    tri_orphans_fini(&children->orphans);
+    tri_spawner_fini(&children->spawner);
+}
+
+static struct tri_child **bucket_of(struct tri_children *children, uint32_t pid)
+{
+    return &children->buckets[pid % TRI_CHILD_BUCKETS];
+}
+
+struct tri_child *tri_children_find(const struct tri_children *children, uint32_t pid)
+{
+    struct tri_child *child = children->buckets[pid % TRI_CHILD_BUCKETS];
+    while (child != NULL && child->pid != pid) {
+        child = child->next_in_bucket;
+    }
+    return child;
+}
+
+/* The words of `made`, each with its zero, and one more; NULL without memory. */
+static char *copy_names(struct tr_bytes words)
+{
+    struct tr_cursor cursor;
+    uint32_t count = tr_process_array_begin(words, &cursor);
+    char *names = tr_alloc(words.size + count + 1);
+    char *at = names;
+    for (uint32_t i = 0; names != NULL && i < count; i++) {
+        struct tr_bytes word = tr_process_word_next(&cursor);
+        if (cursor.error == 0 && word.size > 0) {
+            memcpy(at, word.data, word.size);
+            at += word.size;
+            *at++ = '\0';
+        }
+    }
+    if (names != NULL) {
+        *at = '\0';
+    }
+    return names;
+}
+
+/* Keeps what is to be synced when a child has ended. */
+static int keep_sync(struct tri_child *child, const struct tr_process_start *start)
+{
+    if (start->synced_folder.size == 0) {
+        return 0;
+    }
+    child->synced_folder = tr_text_copy(start->synced_folder);
+    child->made = copy_names(start->made);
+    if (child->synced_folder == NULL || child->made == NULL) {
+        tr_free(child->synced_folder);
+        tr_free(child->made);
+        return TR_MEMORY;
+    }
+    child->sync =
+        (struct tri_sync_job){.folder = child->synced_folder, .made = child->made, .user = child};
+    return 0;
+}
+
+int tri_children_add(struct tri_children *children, struct tri_key_entry *entry,
+                     const struct tr_process_start *start, char *reason, struct tri_child **child)
+{
+    char buffer[TRI_MARK_BYTES_MAX];
+    if (children->count == TR_KEEPER_CHILDREN_MAX) {
+        snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "too many processes run");
+        return TR_BUSY;
+    }
+    struct tri_spawn_plan *plan;
+    struct tr_text mark = tri_orphans_mark(children->store, entry->key, buffer, sizeof buffer);
+    int error = tri_spawn_plan_new(start, mark, reason, &plan);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_child *made = tr_alloc_zero(1, sizeof *made);
+    error = made == NULL ? TR_MEMORY : keep_sync(made, start);
+    if (error != 0) {
+        tr_free(made);
+        tri_spawn_plan_free(plan);
+        return error;
+    }
+    made->entry = entry;
+    made->plan = plan;
+    made->timeout_ms = start->timeout_ms;
+    made->grace_ms = start->grace_ms;
+    made->previous = children->last;
+    *(children->last != NULL ? &children->last->next : &children->first) = made;
+    children->last = made;
+    children->count++;
+    entry->child = made;
+    *child = made;
+    return 0;
+}
+
+void tri_children_remove(struct tri_children *children, struct tri_child *child)
+{
+    TR_ASSERT(child->has_ended || child->pid == 0);
+    *(child->previous != NULL ? &child->previous->next : &children->first) = child->next;
+    *(child->next != NULL ? &child->next->previous : &children->last) = child->previous;
+    children->count--;
+    child->entry->child = NULL;
+    free_child(child);
+}
+
+/* ---- Stopping. ------------------------------------------------------------------------------ */
+
+/* The signal that begins each stage. */
+static const int stage_signals[] = {
+    [TRI_CHILD_RUNS] = 0, [TRI_CHILD_ASKED] = SIGTERM, [TRI_CHILD_KILLED] = SIGKILL};
+
+/* The stage that follows: with a grace, and without one. */
+static const enum tri_child_stage next_stage[][2] = {
+    [TRI_CHILD_RUNS] = {TRI_CHILD_ASKED, TRI_CHILD_KILLED},
+    [TRI_CHILD_ASKED] = {TRI_CHILD_KILLED, TRI_CHILD_KILLED},
+    [TRI_CHILD_KILLED] = {TRI_CHILD_KILLED, TRI_CHILD_KILLED},
+};
+
+static void set_due(struct tri_children *children, struct tri_child *child, uint64_t due_ms)
+{
+    child->due_ms = due_ms;
+    if (due_ms != 0 && (children->due_ms == 0 || due_ms < children->due_ms)) {
+        children->due_ms = due_ms;
+    }
+}
+
+/* Goes to the next stage of stopping. */
+static void advance(struct tri_children *children, struct tri_child *child)
+{
+    child->stage = next_stage[child->stage][child->grace_ms == 0];
+    kill(-(pid_t)child->pid, stage_signals[child->stage]);
+    if (child->stage == TRI_CHILD_ASKED) {
+        /* A stopped process hears SIGTERM only when it goes on. */
+        kill(-(pid_t)child->pid, SIGCONT);
+        set_due(children, child, tri_monotonic_ms() + child->grace_ms);
+    } else {
+        child->due_ms = 0;
+    }
+}
+
+void tri_children_stop(struct tri_children *children, struct tri_child *child,
+                       enum tr_process_stopper stopper, uint32_t grace_ms)
+{
+    if (child->has_ended) {
+        return;
+    }
+    if (child->stopped_by == TR_PROCESS_STOPPED_BY_NOBODY) {
+        child->stopped_by = (uint8_t)stopper;
+    }
+    if (grace_ms != TR_PROCESS_GRACE_AS_STARTED) {
+        child->grace_ms = grace_ms;
+    }
+    uint64_t end_ms = tri_monotonic_ms() + child->grace_ms;
+    if (child->pid == 0) {
+        return; /* whoever launches it will see to it */
+    }
+    if (child->stage == TRI_CHILD_RUNS || child->grace_ms == 0) {
+        advance(children, child);
+    } else if (child->stage == TRI_CHILD_ASKED && end_ms < child->due_ms) {
+        set_due(children, child, end_ms);
+    }
+}
+
+/* Does what is due, and finds out when the next thing is. */
+static void tick_children(struct tri_children *children, uint64_t now_ms)
+{
+    children->due_ms = 0;
+    for (struct tri_child *child = children->first; child != NULL; child = child->next) {
+        bool is_due = child->due_ms != 0 && child->due_ms <= now_ms && !child->has_ended;
+        if (is_due && child->stage == TRI_CHILD_RUNS) {
+            tri_children_stop(children, child, TR_PROCESS_STOPPED_BY_TIMEOUT,
+                              TR_PROCESS_GRACE_AS_STARTED);
+        } else if (is_due) {
+            advance(children, child);
+        }
+        if (!child->has_ended) {
+            set_due(children, child, child->due_ms);
+        }
+    }
+}
+
+void tri_children_tick(struct tri_children *children)
+{
+    uint64_t now_ms = tri_monotonic_ms();
+    if (children->due_ms != 0 && children->due_ms <= now_ms) {
+        tick_children(children, now_ms);
+    }
+    tri_orphans_tick(&children->orphans, children);
+}
+
+int tri_children_wait_ms(const struct tri_children *children)
+{
+    uint64_t now_us = tri_monotonic_us();
+    uint64_t due_us = children->due_ms != 0 ? children->due_ms * 1000 : UINT64_MAX;
+    if (children->orphans.is_wanted && children->orphans.next_us < due_us) {
+        due_us = children->orphans.next_us;
+    }
+    if (due_us == UINT64_MAX) {
+        return -1;
+    }
+    uint64_t wait_ms = due_us > now_us ? (due_us - now_us + 999) / 1000 : 0;
+    return wait_ms < INT32_MAX ? (int)wait_ms : INT32_MAX;
+}
+
+/* ---- Beginning and ending. ------------------------------------------------------------------ */
+
+/* Ends a child that never ran. */
+static void end_unlaunched(struct tri_child *child, int number, const char *reason)
+{
+    child->reason = tr_text_copy(tr_text_of(reason));
+    child->has_ended = true;
+    child->end = (struct tr_process_ended){
+        .key = child->entry->key,
+        .outcome = TR_PROCESS_NOT_STARTED,
+        .status = (uint32_t)number,
+        .stopped_by = child->stopped_by,
+        .started_ms = child->started_ms,
+        .ended_ms = tri_wall_ms(),
+        .reason = tr_text_of(child->reason),
+    };
+}
+
+struct tri_child *tri_children_synced(struct tri_sync_job *job)
+{
+    struct tri_child *child = job->user;
+    child->end.is_synced = job->number == 0;
+    if (job->number != 0) {
+        char words[TR_KEEPER_REASON_BYTES_MAX];
+        snprintf(words, sizeof words, "what it has written cannot be brought to the disk: %s",
+                 strerror(job->number));
+        child->reason = tr_text_copy(tr_text_of(words));
+        child->end.outcome = TR_PROCESS_LOST;
+        child->end.status = 0;
+        child->end.reason = tr_text_of(child->reason != NULL ? child->reason : "");
+    }
+    return child;
+}
+
+void tri_children_skip(struct tri_child *child, const char *reason)
+{
+    end_unlaunched(child, ECANCELED, reason);
+}
+
+int tri_children_launch(struct tri_children *children, struct tri_child *child,
+                        struct tr_process_started *started)
+{
+    struct tri_spawn_failure failure;
+    uint32_t pid;
+    child->began_us = tri_monotonic_us();
+    child->started_ms = tri_wall_ms();
+    child->serial = ++children->serial;
+    int error = tri_spawn(&children->spawner, child->plan, &failure, &pid);
+    tri_spawn_plan_free(child->plan);
+    child->plan = NULL;
+    if (error != 0) {
+        end_unlaunched(child, failure.number, failure.reason);
+        return TR_FAILED;
+    }
+    child->pid = pid;
+    child->next_in_bucket = *bucket_of(children, pid);
+    *bucket_of(children, pid) = child;
+    children->running++;
+    /* Not yet waited for, so it is there to be looked at, and the pid is still its own. */
+    struct tri_proc_stat stat = {0};
+    error = tri_proc_stat(pid, &stat);
+    *started = (struct tr_process_started){.key = child->entry->key,
+                                           .pid = pid,
+                                           .start_time = error == 0 ? stat.start_time : 0,
+                                           .started_ms = child->started_ms};
+    if (child->timeout_ms != 0) {
+        set_due(children, child, child->began_us / 1000 + child->timeout_ms);
+    }
+    return 0;
+}
+
+static uint64_t microseconds(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
+}
+
+/* Writes down how a child ended. */
+static void describe_end(struct tri_child *child, int status, const struct rusage *usage)
+{
+    bool is_signal = WIFSIGNALED(status);
+    child->has_ended = true;
+    child->end = (struct tr_process_ended){
+        .key = child->entry->key,
+        .outcome = is_signal ? TR_PROCESS_SIGNALLED : TR_PROCESS_EXITED,
+        .status = (uint32_t)(is_signal ? WTERMSIG(status) : WEXITSTATUS(status)),
+        .core_dumped = is_signal && WCOREDUMP(status),
+        .stopped_by = child->stopped_by,
+        .pid = child->pid,
+        .started_ms = child->started_ms,
+        .ended_ms = tri_wall_ms(),
+        .elapsed_us = tri_monotonic_us() - child->began_us,
+        .cpu_user_us = microseconds(usage->ru_utime),
+        .cpu_system_us = microseconds(usage->ru_stime),
+        .memory_bytes_max = (uint64_t)usage->ru_maxrss * 1024,
+    };
+}
+
+/* The next process that has ended and is still there, or 0. */
+static pid_t next_zombie(struct tri_children *children)
+{
+    siginfo_t info = {0};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+        /* Without any children there are no orphans to look for either. */
+        children->orphans.is_wanted = children->orphans.is_wanted && errno != ECHILD;
+        return 0;
+    }
+    return info.si_pid;
+}
+
+void tri_children_reap(struct tri_children *children,
+                       void (*ended)(void *self, struct tri_child *child), void *self)
+{
+    pid_t pid;
+    while ((pid = next_zombie(children)) != 0) {
+        struct tri_child *child = tri_children_find(children, (uint32_t)pid);
+        if (child != NULL) {
+            kill(-pid, SIGKILL);
+        }
+        int status = 0;
+        struct rusage usage = {0};
+        if (wait4(pid, &status, WNOHANG, &usage) != pid) {
+            return;
+        }
+        tri_orphans_ended(&children->orphans, (uint32_t)pid);
+        if (child == NULL) {
+            continue;
+        }
+        struct tri_child **link = bucket_of(children, (uint32_t)pid);
+        while (*link != child) {
+            link = &(*link)->next_in_bucket;
+        }
+        *link = child->next_in_bucket;
+        children->running--;
+        describe_end(child, status, &usage);
+        ended(self, child);
+    }
+}

@@ -1,0 +1,312 @@
+/*
+ * The file of the keeper's log. A batch is one write and, where it is asked for, one fdatasync. A
+ * write that finds no room is taken back by cutting the file, so that the log never holds half a
+ * batch that somebody was refused for. The file is made longer ahead of its use, which makes syncs
+ * cheap and leaves room for ends when the disk is full.
+ */
+#include "runtime/keeper/keeper_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/blob/below.h"
+#include "runtime/env/clock.h"
+#include "runtime/keeper/keeper_folder.h"
+
+#define NEW_NAME TRI_KEEPER_LOG_NAME ".new"
+
+/* Says which step failed with which errno, and gives the error that stands for it. */
+static int explain(char *reason, const char *step)
+{
+    int number = errno;
+    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%s: %s", step, strerror(number));
+    errno = number;
+    int error = tri_below_error();
+    return tr_error_is_shortage(error) ? error : TR_STORE_FAILED;
+}
+
+/* Writes all of it at its place; errno tells why not. */
+static bool write_all(int fd, const uint8_t *data, size_t size, uint64_t offset)
+{
+    while (size > 0) {
+        ssize_t written = pwrite(fd, data, size, (off_t)offset);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return false;
+        }
+        data += written;
+        offset += (uint64_t)written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+/* ---- Opening. ------------------------------------------------------------------------------- */
+
+/* Reads the whole file into the buffer. */
+static int read_all(int fd, struct tri_buffer *buffer, char *reason)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        return explain(reason, "looking at it");
+    }
+    if (status.st_size > (off_t)TR_KEEPER_LOG_BYTES_MAX) {
+        snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "it is larger than %u bytes",
+                 TR_KEEPER_LOG_BYTES_MAX);
+        return TR_LIMIT;
+    }
+    size_t size = (size_t)status.st_size;
+    if (tri_buffer_reserve(buffer, size) != 0) {
+        return TR_MEMORY;
+    }
+    while (buffer->end < size) {
+        ssize_t found =
+            pread(fd, buffer->data + buffer->end, size - buffer->end, (off_t)buffer->end);
+        if (found < 0 && errno == EINTR) {
+            continue;
+        }
+        if (found < 0) {
+            return explain(reason, "reading it");
+        }
+        if (found == 0) {
+            break;
+        }
+        buffer->end += (size_t)found;
+    }
+    return 0;
+}
+
+static int put_opened(struct tri_keeper_file *file, struct tri_buffer *buffer, struct tr_text place)
+{
+    struct tr_log_opened opened = {.store = file->store,
+                                   .place = place,
+                                   .pid = (uint32_t)getpid(),
+                                   .opened_ms = tri_wall_ms()};
+    return tri_keeper_log_put(buffer, file->batch, &tr_log_opened_schema, &opened, NULL);
+}
+
+/* Takes over what was read: cuts the tail, makes the store's number, says that we are here. */
+static int take_over(struct tri_keeper_file *file, const struct tri_keeper_log_found *found,
+                     struct tr_text place, char *reason)
+{
+    if (ftruncate(file->fd, (off_t)found->valid_bytes) != 0) {
+        return explain(reason, "cutting it");
+    }
+    file->size = found->valid_bytes;
+    file->length = found->valid_bytes;
+    file->batch = found->batch + 1;
+    file->store = found->store;
+    if (!found->has_store &&
+        getrandom(&file->store, sizeof file->store, 0) != (ssize_t)sizeof file->store) {
+        return explain(reason, "drawing its number");
+    }
+    if (found->valid_bytes == 0) {
+        int error = tri_keeper_log_begin(&file->pending);
+        if (error != 0) {
+            return error;
+        }
+    }
+    int error = put_opened(file, &file->pending, place);
+    if (error != 0) {
+        return error;
+    }
+    error = tri_keeper_file_commit(file, TRI_COMMIT_SYNCED);
+    return error != 0 ? explain(reason, "writing it") : 0;
+}
+
+int tri_keeper_file_open(struct tri_keeper_file *file, int folder, bool is_synced,
+                         struct tr_text place, struct tri_key_table *table, char *reason,
+                         bool *was_here)
+{
+    struct tri_keeper_log_found found;
+    struct tri_buffer bytes = {0};
+    reason[0] = '\0';
+    *file = (struct tri_keeper_file){.folder = folder, .is_synced = is_synced};
+    file->fd = openat(folder, TRI_KEEPER_LOG_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file->fd < 0) {
+        explain(reason, "opening it");
+        return TR_SYSTEM;
+    }
+    int error = read_all(file->fd, &bytes, reason);
+    if (error != 0) {
+        goto close;
+    }
+    struct tr_bytes view = {.data = tri_buffer_front(&bytes), .size = tri_buffer_size(&bytes)};
+    error = tri_keeper_log_read(view, table, &found);
+    snprintf(reason, TR_KEEPER_REASON_BYTES_MAX, "%s", found.reason);
+    if (error != 0) {
+        goto close;
+    }
+    bool is_same = found.has_store && tr_text_equal(found.place, place);
+    if (found.has_store && !tri_keeper_folder_same_boot(found.place, place)) {
+        tri_key_table_restarted(table);
+    }
+    error = take_over(file, &found, place, reason);
+    if (error != 0) {
+        goto close;
+    }
+    /* The name of a new file is as much to be synced as its bytes. */
+    if (is_synced && fsync(folder) != 0) {
+        error = explain(reason, "syncing its folder");
+        goto close;
+    }
+    *was_here = is_same;
+    tri_buffer_fini(&bytes);
+    return 0;
+
+close:
+    tri_buffer_fini(&bytes);
+    tri_keeper_file_close(file);
+    return error;
+}
+
+void tri_keeper_file_close(struct tri_keeper_file *file)
+{
+    if (file->fd >= 0) {
+        close(file->fd);
+    }
+    file->fd = -1;
+    tri_buffer_fini(&file->pending);
+}
+
+/* ---- Appending. ----------------------------------------------------------------------------- */
+
+int tri_keeper_file_put(struct tri_keeper_file *file, const struct tr_schema *schema,
+                        const void *value, size_t *log_bytes)
+{
+    size_t size;
+    int error = tri_keeper_log_put(&file->pending, file->batch, schema, value, &size);
+    if (error == 0) {
+        *log_bytes += size;
+    }
+    return error;
+}
+
+/* Takes back what was written of a batch. Where that fails too, nothing may follow it. */
+static int take_back(struct tri_keeper_file *file)
+{
+    bool is_full = errno == ENOSPC || errno == EDQUOT;
+    bool is_cut = ftruncate(file->fd, (off_t)file->size) == 0;
+    file->length = file->size;
+    file->has_failed = !is_full || !is_cut;
+    return file->has_failed ? TR_STORE_FAILED : TR_STORE_FULL;
+}
+
+/* Makes the file so long that `size` bytes more are in it, when it is to be synced. */
+static bool lengthen(struct tri_keeper_file *file, size_t size)
+{
+    static const uint8_t zeros[TR_KEEPER_LOG_GROWTH_BYTES];
+    while (file->is_synced && file->size + size > file->length) {
+        if (!write_all(file->fd, zeros, sizeof zeros, file->length)) {
+            return false;
+        }
+        file->length += sizeof zeros;
+    }
+    return true;
+}
+
+static int write_pending(struct tri_keeper_file *file)
+{
+    size_t size = tri_buffer_size(&file->pending);
+    if (size == 0) {
+        return 0;
+    }
+    bool is_written = lengthen(file, size) &&
+                      write_all(file->fd, tri_buffer_front(&file->pending), size, file->size);
+    tri_buffer_clear(&file->pending);
+    if (!is_written) {
+        return take_back(file);
+    }
+    file->size += size;
+    return 0;
+}
+
+int tri_keeper_file_commit(struct tri_keeper_file *file, enum tri_keeper_commit promise)
+{
+    if (file->has_failed) {
+        tri_buffer_clear(&file->pending);
+        errno = EIO;
+        return TR_STORE_FAILED;
+    }
+    int error = write_pending(file);
+    if (error != 0 || promise == TRI_COMMIT_WRITTEN || !file->is_synced) {
+        return error;
+    }
+    if (fdatasync(file->fd) != 0) {
+        /* After a failed sync nobody knows what is on the disk, so no more is built on it. */
+        file->has_failed = true;
+        return TR_STORE_FAILED;
+    }
+    file->batch++;
+    return 0;
+}
+
+/* ---- Writing anew. -------------------------------------------------------------------------- */
+
+static int fill_new(struct tri_keeper_file *file, struct tri_buffer *buffer, struct tr_text place,
+                    struct tri_key_table *table)
+{
+    int error = tri_keeper_log_begin(buffer);
+    if (error == 0) {
+        error = put_opened(file, buffer, place);
+    }
+    return error != 0 ? error : tri_keeper_log_put_table(buffer, file->batch, table);
+}
+
+/* Puts the new file in the old one's place; it is synced by then. */
+static int replace(struct tri_keeper_file *file, int fd, size_t size)
+{
+    if (renameat(file->folder, NEW_NAME, file->folder, TRI_KEEPER_LOG_NAME) != 0) {
+        return TR_STORE_FAILED;
+    }
+    close(file->fd);
+    file->fd = fd;
+    file->size = size;
+    file->length = size;
+    if (file->is_synced && fsync(file->folder) != 0) {
+        file->has_failed = true;
+    }
+    file->batch++;
+    return 0;
+}
+
+int tri_keeper_file_rewrite(struct tri_keeper_file *file, struct tr_text place,
+                            struct tri_key_table *table)
+{
+    TR_ASSERT(tri_buffer_size(&file->pending) == 0);
+    struct tri_buffer buffer = {0};
+    int fd =
+        openat(file->folder, NEW_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return errno == ENOSPC || errno == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
+    }
+    int error = fill_new(file, &buffer, place, table);
+    if (error != 0) {
+        goto remove;
+    }
+    size_t size = tri_buffer_size(&buffer);
+    if (!write_all(fd, tri_buffer_front(&buffer), size, 0) ||
+        (file->is_synced && fdatasync(fd) != 0)) {
+        error = errno == ENOSPC || errno == EDQUOT ? TR_STORE_FULL : TR_STORE_FAILED;
+        goto remove;
+    }
+    error = replace(file, fd, size);
+    if (error != 0) {
+        goto remove;
+    }
+    table->forgotten_bytes = 0;
+    tri_buffer_fini(&buffer);
+    return 0;
+
+remove:
+    tri_buffer_fini(&buffer);
+    close(fd);
+    unlinkat(file->folder, NEW_NAME, 0);
+    return error;
+}

@@ -1,0 +1,206 @@
+/*
+ * Finding and ending what processes left behind: while their keeper lives, and after it died.
+ */
+#include "runtime/keeper/keeper_orphans.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/env/clock.h"
+#include "runtime/memory.h"
+#include "runtime/keeper/keeper_children.h"
+#include "runtime/keeper/keeper_limits.h"
+#include "runtime/process/proc.h"
+
+/* Rounds in which remains are killed: those that were just being born are found in the next. */
+#define REMAINS_ROUNDS_MAX 8
+
+int tri_orphans_init(struct tri_orphans *orphans)
+{
+    *orphans = (struct tri_orphans){
+        .list = tr_alloc(TR_KEEPER_ORPHANS_MAX * sizeof(struct tri_orphan)),
+        .environment = tr_alloc(TR_KEEPER_ENVIRON_BYTES_MAX),
+    };
+    if (orphans->list == NULL || orphans->environment == NULL) {
+        tri_orphans_fini(orphans);
+        return TR_MEMORY;
+    }
+    return 0;
+}
+
+void tri_orphans_fini(struct tri_orphans *orphans)
+{
+    tr_free(orphans->list);
+    tr_free(orphans->environment);
+    *orphans = (struct tri_orphans){0};
+}
+
+void tri_orphans_ended(struct tri_orphans *orphans, uint32_t pid)
+{
+    orphans->is_wanted = true;
+    for (size_t i = 0; i < orphans->count; i++) {
+        if (orphans->list[i].pid == pid) {
+            orphans->list[i] = orphans->list[--orphans->count];
+            return;
+        }
+    }
+}
+
+struct tr_text tri_orphans_mark(uint64_t store, struct tr_text key, char *buffer, size_t size)
+{
+    int used =
+        snprintf(buffer, size, "%016llx/%.*s", (unsigned long long)store, (int)key.size, key.data);
+    TR_ASSERT(used > 0 && (size_t)used < size);
+    return (struct tr_text){.data = buffer, .size = (size_t)used};
+}
+
+/* The key in a mark of this store. */
+static bool key_of_mark(struct tr_text mark, uint64_t store, struct tr_text *key)
+{
+    char prefix[TRI_MARK_BYTES_MAX];
+    struct tr_text wanted =
+        tri_orphans_mark(store, (struct tr_text){.data = "", .size = 0}, prefix, sizeof prefix);
+    if (mark.size < wanted.size || memcmp(mark.data, wanted.data, wanted.size) != 0) {
+        return false;
+    }
+    *key = (struct tr_text){.data = mark.data + wanted.size, .size = mark.size - wanted.size};
+    return true;
+}
+
+/* Whether the process carries a mark of this store, and of which key. */
+static bool is_marked(struct tri_orphans *orphans, uint32_t pid, uint64_t store,
+                      struct tr_text *key)
+{
+    struct tr_text mark;
+    return tri_proc_variable(pid, TRI_SPAWN_MARK, orphans->environment, TR_KEEPER_ENVIRON_BYTES_MAX,
+                             &mark) == 0 &&
+           key_of_mark(mark, store, key);
+}
+
+/* ---- While the keeper lives. ---------------------------------------------------------------- */
+
+struct search {
+    struct tri_orphans *orphans;
+    const struct tri_children *children;
+};
+
+static bool is_known(const struct tri_orphans *orphans, uint32_t pid)
+{
+    for (size_t i = 0; i < orphans->count; i++) {
+        if (orphans->list[i].pid == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whose the orphan is: a running child's, or anybody's of those launched so far. */
+static struct tri_orphan describe(const struct search *search, uint32_t pid)
+{
+    const struct tri_children *children = search->children;
+    struct tri_orphan orphan = {.pid = pid, .serial = children->serial};
+    struct tr_text key;
+    if (is_marked(search->orphans, pid, children->store, &key)) {
+        const struct tri_key_entry *entry = tri_key_table_find(children->table, key);
+        const struct tri_child *owner = entry != NULL ? entry->child : NULL;
+        orphan.has_owner = true;
+        orphan.serial = owner != NULL ? owner->serial : 0;
+    }
+    return orphan;
+}
+
+static void visit_child(void *self, uint32_t pid)
+{
+    struct search *search = self;
+    struct tri_orphans *orphans = search->orphans;
+    if (tri_children_find(search->children, pid) != NULL || is_known(orphans, pid)) {
+        return;
+    }
+    if (orphans->count == TR_KEEPER_ORPHANS_MAX) {
+        /* Nobody needs so many: it goes now, whosever it is. */
+        kill((pid_t)pid, SIGKILL);
+        return;
+    }
+    orphans->list[orphans->count++] = describe(search, pid);
+}
+
+/* Whether everybody has ended to whom the orphan may belong. */
+static bool is_due(const struct tri_orphan *orphan, const struct tri_children *children)
+{
+    for (const struct tri_child *child = children->first; child != NULL; child = child->next) {
+        bool may_own =
+            orphan->has_owner ? child->serial == orphan->serial : child->serial <= orphan->serial;
+        if (may_own && child->pid != 0 && !child->has_ended) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void tri_orphans_tick(struct tri_orphans *orphans, const struct tri_children *children)
+{
+    uint64_t begin_us = tri_monotonic_us();
+    if (!orphans->is_wanted || begin_us < orphans->next_us) {
+        return;
+    }
+    struct search search = {.orphans = orphans, .children = children};
+    orphans->is_wanted = tri_proc_each_child(visit_child, &search) != 0;
+    for (size_t i = 0; i < orphans->count; i++) {
+        if (is_due(&orphans->list[i], children)) {
+            kill((pid_t)orphans->list[i].pid, SIGKILL);
+        }
+    }
+    uint64_t end_us = tri_monotonic_us();
+    orphans->next_us = end_us + (end_us - begin_us) * TR_KEEPER_ORPHAN_SCAN_SHARE;
+}
+
+/* ---- After a keeper died. ------------------------------------------------------------------- */
+
+/* Kills the group of a key whose leader is still the process that was started for it. */
+static bool kill_group(const struct tri_key_entry *entry)
+{
+    struct tri_proc_stat stat;
+    if (entry->pid == 0 || tri_proc_stat(entry->pid, &stat) != 0 ||
+        stat.start_time != entry->start_time) {
+        return false;
+    }
+    return kill(-(pid_t)entry->pid, SIGKILL) == 0;
+}
+
+struct remains {
+    struct tri_orphans *orphans;
+    uint64_t store;
+    size_t killed;
+};
+
+static void visit_remains(void *self, uint32_t pid)
+{
+    struct remains *remains = self;
+    struct tr_text key;
+    if (pid != (uint32_t)getpid() && is_marked(remains->orphans, pid, remains->store, &key) &&
+        kill((pid_t)pid, SIGKILL) == 0) {
+        remains->killed++;
+    }
+}
+
+int tri_orphans_kill_remains(struct tri_orphans *orphans, const struct tri_key_table *table,
+                             uint64_t store, size_t *killed)
+{
+    struct remains remains = {.orphans = orphans, .store = store};
+    for (const struct tri_key_entry *entry = table->live.first; entry != NULL;
+         entry = entry->next) {
+        remains.killed += kill_group(entry) ? 1 : 0;
+    }
+    size_t before = SIZE_MAX;
+    for (size_t round = 0; round < REMAINS_ROUNDS_MAX && before != remains.killed; round++) {
+        before = remains.killed;
+        int error = tri_proc_each(visit_remains, &remains);
+        if (error != 0) {
+            return error;
+        }
+    }
+    *killed = remains.killed;
+    return 0;
+}

@@ -1,0 +1,351 @@
+/*
+ * The thread that syncs folders of attempts. It and the keeper share two lists of jobs, each a
+ * stack to which one side pushes and from which the other takes all at once.
+ */
+#include "runtime/keeper/keeper_sync.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/keeper/keeper_limits.h"
+#include "schemas/codec/error.h"
+
+/* ---- The lists. ----------------------------------------------------------------------------- */
+
+static void push(_Atomic(struct tri_sync_job *) *list, struct tri_sync_job *job)
+{
+    job->next = atomic_load_explicit(list, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(list, &job->next, job, memory_order_release,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+/* All of a list, the earliest first. */
+static struct tri_sync_job *take_all(_Atomic(struct tri_sync_job *) *list)
+{
+    struct tri_sync_job *latest = atomic_exchange_explicit(list, NULL, memory_order_acquire);
+    struct tri_sync_job *earliest = NULL;
+    while (latest != NULL) {
+        struct tri_sync_job *job = latest;
+        latest = job->next;
+        job->next = earliest;
+        earliest = job;
+    }
+    return earliest;
+}
+
+static void ring(int descriptor)
+{
+    (void)!eventfd_write(descriptor, 1);
+}
+
+/* ---- One folder. ---------------------------------------------------------------------------- */
+
+/* One walk; files beyond a number are left to syncfs. */
+struct walk {
+    unsigned files;
+    bool is_too_much; /* or something could not be opened: syncfs does it all */
+    int number;
+};
+
+static void failed(struct walk *walk)
+{
+    walk->number = walk->number != 0 ? walk->number : errno;
+}
+
+static void sync_folder(struct walk *walk, int fd, unsigned depth);
+
+/* Opens an entry and syncs it, with what is below it. What is gone meanwhile needs no sync. */
+static void sync_entry(struct walk *walk, int folder, const char *name, unsigned depth)
+{
+    struct stat status;
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        walk->is_too_much = walk->is_too_much || errno != ENOENT;
+        return;
+    }
+    bool is_file = S_ISREG(status.st_mode) && status.st_size > 0;
+    if (!is_file && !S_ISDIR(status.st_mode)) {
+        return; /* its name is the folder's to sync */
+    }
+    if (++walk->files > TR_KEEPER_SYNC_FILES_MAX || depth > TR_KEEPER_SYNC_DEPTH_MAX) {
+        walk->is_too_much = true;
+        return;
+    }
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        walk->is_too_much = walk->is_too_much || errno != ENOENT;
+        return;
+    }
+    if (S_ISDIR(status.st_mode)) {
+        sync_folder(walk, fd, depth + 1);
+    } else if (fdatasync(fd) != 0) {
+        failed(walk);
+    }
+    close(fd);
+}
+
+static void sync_folder(struct walk *walk, int fd, unsigned depth)
+{
+    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
+    if (folder == NULL) {
+        if (copy >= 0) {
+            close(copy);
+        }
+        walk->is_too_much = true;
+        return;
+    }
+    const struct dirent *entry;
+    while (!walk->is_too_much && (entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            sync_entry(walk, fd, entry->d_name, depth);
+        }
+    }
+    closedir(folder);
+    if (fsync(fd) != 0) {
+        failed(walk);
+    }
+}
+
+/* The names of the folders above, up to the store's; they may be as new as the attempt. */
+static void sync_above(struct walk *walk, int fd, int store)
+{
+    struct stat end;
+    struct stat status;
+    if (fstat(store, &end) != 0) {
+        failed(walk);
+        return;
+    }
+    int above = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (unsigned i = 0; above >= 0 && i < TR_KEEPER_SYNC_DEPTH_MAX; i++) {
+        if (fsync(above) != 0 || fstat(above, &status) != 0) {
+            failed(walk);
+            break;
+        }
+        if (status.st_ino == end.st_ino && status.st_dev == end.st_dev) {
+            break;
+        }
+        int next = openat(above, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(above);
+        above = next;
+    }
+    if (above >= 0) {
+        close(above);
+    } else {
+        walk->is_too_much = true;
+    }
+}
+
+/* ---- Whether there is anything. ------------------------------------------------------------- */
+
+static bool was_made(const char *made, const char *name)
+{
+    for (; made != NULL && *made != '\0'; made += strlen(made) + 1) {
+        if (strcmp(made, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a folder has a file with bytes in it that was not made for the process; if in doubt. */
+static bool has_content(int parent, const char *name, const char *made, unsigned depth)
+{
+    struct stat status;
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (folder == NULL || depth > TR_KEEPER_SYNC_DEPTH_MAX) {
+        if (folder != NULL) {
+            closedir(folder);
+        } else if (fd >= 0) {
+            close(fd);
+        }
+        return true;
+    }
+    bool is_found = false;
+    const struct dirent *entry;
+    while (!is_found && (entry = readdir(folder)) != NULL) {
+        const char *at = entry->d_name;
+        if (strcmp(at, ".") == 0 || strcmp(at, "..") == 0 || was_made(made, at)) {
+            continue;
+        }
+        is_found = fstatat(fd, at, &status, AT_SYMLINK_NOFOLLOW) != 0 || S_ISLNK(status.st_mode) ||
+                   (S_ISREG(status.st_mode) && status.st_size > 0) ||
+                   (S_ISDIR(status.st_mode) && has_content(fd, at, NULL, depth + 1));
+    }
+    closedir(folder);
+    return is_found;
+}
+
+/* Takes the jobs out of a batch whose processes have written nothing; they wait for no sync. */
+static struct tri_sync_job *take_out_empty(struct tri_keeper_sync *sync, struct tri_sync_job *jobs)
+{
+    struct tri_sync_job *left = NULL;
+    struct tri_sync_job **end = &left;
+    while (jobs != NULL) {
+        struct tri_sync_job *job = jobs;
+        jobs = job->next;
+        if (has_content(AT_FDCWD, job->folder, job->made, 0)) {
+            *end = job;
+            end = &job->next;
+            job->next = NULL;
+        } else {
+            job->number = 0;
+            push(&sync->finished, job);
+            ring(sync->done);
+        }
+    }
+    return left;
+}
+
+/* ---- All of a job. -------------------------------------------------------------------------- */
+
+/*
+ * Opens a job's folder. One that its task has closed or removed, or for which no descriptor is
+ * left: the store's own, whose file system it is.
+ */
+static int open_folder(const struct tri_keeper_sync *sync, const struct tri_sync_job *job)
+{
+    int fd = open(job->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    return fd >= 0 ? fd : sync->store;
+}
+
+static void close_folder(const struct tri_keeper_sync *sync, int fd)
+{
+    if (fd != sync->store) {
+        close(fd);
+    }
+}
+
+static void sync_one(const struct tri_keeper_sync *sync, struct tri_sync_job *job)
+{
+    int fd = open_folder(sync, job);
+    struct walk walk = {.is_too_much = fd == sync->store};
+    if (!walk.is_too_much) {
+        sync_folder(&walk, fd, 0);
+        sync_above(&walk, fd, sync->store);
+    }
+    if (walk.is_too_much && syncfs(fd) != 0) {
+        failed(&walk);
+    }
+    job->number = walk.number;
+    close_folder(sync, fd);
+}
+
+/* ---- A batch. ------------------------------------------------------------------------------- */
+
+/* Syncs the file systems of many folders, each once as long as they lie side by side. */
+static void sync_file_systems(const struct tri_keeper_sync *sync, struct tri_sync_job *jobs)
+{
+    dev_t device = 0;
+    int number = 0;
+    for (struct tri_sync_job *job = jobs; job != NULL; job = job->next) {
+        struct stat status;
+        int fd = open_folder(sync, job);
+        if (fstat(fd, &status) != 0) {
+            job->number = errno;
+        } else if (job == jobs || status.st_dev != device) {
+            number = syncfs(fd) == 0 ? 0 : errno;
+            device = status.st_dev;
+            job->number = number;
+        } else {
+            job->number = number;
+        }
+        close_folder(sync, fd);
+    }
+}
+
+static void sync_batch(const struct tri_keeper_sync *sync, struct tri_sync_job *jobs)
+{
+    unsigned count = 0;
+    for (const struct tri_sync_job *job = jobs; job != NULL; job = job->next) {
+        count++;
+    }
+    if (count > TR_KEEPER_SYNC_ALONE_MAX) {
+        sync_file_systems(sync, jobs);
+        return;
+    }
+    for (struct tri_sync_job *job = jobs; job != NULL; job = job->next) {
+        sync_one(sync, job);
+    }
+}
+
+static void *run(void *self)
+{
+    struct tri_keeper_sync *sync = self;
+    for (;;) {
+        eventfd_t rings;
+        struct tri_sync_job *job = take_all(&sync->given);
+        if (job == NULL && atomic_load(&sync->is_stopping)) {
+            return NULL;
+        }
+        if (job == NULL) {
+            (void)!eventfd_read(sync->wake, &rings);
+            continue;
+        }
+        job = take_out_empty(sync, job);
+        sync_batch(sync, job);
+        while (job != NULL) {
+            struct tri_sync_job *next = job->next;
+            push(&sync->finished, job);
+            job = next;
+        }
+        ring(sync->done);
+    }
+}
+
+/* ---- The keeper's side. --------------------------------------------------------------------- */
+
+int tri_keeper_sync_init(struct tri_keeper_sync *sync, int store)
+{
+    *sync = (struct tri_keeper_sync){.store = store,
+                                     .wake = eventfd(0, EFD_CLOEXEC),
+                                     .done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    int number =
+        sync->wake < 0 || sync->done < 0 ? errno : pthread_create(&sync->thread, NULL, run, sync);
+    if (number == 0) {
+        return 0;
+    }
+    if (sync->wake >= 0) {
+        close(sync->wake);
+    }
+    if (sync->done >= 0) {
+        close(sync->done);
+    }
+    errno = number;
+    return TR_SYSTEM;
+}
+
+void tri_keeper_sync_fini(struct tri_keeper_sync *sync)
+{
+    atomic_store(&sync->is_stopping, true);
+    ring(sync->wake);
+    (void)pthread_join(sync->thread, NULL);
+    close(sync->wake);
+    close(sync->done);
+}
+
+void tri_keeper_sync_give(struct tri_keeper_sync *sync, struct tri_sync_job *job)
+{
+    push(&sync->given, job);
+    ring(sync->wake);
+}
+
+struct tri_sync_job *tri_keeper_sync_take(struct tri_keeper_sync *sync)
+{
+    if (sync->taken == NULL) {
+        eventfd_t rings;
+        (void)!eventfd_read(sync->done, &rings);
+        sync->taken = take_all(&sync->finished);
+    }
+    struct tri_sync_job *job = sync->taken;
+    if (job != NULL) {
+        sync->taken = job->next;
+    }
+    return job;
+}

@@ -1,0 +1,131 @@
+/*
+ * The line as a ring of lanes, which are found by their group.
+ */
+#include "runtime/services/files_line.h"
+
+#include <string.h>
+
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+
+static struct tri_files_lane **bucket_of(struct tri_files_line *line, uint64_t group)
+{
+    return &line->buckets[(group ^ group >> 16) % TRI_FILES_BUCKETS];
+}
+
+static void put_in_line(struct tri_files_line *line, struct tri_files_lane *lane)
+{
+    lane->next_in_line = NULL;
+    lane->is_in_line = true;
+    if (line->last == NULL) {
+        line->first = lane;
+    } else {
+        line->last->next_in_line = lane;
+    }
+    line->last = lane;
+}
+
+/* The lane of a group: `is_new` when nothing of it was there. */
+static struct tri_files_lane *find(struct tri_files_line *line, uint64_t group, bool *is_new)
+{
+    struct tri_files_lane **bucket = bucket_of(line, group);
+    struct tri_files_lane *lane = *bucket;
+    while (lane != NULL && lane->group != group) {
+        lane = lane->next_in_bucket;
+    }
+    *is_new = lane == NULL;
+    if (lane == NULL && (lane = tr_alloc_zero(1, sizeof *lane)) != NULL) {
+        lane->group = group;
+        lane->next_in_bucket = *bucket;
+        *bucket = lane;
+    }
+    return lane;
+}
+
+static void forget(struct tri_files_line *line, struct tri_files_lane *lane)
+{
+    struct tri_files_lane **at = bucket_of(line, lane->group);
+    while (*at != lane) {
+        at = &(*at)->next_in_bucket;
+    }
+    *at = lane->next_in_bucket;
+    tr_free(lane);
+}
+
+int tri_files_line_add(struct tri_files_line *line, uint64_t group, struct tr_bytes envelope,
+                       struct tri_fetch *fetch)
+{
+    bool is_new;
+    struct tri_files_work *work = tr_alloc(sizeof *work + envelope.size);
+    struct tri_files_lane *lane = work == NULL ? NULL : find(line, group, &is_new);
+    if (lane == NULL) {
+        tr_free(work);
+        return TR_MEMORY;
+    }
+    *work = (struct tri_files_work){.fetch = fetch, .size = envelope.size};
+    if (envelope.size > 0) {
+        memcpy(work->envelope, envelope.data, envelope.size);
+    }
+    if (lane->last == NULL) {
+        lane->first = work;
+    } else {
+        lane->last->next = work;
+    }
+    lane->last = work;
+    line->bytes += work->size;
+    if (is_new) {
+        put_in_line(line, lane);
+    }
+    return 0;
+}
+
+struct tri_files_lane *tri_files_line_next(struct tri_files_line *line)
+{
+    struct tri_files_lane *lane = line->first;
+    if (lane != NULL) {
+        line->first = lane->next_in_line;
+        line->last = line->first == NULL ? NULL : line->last;
+        lane->is_in_line = false;
+    }
+    return lane;
+}
+
+struct tri_files_work *tri_files_line_take(struct tri_files_line *line, struct tri_files_lane *lane)
+{
+    struct tri_files_work *work = lane->first;
+    if (work != NULL) {
+        lane->first = work->next;
+        lane->last = lane->first == NULL ? NULL : lane->last;
+        line->bytes -= work->size;
+    }
+    return work;
+}
+
+void tri_files_line_back(struct tri_files_line *line, struct tri_files_lane *lane)
+{
+    if (lane->first != NULL || lane->parked != NULL) {
+        put_in_line(line, lane);
+    } else {
+        forget(line, lane);
+    }
+}
+
+void tri_files_line_drop(struct tri_files_line *line, struct tri_files_lane *lane)
+{
+    struct tri_files_work *work;
+    while ((work = tri_files_line_take(line, lane)) != NULL) {
+        if (work->fetch != NULL) {
+            tri_fetch_free(work->fetch);
+        }
+        tr_free(work);
+    }
+    forget(line, lane);
+}
+
+void tri_files_line_fini(struct tri_files_line *line)
+{
+    struct tri_files_lane *lane;
+    while ((lane = tri_files_line_next(line)) != NULL) {
+        tri_files_line_drop(line, lane);
+    }
+}

@@ -1,0 +1,506 @@
+/*
+ * Between actors and the blob store: calls are served one after the other, executions in turn;
+ * only downloads go on beside it.
+ */
+#include "runtime/services/files_service.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "runtime/blob/blob.h"
+#include "runtime/services/files_hands.h"
+#include "runtime/memory.h"
+#include "schemas/runtime/files.h"
+
+#define WAIT_NS 200000000
+
+struct tri_files_service {
+    struct tri_service base;
+    struct tri_files_hands *hands;
+    struct tri_blobs *blobs;
+    struct tri_fetches *fetches;
+    struct tri_buffer bytes; /* of what is being read */
+    const char *folder;
+    const struct tr_exchange *exchange;
+    void *program;
+};
+
+/* A call, as its handler gets it. */
+struct call {
+    struct tri_caller caller;
+    struct tr_bytes body;
+    uint8_t version;
+};
+
+/* ---- Answers. ------------------------------------------------------------------------------- */
+
+static void reply(struct tri_files_service *service, const struct call *call,
+                  const struct tr_schema *schema, const void *body)
+{
+    int error = tri_service_reply(&service->base, &call->caller, schema, body);
+    if (error != 0) {
+        tri_service_refuse(&service->base, &call->caller, error);
+    }
+}
+
+/* Answers with what became of a blob. */
+static void reply_blob(struct tri_files_service *service, const struct call *call,
+                       const struct tri_blob *blob)
+{
+    struct tr_blob_stored stored = {
+        .uri = tr_text_of(blob->uri),
+        .digest = {blob->digest, blob->has_digest ? sizeof blob->digest : 0},
+        .size = blob->size,
+        .is_directory = blob->is_directory,
+    };
+    reply(service, call, &tr_blob_stored_schema, &stored);
+}
+
+static void fail_with(struct tri_files_service *service, const struct call *call, int error,
+                      struct tr_text words)
+{
+    /* A path may hold any bytes, a message only text. */
+    struct tr_blob_failed failed = {
+        .error = error,
+        .message = tr_utf8_valid(words) ? words : tr_text_of(tr_error_text(error)),
+    };
+    reply(service, call, &tr_blob_failed_schema, &failed);
+}
+
+static void fail(struct tri_files_service *service, const struct call *call, int error)
+{
+    fail_with(service, call, error, tr_text_of(tri_blobs_words(service->blobs)));
+}
+
+/* ---- Calls. Each gives an error that has words; what cannot be read fails as a call. --------- */
+
+/* A fence, where there is one. */
+static const struct tr_fence *fence_of(const struct tr_fence *fence)
+{
+    return fence->folder.size > 0 ? fence : NULL;
+}
+
+static int take_put(struct tri_files_service *service, const struct call *call)
+{
+    struct tri_blob blob;
+    struct tr_blob_put put;
+    if (tr_blob_put_unpack(call->body, call->version, &put) != 0) {
+        return TR_MALFORMED;
+    }
+    const struct tr_fence fence = {put.folder, put.trusted_bytes};
+    const struct tri_blob_put wanted = {.path = put.path,
+                                        .hint = put.name_hint,
+                                        .kind = (enum tr_path_kind)put.kind,
+                                        .fence = fence_of(&fence)};
+    int error = tri_blob_put(service->blobs, &wanted, &blob);
+    if (error == 0) {
+        reply_blob(service, call, &blob);
+    }
+    return error;
+}
+
+static int take_write(struct tri_files_service *service, const struct call *call)
+{
+    struct tri_blob blob;
+    struct tr_blob_write write;
+    if (tr_blob_write_unpack(call->body, call->version, &write) != 0) {
+        return TR_MALFORMED;
+    }
+    int error =
+        tri_blob_write(service->blobs, write.name, write.offset, write.bytes, write.is_last, &blob);
+    if (error == 0) {
+        reply_blob(service, call, &blob);
+    }
+    return error;
+}
+
+static int take_read(struct tri_files_service *service, const struct call *call)
+{
+    struct tr_blob_read read;
+    struct tr_blob_bytes answer;
+    if (tr_blob_read_unpack(call->body, call->version, &read) != 0) {
+        return TR_MALFORMED;
+    }
+    const struct tr_fence fence = {read.folder, read.trusted_bytes};
+    int error = tri_blob_read(service->blobs, fence_of(&fence), read.uri, read.offset, read.size,
+                              &service->bytes, &answer.total);
+    if (error == 0) {
+        answer.bytes =
+            (struct tr_bytes){tri_buffer_front(&service->bytes), tri_buffer_size(&service->bytes)};
+        reply(service, call, &tr_blob_bytes_schema, &answer);
+    }
+    return error;
+}
+
+static int take_digest(struct tri_files_service *service, const struct call *call)
+{
+    struct tri_blob blob;
+    struct tr_blob_digest digest;
+    if (tr_blob_digest_unpack(call->body, call->version, &digest) != 0) {
+        return TR_MALFORMED;
+    }
+    int error = tri_blob_digest(service->blobs, digest.uri, &blob);
+    if (error == 0) {
+        reply_blob(service, call, &blob);
+    }
+    return error;
+}
+
+static int take_fetch(struct tri_files_service *service, const struct call *call)
+{
+    struct tri_blob blob;
+    struct tr_blob_fetch fetch;
+    if (tr_blob_fetch_unpack(call->body, call->version, &fetch) != 0) {
+        return TR_MALFORMED;
+    }
+    if (tri_fetch_can(fetch.uri)) {
+        int failed = tri_fetch_begin(service->fetches, fetch.uri, &call->caller);
+        if (failed != 0) {
+            fail_with(service, call, failed, tr_text_of(tr_error_text(failed)));
+        }
+        return 0; /* answered when it has ended */
+    }
+    int error = tri_blob_fetch(service->blobs, fetch.uri, &blob);
+    if (error == 0) {
+        reply_blob(service, call, &blob);
+    }
+    return error;
+}
+
+/* Has the program write a document into a new blob. */
+static int take_make(struct tri_files_service *service, const struct call *call)
+{
+    struct tr_blob_make make;
+    struct tri_blob blob;
+    char explain[TR_EXCHANGE_EXPLAIN_BYTES] = "";
+    char name[32];
+    int file;
+    if (tr_blob_make_unpack(call->body, call->version, &make) != 0) {
+        return TR_MALFORMED;
+    }
+    int error = tri_blob_begin(service->blobs, name, &file);
+    if (error != 0) {
+        return error;
+    }
+    const struct tr_exchange_writing writing = {.plan = make.plan,
+                                                .store_folder = service->folder,
+                                                .descriptor = file,
+                                                .turn = tri_files_hands_turn(service->hands)};
+    error = service->exchange->write(&writing, explain);
+    close(file);
+    if (error != 0) {
+        tri_blob_give_up(service->blobs, name);
+        fail_with(service, call, error,
+                  tr_text_of(explain[0] != '\0' ? explain : tr_error_text(error)));
+        return 0;
+    }
+    error = tri_blob_adopt(service->blobs, name, make.name_hint, &blob);
+    if (error == 0) {
+        reply_blob(service, call, &blob);
+    }
+    return error;
+}
+
+/* Has the program read a document. */
+static int take_values(struct tri_files_service *service, const struct call *call)
+{
+    struct tr_values_read read;
+    struct tr_values_given given = {.slots = {.size = 0}};
+    char code[TR_EXCHANGE_CODE_BYTES] = "";
+    char explain[TR_EXCHANGE_EXPLAIN_BYTES] = "";
+    if (tr_values_read_unpack(call->body, call->version, &read) != 0) {
+        return TR_MALFORMED;
+    }
+    const struct tr_fence fence = {read.folder, read.trusted_bytes};
+    const struct tr_exchange_reading reading = {.plan = read.plan,
+                                                .store_folder = service->folder,
+                                                .path = read.path,
+                                                .fence = fence_of(&fence),
+                                                .turn = tri_files_hands_turn(service->hands)};
+    int error = service->exchange->read(&reading, &given.slots, code, explain);
+    if (error != 0) {
+        fail_with(service, call, error,
+                  tr_text_of(explain[0] != '\0' ? explain : tr_error_text(error)));
+        return 0;
+    }
+    given.code = tr_text_of(code);
+    given.message = tr_text_of(explain);
+    reply(service, call, &tr_values_given_schema, &given);
+    tr_free((void *)(uintptr_t)given.slots.data);
+    return 0;
+}
+
+/* What the program is asked, and by whom. */
+struct inquiry {
+    struct tr_inquiry told;
+    struct tri_files_service *service;
+    const struct call *call;
+};
+
+static int answer_inquiry(const struct tr_inquiry *told, const struct tr_schema *schema,
+                          const void *body)
+{
+    const struct inquiry *inquiry = (const struct inquiry *)told;
+    return tri_service_reply(&inquiry->service->base, &inquiry->call->caller, schema, body);
+}
+
+/* What no call of this service is. */
+static void take_inquiry(struct tri_files_service *service, const struct call *call, uint16_t type)
+{
+    char explain[TR_EXCHANGE_EXPLAIN_BYTES] = "";
+    struct inquiry inquiry = {
+        .told = {.program = service->program,
+                 .store_folder = service->folder,
+                 .type = type,
+                 .version = call->version,
+                 .body = call->body,
+                 .turn = tri_files_hands_turn(service->hands),
+                 .reply = answer_inquiry},
+        .service = service,
+        .call = call,
+    };
+    bool is_known = service->exchange != NULL && service->exchange->answer != NULL;
+    int error = is_known ? service->exchange->answer(&inquiry.told, explain) : TR_UNKNOWN_TYPE;
+    if (error == TR_UNKNOWN_TYPE || error == TR_MALFORMED) {
+        tri_service_refuse(&service->base, &call->caller, error);
+    } else if (error != 0) {
+        fail_with(service, call, error,
+                  tr_text_of(explain[0] != '\0' ? explain : tr_error_text(error)));
+    }
+}
+
+static int take_get(struct tri_files_service *service, const struct call *call)
+{
+    struct tr_document_get get;
+    if (tr_document_get_unpack(call->body, call->version, &get) != 0) {
+        return TR_MALFORMED;
+    }
+    tri_buffer_clear(&service->bytes);
+    int error = tri_document_get(service->blobs, get.path, &service->bytes);
+    if (error == 0 || error == TR_NOT_FOUND) {
+        struct tr_document document = {.is_found = error == 0};
+        document.bytes =
+            (struct tr_bytes){tri_buffer_front(&service->bytes), tri_buffer_size(&service->bytes)};
+        reply(service, call, &tr_document_schema, &document);
+    }
+    return error == TR_NOT_FOUND ? 0 : error;
+}
+
+static int take_document(struct tri_files_service *service, const struct call *call)
+{
+    struct tr_document_put put;
+    if (tr_document_put_unpack(call->body, call->version, &put) != 0) {
+        return TR_MALFORMED;
+    }
+    int error = tri_document_put(service->blobs, put.path, put.bytes);
+    if (error == 0) {
+        struct tr_document document = {.is_found = true};
+        reply(service, call, &tr_document_schema, &document);
+    }
+    return error;
+}
+
+static const struct {
+    const struct tr_schema *schema;
+    int (*take)(struct tri_files_service *service, const struct call *call);
+    bool needs_exchange;
+} call_kinds[] = {
+    {&tr_blob_put_schema, take_put, false},          {&tr_blob_write_schema, take_write, false},
+    {&tr_blob_read_schema, take_read, false},        {&tr_blob_digest_schema, take_digest, false},
+    {&tr_blob_fetch_schema, take_fetch, false},      {&tr_document_get_schema, take_get, false},
+    {&tr_document_put_schema, take_document, false}, {&tr_blob_make_schema, take_make, true},
+    {&tr_values_read_schema, take_values, true},
+};
+
+static void take_call(struct tri_files_service *service, const uint8_t *envelope)
+{
+    tri_blobs_take_turns(service->blobs, tri_files_hands_turn(service->hands));
+    struct call call = {
+        .caller = tri_caller_of(envelope),
+        .body = tr_envelope_body(envelope),
+        .version = tr_envelope_get(envelope, 8, version),
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(call_kinds); i++) {
+        if (tr_envelope_get(envelope, 16, type) == call_kinds[i].schema->id) {
+            bool is_missing = call_kinds[i].needs_exchange && service->exchange == NULL;
+            int error = is_missing ? TR_MALFORMED : call_kinds[i].take(service, &call);
+            if (error == TR_MALFORMED) {
+                tri_service_refuse(&service->base, &call.caller, error);
+            } else if (error != 0) {
+                fail(service, &call, error);
+            }
+            return;
+        }
+    }
+    take_inquiry(service, &call, tr_envelope_get(envelope, 16, type));
+}
+
+/* ---- The line. ------------------------------------------------------------------------------ */
+
+/* What cannot even wait is refused. */
+static void add_call(struct tri_files_service *service, struct tri_files_line *line,
+                     struct tr_bytes envelope)
+{
+    struct tri_caller caller = tri_caller_of(envelope.data);
+    int error = tri_files_line_add(line, caller.ref.key.group, envelope, NULL);
+    if (error != 0) {
+        tri_service_refuse(&service->base, &caller, error);
+    }
+}
+
+static void hear_frame(struct tri_files_service *service, struct tri_files_line *line,
+                       const struct tri_frame *frame)
+{
+    struct tr_bytes bytes;
+    bool is_stored;
+    size_t size;
+    size_t offset = 0;
+    while (tri_frame_next(frame, &offset, &bytes, &is_stored)) {
+        if (tr_envelope_check(bytes, &size) == 0) {
+            add_call(service, line, (struct tr_bytes){.data = bytes.data, .size = size});
+        }
+    }
+}
+
+/* Without memory for it a download has failed. */
+static void add_fetch(struct tri_files_service *service, struct tri_files_line *line,
+                      struct tri_fetch *fetch)
+{
+    struct tr_bytes none = {.size = 0};
+    int error = tri_files_line_add(line, fetch->caller.ref.key.group, none, fetch);
+    if (error != 0) {
+        tri_blob_give_up(service->blobs, fetch->name);
+        tri_service_refuse(&service->base, &fetch->caller, error);
+        tri_fetch_free(fetch);
+    }
+}
+
+static void hear(void *self, struct tri_files_line *line)
+{
+    struct tri_files_service *service = self;
+    struct tri_fetch *fetch;
+    struct tri_frame frame;
+    while (line->bytes < TR_FILES_WAITING_BYTES_MAX &&
+           tri_link_receive(service->base.voice.link, &frame) == 0) {
+        hear_frame(service, line, &frame);
+        tri_link_release(service->base.voice.link, &frame);
+    }
+    while ((fetch = tri_fetches_next(service->fetches)) != NULL) {
+        add_fetch(service, line, fetch);
+    }
+    tri_voice_flush(&service->base.voice);
+}
+
+/* Answers whoever waits for a download. */
+static void take_fetched(struct tri_files_service *service, struct tri_fetch *fetch)
+{
+    struct call call = {.caller = fetch->caller};
+    struct tri_blob blob;
+    if (fetch->error != 0) {
+        tri_blob_give_up(service->blobs, fetch->name);
+        fail_with(service, &call, fetch->error, tr_text_of(fetch->words));
+    } else {
+        int error = tri_blob_adopt(service->blobs, fetch->name, tr_text_of(fetch->hint), &blob);
+        if (error == 0) {
+            reply_blob(service, &call, &blob);
+        } else {
+            fail(service, &call, error);
+        }
+    }
+    tri_fetch_free(fetch);
+}
+
+/* ---- The threads. --------------------------------------------------------------------------- */
+
+static int open_link(void *self)
+{
+    struct tri_service *base = &((struct tri_files_service *)self)->base;
+    int error = base->env->ops->link_open(base->env, TRI_PLACE_FILES, &base->voice.link);
+    if (error != 0) {
+        tri_service_fail(base, error);
+    }
+    return error;
+}
+
+static void work(void *self, const struct tri_files_work *work)
+{
+    struct tri_files_service *service = self;
+    if (work->fetch != NULL) {
+        take_fetched(service, work->fetch);
+    } else {
+        take_call(service, work->envelope);
+    }
+    /* The next may take long, and nobody should wait for it. */
+    tri_voice_flush(&service->base.voice);
+}
+
+static void wait(void *self)
+{
+    struct tri_files_service *service = self;
+    tri_link_wait_also(service->base.voice.link, tri_fetches_fd(service->fetches), WAIT_NS);
+}
+
+static int start_hands(struct tri_files_service *service)
+{
+    const struct tri_files_hands_options options = {.env = service->base.env,
+                                                    .self = service,
+                                                    .is_stopping = &service->base.is_stopping,
+                                                    .open = open_link,
+                                                    .hear = hear,
+                                                    .work = work,
+                                                    .wait = wait};
+    return tri_files_hands_start(&options, &service->hands);
+}
+
+static void files_service_free(struct tri_files_service *service)
+{
+    tri_fetches_free(service->fetches);
+    tri_blobs_close(service->blobs);
+    tri_buffer_fini(&service->bytes);
+    tri_service_fini(&service->base);
+    tr_free(service);
+}
+
+int tri_files_service_start(const struct tri_files_service_options *options,
+                            struct tri_files_service **out)
+{
+    struct tri_files_service *service = tr_alloc_zero(1, sizeof *service);
+    if (service == NULL) {
+        return TR_MEMORY;
+    }
+    tri_service_init(&service->base, options->env, options->worker_count, options->host_epoch,
+                     TR_SERVICE_FILES);
+    service->base.fatal = options->fatal;
+    service->folder = options->folder;
+    service->exchange = options->exchange;
+    service->program = options->program;
+    int error = tri_blobs_open(options->folder, &service->base.is_stopping, &service->blobs);
+    if (error == 0) {
+        error = tri_fetches_new(service->blobs, &service->fetches);
+    }
+    if (error == 0) {
+        error = start_hands(service);
+    }
+    if (error != 0) {
+        int number = errno;
+        files_service_free(service);
+        errno = number;
+        return error;
+    }
+    *out = service;
+    return 0;
+}
+
+void tri_files_service_leave(struct tri_files_service *service)
+{
+    atomic_store(&service->base.is_stopping, true);
+}
+
+void tri_files_service_stop(struct tri_files_service *service)
+{
+    if (service != NULL) {
+        atomic_store(&service->base.is_stopping, true);
+        tri_files_hands_stop(service->hands);
+        files_service_free(service);
+    }
+}

@@ -1,0 +1,36 @@
+/*
+ * The files service: the blob store and documents, for actors (TR_SERVICE_FILES).
+ * schemas/runtime/files.h has the messages. What one execution asks for is done in its order, and
+ * executions take turns, between the pieces of a large file, too (files_hands.h). Only downloads
+ * (blob_fetch of http and https) go on beside that. What cannot be done is answered by blob_failed,
+ * with words for people; and what is no call of its own is the program's to answer (tr_exchange).
+ */
+#ifndef TR_RUNTIME_HOST_FILES_SERVICE_H
+#define TR_RUNTIME_HOST_FILES_SERVICE_H
+
+#include "runtime/services/service.h"
+
+struct tri_files_service;
+
+/* What a files service needs to know. */
+struct tri_files_service_options {
+    struct tr_env *env;
+    uint32_t worker_count;
+    uint32_t host_epoch;
+    atomic_int *fatal;                  /* the host's */
+    const char *folder;                 /* of the store; it and what follows outlive the service */
+    const struct tr_exchange *exchange; /* NULL: large documents and inquiries are refused */
+    void *program;                      /* that inquiries are handed */
+};
+
+/* Starts it. TR_MEMORY, TR_SYSTEM, and the errors of tri_blobs_open. */
+TR_MUST_USE int tri_files_service_start(const struct tri_files_service_options *options,
+                                        struct tri_files_service **service);
+
+/* Tells it to end, so that it does when it is woken next; what is being copied is given up. */
+void tri_files_service_leave(struct tri_files_service *service);
+
+/* Ends it; what is being copied is given up. NULL is fine. */
+void tri_files_service_stop(struct tri_files_service *service);
+
+#endif

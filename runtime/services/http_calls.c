@@ -1,0 +1,76 @@
+/*
+ * A table of calls by actor and number, and a list of those that have ended, onto which one thread
+ * pushes and which another takes whole.
+ */
+#include "runtime/services/http_calls.h"
+
+#include "runtime/memory.h"
+
+static size_t bucket_of(struct tr_key actor, uint64_t ask)
+{
+    uint64_t mixed = (actor.group ^ actor.serial * 31 ^ ask) * 0x9e3779b97f4a7c15ULL;
+    return (size_t)(mixed >> 32) % TRI_HTTP_CALL_BUCKETS;
+}
+
+void tri_http_calls_fini(struct tri_http_calls *calls)
+{
+    tri_http_calls_tidy(calls);
+    for (size_t i = 0; i < TRI_HTTP_CALL_BUCKETS; i++) {
+        while (calls->buckets[i] != NULL) {
+            struct tri_http_call *call = calls->buckets[i];
+            calls->buckets[i] = call->next_in_bucket;
+            tr_free(call);
+        }
+    }
+}
+
+struct tri_http_call *tri_http_calls_add(struct tri_http_calls *calls,
+                                         const struct tri_caller *caller)
+{
+    struct tri_http_call *call = tr_alloc(sizeof *call);
+    if (call != NULL) {
+        struct tri_http_call **bucket = &calls->buckets[bucket_of(caller->ref.key, caller->ask)];
+        *call = (struct tri_http_call){.caller = *caller, .next_in_bucket = *bucket};
+        *bucket = call;
+    }
+    return call;
+}
+
+struct tri_http_call *tri_http_calls_find(const struct tri_http_calls *calls, struct tr_ref actor,
+                                          uint64_t ask)
+{
+    struct tri_http_call *call = calls->buckets[bucket_of(actor.key, ask)];
+    while (call != NULL &&
+           (call->caller.ask != ask || !tr_key_equal(call->caller.ref.key, actor.key) ||
+            call->caller.ref.incarnation != actor.incarnation)) {
+        call = call->next_in_bucket;
+    }
+    return call;
+}
+
+void tri_http_calls_end(struct tri_http_calls *calls, struct tri_http_call *call)
+{
+    struct tri_http_call *newest = atomic_load_explicit(&calls->ended, memory_order_relaxed);
+    do {
+        call->next_ended = newest;
+        /* Release: whoever frees it comes after everything that was done with it. */
+    } while (!atomic_compare_exchange_weak_explicit(&calls->ended, &newest, call,
+                                                    memory_order_release, memory_order_relaxed));
+}
+
+void tri_http_calls_tidy(struct tri_http_calls *calls)
+{
+    struct tri_http_call *call =
+        atomic_exchange_explicit(&calls->ended, NULL, memory_order_acquire);
+    while (call != NULL) {
+        struct tri_http_call *next = call->next_ended;
+        struct tri_http_call **link =
+            &calls->buckets[bucket_of(call->caller.ref.key, call->caller.ask)];
+        while (*link != call) {
+            link = &(*link)->next_in_bucket;
+        }
+        *link = call->next_in_bucket;
+        tr_free(call);
+        call = next;
+    }
+}

@@ -1,0 +1,337 @@
+/*
+ * The http service: calls come in on one thread and are handed to libcurl's; what comes of them is
+ * told from there.
+ *
+ * The two threads share nothing but the list of calls that have ended (http_calls.h): a request's
+ * id is its call. So the answers are spoken with a second link.
+ */
+#include "runtime/services/http_calls.h"
+#include "runtime/http/http.h"
+#include "runtime/memory.h"
+#include "schemas/runtime/http.h"
+
+#define WAIT_NS 200000000
+#define HEADERS_MAX 64
+
+/* What fits into one message, envelope and headers included. */
+#define RESPONSE_BYTES_MAX (TR_MESSAGE_BYTES_MAX - 131072)
+
+struct tri_http_service {
+    struct tri_service calls;   /* hears */
+    struct tri_service answers; /* speaks; used by the http thread alone */
+    struct tri_http_options options;
+    struct tri_life life;
+    struct tri_http *http; /* NULL until the first request: its library takes time to load */
+    struct tri_http_calls open;
+};
+
+/* -------------------------------------------------- the http thread's side */
+
+/* The link of this thread, opened by it at its first word. */
+static int open_voice(struct tri_http_service *service)
+{
+    if (service->answers.voice.link != NULL) {
+        return 0;
+    }
+    return service->answers.env->ops->link_open(service->answers.env, TRI_PLACE_HTTP_ANSWERS,
+                                                &service->answers.voice.link);
+}
+
+static int tell_end(struct tri_http_service *service, const struct tri_caller *caller,
+                    const struct tri_http_event *event)
+{
+    struct tr_http_response response = {
+        .status = event->status,
+        .fault = tr_text_of(tri_http_fault_name(event->fault)),
+        .words = tr_text_of(event->words),
+        .headers = {.data = (const uint8_t *)event->headers.data, .size = event->headers.size},
+        .body = event->body,
+        .elapsed_us = event->elapsed_us,
+    };
+    return tri_service_reply(&service->answers, caller, &tr_http_response_schema, &response);
+}
+
+static int tell_part(struct tri_http_service *service, const struct tri_caller *caller,
+                     const struct tri_http_event *event)
+{
+    struct tr_http_part part = {.ask = caller->ask, .bytes = event->body};
+    return tri_service_tell(&service->answers, caller, &tr_http_part_schema, &part);
+}
+
+static void deliver(void *self, const struct tri_http_event *event)
+{
+    struct tri_http_service *service = self;
+    struct tri_http_call *call = (struct tri_http_call *)(uintptr_t)event->id;
+    const struct tri_caller *caller = &call->caller;
+    int error = open_voice(service);
+    if (error == 0) {
+        error = event->kind == TRI_HTTP_END ? tell_end(service, caller, event)
+                                            : tell_part(service, caller, event);
+        if (error == TR_LIMIT) {
+            tri_service_refuse(&service->answers, caller, error);
+            error = 0;
+        }
+        tri_voice_flush(&service->answers.voice);
+    }
+    if (error != 0) {
+        tri_service_fail(&service->answers, error);
+    }
+    if (event->kind == TRI_HTTP_END) {
+        tri_http_calls_end(&service->open, call);
+    }
+}
+
+/* -------------------------------------------------------- the calls' side */
+
+/* The headers of a request, as views into the message. */
+static int read_headers(struct tr_bytes packed, struct tr_text *headers, size_t *count)
+{
+    struct tr_cursor cursor = tr_cursor_of(packed);
+    if (tr_read_nil(&cursor)) {
+        *count = 0;
+        return 0;
+    }
+    uint32_t wanted = tr_read_array(&cursor);
+    if (wanted > HEADERS_MAX) {
+        return TR_LIMIT;
+    }
+    for (uint32_t i = 0; i < wanted; i++) {
+        headers[i] = tr_read_text(&cursor);
+    }
+    *count = wanted;
+    return cursor.error;
+}
+
+/* The secrets that a request wants, as views into the message. */
+static int read_secrets(struct tr_bytes packed, struct tr_http_secret *secrets, size_t *count)
+{
+    struct tr_cursor cursor;
+    uint32_t wanted = tr_http_secrets_begin(packed, &cursor);
+    if (wanted > TR_HTTP_SECRETS_MAX) {
+        return TR_LIMIT;
+    }
+    for (uint32_t i = 0; i < wanted; i++) {
+        secrets[i] = tr_http_secret_next(&cursor);
+    }
+    *count = wanted;
+    return cursor.error;
+}
+
+/* The time that a request has: its own, or what is left of its call's. */
+static uint32_t timeout_ms_of(struct tri_http_service *service, const uint8_t *envelope,
+                              const struct tr_http_request *wanted)
+{
+    uint64_t deadline_ms = tr_envelope_get(envelope, 64, deadline_ms);
+    uint64_t now_ms = tri_life_steady_ms(&service->life, tri_monotonic_ns(service->calls.env));
+    uint64_t left_ms = deadline_ms > now_ms ? deadline_ms - now_ms : 1;
+    if (deadline_ms == 0 || (wanted->timeout_ms != 0 && wanted->timeout_ms < left_ms)) {
+        return wanted->timeout_ms;
+    }
+    return left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX;
+}
+
+/* How much of a stream is on its way to an actor. */
+static size_t window_of(const struct tr_http_request *wanted)
+{
+    if (wanted->window_bytes == 0) {
+        return TR_HTTP_WINDOW_BYTES;
+    }
+    return wanted->window_bytes < TR_HTTP_WINDOW_BYTES_MAX ? (size_t)wanted->window_bytes
+                                                           : TR_HTTP_WINDOW_BYTES_MAX;
+}
+
+static int submit(struct tri_http_service *service, const struct tr_http_request *wanted,
+                  uint32_t timeout_ms, struct tri_http_call *call)
+{
+    struct tr_text headers[HEADERS_MAX];
+    size_t header_count;
+    struct tr_http_secret secrets[TR_HTTP_SECRETS_MAX];
+    size_t secret_count;
+    int error = read_headers(wanted->headers, headers, &header_count);
+    error = error != 0 ? error : read_secrets(wanted->secrets, secrets, &secret_count);
+    if (error != 0) {
+        return error;
+    }
+    uint64_t most = wanted->response_bytes_max;
+    struct tri_http_request request = {
+        .id = (uint64_t)(uintptr_t)call,
+        .method = wanted->method,
+        .url = wanted->url,
+        .headers = headers,
+        .header_count = header_count,
+        .secrets = secrets,
+        .secret_count = secret_count,
+        .aws_region = wanted->aws_region,
+        .aws_service = wanted->aws_service,
+        .body = wanted->body,
+        .timeout_ms = timeout_ms,
+        .connect_timeout_ms = wanted->connect_timeout_ms,
+        .idle_timeout_ms = wanted->idle_timeout_ms,
+        .response_bytes_max = most == 0 || most > RESPONSE_BYTES_MAX ? RESPONSE_BYTES_MAX : most,
+        .window_bytes = window_of(wanted),
+        .delivery = (enum tri_http_delivery)wanted->delivery,
+        .ca_file = wanted->ca_file,
+        .client_certificate = wanted->client_certificate,
+        .client_key = wanted->client_key,
+        .is_insecure = wanted->is_insecure,
+        .redirects_max = wanted->redirects_max,
+    };
+    if (service->http == NULL) {
+        error = tri_http_start(&service->options, &service->http);
+    }
+    return error != 0 ? error : tri_http_submit(service->http, &request);
+}
+
+static int take_request(struct tri_http_service *service, const uint8_t *envelope,
+                        const struct tri_caller *caller)
+{
+    struct tr_http_request request;
+    int error = tr_http_request_unpack(tr_envelope_body(envelope),
+                                       tr_envelope_get(envelope, 8, version), &request);
+    if (error != 0 || request.delivery > TR_HTTP_LINES) {
+        return error != 0 ? error : TR_INVALID;
+    }
+    struct tri_http_call *call = tri_http_calls_add(&service->open, caller);
+    if (call == NULL) {
+        return TR_MEMORY;
+    }
+    error = submit(service, &request, timeout_ms_of(service, envelope, &request), call);
+    if (error != 0) {
+        tri_http_calls_end(&service->open, call);
+    }
+    return error;
+}
+
+/* What an actor says of a call of its own; one that has ended meanwhile is passed over. */
+static int take_cancel(struct tri_http_service *service, const uint8_t *envelope,
+                       const struct tri_caller *caller)
+{
+    struct tr_http_cancel cancel;
+    int error = tr_http_cancel_unpack(tr_envelope_body(envelope),
+                                      tr_envelope_get(envelope, 8, version), &cancel);
+    const struct tri_http_call *call =
+        error == 0 ? tri_http_calls_find(&service->open, caller->ref, cancel.ask) : NULL;
+    return call != NULL ? tri_http_cancel(service->http, (uint64_t)(uintptr_t)call) : error;
+}
+
+static int take_more(struct tri_http_service *service, const uint8_t *envelope,
+                     const struct tri_caller *caller)
+{
+    struct tr_http_more more;
+    int error = tr_http_more_unpack(tr_envelope_body(envelope),
+                                    tr_envelope_get(envelope, 8, version), &more);
+    const struct tri_http_call *call =
+        error == 0 ? tri_http_calls_find(&service->open, caller->ref, more.ask) : NULL;
+    return call != NULL ? tri_http_give_room(service->http, (uint64_t)(uintptr_t)call, more.bytes)
+                        : error;
+}
+
+/* What may come, and who takes it. A call is refused where it cannot be taken; who only tells hears
+ * nothing: without memory his cancel or his room is lost, and the call ends by its times. */
+static const struct {
+    const struct tr_schema *schema;
+    int (*take)(struct tri_http_service *service, const uint8_t *envelope,
+                const struct tri_caller *caller);
+} takers[] = {
+    {&tr_http_request_schema, take_request},
+    {&tr_http_cancel_schema, take_cancel},
+    {&tr_http_more_schema, take_more},
+};
+
+static void take_message(struct tri_http_service *service, const uint8_t *envelope)
+{
+    struct tri_caller caller = tri_caller_of(envelope);
+    int error = TR_UNKNOWN_TYPE;
+    for (size_t i = 0; i < TR_COUNT_OF(takers); i++) {
+        if (takers[i].schema->id == tr_envelope_get(envelope, 16, type)) {
+            error = takers[i].take(service, envelope, &caller);
+        }
+    }
+    if (error != 0 && tr_envelope_get(envelope, 8, kind) == TR_KIND_CALL) {
+        tri_service_refuse(&service->calls, &caller, error);
+    }
+}
+
+static void take_frame(struct tri_http_service *service, const struct tri_frame *frame)
+{
+    struct tr_bytes bytes;
+    bool is_stored;
+    size_t size;
+    size_t offset = 0;
+    while (tri_frame_next(frame, &offset, &bytes, &is_stored)) {
+        if (tr_envelope_check(bytes, &size) == 0) {
+            take_message(service, bytes.data);
+        }
+    }
+}
+
+static void *calls_main(void *argument)
+{
+    struct tri_http_service *service = argument;
+    struct tri_service *calls = &service->calls;
+    int error = calls->env->ops->link_open(calls->env, TRI_PLACE_HTTP, &calls->voice.link);
+    if (error != 0) {
+        tri_service_fail(calls, error);
+        return NULL;
+    }
+    while (!atomic_load(&calls->is_stopping)) {
+        struct tri_frame frame;
+        while (tri_link_receive(calls->voice.link, &frame) == 0) {
+            take_frame(service, &frame);
+            tri_link_release(calls->voice.link, &frame);
+        }
+        tri_voice_flush(&calls->voice);
+        tri_http_calls_tidy(&service->open);
+        tri_link_wait(calls->voice.link, WAIT_NS);
+    }
+    return NULL;
+}
+
+int tri_http_service_start(const struct tri_http_service_options *options,
+                           struct tri_http_service **out)
+{
+    struct tri_http_service *service = tr_alloc_zero(1, sizeof *service);
+    if (service == NULL) {
+        return TR_MEMORY;
+    }
+    service->life = options->life;
+    tri_service_init(&service->calls, options->env, options->worker_count, options->host_epoch,
+                     TR_SERVICE_HTTP);
+    tri_service_init(&service->answers, options->env, options->worker_count, options->host_epoch,
+                     TR_SERVICE_HTTP_ANSWERS);
+    service->calls.fatal = options->fatal;
+    service->answers.fatal = options->fatal;
+    service->options = (struct tri_http_options){
+        .deliver = deliver,
+        .self = service,
+        .patience_ms = options->patience_ms,
+        .secret_sources = options->secrets,
+        .secret_source_count = options->secret_count,
+    };
+    if (pthread_create(&service->calls.thread, NULL, calls_main, service) != 0) {
+        tr_free(service);
+        return TR_SYSTEM;
+    }
+    service->calls.is_started = true;
+    *out = service;
+    return 0;
+}
+
+void tri_http_service_leave(struct tri_http_service *service)
+{
+    atomic_store(&service->calls.is_stopping, true);
+}
+
+void tri_http_service_stop(struct tri_http_service *service)
+{
+    if (service == NULL) {
+        return;
+    }
+    tri_http_service_leave(service);
+    pthread_join(service->calls.thread, NULL);
+    tri_http_stop(service->http);
+    tri_http_calls_fini(&service->open);
+    tri_service_fini(&service->calls);
+    tri_service_fini(&service->answers);
+    tr_free(service);
+}

@@ -1,0 +1,319 @@
+/*
+ * The life of a process_run: folder, environment and files are made, the keeper is told, and in the
+ * end the documents are read and all of it becomes one process_over.
+ *
+ *     NONE -no folder-> WAITING -folder made-> ASKED -started-> STARTED -ended-> NONE
+ *       `--there is one-> HELD -not known-------^  |               ^
+ *                          `----known: it runs, waits or ended ----'
+ *
+ * The folder is made before the keeper hears of the key, so a folder that is new means a key that
+ * never ran, and nobody has to be asked. One that is there may be of a process that runs since
+ * before this engine, which has its turn already.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/services/process_inside.h"
+#include "runtime/memory.h"
+#include "runtime/secret/secret.h"
+
+/* The names of files that are made for a process, as the keeper is told them. */
+#define MADE_BYTES_MAX 1024
+
+void tri_run_set_phase(struct tri_process_service *service, struct tri_process_key *entry,
+                       enum tri_run_phase phase)
+{
+    if (entry->phase == TRI_RUN_WAITING && phase != TRI_RUN_WAITING) {
+        tri_process_line_remove(&service->waiting, entry);
+    }
+    service->ahead += phase == TRI_RUN_ASKED ? 1 : 0;
+    service->ahead -= entry->phase == TRI_RUN_ASKED ? 1 : 0;
+    entry->phase = phase;
+}
+
+/* A run is over: nothing is kept of it. */
+static void end_run(struct tri_process_service *service, struct tri_process_key *entry)
+{
+    tri_run_set_phase(service, entry, TRI_RUN_NONE);
+    tri_process_key_end(entry);
+}
+
+static void refuse(struct tri_process_service *service, struct tri_process_key *entry, int error,
+                   const char *reason)
+{
+    struct tr_process_refused refused = {
+        .key = {.data = entry->key, .size = entry->size},
+        .error = error,
+        .reason = tr_text_of(reason[0] != '\0' ? reason : tr_error_text(error)),
+    };
+    tri_process_service_check(service, tri_service_reply(&service->base, &entry->run,
+                                                         &tr_process_refused_schema, &refused));
+    end_run(service, entry);
+}
+
+/* ---- Telling the keeper. -------------------------------------------------------------------- */
+
+/* The names of the files that were made for a process; none where there are too many to say. */
+static struct tr_bytes made_files(struct tr_bytes files, uint8_t *bytes, size_t size)
+{
+    struct tr_cursor cursor;
+    struct tr_writer writer = tr_writer_of(bytes, size);
+    uint32_t count = tr_process_array_begin(files, &cursor);
+    tr_write_array(&writer, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_text name = tr_process_file_next(&cursor).name;
+        tr_process_word_write(&writer, (struct tr_bytes){(const uint8_t *)name.data, name.size});
+    }
+    bool is_whole = cursor.error == 0 && writer.error == 0;
+    return (struct tr_bytes){.data = bytes, .size = is_whole ? tr_writer_size(&writer) : 0};
+}
+
+/* What the keeper gets: names with their folders, and the environment as it was made. */
+static int send_start(struct tri_process_service *service, const struct tr_process_run *run)
+{
+    char paths[4][TR_KEEPER_PATH_BYTES_MAX];
+    const struct tr_text names[] = {run->work, run->stdin_path, run->stdout_path, run->stderr_path};
+    struct tr_text joined[4];
+    for (size_t i = 0; i < TR_COUNT_OF(names); i++) {
+        int error = tri_attempt_path(run->folder, names[i], paths[i], &joined[i]);
+        if (error != 0) {
+            return error;
+        }
+    }
+    uint8_t made[MADE_BYTES_MAX];
+    struct tr_process_start start = {
+        .key = run->key,
+        .argv = run->argv,
+        .environment = {tri_buffer_front(&service->environment),
+                        tri_buffer_size(&service->environment)},
+        .folder = run->work.size > 0 ? joined[0] : run->folder,
+        .stdin_path = joined[1],
+        .stdout_path = joined[2],
+        .stderr_path = joined[3],
+        .grace_ms = run->grace_ms,
+        .timeout_ms = run->timeout_ms,
+        .limits = run->limits,
+        .umask = run->umask,
+        .synced_folder = run->folder,
+        .made = made_files(run->files, made, sizeof made),
+    };
+    return tri_keeper_client_send(service->client, &tr_process_start_schema, &start);
+}
+
+/* Makes the folder and tells the keeper. TR_EXISTS: there is a folder, and nothing was done. */
+static int make_and_send(struct tri_process_service *service, struct tri_process_key *entry,
+                         const struct tr_process_run *run, bool is_emptied, char *reason)
+{
+    int error = tri_attempt_make(&service->folders, entry->attempt, run, is_emptied,
+                                 &service->environment, reason);
+    if (error != 0) {
+        tri_secret_wipe(&service->environment);
+        return error;
+    }
+    error = send_start(service, run);
+    tri_secret_wipe(&service->environment);
+    if (error != 0) {
+        tri_attempt_discard(&service->folders, entry->attempt);
+        return error;
+    }
+    tri_run_set_phase(service, entry, TRI_RUN_ASKED);
+    return 0;
+}
+
+/* Has the keeper asked whether it knows the key; until then the run is held. */
+static int query(struct tri_process_service *service, struct tri_process_key *entry)
+{
+    struct tr_process_query query = {.key = {.data = entry->key, .size = entry->size}};
+    tri_run_set_phase(service, entry, TRI_RUN_HELD);
+    return tri_keeper_client_send(service->client, &tr_process_query_schema, &query);
+}
+
+static void begin(struct tri_process_service *service, struct tri_process_key *entry,
+                  bool is_emptied)
+{
+    char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
+    struct tr_process_run run;
+    struct tr_bytes body = {.data = entry->held, .size = entry->held_size};
+    int error = tr_process_run_unpack(body, entry->held_version, &run);
+    if (error == 0) {
+        error = make_and_send(service, entry, &run, is_emptied, reason);
+    }
+    if (error == TR_EXISTS && !is_emptied) {
+        error = query(service, entry);
+    } else if (error == 0) {
+        tri_process_key_let_go(entry);
+    }
+    if (error != 0) {
+        refuse(service, entry, error, reason);
+    }
+}
+
+void tri_run_begin(struct tri_process_service *service, struct tri_process_key *entry)
+{
+    begin(service, entry, false);
+}
+
+/* ---- Calls. --------------------------------------------------------------------------------- */
+
+static void tell_started(struct tri_process_service *service, const struct tri_process_key *entry)
+{
+    struct tr_process_started started = {.key = {.data = entry->key, .size = entry->size},
+                                         .pid = entry->pid,
+                                         .start_time = entry->start_time,
+                                         .started_ms = entry->started_ms};
+    tri_process_service_check(service, tri_service_tell(&service->base, &entry->run,
+                                                        &tr_process_started_schema, &started));
+}
+
+/* The same run once more: whoever asked last hears of it. */
+static void replace_caller(struct tri_process_service *service, struct tri_process_key *entry,
+                           const struct tri_caller *caller)
+{
+    tri_service_refuse(&service->base, &entry->run, TR_CLOSED);
+    entry->run = *caller;
+    if (entry->phase == TRI_RUN_STARTED) {
+        tell_started(service, entry);
+    }
+}
+
+/* A run that may be known already is asked about at once; any other waits for its turn. */
+static void take_in(struct tri_process_service *service, struct tri_process_key *entry,
+                    const struct tr_process_run *run, struct tr_bytes body, uint8_t version)
+{
+    char reason[TR_KEEPER_REASON_BYTES_MAX] = "";
+    int error = tri_attempt_new(&service->folders, run, reason, &entry->attempt);
+    if (error == 0 && !tri_attempt_is_there(&service->folders, entry->attempt)) {
+        error = tri_turns_wait(service, entry, body, version);
+    } else if (error == 0) {
+        error = tri_process_key_hold(entry, body, version);
+        error = error != 0 ? error : query(service, entry);
+    }
+    if (error != 0) {
+        refuse(service, entry, error, reason);
+    }
+}
+
+void tri_run_take(struct tri_process_service *service, struct tr_bytes body, uint8_t version,
+                  const struct tri_caller *caller)
+{
+    struct tr_process_run run;
+    struct tri_process_key *entry = NULL;
+    int error = tr_process_run_unpack(body, version, &run);
+    if (error == 0) {
+        entry = tri_process_keys_have(&service->keys, run.key);
+        error = entry != NULL ? 0 : TR_MEMORY;
+    }
+    if (error != 0) {
+        tri_service_refuse(&service->base, caller, error);
+        return;
+    }
+    if (entry->phase != TRI_RUN_NONE) {
+        replace_caller(service, entry, caller);
+        return;
+    }
+    tri_unclaimed_claim(service, run.key);
+    entry->run = *caller;
+    take_in(service, entry, &run, body, version);
+    tri_process_keys_tidy(&service->keys, entry);
+}
+
+/* ---- News. ---------------------------------------------------------------------------------- */
+
+void tri_run_started(struct tri_process_service *service, struct tri_process_key *entry,
+                     const struct tr_process_started *started)
+{
+    if (entry->phase != TRI_RUN_ASKED) {
+        return;
+    }
+    tri_run_set_phase(service, entry, TRI_RUN_STARTED);
+    entry->pid = started->pid;
+    entry->start_time = started->start_time;
+    entry->started_ms = started->started_ms;
+    tell_started(service, entry);
+}
+
+void tri_run_refused(struct tri_process_service *service, struct tri_process_key *entry,
+                     const struct tr_process_refused *refused)
+{
+    if (entry->phase != TRI_RUN_ASKED) {
+        return;
+    }
+    tri_attempt_discard(&service->folders, entry->attempt);
+    tri_process_service_check(service, tri_service_reply(&service->base, &entry->run,
+                                                         &tr_process_refused_schema, refused));
+    end_run(service, entry);
+}
+
+/* The end as process_over says it. */
+static struct tr_process_over over_of(const struct tr_process_ended *ended,
+                                      const struct tri_buffer *documents)
+{
+    return (struct tr_process_over){
+        .key = ended->key,
+        .outcome = ended->outcome,
+        .status = ended->status,
+        .core_dumped = ended->core_dumped,
+        .stopped_by = ended->stopped_by,
+        .pid = ended->pid,
+        .started_ms = ended->started_ms,
+        .ended_ms = ended->ended_ms,
+        .elapsed_us = ended->elapsed_us,
+        .cpu_user_us = ended->cpu_user_us,
+        .cpu_system_us = ended->cpu_system_us,
+        .memory_bytes_max = ended->memory_bytes_max,
+        .reason = ended->reason,
+        .documents = {tri_buffer_front(documents), tri_buffer_size(documents)},
+    };
+}
+
+void tri_run_ended(struct tri_process_service *service, struct tri_process_key *entry,
+                   const struct tr_process_ended *ended)
+{
+    if (entry->phase == TRI_RUN_NONE) {
+        return;
+    }
+    tri_buffer_clear(&service->documents);
+    int error = tri_attempt_read(&service->folders, entry->attempt, &service->documents);
+    if (error == 0) {
+        struct tr_process_over over = over_of(ended, &service->documents);
+        error = tri_service_reply(&service->base, &entry->run, &tr_process_over_schema, &over);
+    }
+    if (error != 0) {
+        /* Without memory now, but the end is kept: whoever asks again hears it. */
+        tri_service_refuse(&service->base, &entry->run, error);
+    }
+    end_run(service, entry);
+}
+
+struct tr_process_ended tri_run_skipped(const struct tri_process_service *service,
+                                        const struct tri_process_key *entry)
+{
+    return (struct tr_process_ended){
+        .key = {.data = entry->key, .size = entry->size},
+        .outcome = TR_PROCESS_NOT_STARTED,
+        .status = ECANCELED,
+        .stopped_by = TR_PROCESS_STOPPED_BY_REQUEST,
+        .ended_ms = tri_wall_ms(service->base.env),
+        .reason = tr_text_of("it was stopped before its turn came"),
+    };
+}
+
+void tri_run_known(struct tri_process_service *service, struct tri_process_key *entry,
+                   const struct tr_process_state *state)
+{
+    if (state->phase == TR_PROCESS_NEW || state->phase == TR_PROCESS_FORGOTTEN) {
+        /* An engine died between making the folder and telling. */
+        begin(service, entry, true);
+        return;
+    }
+    tri_process_key_let_go(entry);
+    tri_run_set_phase(service, entry, TRI_RUN_ASKED);
+    if (state->phase == TR_PROCESS_RUNNING) {
+        struct tr_process_started started = {.key = state->key,
+                                             .pid = state->pid,
+                                             .start_time = state->start_time,
+                                             .started_ms = state->started_ms};
+        tri_run_started(service, entry, &started);
+    }
+    /* An end follows behind this; a start that waits for its turn is told when it comes. */
+}

@@ -1,0 +1,579 @@
+/*
+ * Between actors and the keeper: one thread that takes in calls from the one side and news from the
+ * other. Most messages go through as they are, because both sides speak schemas/runtime/process.h;
+ * runs have a life of their own, in process_run.c.
+ */
+#include "runtime/services/process_service.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "runtime/services/process_inside.h"
+#include "runtime/memory.h"
+
+#define WAIT_NS 200000000
+
+/* Calls that are taken before the keeper gets what they said: it should not wait for all. */
+#define CALLS_PER_ROUND 16
+
+void tri_process_service_check(struct tri_process_service *service, int error)
+{
+    if (error == TR_MEMORY) { /* without memory whoever asked would wait for ever */
+        tri_service_fail(&service->base, error);
+    }
+}
+
+/* ---- Answers. ------------------------------------------------------------------------------- */
+
+/* Answers a call about a key with what the keeper has said of it. */
+static bool answer_open(struct tri_process_service *service, struct tri_process_key *entry,
+                        const struct tr_schema *schema, const void *value)
+{
+    struct tri_caller caller;
+    if (!tri_process_key_answer(entry, &caller)) {
+        return false;
+    }
+    tri_process_service_check(service, tri_service_reply(&service->base, &caller, schema, value));
+    return true;
+}
+
+/* An end: for the run itself, and for all who have asked about its key. */
+static void tell_end(struct tri_process_service *service, struct tri_process_key *entry,
+                     const struct tr_process_ended *ended)
+{
+    tri_unclaimed_told(service, ended->key);
+    tri_run_ended(service, entry, ended);
+    while (answer_open(service, entry, &tr_process_ended_schema, ended)) {
+    }
+}
+
+/* Ends a run that was stopped before the keeper heard of it. */
+static void end_unbegun(struct tri_process_service *service, struct tri_process_key *entry)
+{
+    struct tr_process_ended ended = tri_run_skipped(service, entry);
+    tell_end(service, entry, &ended);
+}
+
+/* ---- From actors. --------------------------------------------------------------------------- */
+
+/* A call, as its handler gets it. */
+struct call {
+    struct tri_caller caller;
+    struct tr_bytes body;
+    uint8_t version;
+    bool is_answered;
+};
+
+/* Why there is no keeper. */
+static int failure_of(const struct tri_process_service *service)
+{
+    return service->failure != 0 ? service->failure : TR_NO_CONNECTION;
+}
+
+static int take_run(struct tri_process_service *service, const struct call *call)
+{
+    if (!tri_keeper_client_is_up(service->client)) {
+        return failure_of(service);
+    }
+    tri_run_take(service, call->body, call->version, &call->caller);
+    return 0;
+}
+
+/* Hands a message on, and remembers who waits for an answer. */
+static int hand_on(struct tri_process_service *service, const struct call *call,
+                   const struct tr_schema *schema, const void *value, struct tr_text key)
+{
+    if (!tri_keeper_client_is_up(service->client)) {
+        return failure_of(service);
+    }
+    int error = tri_keeper_client_send(service->client, schema, value);
+    if (error == 0 && call->is_answered) {
+        tri_unclaimed_claim(service, key);
+        error = tri_process_keys_open(&service->keys, key, &call->caller);
+    }
+    return error;
+}
+
+/* What became of a key is asked; one that waits will run, as one that waits in the keeper. */
+static int ask(struct tri_process_service *service, const struct call *call, struct tr_text key)
+{
+    struct tr_process_query query = {.key = key};
+    const struct tri_process_key *entry = tri_process_keys_find(&service->keys, key);
+    if (entry == NULL || entry->phase != TRI_RUN_WAITING) {
+        return hand_on(service, call, &tr_process_query_schema, &query, key);
+    }
+    struct tr_process_state state = {.key = key, .phase = TR_PROCESS_STARTING};
+    return call->is_answered
+               ? tri_service_reply(&service->base, &call->caller, &tr_process_state_schema, &state)
+               : 0;
+}
+
+static int take_query(struct tri_process_service *service, const struct call *call)
+{
+    struct tr_process_query query;
+    int error = tr_process_query_unpack(call->body, call->version, &query);
+    return error != 0 ? error : ask(service, call, query.key);
+}
+
+/* A run that waits here ends here. */
+static int stop_waiting(struct tri_process_service *service, const struct call *call,
+                        struct tri_process_key *entry)
+{
+    struct tr_text key = {.data = entry->key, .size = entry->size};
+    int error = call->is_answered ? tri_process_keys_open(&service->keys, key, &call->caller) : 0;
+    if (error == 0) {
+        end_unbegun(service, entry);
+        tri_process_keys_tidy(&service->keys, entry);
+    }
+    return error;
+}
+
+static int take_stop(struct tri_process_service *service, const struct call *call)
+{
+    struct tr_process_stop stop;
+    int error = tr_process_stop_unpack(call->body, call->version, &stop);
+    if (error != 0) {
+        return error;
+    }
+    struct tri_process_key *entry = tri_process_keys_find(&service->keys, stop.key);
+    if (entry != NULL && entry->phase == TRI_RUN_WAITING) {
+        return stop_waiting(service, call, entry);
+    }
+    if (entry != NULL && entry->phase == TRI_RUN_HELD) {
+        entry->is_stopped = true; /* should the keeper not know it, nobody must begin it */
+    }
+    return hand_on(service, call, &tr_process_stop_schema, &stop, stop.key);
+}
+
+/* The keeper does not answer that it has forgotten, so whoever wants to know has it asked. */
+static int take_forget(struct tri_process_service *service, const struct call *call)
+{
+    struct tr_process_forget forget;
+    struct call told = {.is_answered = false};
+    int error = tr_process_forget_unpack(call->body, call->version, &forget);
+    if (error == 0) {
+        error = hand_on(service, &told, &tr_process_forget_schema, &forget, forget.key);
+        tri_unclaimed_forgotten(service, forget.key);
+    }
+    return error == 0 && call->is_answered ? ask(service, call, forget.key) : error;
+}
+
+/* Whether there is somebody to remove folders beside what is done here. */
+static bool has_sweep(struct tri_process_service *service)
+{
+    return service->sweep != NULL ||
+           tri_sweep_start(service->folders.names[0], &service->sweep) == 0;
+}
+
+/* Has a folder removed beside what is done here; false: it has to be done here. */
+static bool sweep(struct tri_process_service *service, struct tr_text path)
+{
+    return has_sweep(service) && tri_sweep_take(service->sweep, path);
+}
+
+/* Never done here: a share may hang, and processes do not wait for one. */
+static int take_clean(struct tri_process_service *service, const struct call *call)
+{
+    struct tr_shared_clean clean;
+    int error = tr_shared_clean_unpack(call->body, call->version, &clean);
+    if (error != 0) {
+        return error;
+    }
+    const struct tri_shared folders[] = {
+        {.path = clean.folder, .trusted_bytes = clean.trusted_bytes, .keeps_logs = true},
+        {.path = clean.checkpoint, .trusted_bytes = clean.trusted_bytes}};
+    for (size_t i = 0; i < TR_COUNT_OF(folders) && has_sweep(service); i++) {
+        (void)!tri_sweep_take_shared(service->sweep, &folders[i]); /* else it stays */
+    }
+    return 0;
+}
+
+static int take_remove(struct tri_process_service *service, const struct call *call)
+{
+    char reason[TR_KEEPER_REASON_BYTES_MAX];
+    struct tr_folder_remove wanted;
+    int error = tr_folder_remove_unpack(call->body, call->version, &wanted);
+    if (error != 0) {
+        return error;
+    }
+    if (!call->is_answered && sweep(service, wanted.path)) {
+        return 0;
+    }
+    struct tr_folder_removed removed = {.path = wanted.path};
+    removed.error = tri_attempt_folder_remove(&service->folders, wanted.path, reason);
+    removed.reason = tr_text_of(reason);
+    return call->is_answered ? tri_service_reply(&service->base, &call->caller,
+                                                 &tr_folder_removed_schema, &removed)
+                             : 0;
+}
+
+static const struct call_kind {
+    const struct tr_schema *schema;
+    int (*take)(struct tri_process_service *service, const struct call *call);
+    bool needs_keeper;
+} call_kinds[] = {
+    {&tr_process_run_schema, take_run, true},       {&tr_process_query_schema, take_query, true},
+    {&tr_process_stop_schema, take_stop, true},     {&tr_process_forget_schema, take_forget, true},
+    {&tr_folder_remove_schema, take_remove, false}, {&tr_shared_clean_schema, take_clean, false},
+};
+
+static const struct call_kind *kind_of(const uint8_t *envelope)
+{
+    for (size_t i = 0; i < TR_COUNT_OF(call_kinds); i++) {
+        if (tr_envelope_get(envelope, 16, type) == call_kinds[i].schema->id) {
+            return &call_kinds[i];
+        }
+    }
+    return NULL;
+}
+
+static void take_call(struct tri_process_service *service, const uint8_t *envelope,
+                      const struct call_kind *kind)
+{
+    struct call call = {
+        .caller = tri_caller_of(envelope),
+        .body = tr_envelope_body(envelope),
+        .version = tr_envelope_get(envelope, 8, version),
+        .is_answered = tr_envelope_get(envelope, 8, kind) == TR_KIND_CALL,
+    };
+    int error = kind != NULL ? kind->take(service, &call) : TR_UNKNOWN_TYPE;
+    if (error != 0 && call.is_answered) {
+        tri_service_refuse(&service->base, &call.caller, error);
+    }
+}
+
+/* The first call starts the keeper. Calls wait until it is up and has room, or can't be had. */
+static bool is_ready(struct tri_process_service *service)
+{
+    if (service->failure != 0) {
+        return true;
+    }
+    if (tri_keeper_client_is_up(service->client)) {
+        return tri_keeper_client_has_room(service->client);
+    }
+    tri_keeper_client_connect(service->client);
+    return false;
+}
+
+/* Takes some calls of a frame; what cannot be taken now stays there. */
+static void take_frame(struct tri_process_service *service, uint32_t *calls_left)
+{
+    struct tr_bytes bytes;
+    bool is_stored;
+    size_t size;
+    while (*calls_left > 0) {
+        size_t offset = service->offset;
+        if (!tri_frame_next(&service->frame, &offset, &bytes, &is_stored)) {
+            tri_link_release(service->base.voice.link, &service->frame);
+            service->has_frame = false;
+            return;
+        }
+        if (tr_envelope_check(bytes, &size) == 0) {
+            const struct call_kind *kind = kind_of(bytes.data);
+            if (kind != NULL && kind->needs_keeper && !is_ready(service)) {
+                *calls_left = 0;
+                return;
+            }
+            take_call(service, bytes.data, kind);
+            service->taken++;
+            (*calls_left)--;
+        }
+        service->offset = offset;
+    }
+}
+
+/* Takes some calls, as many as there are or can be taken now. */
+static void take_calls(struct tri_process_service *service)
+{
+    uint32_t calls_left = CALLS_PER_ROUND;
+    while (calls_left > 0) {
+        if (!service->has_frame) {
+            if (tri_link_receive(service->base.voice.link, &service->frame) != 0) {
+                service->failure = 0;
+                return;
+            }
+            service->has_frame = true;
+            service->offset = 0;
+        }
+        take_frame(service, &calls_left);
+    }
+}
+
+/* Whether calls are left that need not wait for the keeper any more. */
+static bool can_go_on(const struct tri_process_service *service)
+{
+    bool has_room =
+        tri_keeper_client_is_up(service->client) && tri_keeper_client_has_room(service->client);
+    return service->has_frame && (service->failure != 0 || has_room);
+}
+
+/* ---- From the keeper. ----------------------------------------------------------------------- */
+
+static void hear_started(struct tri_process_service *service, struct tri_process_key *entry,
+                         const void *value)
+{
+    tri_run_started(service, entry, value);
+}
+
+static void hear_refused(struct tri_process_service *service, struct tri_process_key *entry,
+                         const void *value)
+{
+    tri_run_refused(service, entry, value);
+}
+
+static void hear_ended(struct tri_process_service *service, struct tri_process_key *entry,
+                       const void *value)
+{
+    tell_end(service, entry, value);
+}
+
+static void hear_state(struct tri_process_service *service, struct tri_process_key *entry,
+                       const void *value)
+{
+    const struct tr_process_state *state = value;
+    bool is_known = state->phase != TR_PROCESS_NEW && state->phase != TR_PROCESS_FORGOTTEN;
+    if (entry->phase == TRI_RUN_HELD && entry->is_stopped && !is_known) {
+        end_unbegun(service, entry);
+    } else if (entry->phase == TRI_RUN_HELD) {
+        tri_run_known(service, entry, state);
+    } else if (state->phase != TR_PROCESS_ENDED) {
+        (void)answer_open(service, entry, &tr_process_state_schema, state);
+    } /* else the end itself comes behind it */
+}
+
+/* What the keeper says of a key. */
+union news {
+    struct tr_process_started started;
+    struct tr_process_refused refused;
+    struct tr_process_ended ended;
+    struct tr_process_state state;
+};
+
+static const struct {
+    const struct tr_schema *schema;
+    size_t key_offset;
+    void (*hear)(struct tri_process_service *service, struct tri_process_key *entry,
+                 const void *value);
+} news_kinds[] = {
+    {&tr_process_started_schema, offsetof(struct tr_process_started, key), hear_started},
+    {&tr_process_refused_schema, offsetof(struct tr_process_refused, key), hear_refused},
+    {&tr_process_ended_schema, offsetof(struct tr_process_ended, key), hear_ended},
+    {&tr_process_state_schema, offsetof(struct tr_process_state, key), hear_state},
+};
+
+/* News of a key that nobody waits for are of an earlier engine: its actors ask when they recover.
+ */
+static void take_news(struct tri_process_service *service, const struct tri_packet *packet)
+{
+    union news value;
+    struct tr_text key;
+    for (size_t i = 0; i < TR_COUNT_OF(news_kinds); i++) {
+        if (packet->type != news_kinds[i].schema->id ||
+            news_kinds[i].schema->unpack(packet->body, packet->version, &value) != 0) {
+            continue;
+        }
+        memcpy(&key, (const char *)&value + news_kinds[i].key_offset, sizeof key);
+        struct tri_process_key *entry = tri_process_keys_find(&service->keys, key);
+        if (entry != NULL) {
+            news_kinds[i].hear(service, entry, &value);
+            tri_process_keys_tidy(&service->keys, entry);
+        } else if (packet->type == tr_process_ended_schema.id) {
+            tri_unclaimed_note(service, key);
+        }
+    }
+}
+
+/* The keeper is gone: nobody knows what it heard. */
+static void refuse_open(void *self, struct tri_process_key *entry)
+{
+    struct tri_process_service *service = self;
+    struct tri_caller caller;
+    if (entry->phase != TRI_RUN_NONE) {
+        tri_service_refuse(&service->base, &entry->run, failure_of(service));
+    }
+    while (tri_process_key_answer(entry, &caller)) {
+        tri_service_refuse(&service->base, &caller, failure_of(service));
+    }
+}
+
+/* The program's own thread looks at once why the host cannot go on: an empty frame is forgotten. */
+static void wake_program(struct tri_process_service *service)
+{
+    struct tri_frame_builder frame = {0};
+    struct tri_voice *voice = &service->base.voice;
+    size_t size;
+    if (tri_frame_add(&frame, (struct tr_bytes){0}, false) == 0) {
+        uint8_t *data = tri_frame_take(&frame, TRI_PLACE_PROCESSES, &size);
+        tri_outbox_send(&voice->outbox, voice->link, TRI_PLACE_CONTROL, data, size);
+    }
+}
+
+/*
+ * A keeper that does not understand its own files will not do so the next time: nobody could say
+ * what ran here, and whatever has to run would wait for ever.
+ */
+static void tell_refused(struct tri_process_service *service, const struct tri_keeper_event *event)
+{
+    char words[2 * TR_KEEPER_REASON_BYTES_MAX];
+    bool is_damaged = event->error == TR_STORE_DAMAGED || event->error == TR_STORE_FOREIGN;
+    snprintf(words, sizeof words, "the keeper of processes cannot start: %s%s", event->words,
+             is_damaged ? "; see that nothing of it runs any more, move keeper.log away and start "
+                          "again: what it knew of has an unknown outcome then"
+                        : "");
+    service->fail(service->self, event->error, words);
+    wake_program(service);
+}
+
+static void take_events(struct tri_process_service *service)
+{
+    struct tri_keeper_event event;
+    while (tri_keeper_client_next(service->client, &event) == 0) {
+        switch (event.kind) {
+        case TRI_KEEPER_UP:
+            tri_unclaimed_begin(service);
+            break;
+        case TRI_KEEPER_DOWN:
+            service->failure = tr_error_is_shortage(event.error) ? event.error : TR_NO_CONNECTION;
+            tri_process_keys_clear(&service->keys, service, refuse_open);
+            tri_turns_clear(service);
+            if (event.is_refused && service->fail != NULL) {
+                tell_refused(service, &event);
+            }
+            break;
+        case TRI_KEEPER_PACKET:
+            take_news(service, &event.packet);
+            break;
+        }
+    }
+}
+
+/* ---- The thread. ---------------------------------------------------------------------------- */
+
+/* What actors said before the host stopped is still done: folders and ends are not left behind. */
+static void take_last(struct tri_process_service *service)
+{
+    uint64_t before;
+    do {
+        before = service->taken;
+        take_calls(service);
+        tri_keeper_client_flush(service->client);
+    } while (service->taken != before);
+}
+
+static void *service_main(void *argument)
+{
+    struct tri_process_service *service = argument;
+    struct tri_service *base = &service->base;
+    int error = base->env->ops->link_open(base->env, TRI_PLACE_PROCESSES, &base->voice.link);
+    if (error != 0) {
+        tri_service_fail(base, error);
+        return NULL;
+    }
+    while (!atomic_load(&base->is_stopping)) {
+        take_events(service);
+        take_calls(service);
+        tri_turns_take(service);
+        tri_unclaimed_forget(service);
+        tri_sweep_go_on(service->sweep);
+        tri_keeper_client_flush(service->client);
+        tri_voice_flush(&base->voice);
+        if (!can_go_on(service) && !tri_turns_are_due(service)) {
+            tri_link_wait_also(base->voice.link, tri_keeper_client_fd(service->client), WAIT_NS);
+        }
+    }
+    take_last(service);
+    return NULL;
+}
+
+uint32_t tri_process_jobs(uint32_t jobs)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return jobs != 0 ? jobs : cores < 1 ? 1 : (uint32_t)cores;
+}
+
+static int start(struct tri_process_service *service,
+                 const struct tri_process_service_options *options)
+{
+    struct tri_keeper_client_options client = {.store_folder = options->folder,
+                                               .command = options->keeper_command,
+                                               .running_max = tri_process_jobs(options->jobs)};
+    int error = tri_process_keys_init(&service->keys);
+    service->ahead_max = tri_turns_ahead(client.running_max);
+    service->fail = options->fail;
+    service->self = options->self;
+    service->unclaimed_ms =
+        options->unclaimed_ms != 0 ? options->unclaimed_ms : TR_PROCESS_UNCLAIMED_MS;
+    if (error == 0) {
+        error = tri_process_keys_init(&service->unclaimed);
+    }
+    if (error == 0) {
+        error = tri_process_keys_init(&service->told);
+    }
+    if (error == 0) {
+        error = tri_attempt_folders_init(&service->folders, options->folder);
+    }
+    if (error == 0) {
+        error = tri_secrets_new(options->secrets, options->secret_count, &service->secrets);
+        service->folders.secrets = service->secrets;
+    }
+    if (error == 0) {
+        error = tri_keeper_client_new(&client, &service->client);
+    }
+    if (error == 0 && pthread_create(&service->base.thread, NULL, service_main, service) != 0) {
+        error = TR_SYSTEM;
+    }
+    return error;
+}
+
+static void process_service_free(struct tri_process_service *service)
+{
+    if (service->has_frame) {
+        tri_link_release(service->base.voice.link, &service->frame);
+    }
+    tri_sweep_stop(service->sweep);
+    tri_keeper_client_free(service->client);
+    tri_process_keys_fini(&service->keys);
+    tri_process_keys_fini(&service->unclaimed);
+    tri_process_keys_fini(&service->told);
+    tri_attempt_folders_fini(&service->folders);
+    tri_secrets_free(service->secrets);
+    tri_buffer_fini(&service->environment);
+    tri_buffer_fini(&service->documents);
+    tri_service_fini(&service->base);
+    tr_free(service);
+}
+
+int tri_process_service_start(const struct tri_process_service_options *options,
+                              struct tri_process_service **out)
+{
+    struct tri_process_service *service = tr_alloc_zero(1, sizeof *service);
+    if (service == NULL) {
+        return TR_MEMORY;
+    }
+    tri_service_init(&service->base, options->env, options->worker_count, options->host_epoch,
+                     TR_SERVICE_PROCESSES);
+    service->base.fatal = options->fatal;
+    service->folders.store = -1;
+    service->folders.parent = -1;
+    int error = start(service, options);
+    if (error != 0) {
+        process_service_free(service);
+        return error;
+    }
+    *out = service;
+    return 0;
+}
+
+void tri_process_service_leave(struct tri_process_service *service)
+{
+    atomic_store(&service->base.is_stopping, true);
+}
+
+void tri_process_service_stop(struct tri_process_service *service)
+{
+    if (service != NULL) {
+        tri_process_service_leave(service);
+        pthread_join(service->base.thread, NULL);
+        process_service_free(service);
+    }
+}

@@ -1,0 +1,77 @@
+/*
+ * What all services share: who called, and how he is answered.
+ */
+#include "runtime/services/service.h"
+
+void tri_service_init(struct tri_service *service, struct tr_env *env, uint32_t worker_count,
+                      uint32_t host_epoch, uint64_t serial)
+{
+    *service =
+        (struct tri_service){.env = env, .worker_count = worker_count, .host_epoch = host_epoch};
+    tri_voice_init(&service->voice, serial, host_epoch);
+}
+
+void tri_service_fail(struct tri_service *service, int error)
+{
+    int expected = 0;
+    if (service->fatal != NULL) {
+        atomic_compare_exchange_strong(service->fatal, &expected, error);
+    }
+}
+
+void tri_service_fini(struct tri_service *service)
+{
+    tri_voice_fini(&service->voice);
+    tri_link_close(service->voice.link);
+    service->voice.link = NULL;
+}
+
+struct tri_caller tri_caller_of(const uint8_t *envelope)
+{
+    struct tr_envelope whole;
+    tr_envelope_unpack(envelope, &whole);
+    return (struct tri_caller){
+        .ref = tr_envelope_from(&whole), .ask = whole.sequence, .trace = whole.trace};
+}
+
+static int say(struct tri_service *service, const struct tri_caller *caller, uint8_t kind,
+               const struct tr_schema *schema, const void *body)
+{
+    struct tr_envelope envelope = {
+        .kind = kind,
+        .flags = TR_FLAG_PRIORITY,
+        .to_group = caller->ref.key.group,
+        .to_serial = caller->ref.key.serial,
+        .to_incarnation = caller->ref.incarnation,
+        .cause_group = caller->ref.key.group,
+        .cause_serial = caller->ref.key.serial,
+        .cause_incarnation = caller->ref.incarnation,
+        .cause_sequence = caller->ask,
+        .trace = caller->trace,
+    };
+    /* The worker of birth knows where the actor is now, and forwards. */
+    uint32_t worker =
+        (uint32_t)(caller->ref.key.serial & (TR_WORKERS_MAX - 1)) % service->worker_count;
+    return tri_voice_say(&service->voice, worker, &envelope, schema, body);
+}
+
+int tri_service_reply(struct tri_service *service, const struct tri_caller *caller,
+                      const struct tr_schema *schema, const void *body)
+{
+    return say(service, caller, TR_KIND_REPLY, schema, body);
+}
+
+int tri_service_tell(struct tri_service *service, const struct tri_caller *caller,
+                     const struct tr_schema *schema, const void *body)
+{
+    return say(service, caller, TR_KIND_TELL, schema, body);
+}
+
+void tri_service_refuse(struct tri_service *service, const struct tri_caller *caller, int reason)
+{
+    struct tr_ask_failed failed = {.reason = (uint32_t)-reason};
+    int error = say(service, caller, TR_KIND_SIGNAL, &tr_ask_failed_schema, &failed);
+    if (error != 0) {
+        tri_service_fail(service, error);
+    }
+}

@@ -1,0 +1,76 @@
+/*
+ * Matching keeps the set of all places of the pattern at which the text read so far may stand, and
+ * moves them all on with each character. No place is ever visited twice for one character, so there
+ * is nothing to run away.
+ */
+#include "runtime/trace/glob.h"
+
+#include <string.h>
+
+#include "runtime/limits.h"
+
+/* Places before each byte of the pattern, and one behind its end. */
+struct places {
+    bool is_on[TR_TAP_GLOB_BYTES_MAX + 1];
+};
+
+/* How many stars stand here: 0, 1, or 2 for any more. */
+static size_t stars_at(struct tr_text pattern, size_t at)
+{
+    size_t end = at;
+    while (end < pattern.size && pattern.data[end] == '*') {
+        end++;
+    }
+    return end - at;
+}
+
+/* A star may stand for nothing at all, so the place behind it is reached with the one before. */
+static void add(struct tr_text pattern, struct places *places, size_t at)
+{
+    places->is_on[at] = true;
+    size_t stars = stars_at(pattern, at);
+    if (stars > 0) {
+        places->is_on[at + stars] = true;
+    }
+}
+
+/* Moves every place over one character of the text. */
+static void step(struct tr_text pattern, const struct places *before, struct places *after,
+                 char character)
+{
+    memset(after->is_on, 0, pattern.size + 1);
+    size_t at = 0;
+    while (at < pattern.size) {
+        size_t stars = stars_at(pattern, at);
+        if (before->is_on[at] && stars == 0 && pattern.data[at] == character) {
+            add(pattern, after, at + 1);
+        }
+        if (before->is_on[at] && (stars > 1 || (stars == 1 && character != '/'))) {
+            add(pattern, after, at);
+        }
+        at += stars > 0 ? stars : 1;
+    }
+}
+
+/* Where the text may end: behind the pattern, or before its closing slash and two stars. */
+static bool may_end(struct tr_text pattern, const struct places *places)
+{
+    static const char deep[] = "/**";
+    size_t size = sizeof deep - 1;
+    bool is_deep =
+        pattern.size > size && memcmp(pattern.data + pattern.size - size, deep, size) == 0;
+    return places->is_on[pattern.size] || (is_deep && places->is_on[pattern.size - size]);
+}
+
+bool tri_glob_match(struct tr_text pattern, struct tr_text text)
+{
+    struct places places[2] = {0};
+    if (pattern.size > TR_TAP_GLOB_BYTES_MAX) {
+        return false;
+    }
+    add(pattern, &places[0], 0);
+    for (size_t i = 0; i < text.size; i++) {
+        step(pattern, &places[i & 1], &places[(i + 1) & 1], text.data[i]);
+    }
+    return may_end(pattern, &places[text.size & 1]);
+}

@@ -1,0 +1,100 @@
+/*
+ * The ring. Positions only ever grow; their low bits are the place. A record that would not fit
+ * before the end of the memory begins at its start, and the rest before is marked as skipped.
+ *
+ * Each side publishes its position with release and reads the other's with acquire: so the reader
+ * sees whole records, and the writer never writes over one that is still being read.
+ */
+#include "runtime/trace/ring.h"
+
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+
+/* What stands before each record. */
+struct head {
+    uint32_t span; /* with this head, rounded up */
+    uint32_t size; /* as it was asked for; 0: nothing here, go to the start */
+    uint64_t padding;
+};
+
+_Static_assert(sizeof(struct head) == TRI_RING_ALIGNMENT, "a head keeps records aligned");
+
+int tri_ring_init(struct tri_ring *ring, uint32_t capacity)
+{
+    TR_ASSERT(capacity >= 2 * TRI_RING_ALIGNMENT && (capacity & (capacity - 1)) == 0);
+    uint8_t *bytes = tr_alloc(capacity);
+    if (bytes == NULL) {
+        return TR_MEMORY;
+    }
+    *ring = (struct tri_ring){.capacity = capacity, .bytes = bytes};
+    return 0;
+}
+
+void tri_ring_fini(struct tri_ring *ring)
+{
+    tr_free(ring->bytes);
+    ring->bytes = NULL;
+}
+
+static struct head *head_at(const struct tri_ring *ring, uint64_t position)
+{
+    return (struct head *)(void *)(ring->bytes + (position & (ring->capacity - 1)));
+}
+
+/* Whether so many bytes are free behind what is written. The other side is asked only in need. */
+static bool has_room(struct tri_ring *ring, uint64_t written, uint64_t needed)
+{
+    if (written + needed - ring->read_seen <= ring->capacity) {
+        return true;
+    }
+    ring->read_seen = atomic_load_explicit(&ring->read, memory_order_acquire);
+    return written + needed - ring->read_seen <= ring->capacity;
+}
+
+void *tri_ring_claim(struct tri_ring *ring, uint32_t size)
+{
+    TR_ASSERT(size > 0 && size < UINT32_MAX / 2);
+    uint32_t rounded = (size + TRI_RING_ALIGNMENT - 1) & ~(TRI_RING_ALIGNMENT - 1);
+    uint32_t span = (uint32_t)sizeof(struct head) + rounded;
+    uint64_t written = atomic_load_explicit(&ring->written, memory_order_relaxed);
+    uint64_t to_end = ring->capacity - (written & (ring->capacity - 1));
+    uint64_t skipped = span > to_end ? to_end : 0;
+    if (span > ring->capacity || !has_room(ring, written, skipped + span)) {
+        return NULL;
+    }
+    if (skipped > 0) {
+        *head_at(ring, written) = (struct head){.span = (uint32_t)skipped};
+    }
+    struct head *head = head_at(ring, written + skipped);
+    *head = (struct head){.span = span, .size = size};
+    ring->claimed = written + skipped + span;
+    return head + 1;
+}
+
+void tri_ring_publish(struct tri_ring *ring)
+{
+    atomic_store_explicit(&ring->written, ring->claimed, memory_order_release);
+}
+
+const void *tri_ring_peek(struct tri_ring *ring, uint32_t *size)
+{
+    uint64_t read = atomic_load_explicit(&ring->read, memory_order_relaxed);
+    uint64_t written = atomic_load_explicit(&ring->written, memory_order_acquire);
+    if (read == written) {
+        return NULL;
+    }
+    const struct head *head = head_at(ring, read);
+    if (head->size == 0) {
+        read += head->span;
+        atomic_store_explicit(&ring->read, read, memory_order_release);
+        head = head_at(ring, read);
+    }
+    *size = head->size;
+    return head + 1;
+}
+
+void tri_ring_release(struct tri_ring *ring)
+{
+    uint64_t read = atomic_load_explicit(&ring->read, memory_order_relaxed);
+    atomic_store_explicit(&ring->read, read + head_at(ring, read)->span, memory_order_release);
+}

@@ -1,0 +1,524 @@
+/*
+ * The engine's planted faults, one row each. They are made around its handlers and in the plugin: a
+ * message is kept from its actor or changed, or a state is spoilt behind its back.
+ */
+#include "tests/sim/engine_plant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/graph/value/slot.h"
+#include "schemas/engine/recovery.h"
+#include "schemas/engine/schedule.h"
+#include "schemas/engine/state_array.h"
+#include "schemas/engine/state_signals.h"
+#include "schemas/engine/state_task.h"
+#include "tests/sim/engine_turn.h"
+
+/* What a plant gets of a turn. */
+#define TURN                                                                   \
+    struct tr_context *context, void *state, const struct tr_message *message, \
+        const struct tr_behaviour *behaviour
+
+static bool strikes(uint32_t once_in)
+{
+    return sim_plant_strikes(sim_world()->host_in_step, once_in);
+}
+
+/* Whether this is such a message to such an actor, and its time has come. */
+static bool strikes_at(const struct tr_behaviour *behaviour, const struct tr_behaviour *wanted,
+                       const struct tr_message *message, const struct tr_schema *schema,
+                       uint32_t once_in)
+{
+    return behaviour->id == wanted->id && tr_message_is(message, schema) && strikes(once_in);
+}
+
+/* ------------------------------------------------------------------- clocks that are mixed up */
+
+/* A behaviour that goes by the clock that people set, where it is to go by the steady one. */
+static int mix_clocks(TURN, const struct tr_behaviour *wanted)
+{
+    bool is_meant = behaviour->id == wanted->id && strikes(1);
+    return is_meant ? sim_engine_handle_by_wall(context, state, message)
+                    : sim_engine_handle(context, state, message);
+}
+
+static int task_by_wall(TURN)
+{
+    return mix_clocks(context, state, message, behaviour, &tr_task_behaviour);
+}
+
+static int workflow_by_wall(TURN)
+{
+    return mix_clocks(context, state, message, behaviour, &tr_workflow_behaviour);
+}
+
+static int resources_by_wall(TURN)
+{
+    return mix_clocks(context, state, message, behaviour, &tr_resources_behaviour);
+}
+
+static int schedule_by_wall(TURN)
+{
+    return mix_clocks(context, state, message, behaviour, &tr_schedule_behaviour);
+}
+
+static int array_by_wall(TURN)
+{
+    return mix_clocks(context, state, message, behaviour, &tr_array_behaviour);
+}
+
+/* -------------------------------------------------------------------- messages that are lost */
+
+static int forget_end(TURN)
+{
+    bool is_lost =
+        strikes_at(behaviour, &tr_workflow_behaviour, message, &tr_node_ended_schema, 10);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+static int forget_element(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_array_behaviour, message, &tr_node_ended_schema, 10);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+static int lose_abort(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_task_behaviour, message, &tr_node_abort_schema, 3);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+static int lose_release(TURN)
+{
+    bool is_lost =
+        strikes_at(behaviour, &tr_resources_behaviour, message, &tr_resource_release_schema, 10);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+static int lose_owner(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_task_behaviour, message, &tr_cache_owner_schema, 2);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+/* The last word of what was launched. */
+static int lose_launched(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_launch_behaviour, message, &tr_node_ended_schema, 2);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+/* A dynamic task does not hear that its graph has ended. */
+static int lose_inner(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_task_behaviour, message, &tr_node_ended_schema, 2);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+/* A schedule does not hear that its time has come. */
+static int lose_time(TURN)
+{
+    bool is_lost = strikes_at(behaviour, &tr_schedule_behaviour, message, &tr_timer_schema, 10);
+    return is_lost ? 0 : sim_engine_handle(context, state, message);
+}
+
+/* A word about a pause, or about its end, which does not come to a workflow inside another one. */
+static int lose_pause(TURN, bool is_begin)
+{
+    struct tr_node_pause pause;
+    bool is_meant = behaviour->id == tr_workflow_behaviour.id && message->kind == TR_KIND_TELL &&
+                    tr_message_is(message, &tr_node_pause_schema) &&
+                    tr_message_read(message, node_pause, &pause) == 0 &&
+                    pause.is_paused == is_begin;
+    return is_meant && strikes(2) ? 0 : sim_engine_handle(context, state, message);
+}
+
+static int lose_pause_begin(TURN)
+{
+    return lose_pause(context, state, message, behaviour, true);
+}
+
+static int lose_pause_end(TURN)
+{
+    return lose_pause(context, state, message, behaviour, false);
+}
+
+/* ----------------------------------------------------------------- messages that are changed */
+
+/* Hands an actor another message in place of the one that came. */
+static int handle_changed(struct tr_context *context, void *state, const struct tr_message *message,
+                          const struct tr_schema *schema, const void *value)
+{
+    uint8_t *bytes = sim_must(malloc(TR_MESSAGE_BYTES_MAX));
+    struct tr_writer writer = tr_writer_of(bytes, TR_MESSAGE_BYTES_MAX);
+    struct tr_message changed = *message;
+    int error = schema->pack(value, &writer);
+    TR_ASSERT(error == 0);
+    changed.body = (struct tr_bytes){.data = bytes, .size = tr_writer_size(&writer)};
+    error = sim_engine_handle(context, state, &changed);
+    free(bytes);
+    return error;
+}
+
+/* The outputs of a node in another order: those of its neighbour. */
+static int swap_outputs(TURN)
+{
+    struct tr_node_ended ended;
+    struct tr_bytes slots[8];
+    struct tr_cursor cursor;
+    bool is_meant = behaviour->id == tr_workflow_behaviour.id &&
+                    tr_message_is(message, &tr_node_ended_schema) &&
+                    tr_message_read(message, node_ended, &ended) == 0;
+    uint32_t count = is_meant ? tr_slots_begin(ended.outputs, &cursor) : 0;
+    if (count < 2 || count > TR_COUNT_OF(slots) || !strikes(4)) {
+        return sim_engine_handle(context, state, message);
+    }
+    struct tr_buffer swapped;
+    tr_buffer_init(&swapped, 0);
+    tr_buffer_array(&swapped, count);
+    for (uint32_t i = 0; i < count; i++) {
+        slots[i] = tr_read_any(&cursor);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_bytes slot = slots[(i + 1) % count];
+        tr_buffer_add(&swapped, slot.data, slot.size);
+    }
+    ended.outputs = tr_buffer_bytes(&swapped);
+    int error = handle_changed(context, state, message, &tr_node_ended_schema, &ended);
+    tr_buffer_fini(&swapped);
+    return error;
+}
+
+/* A failure of a node is taken for one that was skipped. */
+static int forget_failure(TURN)
+{
+    struct tr_node_ended ended;
+    bool is_meant = behaviour->id == tr_workflow_behaviour.id &&
+                    tr_message_is(message, &tr_node_ended_schema) &&
+                    tr_message_read(message, node_ended, &ended) == 0;
+    if (!is_meant || ended.phase != TR_NODE_PHASE_FAILED || !strikes(2)) {
+        return sim_engine_handle(context, state, message);
+    }
+    ended.phase = TR_NODE_PHASE_SKIPPED;
+    return handle_changed(context, state, message, &tr_node_ended_schema, &ended);
+}
+
+/* A time that is to start something starts nothing. */
+static int pass_time_over(TURN)
+{
+    struct tr_schedule_seen seen;
+    bool is_meant = behaviour->id == tr_schedule_behaviour.id &&
+                    tr_message_is(message, &tr_schedule_seen_schema) &&
+                    tr_message_read(message, schedule_seen, &seen) == 0 && seen.fires;
+    if (!is_meant || !strikes(10)) {
+        return sim_engine_handle(context, state, message);
+    }
+    seen.fires = false;
+    return handle_changed(context, state, message, &tr_schedule_seen_schema, &seen);
+}
+
+/* Of what is said for the inputs of a node, all that is not an input's: what was launched. */
+static void add_launched(struct tr_bytes edits, struct tr_buffer *nodes)
+{
+    struct tr_cursor cursor = tr_cursor_of(edits);
+    struct tr_bytes launched = {.size = 0};
+    uint32_t count = tr_read_nil(&cursor) ? 0 : tr_read_array(&cursor);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tr_bytes edit = tr_read_any(&cursor);
+        struct tr_cursor part = tr_cursor_of(edit);
+        (void)tr_read_array(&part);
+        launched = tr_read_text(&part).size == 0 ? edit : launched;
+    }
+    tr_buffer_array(nodes, launched.size > 0 ? 1 : 0);
+    tr_buffer_add(nodes, launched.data, launched.size);
+}
+
+/* One node of an answer: it runs again, or as it is, but without what is edited. */
+static void retell_node(struct tr_cursor *cursor, bool keeps, struct tr_buffer *nodes)
+{
+    uint32_t parts = tr_read_array(cursor);
+    uint64_t node = tr_read_u64(cursor);
+    uint64_t way = tr_read_u64(cursor);
+    struct tr_bytes slots = tr_read_any(cursor);
+    bool is_kept = keeps && way == TR_RECOVERY_KEPT;
+    for (uint32_t part = 3; part < parts; part++) {
+        (void)tr_read_any(cursor);
+    }
+    tr_buffer_array(nodes, 3);
+    tr_buffer_u64(nodes, node);
+    tr_buffer_u64(nodes, keeps ? way : (uint64_t)TR_RECOVERY_ANEW);
+    if (is_kept) {
+        tr_buffer_add(nodes, slots.data, slots.size);
+    } else if (keeps) {
+        add_launched(slots, nodes);
+    } else {
+        tr_buffer_array(nodes, 0);
+    }
+}
+
+/* What a workflow hears of an earlier execution, told otherwise. */
+static int retell(struct tr_context *context, void *state, const struct tr_message *message,
+                  const struct tr_behaviour *behaviour, bool keeps)
+{
+    struct tr_recovered_nodes answer;
+    struct tr_buffer nodes;
+    bool is_meant = behaviour->id == tr_workflow_behaviour.id &&
+                    tr_message_is(message, &tr_recovered_nodes_schema) &&
+                    tr_message_read(message, recovered_nodes, &answer) == 0;
+    if (!is_meant || !strikes(2)) {
+        return sim_engine_handle(context, state, message);
+    }
+    struct tr_cursor cursor = tr_cursor_of(answer.nodes);
+    uint32_t count = tr_read_array(&cursor);
+    tr_buffer_init(&nodes, 0);
+    tr_buffer_array(&nodes, count);
+    for (uint32_t i = 0; i < count; i++) {
+        retell_node(&cursor, keeps, &nodes);
+    }
+    answer.nodes = tr_buffer_bytes(&nodes);
+    int error = handle_changed(context, state, message, &tr_recovered_nodes_schema, &answer);
+    tr_buffer_fini(&nodes);
+    return error;
+}
+
+/* Nodes that are to be kept run again. */
+static int keep_nothing(TURN)
+{
+    return retell(context, state, message, behaviour, false);
+}
+
+/* Inputs that are edited are those that are bound. */
+static int forget_edits(TURN)
+{
+    return retell(context, state, message, behaviour, true);
+}
+
+/* A request is granted, and granted once more whatever there is. */
+static int grant_anyhow(TURN)
+{
+    int error = sim_engine_handle(context, state, message);
+    bool is_again = error == 0 && strikes_at(behaviour, &tr_resources_behaviour, message,
+                                             &tr_resource_request_schema, 4);
+    struct tr_resource_request request;
+    if (!is_again || tr_message_read(message, resource_request, &request) != 0) {
+        return error;
+    }
+    struct tr_resource_granted granted = {.identity = request.identity};
+    return tr_tell(context, message->from, &tr_resource_granted_schema, &granted);
+}
+
+/* -------------------------------------------------------------------- states that are spoilt */
+
+/* A retry is counted twice. */
+static int count_twice(TURN)
+{
+    struct tr_task_state before = {0};
+    bool is_task = behaviour->id == tr_task_behaviour.id;
+    if (is_task) {
+        memcpy(&before, state, sizeof before);
+    }
+    int error = sim_engine_handle(context, state, message);
+    struct tr_task_state *after = state;
+    if (is_task && error == 0 && after->attempt > before.attempt && strikes(2)) {
+        after->attempt++;
+    }
+    return error;
+}
+
+/* One element fewer has to succeed. */
+static int need_fewer(TURN)
+{
+    int error = sim_engine_handle(context, state, message);
+    struct tr_array_state *array = state;
+    if (error == 0 && behaviour->id == tr_array_behaviour.id &&
+        tr_message_is(message, &tr_node_start_schema) && array->needed > 0 && strikes(3)) {
+        array->needed--;
+    }
+    return error;
+}
+
+/* A schedule has forgotten that what it started before still runs. */
+static int forget_running(TURN)
+{
+    struct tr_schedule_state *schedule = state;
+    bool is_meant = behaviour->id == tr_schedule_behaviour.id &&
+                    tr_message_is(message, &tr_schedule_seen_schema) && schedule->monitor != 0;
+    if (is_meant && strikes(2)) {
+        schedule->monitor = 0;
+    }
+    return sim_engine_handle(context, state, message);
+}
+
+/* After a start an array has forgotten one element that had ended. */
+static int forget_ended(TURN)
+{
+    struct tr_array_state *array = state;
+    bool is_meant = behaviour->id == tr_array_behaviour.id &&
+                    sim_world()->host_in_step->starts > 1 && array->succeeded > 0;
+    if (is_meant && strikes(4)) {
+        array->succeeded--;
+        array->live++;
+    }
+    return sim_engine_handle(context, state, message);
+}
+
+/* Packs a state that was changed into the room that a plant has for it. */
+static void put_state(struct tr_image *image, const struct tr_schema *schema, const void *state,
+                      uint8_t *room)
+{
+    struct tr_writer writer = tr_writer_of(room, 2 * image->state.size);
+    int error = schema->pack(state, &writer);
+    TR_ASSERT(error == 0);
+    image->state = (struct tr_bytes){.data = room, .size = tr_writer_size(&writer)};
+}
+
+/* A start has forgotten what signals were sent, and who waits for some. */
+static void load_no_signals(struct sim_host *host, struct tr_image *image, uint8_t *room)
+{
+    struct tr_signals_state signals;
+    (void)host;
+    if (image->behaviour == tr_signals_behaviour.id &&
+        tr_signals_state_unpack(image->state, image->state_version, &signals) == 0) {
+        signals = (struct tr_signals_state){0};
+        put_state(image, &tr_signals_state_schema, &signals, room);
+    }
+}
+
+/* A start begins with the first attempt again. */
+static void load_first(struct sim_host *host, struct tr_image *image, uint8_t *room)
+{
+    struct tr_task_state task;
+    (void)host;
+    if (image->behaviour == tr_task_behaviour.id &&
+        tr_task_state_unpack(image->state, image->state_version, &task) == 0 && task.attempt > 0) {
+        task.attempt = 0;
+        put_state(image, &tr_task_state_schema, &task, room);
+    }
+}
+
+bool sim_engine_submits_blindly(void)
+{
+    const struct sim_plant *plant = sim_world()->plant;
+    return plant != NULL && plant->is_in_plugin && strikes(2);
+}
+
+const struct sim_plant sim_engine_plants[] = {
+    {.name = "node-end-forgotten",
+     .text = "a workflow does not take note of a node's end",
+     .first_seed = 1,
+     .turn = forget_end},
+    {.name = "element-end-forgotten",
+     .text = "an array does not take note of an element's end",
+     .first_seed = 1,
+     .turn = forget_element},
+    {.name = "abort-lost",
+     .text = "a task does not hear that it is to end",
+     .first_seed = 2,
+     .turn = lose_abort},
+    {.name = "token-kept",
+     .text = "the resource manager does not hear that a token is free again",
+     .first_seed = 118,
+     .turn = lose_release},
+    {.name = "token-granted-anyhow",
+     .text = "a token is granted whether there is one or not",
+     .first_seed = 1,
+     .turn = grant_anyhow},
+    {.name = "owner-not-told",
+     .text = "a task does not hear that it may make what the cache has not",
+     .first_seed = 3,
+     .turn = lose_owner},
+    {.name = "outputs-swapped",
+     .text = "a node's outputs go into the places of each other",
+     .first_seed = 19,
+     .turn = swap_outputs},
+    {.name = "failure-forgotten",
+     .text = "a workflow takes a node that failed for one that was skipped",
+     .first_seed = 1,
+     .turn = forget_failure},
+    {.name = "retry-counted-twice",
+     .text = "a task counts a retry twice",
+     .first_seed = 62,
+     .turn = count_twice},
+    {.name = "successes-miscounted",
+     .text = "an array is content with one success less",
+     .first_seed = 97,
+     .turn = need_fewer},
+    {.name = "element-forgotten",
+     .text = "after a start an array has forgotten one element that had ended",
+     .first_seed = 1,
+     .turn = forget_ended},
+    {.name = "attempt-not-loaded",
+     .text = "after a start a task counts its attempts from 0 again",
+     .first_seed = 32,
+     .load = load_first},
+    {.name = "launched-end-lost",
+     .text = "a launch node does not hear how what it launched has ended",
+     .first_seed = 18,
+     .turn = lose_launched},
+    {.name = "decided-end-lost",
+     .text = "a dynamic task does not hear that its graph has ended",
+     .first_seed = 1,
+     .turn = lose_inner},
+    {.name = "pause-not-passed-on",
+     .text = "a workflow inside another one does not hear of a pause",
+     .first_seed = 65,
+     .turn = lose_pause_begin},
+    {.name = "pause-not-lifted",
+     .text = "a workflow inside another one does not hear that a pause is over",
+     .first_seed = 74,
+     .turn = lose_pause_end},
+    {.name = "signals-forgotten",
+     .text = "after a start nobody remembers signals, nor who waits for them",
+     .first_seed = 3,
+     .load = load_no_signals},
+    {.name = "kept-runs-again",
+     .text = "a workflow runs what it is to keep of an earlier execution",
+     .first_seed = 1,
+     .turn = keep_nothing},
+    {.name = "edit-forgotten",
+     .text = "a workflow does not hear which inputs of its nodes are edited",
+     .first_seed = 31,
+     .turn = forget_edits},
+    {.name = "time-not-heard",
+     .text = "a schedule does not hear that its time has come",
+     .first_seed = 2,
+     .turn = lose_time},
+    {.name = "time-passed-over",
+     .text = "a schedule starts nothing at a time that fires",
+     .first_seed = 9,
+     .turn = pass_time_over},
+    {.name = "overlap-forgotten",
+     .text = "a schedule has forgotten that what it started before still runs",
+     .first_seed = 82,
+     .turn = forget_running},
+    {.name = "task-by-wall",
+     .text = "a task goes by the clock that people set",
+     .first_seed = 6,
+     .turn = task_by_wall},
+    {.name = "workflow-by-wall",
+     .text = "a workflow goes by the clock that people set",
+     .first_seed = 25,
+     .turn = workflow_by_wall},
+    {.name = "resources-by-wall",
+     .text = "the resource manager goes by the clock that people set",
+     .first_seed = 25,
+     .turn = resources_by_wall},
+    {.name = "schedule-by-wall",
+     .text = "a schedule goes by the clock that people set",
+     .first_seed = 37,
+     .turn = schedule_by_wall},
+    {.name = "array-by-wall",
+     .text = "an array goes by the clock that people set",
+     .first_seed = 6,
+     .turn = array_by_wall},
+    {.name = "submitted-before-commit",
+     .text = "a call leaves the host with its batch, not after the commit",
+     .first_seed = 1,
+     .send = sim_plant_calls_early},
+    {.name = "submitted-blindly",
+     .text = "the plugin submits again after a failed call, without asking",
+     .first_seed = 1,
+     .is_in_plugin = true},
+};
+const size_t sim_engine_plant_count = TR_COUNT_OF(sim_engine_plants);

@@ -1,0 +1,387 @@
+/*
+ * The planted faults, one row each, and those that concern the store.
+ */
+#include "tests/sim/inject.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/world.h"
+
+bool sim_plant_strikes(struct sim_host *host, uint32_t once_in)
+{
+    bool strikes = sim_below(&host->world->chance.plant, once_in) == 0;
+    host->world->was_planted = host->world->was_planted || strikes;
+    return strikes;
+}
+
+/* --------------------------------------------------------------------- operations that are lost */
+
+/* Whether an operation of this kind is kept: one in twenty is not. */
+static bool keep_unless(struct sim_host *host, const struct tri_op *op, enum tri_op_kind lost)
+{
+    return op->kind != lost || !sim_plant_strikes(host, 20);
+}
+
+static bool keep_marks(struct sim_host *host, const struct tri_op *op)
+{
+    return keep_unless(host, op, TRI_OP_DELETE_MESSAGE);
+}
+
+static bool keep_messages(struct sim_host *host, const struct tri_op *op)
+{
+    return keep_unless(host, op, TRI_OP_PUT_MESSAGE);
+}
+
+static bool keep_counters(struct sim_host *host, const struct tri_op *op)
+{
+    return keep_unless(host, op, TRI_OP_PUT_COUNTER);
+}
+
+static bool keep_pages(struct sim_host *host, const struct tri_op *op)
+{
+    return keep_unless(host, op, TRI_OP_PUT_PAGE);
+}
+
+static bool keep_records(struct sim_host *host, const struct tri_op *op)
+{
+    return keep_unless(host, op, TRI_OP_PUT_RECORD);
+}
+
+static bool keep_forgetting(struct sim_host *host, const struct tri_op *op)
+{
+    return keep_unless(host, op, TRI_OP_DELETE_RECORDS);
+}
+
+static bool keep_images(struct sim_host *host, const struct tri_op *op)
+{
+    /* The first image is always kept: an actor that never was would be noticed too easily. */
+    return op->number == 1 || keep_unless(host, op, TRI_OP_PUT_ACTOR);
+}
+
+static bool keep_ends(struct sim_host *host, const struct tri_op *op)
+{
+    return keep_unless(host, op, TRI_OP_DELETE_ACTOR);
+}
+
+static bool keep_cells(struct sim_host *host, const struct tri_op *op)
+{
+    bool is_other = op->kind != TRI_OP_PUT_META || op->number == TRI_META_CLOCK;
+    return is_other || !sim_plant_strikes(host, 2);
+}
+
+bool sim_plant_keeps_clock(struct sim_host *host, const struct tri_op *op)
+{
+    bool is_clock = op->kind == TRI_OP_PUT_META && op->number == TRI_META_CLOCK;
+    return !is_clock || !sim_plant_strikes(host, 1);
+}
+
+static bool skip_commit(struct sim_host *host)
+{
+    return sim_plant_strikes(host, 40);
+}
+
+/* ------------------------------------------------------------------------------ spoiled disks */
+
+static void start_forgetting(struct sim_host *host)
+{
+    if (host->model != NULL) {
+        tri_model_faults(host->model)->plant = TRI_MODEL_FORGETS;
+    }
+}
+
+static void start_tearing(struct sim_host *host)
+{
+    if (host->model != NULL) {
+        tri_model_faults(host->model)->plant = TRI_MODEL_TEARS;
+    }
+}
+
+static void start_lying(struct sim_host *host)
+{
+    if (host->disk != NULL) {
+        tri_disk_faults(host->disk)->sync_lies = true;
+    }
+}
+
+/* -------------------------------------------------------------------------------- bad images */
+
+struct image_edge {
+    uint8_t kind;
+    struct tr_ref peer;
+    uint64_t id;
+    uint64_t due_ms;
+};
+
+/* Writes the edges of an image again; `change` answers false for one that is lost. */
+static void rewrite_edges(struct tr_image *image, uint8_t *bytes,
+                          bool (*change)(struct image_edge *edge))
+{
+    struct tr_cursor cursor = tr_cursor_of(image->edges);
+    struct image_edge kept[64];
+    uint32_t count = tr_read_array(&cursor);
+    uint32_t kept_count = 0;
+    for (uint32_t i = 0; i < count && cursor.error == 0 && kept_count < TR_COUNT_OF(kept); i++) {
+        (void)tr_read_array(&cursor);
+        struct image_edge edge = {.kind = tr_read_u8(&cursor)};
+        edge.peer.key.group = tr_read_u64(&cursor);
+        edge.peer.key.serial = tr_read_u64(&cursor);
+        edge.peer.incarnation = tr_read_u32(&cursor);
+        edge.id = tr_read_u64(&cursor);
+        edge.due_ms = tr_read_u64(&cursor);
+        if (change(&edge)) {
+            kept[kept_count++] = edge;
+        }
+    }
+    struct tr_writer writer = tr_writer_of(bytes, image->edges.size + 16);
+    tr_write_array(&writer, kept_count);
+    for (uint32_t i = 0; i < kept_count; i++) {
+        tr_write_array(&writer, 6);
+        tr_write_u8(&writer, kept[i].kind);
+        tr_write_u64(&writer, kept[i].peer.key.group);
+        tr_write_u64(&writer, kept[i].peer.key.serial);
+        tr_write_u32(&writer, kept[i].peer.incarnation);
+        tr_write_u64(&writer, kept[i].id);
+        tr_write_u64(&writer, kept[i].due_ms);
+    }
+    image->edges = (struct tr_bytes){.data = bytes, .size = tr_writer_size(&writer)};
+}
+
+static bool is_no_timer(struct image_edge *edge)
+{
+    return edge->kind != TRI_EDGE_TIMER || edge->due_ms == 0;
+}
+
+static bool is_no_monitor(struct image_edge *edge)
+{
+    return edge->kind != TRI_EDGE_MONITORED;
+}
+
+static bool is_no_link(struct image_edge *edge)
+{
+    return edge->kind != TRI_EDGE_LINK;
+}
+
+static bool make_early(struct image_edge *edge)
+{
+    if (edge->kind == TRI_EDGE_TIMER && edge->due_ms > 3600000) {
+        edge->due_ms -= 3600000;
+    }
+    return true;
+}
+
+static void lose_timers(struct sim_host *host, struct tr_image *image, uint8_t *edges)
+{
+    (void)host;
+    rewrite_edges(image, edges, is_no_timer);
+}
+
+static void lose_monitors(struct sim_host *host, struct tr_image *image, uint8_t *edges)
+{
+    (void)host;
+    rewrite_edges(image, edges, is_no_monitor);
+}
+
+static void lose_links(struct sim_host *host, struct tr_image *image, uint8_t *edges)
+{
+    (void)host;
+    rewrite_edges(image, edges, is_no_link);
+}
+
+static void fire_early(struct sim_host *host, struct tr_image *image, uint8_t *edges)
+{
+    (void)host;
+    rewrite_edges(image, edges, make_early);
+}
+
+static void lose_sequence(struct sim_host *host, struct tr_image *image, uint8_t *edges)
+{
+    (void)host;
+    (void)edges;
+    image->sequence = 0;
+}
+
+uint8_t *sim_plant_image(struct sim_host *host, struct tr_bytes bytes, size_t *size)
+{
+    size_t most = 2 * bytes.size + 64;
+    uint8_t *changed = sim_must(malloc(most));
+    uint8_t *edges = sim_must(malloc(most));
+    struct tr_image image;
+    int error = tr_image_unpack(bytes, tr_image_schema.version, &image);
+    TR_ASSERT(error == 0);
+    host->world->plant->load(host, &image, edges);
+    host->world->was_planted = true;
+    struct tr_writer writer = tr_writer_of(changed, most);
+    error = tr_image_pack(&image, &writer);
+    TR_ASSERT(error == 0);
+    free(edges);
+    *size = tr_writer_size(&writer);
+    return changed;
+}
+
+/* -------------------------------------------------------------------------------- the table */
+
+const struct sim_plant sim_plants[] = {
+    {.name = "link-reorders",
+     .text = "two batches of one pipe change places",
+     .first_seed = 19,
+     .send = sim_plant_reorders},
+    {.name = "link-doubles",
+     .text = "a batch is delivered twice",
+     .first_seed = 1,
+     .send = sim_plant_doubles},
+    {.name = "link-loses",
+     .text = "a batch is not delivered",
+     .first_seed = 2,
+     .send = sim_plant_loses},
+    {.name = "call-before-commit",
+     .text = "a call leaves the host with its batch, not after the commit",
+     .first_seed = 8,
+     .send = sim_plant_calls_early},
+    {.name = "flush-lost",
+     .text = "a flush of a move is not forwarded",
+     .first_seed = 5,
+     .send = sim_plant_loses_flush},
+    {.name = "opened-early",
+     .text = "one flush of a move counts twice, so the actor opens before its old ways are empty",
+     .first_seed = 1,
+     .send = sim_plant_opens_early},
+    {.name = "luggage-without-mailbox",
+     .text = "an actor moves and its mailbox does not",
+     .first_seed = 1,
+     .send = sim_plant_empties_luggage},
+    {.name = "parent-forgotten",
+     .text = "an actor moves and the address of its parent does not",
+     .first_seed = 1,
+     .send = sim_plant_forgets_parents},
+    {.name = "down-lost",
+     .text = "a DOWN between workers is lost",
+     .first_seed = 5,
+     .send = sim_plant_loses_down},
+    {.name = "orphans-forgotten",
+     .text = "children on other workers do not hear that their parent has ended",
+     .first_seed = 5,
+     .send = sim_plant_loses_orphans},
+    {.name = "mark-lost",
+     .text = "the store keeps a message that was handled",
+     .first_seed = 1,
+     .is_blind = true,
+     .keep = keep_marks},
+    {.name = "mailbox-not-written",
+     .text = "an image is written without a message of its mailbox",
+     .first_seed = 1,
+     .is_blind = true,
+     .keep = keep_messages},
+    {.name = "image-not-written",
+     .text = "a handled message is taken out, and the state after it is not written",
+     .first_seed = 2,
+     .is_blind = true,
+     .keep = keep_images},
+    {.name = "births-not-counted",
+     .text = "the counter of births is not written, so a serial is given twice",
+     .first_seed = 5,
+     .is_blind = true,
+     .keep = keep_counters},
+    {.name = "groups-not-counted",
+     .text = "the counter of groups is not written, so a group's number is given twice",
+     .first_seed = 194,
+     .is_blind = true,
+     .keep = keep_cells},
+    {.name = "clock-not-kept",
+     .text = "how late it is is not written, so time goes back where people set the clock back",
+     .first_seed = 6,
+     .is_blind = true,
+     .keep = sim_plant_keeps_clock},
+    {.name = "end-not-written",
+     .text = "an actor that has ended stays in the store",
+     .first_seed = 1,
+     .is_blind = true,
+     .keep = keep_ends},
+    {.name = "page-lost",
+     .text = "a page is not written",
+     .first_seed = 5,
+     .is_blind = true,
+     .keep = keep_pages},
+    {.name = "record-lost",
+     .text = "a record is not written",
+     .first_seed = 5,
+     .is_blind = true,
+     .keep = keep_records},
+    {.name = "record-not-deleted",
+     .text = "rows of a record that were deleted stay",
+     .first_seed = 15,
+     .is_blind = true,
+     .keep = keep_forgetting},
+    {.name = "commit-not-kept",
+     .text = "the store says that a commit is done, and keeps nothing of it",
+     .first_seed = 2,
+     .skips_commit = skip_commit},
+    {.name = "last-commit-forgotten",
+     .text = "a crash takes the last acknowledged commit away",
+     .first_seed = 1,
+     .start = start_forgetting},
+    {.name = "commit-torn",
+     .text = "a crash leaves half of the last acknowledged commit",
+     .first_seed = 1,
+     .start = start_tearing},
+    {.name = "sync-skipped",
+     .text = "under SQLite, a sync says that it is done and does nothing",
+     .first_seed = 9,
+     .start = start_lying},
+    {.name = "timers-not-loaded",
+     .text = "a start forgets running timers",
+     .first_seed = 1,
+     .load = lose_timers},
+    {.name = "timers-early",
+     .text = "after a start timers come an hour early",
+     .first_seed = 1,
+     .load = fire_early},
+    {.name = "monitors-not-loaded",
+     .text = "a start forgets who is to hear of an end",
+     .first_seed = 1,
+     .load = lose_monitors},
+    {.name = "links-not-loaded",
+     .text = "a start forgets which lives are tied",
+     .first_seed = 19,
+     .load = lose_links},
+    {.name = "sequence-not-loaded",
+     .text = "after a start an actor numbers its messages from 1 again",
+     .first_seed = 1,
+     .load = lose_sequence},
+    {.name = "border-not-written",
+     .text = "a page of a border is not written: a number, or a message that it keeps",
+     .first_seed = 5,
+     .is_blind = true,
+     .keep = sim_plant_keeps_border},
+    {.name = "acknowledged-early",
+     .text = "a message of another host is acknowledged before what came of it is committed",
+     .first_seed = 19,
+     .send = sim_plant_acknowledges_early},
+    {.name = "resend-skipped",
+     .text = "what is not acknowledged is not sent again",
+     .first_seed = 5,
+     .send = sim_plant_skips_resend},
+    {.name = "number-twice",
+     .text = "a message of another host comes again with the next number",
+     .first_seed = 5,
+     .send = sim_plant_numbers_again},
+    {.name = "link-down-untold",
+     .text = "nobody hears that the link to another host was down",
+     .first_seed = 915,
+     .send = sim_plant_hides_down},
+    {.name = "link-up-untold",
+     .text = "nobody hears that the link to another host is up again",
+     .first_seed = 5,
+     .send = sim_plant_hides_up},
+};
+const size_t sim_plant_count = TR_COUNT_OF(sim_plants);
+
+void sim_plant_send(struct sim_host *host, uint32_t from, uint32_t to, uint8_t *data, size_t size)
+{
+    const struct sim_plant *plant = host->world->plant;
+    if (plant != NULL && plant->send != NULL) {
+        plant->send(host, from, to, data, size);
+    } else {
+        sim_net_push(&host->net, from, to, data, size);
+    }
+}

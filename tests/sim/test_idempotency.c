@@ -1,0 +1,36 @@
+/*
+ * The grades in the simulator: some hundred seeds without a finding, in which everything was seen
+ * that there is to see.
+ */
+#include "tests/sim/idempotency.h"
+#include "tests/support/seeds.h"
+
+static void finds_nothing_in_sound_seeds(void **state)
+{
+    (void)state;
+    seeds_find_nothing(&sim_grades_play);
+}
+
+static void has_seen_everything(void **state)
+{
+    (void)state;
+#define SEEN(name) seeds_have_seen(#name, sim_grades_seen.name);
+    SIM_GRADES_SEEN(SEEN)
+#undef SEEN
+}
+
+static void takes_the_same_way_twice(void **state)
+{
+    (void)state;
+    seeds_go_their_ways(&sim_grades_play);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_nothing_in_sound_seeds),
+        cmocka_unit_test(has_seen_everything),
+        cmocka_unit_test(takes_the_same_way_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/*
+ * The puppets' one handler, and the list of all that was heard. Writing to that list is what no
+ * real handler may do: it is the test's eye.
+ */
+#include "tests/support/fake_actor.h"
+
+#include "tests/support/stage.h"
+
+PUPPET_SCHEMAS(TR_SCHEMA_DEFINE)
+
+struct heard puppet_heard[HEARD_MAX];
+size_t puppet_heard_count;
+
+void puppet_forget(void)
+{
+    puppet_heard_count = 0;
+}
+
+static struct heard *hear(struct tr_context *context, const struct tr_message *message)
+{
+    assert_true(puppet_heard_count < HEARD_MAX);
+    struct heard *heard = &puppet_heard[puppet_heard_count++];
+    *heard = (struct heard){.self = tr_self(context),
+                            .from = message->from,
+                            .type = message->type,
+                            .kind = message->kind,
+                            .ask = tr_message_ask(message)};
+    return heard;
+}
+
+static int on_down(struct tr_context *context, const struct tr_message *message)
+{
+    struct tr_down down;
+    int error = tr_message_read(message, down, &down);
+    struct heard *heard = hear(context, message);
+    heard->number = error == 0 ? down.monitor : 0;
+    heard->reason = error == 0 ? -(int)down.reason : error;
+    heard->about = down.actor;
+    return error;
+}
+
+static int on_timer(struct tr_context *context, const struct tr_message *message)
+{
+    struct tr_timer timer;
+    int error = tr_message_read(message, timer, &timer);
+    hear(context, message)->number = error == 0 ? timer.id : 0;
+    return error;
+}
+
+static int on_ask_failed(struct tr_context *context, const struct tr_message *message)
+{
+    struct tr_ask_failed failed;
+    int error = tr_message_read(message, ask_failed, &failed);
+    hear(context, message)->reason = error == 0 ? -(int)failed.reason : error;
+    return error;
+}
+
+/* note, hinted, question and answer look alike. */
+static int on_number(struct tr_context *context, struct tr_puppet *puppet,
+                     const struct tr_message *message)
+{
+    struct tr_note note;
+    int error = tr_message_read(message, note, &note);
+    if (error != 0) {
+        return error;
+    }
+    hear(context, message)->number = note.number;
+    puppet->count++;
+    puppet->number = note.number;
+    if (!tr_message_is(message, &tr_question_schema)) {
+        return 0;
+    }
+    return tr_reply(context, message, &tr_answer_schema, &(struct tr_answer){note.number + 1});
+}
+
+static int on_act(struct tr_context *context, struct tr_puppet *puppet,
+                  const struct tr_message *message)
+{
+    struct tr_act act;
+    int error = tr_message_read(message, act, &act);
+    return error != 0 ? error
+                      : ((puppet_script)(uintptr_t)act.script)(context, puppet, &act, message);
+}
+
+static int puppet_handle(struct tr_context *context, void *state, const struct tr_message *message)
+{
+    switch (message->type) {
+    case 1:
+        return on_down(context, message);
+    case 2:
+        return on_timer(context, message);
+    case 3:
+        return on_ask_failed(context, message);
+    case 61000:
+        return on_act(context, state, message);
+    case 61001:
+    case 61002:
+    case 61003:
+    case 61004:
+        return on_number(context, state, message);
+    default:
+        return tr_unexpected(context, message);
+    }
+}
+
+const struct tr_behaviour puppet_behaviour = {
+    .name = "puppet", .id = 61000, .state = &tr_puppet_schema, .handle = puppet_handle};
+const struct tr_behaviour puppet_stopping_behaviour = {
+    .name = "puppet that stops",
+    .id = 61001,
+    .state = &tr_puppet_schema,
+    .supervision = {.restarts_max = 1, .exhausted = TR_EXHAUSTED_STOP},
+    .handle = puppet_handle,
+};
+const struct tr_behaviour puppet_escalating_behaviour = {
+    .name = "puppet that escalates",
+    .id = 61002,
+    .state = &tr_puppet_schema,
+    .supervision = {.restarts_max = 1, .exhausted = TR_EXHAUSTED_ESCALATE},
+    .handle = puppet_handle,
+};
+const struct tr_behaviour *const puppet_behaviours[] = {
+    &puppet_behaviour,
+    &puppet_stopping_behaviour,
+    &puppet_escalating_behaviour,
+};
+const size_t puppet_behaviour_count = TR_COUNT_OF(puppet_behaviours);
+
+static bool is_same(const struct heard *heard, struct tr_ref self, const struct tr_schema *schema)
+{
+    return heard->type == schema->id && tr_key_equal(heard->self.key, self.key);
+}
+
+size_t puppet_heard_times(struct tr_ref self, const struct tr_schema *schema)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < puppet_heard_count; i++) {
+        count += is_same(&puppet_heard[i], self, schema) ? 1 : 0;
+    }
+    return count;
+}
+
+const struct heard *puppet_heard_last(struct tr_ref self, const struct tr_schema *schema)
+{
+    for (size_t i = puppet_heard_count; i > 0; i--) {
+        if (is_same(&puppet_heard[i - 1], self, schema)) {
+            return &puppet_heard[i - 1];
+        }
+    }
+    return NULL;
+}
+
+void puppet_act(struct stage *stage, struct tr_ref puppet, puppet_script script, uint64_t number,
+                struct tr_ref peer)
+{
+    struct tr_act act = {.script = (uint64_t)(uintptr_t)script, .number = number, .peer = peer};
+    stage_tell(stage, puppet, &tr_act_schema, &act);
+    stage_run(stage);
+}
+
+void puppet_note(struct stage *stage, struct tr_ref puppet, uint64_t number)
+{
+    stage_tell(stage, puppet, &tr_note_schema, &(struct tr_note){number});
+}
+
+const struct tr_puppet *puppet_state(struct stage *stage, struct tr_ref puppet)
+{
+    struct tri_actor *actor = stage_actor(stage, puppet);
+    assert_non_null(actor);
+    return tri_actor_state(actor);
+}

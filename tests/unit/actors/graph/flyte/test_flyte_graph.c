@@ -1,0 +1,323 @@
+/*
+ * Flyte's graphs: what flytekit has compiled (tests/golden/flyte/NAME.futures.pb, made by
+ * tests/support/flytekit_graphs.py) becomes the document beside it, which compiles; and what is
+ * wrong with a graph is told with the node's id. With TROUPE_WRITE_EXPECTED set the documents are
+ * written anew.
+ */
+#include <flyteidl/dynamic_job.pb-c.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/graph/compiler/compile.h"
+#include "actors/graph/flyte/flyte.h"
+#include "schemas/codec/error.h"
+#include "tests/unit/actors/graph/help.h"
+
+#define GOLDEN TROUPE_SOURCE_DIR "/tests/golden/flyte/"
+
+static struct help help;
+static struct tr_buffer document;
+
+static int set_up(void **state)
+{
+    (void)state;
+    help_init(&help);
+    tr_buffer_init(&document, 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tr_buffer_fini(&document);
+    help_fini(&help);
+    return 0;
+}
+
+/* ------------------------------------------------------------------ flytekit's */
+
+static void read_file(const char *name, struct tr_buffer *buffer)
+{
+    char path[512];
+    uint8_t bytes[65536];
+    snprintf(path, sizeof path, GOLDEN "%s", name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    tr_buffer_add(buffer, bytes, size);
+}
+
+/* The documents' own golden files. */
+static void compare(const char *name)
+{
+    char path[512];
+    struct tr_buffer expected;
+    snprintf(path, sizeof path, "%s.document.yaml", name);
+    if (getenv("TROUPE_WRITE_EXPECTED") != NULL) {
+        char whole[600];
+        snprintf(whole, sizeof whole, GOLDEN "%s", path);
+        FILE *file = fopen(whole, "w");
+        assert_non_null(file);
+        assert_int_equal(fwrite(document.data, 1, document.size, file), document.size);
+        fclose(file);
+    }
+    tr_buffer_init(&expected, 0);
+    read_file(path, &expected);
+    tr_buffer_add(&expected, "", 1);
+    tr_buffer_add(&document, "", 1);
+    assert_string_equal((const char *)document.data, (const char *)expected.data);
+    tr_buffer_fini(&expected);
+}
+
+/* A definition whose task decides the document. */
+static struct tr_graph *parent(const char *outputs)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "troupe: 1\n"
+             "tasks: {plan: {type: test, inputs: {size: int}, outputs: %s}}\n"
+             "workflows: {main: {inputs: {size: int},\n"
+             "    nodes: {d: {dynamic: plan, with: {size: $size}}}}}\n",
+             outputs);
+    struct tr_compile_request request = {
+        .path = tr_text_of("t.yaml"), .folder = tr_text_of("/t"), .text = tr_text_of(text)};
+    struct tr_graph *graph = NULL;
+    assert_int_equal(tr_graph_compile(&request, &help.report, &graph), 0);
+    return graph;
+}
+
+static void compile(const char *outputs)
+{
+    struct tr_graph *graph = NULL;
+    const struct tr_decision decision = {.parent = parent(outputs),
+                                         .task = 0,
+                                         .depth = 1,
+                                         .path = tr_text_of("futures.pb"),
+                                         .text = tr_buffer_text(&document)};
+    int error = tr_graph_decide(&decision, &help.report, &graph);
+    assert_string_equal(help_errors(&help), "");
+    assert_int_equal(error, 0);
+    tr_graph_free(graph);
+}
+
+static void test_what_flytekit_compiles_is_a_graph(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *outputs;
+    } cases[] = {
+        {"fan", "{o0: int}"},
+        {"mixed", "{o0: int, o1: string, o2: '[int]'}"},
+        {"outer", "{o0: int}"},
+        {"gates", "{o0: int}"},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(cases); i++) {
+        struct tr_buffer futures;
+        char name[64];
+        snprintf(name, sizeof name, "%s.futures.pb", cases[i].name);
+        tr_buffer_init(&futures, 0);
+        read_file(name, &futures);
+        tr_buffer_cut(&document, 0);
+        assert_int_equal(tr_flyte_graph(tr_buffer_bytes(&futures), 1, &help.report, &document), 0);
+        compile(cases[i].outputs);
+        compare(cases[i].name);
+        tr_buffer_fini(&futures);
+    }
+}
+
+static void test_futures_may_be_cut_off(void **state)
+{
+    (void)state;
+    struct tr_buffer futures;
+    tr_buffer_init(&futures, 0);
+    read_file("mixed.futures.pb", &futures);
+    for (size_t size = 0; size < futures.size; size += 7) {
+        struct tr_bytes cut = {.data = futures.data, .size = size};
+        int error = tr_flyte_graph(cut, 1, &help.report, &document);
+        assert_true(error == 0 || error == TR_INVALID);
+        assert_true(error == 0 || help_errors(&help)[0] != '\0');
+    }
+    tr_buffer_fini(&futures);
+}
+
+/* ------------------------------------------------------------------ templates */
+
+/* What Flyte's templates do not know goes out as it stands, in Flyte and here. */
+static void test_unknown_templates_of_containers_stay(void **state)
+{
+    (void)state;
+    static char words[][40] = {"sh", "{{.input}} {{.Names}} {{x", "{{{{ y }}"};
+    static char name[] = "t";
+    static uint8_t bytes[4096];
+    char *args[] = {words[0], words[1], words[2]};
+    Flyteidl__Core__DynamicJobSpec spec;
+    Flyteidl__Core__TaskTemplate task;
+    Flyteidl__Core__TaskTemplate *tasks[] = {&task};
+    Flyteidl__Core__Identifier id;
+    Flyteidl__Core__Container container;
+    flyteidl__core__dynamic_job_spec__init(&spec);
+    flyteidl__core__task_template__init(&task);
+    flyteidl__core__identifier__init(&id);
+    flyteidl__core__container__init(&container);
+    id.name = name;
+    container.n_args = TR_COUNT_OF(args);
+    container.args = args;
+    task.id = &id;
+    task.target_case = FLYTEIDL__CORE__TASK_TEMPLATE__TARGET_CONTAINER;
+    task.container = &container;
+    spec.n_tasks = 1;
+    spec.tasks = tasks;
+    struct tr_bytes futures = {.data = bytes, .size = protobuf_c_message_pack(&spec.base, bytes)};
+    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, &document), 0);
+    tr_buffer_add(&document, "", 1);
+    assert_non_null(strstr((const char *)document.data,
+                           "[\"sh\", \"{{.input}} {{`{{`}}.Names}} {{`{{`}}x\", "
+                           "\"{{{{`{{`}} y }}\"]"));
+}
+
+/* ------------------------------------------------------------------ what is wrong */
+
+static const char *refuse(const Flyteidl__Core__DynamicJobSpec *spec)
+{
+    static uint8_t bytes[4096];
+    size_t size = protobuf_c_message_pack(&spec->base, bytes);
+    struct tr_bytes futures = {.data = bytes, .size = size};
+    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, &document), TR_INVALID);
+    assert_int_equal(document.size, 0);
+    return help_errors(&help);
+}
+
+static void expect(const Flyteidl__Core__Node *node, const char *words)
+{
+    Flyteidl__Core__DynamicJobSpec spec;
+    Flyteidl__Core__Node copy = *node;
+    Flyteidl__Core__Node *nodes[] = {&copy};
+    flyteidl__core__dynamic_job_spec__init(&spec);
+    spec.n_nodes = 1;
+    spec.nodes = nodes;
+    const char *found = refuse(&spec);
+    if (strstr(found, words) == NULL) {
+        fail_msg("'%s' and not '%s'", found, words);
+    }
+}
+
+static char node_id[] = "n0";
+
+static void test_nodes_that_are_none_are_named(void **state)
+{
+    (void)state;
+    Flyteidl__Core__Node node;
+    Flyteidl__Core__TaskNode task;
+    Flyteidl__Core__GateNode gate;
+    Flyteidl__Core__ArrayNode array;
+    Flyteidl__Core__BranchNode branch;
+    Flyteidl__Core__IfElseBlock block;
+    flyteidl__core__node__init(&node);
+    flyteidl__core__task_node__init(&task);
+    flyteidl__core__gate_node__init(&gate);
+    flyteidl__core__array_node__init(&array);
+    flyteidl__core__branch_node__init(&branch);
+    flyteidl__core__if_else_block__init(&block);
+    node.id = node_id;
+    expect(&node, "n0: the node is of a kind that is not known");
+    node.target_case = FLYTEIDL__CORE__NODE__TARGET_TASK_NODE;
+    node.task_node = &task;
+    expect(&node, "n0: a node does not say what it runs");
+    node.target_case = FLYTEIDL__CORE__NODE__TARGET_GATE_NODE;
+    node.gate_node = &gate;
+    expect(&node, "n0: a gate does not say what it waits for");
+    node.target_case = FLYTEIDL__CORE__NODE__TARGET_ARRAY_NODE;
+    node.array_node = &array;
+    expect(&node, "n0: a map runs neither a task nor a workflow");
+    node.target_case = FLYTEIDL__CORE__NODE__TARGET_BRANCH_NODE;
+    node.branch_node = &branch;
+    expect(&node, "n0: a branch has no arms");
+    branch.if_else = &block;
+    expect(&node, "n0: an arm of a branch has no node");
+}
+
+static void test_bindings_and_conditions_that_are_none_are_named(void **state)
+{
+    (void)state;
+    static char var[] = "x";
+    Flyteidl__Core__Node node;
+    Flyteidl__Core__Node arm;
+    Flyteidl__Core__GateNode gate;
+    Flyteidl__Core__SleepCondition sleep;
+    Google__Protobuf__Duration duration;
+    Flyteidl__Core__Binding binding;
+    Flyteidl__Core__Binding *bindings[] = {&binding};
+    Flyteidl__Core__BranchNode branch;
+    Flyteidl__Core__IfElseBlock block;
+    Flyteidl__Core__IfBlock first;
+    Flyteidl__Core__BooleanExpression condition;
+    Flyteidl__Core__ComparisonExpression comparison;
+    Flyteidl__Core__Operand operand;
+    flyteidl__core__node__init(&node);
+    flyteidl__core__node__init(&arm);
+    flyteidl__core__gate_node__init(&gate);
+    flyteidl__core__sleep_condition__init(&sleep);
+    google__protobuf__duration__init(&duration);
+    flyteidl__core__binding__init(&binding);
+    flyteidl__core__branch_node__init(&branch);
+    flyteidl__core__if_else_block__init(&block);
+    flyteidl__core__if_block__init(&first);
+    flyteidl__core__boolean_expression__init(&condition);
+    flyteidl__core__comparison_expression__init(&comparison);
+    flyteidl__core__operand__init(&operand);
+    duration.seconds = 1;
+    sleep.duration = &duration;
+    gate.condition_case = FLYTEIDL__CORE__GATE_NODE__CONDITION_SLEEP;
+    gate.sleep = &sleep;
+    arm.target_case = node.target_case = FLYTEIDL__CORE__NODE__TARGET_GATE_NODE;
+    arm.gate_node = node.gate_node = &gate;
+    node.id = node_id;
+    binding.var = var;
+    node.n_inputs = 1;
+    node.inputs = bindings;
+    expect(&node, "n0: a binding is empty");
+    node.n_inputs = 0;
+    node.target_case = FLYTEIDL__CORE__NODE__TARGET_BRANCH_NODE;
+    node.branch_node = &branch;
+    branch.if_else = &block;
+    block.case_ = &first;
+    first.then_node = &arm;
+    expect(&node, "n0: an arm of a branch has no condition");
+    first.condition = &condition;
+    condition.expr_case = FLYTEIDL__CORE__BOOLEAN_EXPRESSION__EXPR_COMPARISON;
+    condition.comparison = &comparison;
+    expect(&node, "n0: a comparison has no operand");
+    comparison.left_value = comparison.right_value = &operand;
+    expect(&node, "n0: an operand of a comparison is empty");
+    operand.val_case = FLYTEIDL__CORE__OPERAND__VAL_VAR;
+    operand.var = var;
+    expect(&node, "x: a condition names this, which the branch has not bound");
+}
+
+static void test_bytes_that_are_no_graph(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[] = {0xff};
+    struct tr_bytes futures = {.data = bytes, .size = sizeof bytes};
+    assert_int_equal(tr_flyte_graph(futures, 1, &help.report, &document), TR_INVALID);
+    assert_non_null(strstr(help_errors(&help), "futures.pb is no DynamicJobSpec of Flyte's"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_flytekit_compiles_is_a_graph),
+        TEST(test_futures_may_be_cut_off),
+        TEST(test_unknown_templates_of_containers_stay),
+        TEST(test_nodes_that_are_none_are_named),
+        TEST(test_bindings_and_conditions_that_are_none_are_named),
+        TEST(test_bytes_that_are_no_graph),
+    };
+#undef TEST
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

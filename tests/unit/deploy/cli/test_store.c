@@ -1,0 +1,171 @@
+/*
+ * Which store is meant, in the order of what is looked at; and what a store's folder keeps.
+ */
+#include "deploy/cli/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "deploy/cli/commands.h"
+#include "deploy/common/file.h"
+#include "deploy/history/graphs.h"
+#include "runtime/memory.h"
+#include "schemas/codec/error.h"
+#include "tests/unit/deploy/help.h"
+
+static char *here; /* the folder without links */
+
+static int set_up(void **state)
+{
+    (void)state;
+    help_folder_enter();
+    here = realpath(".", NULL);
+    assert_int_equal(unsetenv("TROUPE_STORE"), 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(here);
+    help_folder_leave();
+    return 0;
+}
+
+static struct tr_store_place place;
+
+static enum tr_exit_status find(const char *named, bool makes)
+{
+    static const struct tr_option option = {.name = "store", .value = "FOLDER"};
+    struct tr_given given = {&option, named};
+    struct tr_invocation invocation = {
+        .command = &tr_command_version,
+        .arguments = {.given = &given, .given_count = named != NULL ? 1 : 0},
+        .is_quiet = true,
+    };
+    return tr_store_find(&invocation, makes, &place);
+}
+
+static bool is_below(const char *rest)
+{
+    char expected[PATH_MAX];
+    snprintf(expected, sizeof expected, "%s/%s", here, rest);
+    return strcmp(place.folder, expected) == 0;
+}
+
+static void test_the_nearest_store_upwards(void **state)
+{
+    (void)state;
+    assert_int_equal(find(NULL, false), TR_EXIT_USAGE);
+    assert_int_equal(mkdir("a", 0755), 0);
+    assert_int_equal(mkdir("a/b", 0755), 0);
+    assert_int_equal(mkdir(".troupe", 0700), 0);
+    assert_int_equal(chdir("a/b"), 0);
+    assert_int_equal(find(NULL, true), TR_EXIT_DONE);
+    assert_true(is_below(".troupe"));
+    assert_false(place.is_new);
+    assert_int_equal(mkdir("../.troupe", 0700), 0);
+    assert_int_equal(find(NULL, false), TR_EXIT_DONE);
+    assert_true(is_below("a/.troupe"));
+    help_write(".troupe", "a file is no store");
+    assert_int_equal(find(NULL, false), TR_EXIT_DONE);
+    assert_true(is_below("a/.troupe"));
+    assert_int_equal(chdir(here), 0);
+}
+
+static void test_a_new_store_is_its_owners(void **state)
+{
+    (void)state;
+    struct stat status;
+    assert_int_equal(find(NULL, true), TR_EXIT_DONE);
+    assert_true(place.is_new && is_below(".troupe"));
+    assert_int_equal(stat(place.folder, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0700);
+    assert_int_equal(find(NULL, true), TR_EXIT_DONE);
+    assert_false(place.is_new);
+}
+
+static void test_named_stores_win(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(".troupe", 0700), 0);
+    assert_int_equal(setenv("TROUPE_STORE", "standard", 1), 0);
+    assert_int_equal(find(NULL, false), TR_EXIT_USAGE);
+    assert_int_equal(find(NULL, true), TR_EXIT_DONE);
+    assert_true(place.is_new && is_below("standard"));
+    assert_int_equal(find("named", false), TR_EXIT_USAGE);
+    assert_int_equal(find("named", true), TR_EXIT_DONE);
+    assert_true(is_below("named"));
+    assert_int_equal(find("", true), TR_EXIT_USAGE);
+    assert_int_equal(find("/nonexistent/store", true), TR_EXIT_ENGINE);
+    help_write("file", "x");
+    assert_int_equal(find("file", true), TR_EXIT_USAGE);
+    assert_int_equal(setenv("TROUPE_STORE", "", 1), 0);
+    assert_int_equal(find(NULL, false), TR_EXIT_DONE);
+    assert_true(is_below(".troupe"));
+}
+
+static void test_graphs_are_kept_under_their_names(void **state)
+{
+    (void)state;
+    struct tr_graph *read = NULL;
+    struct tr_graph *graph = help_graph("troupe: 1\n"
+                                        "tasks: {t: {run: [x]}}\n"
+                                        "workflows: {main: {nodes: {one: {task: t}}}}\n");
+    struct tr_bytes hash = {.data = graph->hash, .size = TR_GRAPH_HASH_BYTES};
+    assert_int_equal(tr_graphs_get(here, hash, &read), TR_NOT_FOUND);
+    assert_int_equal(tr_graphs_put(here, graph, true), 0);
+    assert_int_equal(tr_graphs_put(here, graph, true), 0);
+    assert_int_equal(tr_graphs_get(here, hash, &read), 0);
+    assert_memory_equal(read->hash, graph->hash, TR_GRAPH_HASH_BYTES);
+    assert_int_equal(read->workflow_count, 1);
+    tr_graph_free(read);
+
+    /* A file that is not what its name says is refused. */
+    char hex[TR_GRAPH_HEX_BYTES];
+    char path[PATH_MAX];
+    tr_graph_hex(graph->hash, hex);
+    snprintf(path, sizeof path, "%s/graphs/%s", here, hex);
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    help_write(path, "damaged");
+    assert_int_equal(tr_graphs_get(here, hash, &read), TR_STORE_DAMAGED);
+    hash.size--;
+    assert_int_equal(tr_graphs_get(here, hash, &read), TR_STORE_DAMAGED);
+    tr_graph_free(graph);
+}
+
+static void test_files_are_read_and_written_as_a_whole(void **state)
+{
+    (void)state;
+    char *data;
+    size_t size;
+    struct tr_bytes bytes = {.data = (const uint8_t *)"abc", .size = 3};
+    assert_int_equal(tr_file_write("x", bytes, false), 0);
+    assert_int_equal(tr_file_read("x", 3, &data, &size), 0);
+    assert_int_equal(size, 3);
+    assert_string_equal(data, "abc");
+    tr_free(data);
+    assert_int_equal(tr_file_read("x", 2, &data, &size), TR_LIMIT);
+    assert_int_equal(tr_file_read("y", 2, &data, &size), TR_NOT_FOUND);
+    assert_int_equal(tr_file_read(".", 2, &data, &size), TR_SYSTEM);
+    assert_int_equal(tr_file_write("no/x", bytes, false), TR_SYSTEM);
+    assert_int_equal(tr_file_write("/dev/full/x", bytes, false), TR_SYSTEM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_the_nearest_store_upwards, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_new_store_is_its_owners, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_named_stores_win, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_graphs_are_kept_under_their_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files_are_read_and_written_as_a_whole, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

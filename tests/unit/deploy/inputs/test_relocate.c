@@ -1,0 +1,85 @@
+/*
+ * Paths of another store's blobs in packed values become those of this one, and nothing else does.
+ */
+#include "deploy/inputs/relocate.h"
+
+#include <string.h>
+
+#include "actors/graph/value/slot.h"
+#include "schemas/codec/error.h"
+#include "tests/support/test.h"
+
+static const struct tr_repath paths = {.from = {"/old", 4}, .to = {"/new/store", 10}};
+
+static void expect(struct tr_buffer *value, struct tr_buffer *wanted)
+{
+    struct tr_buffer changed;
+    tr_buffer_init(&changed, 0);
+    assert_int_equal(tr_repath(&paths, tr_buffer_bytes(value), &changed), 0);
+    assert_int_equal(changed.size, wanted->size);
+    assert_memory_equal(changed.data, wanted->data, wanted->size);
+    tr_buffer_fini(&changed);
+    tr_buffer_fini(value);
+    tr_buffer_fini(wanted);
+}
+
+/* A value with a text in a list in a map, and other things. */
+static void write_value(struct tr_buffer *buffer, const char *text, const char *uri)
+{
+    struct tr_offloaded where = {.uri = tr_text_of(uri), .size_bytes = 300000};
+    tr_buffer_init(buffer, 0);
+    tr_buffer_array(buffer, 4);
+    tr_buffer_map(buffer, 1);
+    tr_buffer_text_value(buffer, tr_text_of("f"));
+    tr_buffer_array(buffer, 2);
+    tr_buffer_text_value(buffer, tr_text_of(text));
+    tr_buffer_i64(buffer, -5);
+    tr_slot_write_offloaded(buffer, &where);
+    tr_buffer_f64(buffer, 1.5);
+    tr_buffer_nil(buffer);
+}
+
+static void paths_of_blobs_change(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"/old/blobs/ab-x.txt", "/new/store/blobs/ab-x.txt"},
+        {"file:///old/blobs/ab", "file:///new/store/blobs/ab"},
+        {"/old/attempts/x", "/old/attempts/x"},
+        {"/older/blobs/x", "/older/blobs/x"},
+        {"see /old/blobs/x", "see /old/blobs/x"},
+        {"/old/blobs/", "/old/blobs/"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < TR_COUNT_OF(pairs); i++) {
+        struct tr_buffer value;
+        struct tr_buffer wanted;
+        write_value(&value, pairs[i][0], pairs[i][0]);
+        write_value(&wanted, pairs[i][1], pairs[i][1]);
+        expect(&value, &wanted);
+    }
+}
+
+static void what_is_no_value_is_refused(void **state)
+{
+    (void)state;
+    static const uint8_t cut[] = {0x92, 0x01};
+    static const uint8_t two[] = {0x01, 0x02};
+    static uint8_t deep[200];
+    memset(deep, 0x91, sizeof deep);
+    struct tr_buffer changed;
+    tr_buffer_init(&changed, 0);
+    assert_true(tr_repath(&paths, (struct tr_bytes){cut, sizeof cut}, &changed) != 0);
+    assert_int_equal(tr_repath(&paths, (struct tr_bytes){two, sizeof two}, &changed), TR_MALFORMED);
+    assert_true(tr_repath(&paths, (struct tr_bytes){deep, sizeof deep}, &changed) != 0);
+    tr_buffer_fini(&changed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_of_blobs_change),
+        cmocka_unit_test(what_is_no_value_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,224 @@
+/*
+ * Two real hosts, with threads and stores, over ZeroMQ on this machine: what the sessions and
+ * borders promise holds there too, also when one of them ends and starts again.
+ */
+#include "tests/support/fake_actor.h"
+#include "tests/support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/host/host.h"
+
+#define NOTES 200 /* fewer than the window holds, so that all can be said at once */
+#define WAIT_MS 20000
+
+#define LISTENER_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, heard, 1, 0)           \
+    FIELD(u64, wanted, 1, 0)
+#define SPEAKER_FIELDS(FIELD, ARRAY) \
+    FIELD(ref, listener, 1, 0)       \
+    FIELD(u64, sent, 1, 0)           \
+    FIELD(u64, wanted, 1, 0)
+
+#define SCHEMAS(S)                                      \
+    S(listener, 61100, TR_STATE, 1, 0, LISTENER_FIELDS) \
+    S(speaker, 61101, TR_STATE, 1, 0, SPEAKER_FIELDS)
+
+SCHEMAS(TR_SCHEMA_DECLARE_ROW)
+SCHEMAS(TR_SCHEMA_DEFINE)
+
+/* Ends in order when it has heard all notes in theirs; else it fails and stays. */
+static int listener_handle(struct tr_context *context, void *state,
+                           const struct tr_message *message)
+{
+    struct tr_listener *listener = state;
+    struct tr_note note;
+    int error = tr_message_read(message, note, &note);
+    if (error != 0 || note.number != ++listener->heard) {
+        return TR_FAILED;
+    }
+    return listener->heard == listener->wanted ? tr_stop(context) : 0;
+}
+
+static int speaker_handle(struct tr_context *context, void *state, const struct tr_message *message)
+{
+    struct tr_speaker *speaker = state;
+    if (!tr_message_is(message, &tr_note_schema)) {
+        return tr_unexpected(context, message);
+    }
+    int error = tr_tell(context, speaker->listener, &tr_note_schema,
+                        &(struct tr_note){.number = ++speaker->sent});
+    if (error == 0 && speaker->sent < speaker->wanted) {
+        error = tr_tell(context, tr_self(context), &tr_note_schema, &(struct tr_note){0});
+    } else if (error == 0) {
+        error = tr_stop(context);
+    }
+    return error;
+}
+
+static const struct tr_behaviour listener_behaviour = {
+    .name = "listener", .id = 61100, .state = &tr_listener_schema, .handle = listener_handle};
+static const struct tr_behaviour speaker_behaviour = {
+    .name = "speaker", .id = 61101, .state = &tr_speaker_schema, .handle = speaker_handle};
+static const struct tr_behaviour *const behaviours[] = {&listener_behaviour, &speaker_behaviour};
+
+static char folders[2][64];
+static char addresses[2][64];
+
+static struct tr_host_options options_of(uint32_t index, struct tr_peer *peer)
+{
+    *peer = (struct tr_peer){.number = (uint16_t)(2 - index), .address = addresses[1 - index]};
+    return (struct tr_host_options){
+        .worker_count = 2,
+        .durability = TR_DURABILITY_PROCESS,
+        .folder = folders[index],
+        .behaviours = behaviours,
+        .behaviour_count = TR_COUNT_OF(behaviours),
+        .number = (uint16_t)(index + 1),
+        .listen = addresses[index],
+        .peers = peer,
+        .peer_count = 1,
+    };
+}
+
+static struct tr_host *start(uint32_t index)
+{
+    struct tr_peer peer;
+    struct tr_host_options options = options_of(index, &peer);
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    struct tr_host *host = NULL;
+    int error = tr_host_new(&options, words, &host);
+    if (error != 0) {
+        fail_msg("%s", words);
+    }
+    assert_int_equal(tr_host_start(host), 0);
+    return host;
+}
+
+static int make_folders(void **state)
+{
+    (void)state;
+    int base = 10000 + (int)(getpid() % 10000) * 2; /* below what the system gives away */
+    for (int i = 0; i < 2; i++) {
+        snprintf(folders[i], sizeof folders[i], "/tmp/troupe-border-XXXXXX");
+        assert_non_null(mkdtemp(folders[i]));
+        snprintf(addresses[i], sizeof addresses[i], "tcp://127.0.0.1:%d", base + i);
+    }
+    return 0;
+}
+
+static int remove_folders(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char command[160];
+        snprintf(command, sizeof command, "rm -rf '%s'", folders[i]);
+        assert_int_equal(system(command), 0);
+    }
+    return 0;
+}
+
+static struct tr_ref spawn_listener(struct tr_host *host)
+{
+    struct tr_listener first = {.wanted = NOTES};
+    struct tr_spawn_options options = {.state = &first, .is_watched = true};
+    struct tr_ref listener;
+    assert_int_equal(tr_host_spawn(host, &listener_behaviour, &options, &listener), 0);
+    return listener;
+}
+
+/* Lets somebody say all notes, and returns when that is done. */
+static void let_speak(struct tr_host *host, struct tr_ref listener)
+{
+    struct tr_speaker first = {.listener = listener, .wanted = NOTES};
+    struct tr_spawn_options options = {.state = &first, .is_watched = true};
+    struct tr_ref speaker;
+    int reason = 1;
+    assert_int_equal(tr_host_spawn(host, &speaker_behaviour, &options, &speaker), 0);
+    assert_int_equal(tr_host_tell(host, speaker, &tr_note_schema, &(struct tr_note){0}), 0);
+    assert_int_equal(tr_host_wait(host, speaker, WAIT_MS, &reason), 0);
+    assert_int_equal(reason, 0);
+}
+
+static void tells_across_tcp(void **state)
+{
+    (void)state;
+    struct tr_host *hosts[2] = {start(0), start(1)};
+    struct tr_ref listener = spawn_listener(hosts[1]);
+    let_speak(hosts[0], listener);
+    int reason = 1;
+    assert_int_equal(tr_host_wait(hosts[1], listener, WAIT_MS, &reason), 0);
+    assert_int_equal(reason, 0);
+    tr_host_free(hosts[0]);
+    tr_host_free(hosts[1]);
+}
+
+static void goes_on_when_the_other_host_starts_again(void **state)
+{
+    (void)state;
+    struct tr_host *hosts[2] = {start(0), start(1)};
+    struct tr_ref listener = spawn_listener(hosts[1]);
+    tr_host_free(hosts[1]);
+    let_speak(hosts[0], listener);
+    tr_host_free(hosts[0]); /* what it has said waits in its store */
+    hosts[1] = start(1);
+    hosts[0] = start(0);
+    int reason = 1;
+    int error = tr_host_wait(hosts[1], listener, WAIT_MS, &reason);
+    assert_int_equal(error, 0);
+    assert_true(reason == 0 || reason == TR_NO_ACTOR); /* or it had ended before it was asked for */
+    tr_host_free(hosts[0]);
+    tr_host_free(hosts[1]);
+}
+
+static void refuses_what_cannot_be(void **state)
+{
+    (void)state;
+    struct tr_peer peer;
+    struct tr_host_options options = options_of(0, &peer);
+    struct tr_host *host = NULL;
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    options.durability = TR_DURABILITY_NONE;
+    assert_int_equal(tr_host_new(&options, words, &host), TR_INVALID);
+    assert_non_null(strstr(words, "needs a store"));
+    options = options_of(0, &peer);
+    options.listen = "tcp://0.0.0.0:7070";
+    assert_int_equal(tr_host_new(&options, NULL, &host), 0);
+    assert_int_equal(tr_host_start(host), TR_INVALID);
+    tr_host_free(host);
+    options = options_of(0, &peer);
+    peer.number = 1;
+    assert_int_equal(tr_host_new(&options, words, &host), TR_INVALID);
+}
+
+static void refuses_the_store_of_another_number(void **state)
+{
+    (void)state;
+    struct tr_host *host = start(1);
+    (void)spawn_listener(host);
+    tr_host_free(host);
+    struct tr_peer peer;
+    struct tr_host_options options = options_of(1, &peer);
+    options.number = 7;
+    char words[TRI_STORE_EXPLAIN_BYTES];
+    assert_int_equal(tr_host_new(&options, words, &host), TR_INVALID);
+    assert_non_null(strstr(words, "host 7"));
+    options.number = 0;
+    options.peer_count = 0;
+    assert_int_equal(tr_host_new(&options, words, &host), TR_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(tells_across_tcp, make_folders, remove_folders),
+        cmocka_unit_test_setup_teardown(goes_on_when_the_other_host_starts_again, make_folders,
+                                        remove_folders),
+        cmocka_unit_test_setup_teardown(refuses_what_cannot_be, make_folders, remove_folders),
+        cmocka_unit_test_setup_teardown(refuses_the_store_of_another_number, make_folders,
+                                        remove_folders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

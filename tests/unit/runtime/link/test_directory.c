@@ -1,0 +1,85 @@
+/*
+ * The directory: a group is where its number says, unless it is listed elsewhere.
+ */
+#include "runtime/link/directory.h"
+
+#include "runtime/memory.h"
+#include "tests/support/test.h"
+
+static struct tr_text no_address;
+
+static void finds_groups_by_their_numbers(void **state)
+{
+    (void)state;
+    struct tri_directory directory = {.number = 3};
+    assert_int_equal(tri_directory_host(&directory, tri_host_group(7) | 99), 7);
+    assert_true(tri_directory_is_here(&directory, tri_host_group(3) | 16));
+    assert_false(tri_directory_is_here(&directory, tri_host_group(4) | 16));
+    assert_false(tri_directory_is_here(&directory, 16));
+    assert_true(tri_directory_is_here(&directory, 0));
+    directory.number = 0;
+    assert_true(tri_directory_is_here(&directory, 16));
+}
+
+static void knows_its_peers(void **state)
+{
+    (void)state;
+    struct tri_directory directory = {.number = 3};
+    assert_int_equal(tri_directory_add(&directory, 5, tr_text_of("tcp://127.0.0.1:1")), 0);
+    assert_int_equal(tri_directory_add(&directory, 4, no_address), 0);
+    assert_int_equal(tri_directory_add(&directory, 5, no_address), TR_EXISTS);
+    assert_int_equal(tri_directory_add(&directory, 3, no_address), TR_INVALID);
+    assert_int_equal(tri_directory_add(&directory, 0, no_address), TR_INVALID);
+    assert_int_equal(tri_directory_add(&directory, 32768, no_address), TR_INVALID);
+    struct tr_text endless = {.data = "", .size = TR_ADDRESS_BYTES_MAX};
+    assert_int_equal(tri_directory_add(&directory, 6, endless), TR_INVALID);
+    assert_int_equal(tri_directory_place(&directory, 5), 0);
+    assert_int_equal(tri_directory_place(&directory, 4), 1);
+    assert_int_equal(tri_directory_place(&directory, 9), -1);
+    assert_string_equal(directory.peers[0].address, "tcp://127.0.0.1:1");
+    for (uint16_t i = 2; i < TR_HOSTS_MAX; i++) {
+        assert_int_equal(tri_directory_add(&directory, (uint16_t)(100 + i), no_address), 0);
+    }
+    assert_int_equal(tri_directory_add(&directory, 99, no_address), TR_LIMIT);
+    tri_directory_fini(&directory);
+    assert_int_equal(tr_memory_used(), 0);
+}
+
+static void lists_groups_that_have_moved(void **state)
+{
+    (void)state;
+    struct tri_directory directory = {.number = 1};
+    assert_int_equal(tri_directory_add(&directory, 2, no_address), 0);
+    for (uint64_t i = 100; i > 0; i--) {
+        assert_int_equal(tri_directory_route(&directory, tri_host_group(1) | i << 4, 2), 0);
+    }
+    assert_int_equal(tri_directory_route(&directory, tri_host_group(2) | 16, 1), 0);
+    assert_int_equal(tri_directory_route(&directory, tri_host_group(1) | 16, 1), 0); /* and back */
+    assert_int_equal(tri_directory_route(&directory, 5, 9), TR_NOT_FOUND);
+    assert_true(tri_directory_is_here(&directory, tri_host_group(1) | 16));
+    assert_false(tri_directory_is_here(&directory, tri_host_group(1) | 32));
+    assert_true(tri_directory_is_here(&directory, tri_host_group(1) | 1616));
+    assert_true(tri_directory_is_here(&directory, tri_host_group(2) | 16));
+    tri_directory_fini(&directory);
+    assert_int_equal(tr_memory_used(), 0);
+}
+
+static void tells_groups_of_hosts_from_others(void **state)
+{
+    (void)state;
+    assert_true(tri_is_host_group(0));
+    assert_true(tri_is_host_group(tri_host_group(7)));
+    assert_false(tri_is_host_group(tri_host_group(7) | 16));
+    assert_false(tri_is_host_group(16));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_groups_by_their_numbers),
+        cmocka_unit_test(knows_its_peers),
+        cmocka_unit_test(lists_groups_that_have_moved),
+        cmocka_unit_test(tells_groups_of_hosts_from_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
