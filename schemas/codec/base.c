@@ -49,6 +49,32 @@ bool tr_text_equal(struct tr_text a, struct tr_text b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
+/* Behind the digits at a place, if there are any. */
+static size_t behind_number(struct tr_text text, size_t at)
+{
+    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9') {
+        at++;
+    }
+    return at;
+}
+
+bool tr_text_alike(struct tr_text a, struct tr_text b)
+{
+    size_t i = 0;
+    size_t j = 0;
+    while (i < a.size && j < b.size) {
+        size_t behind_a = behind_number(a, i);
+        size_t behind_b = behind_number(b, j);
+        bool is_number = behind_a > i && behind_b > j;
+        if (!is_number && a.data[i] != b.data[j]) {
+            return false;
+        }
+        i = is_number ? behind_a : i + 1;
+        j = is_number ? behind_b : j + 1;
+    }
+    return i == a.size && j == b.size;
+}
+
 int tr_text_order(struct tr_text a, struct tr_text b)
 {
     size_t size = a.size < b.size ? a.size : b.size;

@@ -43,13 +43,13 @@ _Noreturn void tr_assert_failed(const char *condition, const char *file, int lin
  */
 void tr_assert_hook_set(void (*hook)(void));
 
-/* Bytes that belong to somebody else; they live as long as their owner says. */
+/* A view of bytes that it does not own; they live as long as their owner says. */
 struct tr_bytes {
     const uint8_t *data;
     size_t size;
 };
 
-/* UTF-8 text that belongs to somebody else, without a closing zero. */
+/* A view of UTF-8 text that it does not own, without a closing zero. */
 struct tr_text {
     const char *data;
     size_t size;
@@ -61,6 +61,9 @@ struct tr_text tr_text_of(const char *string);
 /* Whether two views hold the same bytes. */
 bool tr_text_equal(struct tr_text a, struct tr_text b);
 
+/* Whether two texts are the same but for the numbers in them: "line 3" and "line 12". */
+bool tr_text_alike(struct tr_text a, struct tr_text b);
+
 /* Less than, equal to or greater than 0, by bytes; of a text and its beginning that comes first. */
 int tr_text_order(struct tr_text a, struct tr_text b);
 
@@ -71,8 +74,8 @@ int tr_text_order_at(const void *a, const void *b);
 const void *tr_text_search(struct tr_text text, const void *items, size_t count, size_t size);
 
 /*
- * The name of an actor that is never given twice: the group it was born in and the serial of its
- * birth there. Serial 0 means nobody.
+ * The name of an actor that is never given twice: the group it was spawned in and the serial of its
+ * spawn there. Serial 0 means no actor.
  */
 struct tr_key {
     uint64_t group;

@@ -87,7 +87,6 @@ void tr_cursor_fail(struct tr_cursor *cursor, int error);
 /* The rare widths, out of line: everything that is not a small number. */
 void tri_write_wide(struct tr_writer *writer, uint8_t tag, uint64_t value, unsigned width);
 uint64_t tri_read_u64_wide(struct tr_cursor *cursor, uint8_t tag);
-int64_t tri_read_i64_wide(struct tr_cursor *cursor, uint8_t tag);
 
 /* Writes an unsigned number in its shortest form. */
 static inline void tr_write_u64(struct tr_writer *writer, uint64_t value)

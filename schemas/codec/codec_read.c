@@ -84,7 +84,7 @@ uint64_t tri_read_u64_wide(struct tr_cursor *cursor, uint8_t tag)
     return (uint64_t)number;
 }
 
-int64_t tri_read_i64_wide(struct tr_cursor *cursor, uint8_t tag)
+static int64_t read_i64_wide(struct tr_cursor *cursor, uint8_t tag)
 {
     uint64_t value = read_integer(cursor, tag);
     if (cursor->error != 0) {
@@ -112,7 +112,7 @@ int64_t tr_read_i64(struct tr_cursor *cursor)
     if (tag >= 0xe0) {
         return (int8_t)tag;
     }
-    return tri_read_i64_wide(cursor, tag);
+    return read_i64_wide(cursor, tag);
 }
 
 double tr_read_f64(struct tr_cursor *cursor)

@@ -27,7 +27,7 @@
     E(POISON, 15, "the message failed its actor twice")                           \
     E(QUARANTINED, 16, "the actor is quarantined")                                \
     E(FAILED, 17, "the handler failed")                                           \
-    E(KILLED, 18, "stopped by its parent or by a link")                           \
+    E(KILLED, 18, "its parent has ended")                                         \
     E(NO_CONNECTION, 19, "the connection to the other host is down")              \
     E(EXISTS, 20, "exists already")                                               \
     E(NOT_FOUND, 21, "not found")                                                 \
@@ -41,7 +41,6 @@
     E(CLOSED, 29, "closed")                                                       \
     E(HOPS, 30, "forwarded too often")                                            \
     E(SYSTEM, 31, "the operating system refused")                                 \
-    E(ESCALATED, 32, "a child failed for good")                                   \
     E(OUTSIDE, 33, "it lies outside of where it may lie")                         \
     E(NO_FILE, 34, "it is a folder or a device, not a file")                      \
     E(DENIED, 35, "permission denied")                                            \

@@ -4,16 +4,6 @@
  */
 #include "schemas/codec/field.h"
 
-const char *tr_field_kind_name(enum tr_field_kind kind)
-{
-    static const char *const names[] = {
-#define TRI_KIND_NAME(kind, type, size) #kind,
-        TR_FIELD_KINDS(TRI_KIND_NAME)
-#undef TRI_KIND_NAME
-    };
-    return (size_t)kind < TR_COUNT_OF(names) ? names[kind] : "unknown";
-}
-
 const char *tr_schema_role_name(unsigned role)
 {
     static const char *const names[] = {

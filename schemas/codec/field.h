@@ -51,9 +51,6 @@ enum tr_field_kind {
 #undef TRI_KIND_ENUM
 };
 
-/* The kind's name, as it stands in a definition. */
-const char *tr_field_kind_name(enum tr_field_kind kind);
-
 /* Marks of fields. */
 enum tr_field_mark {
     TR_REDACTED = 1 << 0,     /* printed as its size only: secrets and people's data */

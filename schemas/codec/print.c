@@ -41,7 +41,7 @@ static void print_value(struct tr_sink *sink, enum tr_print_form form, const str
         print_ref(sink, form, value->as.ref);
         break;
     case TR_FIELD_text:
-        tri_print_text(sink, value->as.text);
+        tr_print_json_text(sink, value->as.text);
         break;
     case TR_FIELD_bytes:
         tri_print_bytes(sink, form, value->as.bytes);
@@ -92,9 +92,4 @@ void tr_print_body(struct tr_sink *sink, enum tr_print_form form, const struct t
     tr_sink_put_char(sink, '{');
     print_fields(sink, form, schema, version, body);
     tr_sink_put_char(sink, '}');
-}
-
-void tr_print_json_text(struct tr_sink *sink, struct tr_text text)
-{
-    tri_print_text(sink, text);
 }

@@ -55,7 +55,7 @@ static void print_leaf(struct walk *walk, enum tr_codec_type type)
         tri_print_f64(walk->sink, walk->form, tr_read_f64(&walk->cursor));
         break;
     case TR_CODEC_TEXT:
-        tri_print_text(walk->sink, tr_read_text_unchecked(&walk->cursor));
+        tr_print_json_text(walk->sink, tr_read_text_unchecked(&walk->cursor));
         break;
     case TR_CODEC_BYTES:
         tri_print_bytes(walk->sink, walk->form, tr_read_bytes(&walk->cursor));

@@ -58,7 +58,7 @@ static void print_character(struct tr_sink *sink, struct tr_text character)
     }
 }
 
-void tri_print_text(struct tr_sink *sink, struct tr_text text)
+void tr_print_json_text(struct tr_sink *sink, struct tr_text text)
 {
     tr_sink_put_char(sink, '"');
     while (text.size > 0 && !sink->truncated) {
@@ -92,13 +92,11 @@ static void print_base64_group(struct tr_sink *sink, const uint8_t *at, size_t s
     tr_sink_put(sink, (struct tr_text){.data = group, .size = sizeof group});
 }
 
-static void print_base64(struct tr_sink *sink, struct tr_bytes bytes)
+void tr_print_base64(struct tr_sink *sink, struct tr_bytes bytes)
 {
-    tr_sink_put_char(sink, '"');
     for (size_t i = 0; i < bytes.size && !sink->truncated; i += 3) {
         print_base64_group(sink, bytes.data + i, bytes.size - i);
     }
-    tr_sink_put_char(sink, '"');
 }
 
 static void print_hexadecimal(struct tr_sink *sink, struct tr_bytes bytes)
@@ -114,19 +112,16 @@ static void print_hexadecimal(struct tr_sink *sink, struct tr_bytes bytes)
 void tri_print_bytes(struct tr_sink *sink, enum tr_print_form form, struct tr_bytes bytes)
 {
     if (form == TR_PRINT_JSON) {
-        print_base64(sink, bytes);
+        tr_sink_put_char(sink, '"');
+        tr_print_base64(sink, bytes);
+        tr_sink_put_char(sink, '"');
     } else {
         print_hexadecimal(sink, bytes);
     }
 }
 
-void tri_print_f64(struct tr_sink *sink, enum tr_print_form form, double value)
+void tr_print_json_double(struct tr_sink *sink, double value)
 {
-    if (!isfinite(value)) {
-        const char *words = isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-        tr_sink_put_string(sink, form == TR_PRINT_JSON ? "null" : words);
-        return;
-    }
     /* 17 digits give every double back, but make 0.1 ugly; most need no more than 15. */
     char digits[32];
     for (int precision = 15; precision <= 17; precision++) {
@@ -135,8 +130,18 @@ void tri_print_f64(struct tr_sink *sink, enum tr_print_form form, double value)
             break;
         }
     }
-    bool looks_whole = strpbrk(digits, ".e") == NULL;
-    tr_sink_format(sink, "%s%s", digits, looks_whole ? ".0" : "");
+    tr_sink_put_string(sink, digits);
+    tr_sink_put_string(sink, strpbrk(digits, ".e") == NULL ? ".0" : "");
+}
+
+void tri_print_f64(struct tr_sink *sink, enum tr_print_form form, double value)
+{
+    if (isfinite(value)) {
+        tr_print_json_double(sink, value);
+        return;
+    }
+    const char *words = isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+    tr_sink_put_string(sink, form == TR_PRINT_JSON ? "null" : words);
 }
 
 void tri_print_bool(struct tr_sink *sink, bool value)
@@ -154,14 +159,14 @@ void tri_print_signed(struct tr_sink *sink, int64_t value)
     tr_sink_format(sink, "%" PRId64, value);
 }
 
-void tri_print_key(struct tr_sink *sink, struct tr_key key)
+static void print_key(struct tr_sink *sink, struct tr_key key)
 {
     tr_sink_format(sink, "%" PRIu64 "/%" PRIu64, key.group, key.serial);
 }
 
 void tri_print_ref(struct tr_sink *sink, struct tr_ref ref)
 {
-    tri_print_key(sink, ref.key);
+    print_key(sink, ref.key);
     if (ref.incarnation != 0) {
         tr_sink_format(sink, "@%" PRIu32, ref.incarnation);
     }

@@ -6,21 +6,17 @@
 
 #include "schemas/codec/print.h"
 
-/* Text in quotes, as JSON has it: both forms use this one. Any bytes may be given. */
-void tri_print_text(struct tr_sink *sink, struct tr_text text);
-
 /* Bytes: base64 in quotes in JSON, size and the first few in hexadecimal in a line. */
 void tri_print_bytes(struct tr_sink *sink, enum tr_print_form form, struct tr_bytes bytes);
 
-/* A double in the fewest digits that give it back; it always looks like one (3.0, not 3). */
+/* A double as in JSON; what is no number is null there, and nan, inf or -inf in a line. */
 void tri_print_f64(struct tr_sink *sink, enum tr_print_form form, double value);
 
 void tri_print_bool(struct tr_sink *sink, bool value);
 void tri_print_unsigned(struct tr_sink *sink, uint64_t value);
 void tri_print_signed(struct tr_sink *sink, int64_t value);
 
-/* `7/12`, and `7/12@3`, where @0 is left out; without quotes. */
-void tri_print_key(struct tr_sink *sink, struct tr_key key);
+/* `7/12@3`, where @0 is left out; without quotes. */
 void tri_print_ref(struct tr_sink *sink, struct tr_ref ref);
 
 /* Begins a field: what separates it from the one before it, and its name. */

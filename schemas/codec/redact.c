@@ -68,7 +68,9 @@ int tr_body_redact(const struct tr_schema *schema, uint8_t version, struct tr_by
         is_changed |= cursor.error == 0 && write_field(writer, field, raw);
     }
     int error = tri_body_end(&cursor);
-    error = error != 0 ? error : writer->error;
+    if (error == 0) {
+        error = writer->error;
+    }
     if (error == 0) {
         *is_blanked = is_changed;
     }

@@ -1,6 +1,6 @@
 /*
  * Bodies without what is marked TR_REDACTED in their schema: for those that leave the hands of
- * whoever may see it. What is left unpacks as before.
+ * those who may see it. What is left unpacks as before.
  */
 #ifndef TR_SCHEMAS_CODEC_REDACT_H
 #define TR_SCHEMAS_CODEC_REDACT_H

@@ -7,7 +7,7 @@
 #include "schemas/codec/registry.h"
 #include "schemas/codec/sink.h"
 
-/* A rule of a schema: whether it is broken, and what to tell whoever broke it. */
+/* A rule of a schema: whether it is broken, and what to tell its author. */
 struct schema_rule {
     bool (*broken)(const struct tr_schema *schema);
     const char *words;

@@ -1,6 +1,6 @@
 /*
- * The value of one field, whatever its kind: how those read bodies who know a schema only as a
- * table, such as printers and the tables of a store.
+ * The value of one field, whatever its kind: how bodies are read by a schema that is known only as
+ * a table, such as printers and the tables of a store.
  *
  *     struct tr_cursor cursor = tri_body_begin(schema, body, version);
  *     for (uint16_t i = 0; i < tri_fields_of_version(schema, version); i++) {

@@ -25,7 +25,7 @@
  * child: it says node_abort and waits for the end, so that nothing is left running outside.
  *
  * Values are packed lists: an array with one slot for each variable in the order of the interface.
- * A slot is what actors/value.h says: a literal, or where a large one lies.
+ * A slot is what actors/graph/value/slot.h says: a literal, or where a large one lies.
  */
 #ifndef TR_SCHEMAS_ENGINE_FLOW_H
 #define TR_SCHEMAS_ENGINE_FLOW_H
@@ -47,7 +47,7 @@ enum tr_cache_mode {
 #undef TRI_CACHE_MODE
 };
 
-/* Who is to blame for a failure: it decides which budget of retries pays. */
+/* The kind of a failure: it decides which budget of retries pays. */
 #define TR_FAILURE_KINDS(K) \
     K(NONE, 0, "")          \
     K(USER, 1, "user")      \
@@ -60,9 +60,9 @@ enum tr_failure_kind {
 };
 
 /*
- * Begins an execution. `graph` is the whole SHA-256; the graph is on the shelf already (and in the
- * store's folder). `workflow` counts in the graph; `plan` too, or is UINT32_MAX. `inputs` has a
- * slot for each input of the workflow. Answered (as an ASK) by `launched`.
+ * Begins an execution. `graph` is the whole SHA-256; the graph is in the graph registry already
+ * (and in the store's folder). `workflow` counts in the graph; `plan` too, or is UINT32_MAX.
+ * `inputs` has a slot for each input of the workflow. Answered (as an ASK) by `launched`.
  *
  * From a launch node it is told, through its root, and `launching` is that node's actor (serial 0:
  * none): `launched` goes there, from the new root when it has begun, else from the launcher; and at
@@ -79,11 +79,11 @@ enum tr_failure_kind {
     FIELD(u8, cache_mode, 1, 0)        \
     FIELD(text, parent, 1, 0)          \
     FIELD(text, cause, 1, 0)           \
-    FIELD(ref, launching, 2, 0)        \
-    FIELD(u32, node, 2, 0)             \
-    FIELD(u64, element, 2, 0)          \
-    FIELD(text, recovery, 2, 0)        \
-    FIELD(u32, depth, 3, 0)
+    FIELD(ref, launching, 1, 0)        \
+    FIELD(u32, node, 1, 0)             \
+    FIELD(u64, element, 1, 0)          \
+    FIELD(text, recovery, 1, 0)        \
+    FIELD(u32, depth, 1, 0)
 
 /* `error` 0: it began and is `execution`; TR_EXISTS, or what else was in the way. */
 #define TR_LAUNCHED_FIELDS(FIELD, ARRAY) \
@@ -122,20 +122,22 @@ enum tr_failure_kind {
     FIELD(text, plan, 1, 0)                \
     FIELD(text, parent, 1, 0)              \
     FIELD(text, cause, 1, 0)               \
-    FIELD(ref, launching, 2, 0)            \
-    FIELD(u32, launching_node, 2, 0)       \
-    FIELD(u64, launching_element, 2, 0)    \
-    FIELD(bool, is_dynamic, 2, 0)          \
-    FIELD(text, recovery, 2, 0)            \
-    FIELD(u32, depth, 3, 0)
+    FIELD(ref, launching, 1, 0)            \
+    FIELD(u32, launching_node, 1, 0)       \
+    FIELD(u64, launching_element, 1, 0)    \
+    FIELD(bool, is_dynamic, 1, 0)          \
+    FIELD(text, recovery, 1, 0)            \
+    FIELD(u32, depth, 1, 0)
 
 /*
  * A child's last message. `phase` is an end of a node (enum tr_node_phase); `outputs` has a slot
  * for each output when it succeeded or was recovered, else it is empty. Their types are those of
- * the target's interface, lists of them for a map; the workflow adds what `optional` adds.
- * `failed` is the path of the deepest node whose failure this is, `failed_element` its element.
- * `phases` are the phases of a node that this child has been in since its last news (bit n:
- * phase n), so that nobody needs a message for each.
+ * the target's interface, lists of them for a map; the workflow adds what `optional` adds. `failed`
+ * is the path of the deepest node whose failure this is, `failed_element` its element. `phases` are
+ * the phases of a node that this child has been in since its last news (bit n: phase n), so that no
+ * message is needed for each. `message` begins with the cause; `flyte_message` is what Flyte says
+ * of the same failure, empty where that is `message`, and `error_output` the end of what the failed
+ * attempt wrote to stderr.
  */
 #define TR_NODE_ENDED_FIELDS(FIELD, ARRAY) \
     FIELD(u32, node, 1, 0)                 \
@@ -149,7 +151,9 @@ enum tr_failure_kind {
     FIELD(text, code, 1, 0)                \
     FIELD(text, message, 1, 0)             \
     FIELD(text, failed, 1, 0)              \
-    FIELD(u64, failed_element, 1, 0)
+    FIELD(u64, failed_element, 1, 0)       \
+    FIELD(text, flyte_message, 1, 0)       \
+    FIELD(text, error_output, 1, TR_REDACTED)
 
 /* A child goes to another phase that will last: for arrays' history, progress and explanations. */
 #define TR_NODE_NEWS_FIELDS(FIELD, ARRAY) \
@@ -179,8 +183,9 @@ enum tr_failure_kind {
 
 /*
  * Signals: what people answer to gates. An execution has one actor for them, a child of its root,
- * which is born when the first gate waits or the first value comes, and keeps both: values by id,
- * the last one counts, and who waits. All of this is told to the root, which hands it on.
+ * which is spawned when the first gate waits or the first value comes, and keeps both: values by
+ * id, the last one counts, and the gates that wait. All of this is told to the root, which hands it
+ * on.
  *
  *     gate (its workflow)       root             signals              a person
  *     signal_wait           ->        ->
@@ -191,8 +196,8 @@ enum tr_failure_kind {
  *
  * `gate` is the workflow's actor; with `node` and its `path` it names the gate.
  *
- * The root owes the answer to whoever asked it: so `asker` and `ask` go along to the signals and
- * come back in signal_sent (tr_debt). They are the root's to fill in.
+ * The root owes the answer to its asker: so `asker` and `ask` go along to the signals and
+ * come back in signal_sent (tr_deferred_reply). They are the root's to fill in.
  */
 #define TR_SIGNAL_WAIT_FIELDS(FIELD, ARRAY) \
     FIELD(ref, gate, 1, 0)                  \
@@ -204,7 +209,7 @@ enum tr_failure_kind {
     FIELD(ref, gate, 1, 0)                  \
     FIELD(u32, node, 1, 0)                  \
     FIELD(text, id, 1, 0)                   \
-    FIELD(text, path, 2, 0)
+    FIELD(text, path, 1, 0)
 
 /* `value` is a packed literal: of an approval a bool. `path` is empty, or the one gate meant. */
 #define TR_SEND_SIGNAL_FIELDS(FIELD, ARRAY) \
@@ -213,16 +218,16 @@ enum tr_failure_kind {
     FIELD(any, value, 1, TR_REDACTED)       \
     FIELD(text, by, 1, 0)                   \
     FIELD(text, message, 1, 0)              \
-    FIELD(ref, asker, 2, 0)                 \
-    FIELD(u64, ask, 2, 0)
+    FIELD(ref, asker, 1, 0)                 \
+    FIELD(u64, ask, 1, 0)
 
 /* It is kept, and `gates` that wait are being told; or TR_LIMIT, with words. */
 #define TR_SIGNAL_SENT_FIELDS(FIELD, ARRAY) \
     FIELD(i64, error, 1, 0)                 \
     FIELD(u64, gates, 1, 0)                 \
     FIELD(text, message, 1, 0)              \
-    FIELD(ref, asker, 2, 0)                 \
-    FIELD(u64, ask, 2, 0)
+    FIELD(ref, asker, 1, 0)                 \
+    FIELD(u64, ask, 1, 0)
 
 /* `error` 0, or TR_LIMIT: too many gates wait, and this one never will; `message` says so. */
 #define TR_SIGNAL_GIVEN_FIELDS(FIELD, ARRAY) \
@@ -230,7 +235,7 @@ enum tr_failure_kind {
     FIELD(any, value, 1, TR_REDACTED)        \
     FIELD(text, by, 1, 0)                    \
     FIELD(text, message, 1, 0)               \
-    FIELD(i64, error, 2, 0)
+    FIELD(i64, error, 1, 0)
 
 /*
  * Asks the resource manager for a token: `slots` of the namespace's quota, and what has to be free
@@ -251,30 +256,30 @@ enum tr_failure_kind {
     FIELD(text, pool, 1, 0)                      \
     FIELD(u32, pool_slots, 1, 0)                 \
     FIELD(f64, pool_per_second, 1, 0)            \
-    FIELD(text, project, 2, 0)                   \
-    FIELD(u32, project_slots, 2, 0)              \
-    FIELD(text, domain, 2, 0)                    \
-    FIELD(u32, domain_slots, 2, 0)
+    FIELD(text, project, 1, 0)                   \
+    FIELD(u32, project_slots, 1, 0)              \
+    FIELD(text, domain, 1, 0)                    \
+    FIELD(u32, domain_slots, 1, 0)
 
 /*
- * Which executions sleep from the engine's start on: what they have booked of the machine counts
- * nothing, and what they wait for is not given. Their numbers lie behind each other, eight bytes
- * each; the first message forgets what an earlier engine said, the last one completes the list.
- * `are_quotas_whole`, of the first: a namespace whose quota was not told since the one before has
- * no bound any more.
+ * Which executions are dormant from the engine's start on: what they have booked of the machine
+ * counts nothing, and what they wait for is not given. Their numbers lie behind each other, eight
+ * bytes each; the first message forgets what an earlier engine said, the last one completes the
+ * list. `has_all_quotas`, of the first: a namespace whose quota was not told since the one before
+ * has no bound any more.
  */
-#define TR_RESOURCE_ASLEEP_FIELDS(FIELD, ARRAY) \
-    FIELD(bytes, executions, 1, 0)              \
-    FIELD(bool, is_first, 1, 0)                 \
-    FIELD(bool, is_last, 1, 0)                  \
-    FIELD(bool, are_quotas_whole, 2, 0)
+#define TR_RESOURCE_DORMANT_FIELDS(FIELD, ARRAY) \
+    FIELD(bytes, executions, 1, 0)               \
+    FIELD(bool, is_first, 1, 0)                  \
+    FIELD(bool, is_last, 1, 0)                   \
+    FIELD(bool, has_all_quotas, 1, 0)
 
-/* One of them has woken: what it has counts again. */
-#define TR_RESOURCE_AWAKE_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+/* One of them is active again: what it has counts. */
+#define TR_RESOURCE_ACTIVE_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
 
 /*
- * Sets what there is of a namespace from now on: slots, 0 for no bound. The name "" is the machine,
- * with its amounts. Told by the program at its start, and kept.
+ * Sets how many slots a namespace has from now on, 0 for no bound. The name "" is the machine, with
+ * its amounts. Told by the program at its start, and kept.
  */
 #define TR_RESOURCE_QUOTA_FIELDS(FIELD, ARRAY) \
     FIELD(text, name, 1, 0)                    \
@@ -296,8 +301,9 @@ enum tr_failure_kind {
 #define TR_RESOURCE_RELEASE_FIELDS(FIELD, ARRAY) FIELD(text, identity, 1, 0)
 
 /*
- * Asks the catalog to be the one who makes what `key` (SHA-256) names. Told; cache_owner comes when
- * nobody else makes it: at once, or when the owner before has ended (`is_made`: look again first).
+ * Asks the catalog for the right to make what `key` (SHA-256) names. Told; cache_owner comes when
+ * no other attempt makes it: at once, or when the owner before has ended (`is_made`: look it up
+ * again first).
  */
 #define TR_CACHE_RESERVE_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, key, 1, 0)                   \
@@ -317,7 +323,7 @@ enum tr_failure_kind {
 
 /*
  * The program asks a launcher, after a start, to hold a graph for the executions that live.
- * Answered by graph_held: how many there are. 0: nobody holds it.
+ * Answered by graph_held: how many there are. 0: nothing holds it.
  */
 #define TR_GRAPH_HOLD_FIELDS(FIELD, ARRAY) FIELD(u64, graph, 1, 0)
 #define TR_GRAPH_HELD_FIELDS(FIELD, ARRAY) \
@@ -325,33 +331,33 @@ enum tr_failure_kind {
     FIELD(u64, executions, 1, 0)
 
 #define TR_FLOW_SCHEMAS(S)                                                           \
-    S(launch, 400, TR_MESSAGE, 3, TR_DURABLE, TR_LAUNCH_FIELDS)                      \
+    S(launch, 400, TR_MESSAGE, 1, TR_DURABLE, TR_LAUNCH_FIELDS)                      \
     S(launched, 401, TR_MESSAGE, 1, TR_PRIORITY, TR_LAUNCHED_FIELDS)                 \
     S(execution_ended, 402, TR_MESSAGE, 1, TR_PRIORITY, TR_EXECUTION_ENDED_FIELDS)   \
-    S(node_start, 403, TR_MESSAGE, 3, TR_DURABLE, TR_NODE_START_FIELDS)              \
+    S(node_start, 403, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_START_FIELDS)              \
     S(node_ended, 404, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ENDED_FIELDS)             \
     S(node_news, 405, TR_MESSAGE, 1, TR_DURABLE, TR_NODE_NEWS_FIELDS)                \
     S(node_abort, 406, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_ABORT_FIELDS)             \
     S(workflow_next, 407, TR_MESSAGE, 1, TR_DURABLE, TR_WORKFLOW_NEXT_FIELDS)        \
     S(graph_hold, 408, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_HOLD_FIELDS)              \
     S(graph_held, 409, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_HELD_FIELDS)             \
-    S(resource_request, 410, TR_MESSAGE, 2, TR_DURABLE, TR_RESOURCE_REQUEST_FIELDS)  \
+    S(resource_request, 410, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_REQUEST_FIELDS)  \
     S(resource_granted, 411, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_GRANTED_FIELDS) \
     S(resource_refused, 412, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_REFUSED_FIELDS) \
     S(resource_release, 413, TR_MESSAGE, 1, TR_PRIORITY, TR_RESOURCE_RELEASE_FIELDS) \
     S(resource_quota, 417, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_QUOTA_FIELDS)      \
-    S(resource_asleep, 471, TR_MESSAGE, 2, TR_DURABLE, TR_RESOURCE_ASLEEP_FIELDS)    \
-    S(resource_awake, 472, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_AWAKE_FIELDS)      \
+    S(resource_dormant, 471, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_DORMANT_FIELDS)  \
+    S(resource_active, 472, TR_MESSAGE, 1, TR_DURABLE, TR_RESOURCE_ACTIVE_FIELDS)    \
     S(service_more, 418, TR_MESSAGE, 1, TR_DURABLE, TR_SERVICE_MORE_FIELDS)          \
     S(cache_reserve, 414, TR_MESSAGE, 1, TR_DURABLE, TR_CACHE_RESERVE_FIELDS)        \
     S(cache_owner, 415, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_OWNER_FIELDS)           \
     S(cache_release, 416, TR_MESSAGE, 1, TR_PRIORITY, TR_CACHE_RELEASE_FIELDS)       \
     S(node_pause, 430, TR_MESSAGE, 1, TR_PRIORITY, TR_NODE_PAUSE_FIELDS)             \
     S(signal_wait, 431, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_WAIT_FIELDS)            \
-    S(signal_stop, 432, TR_MESSAGE, 2, TR_DURABLE, TR_SIGNAL_STOP_FIELDS)            \
-    S(send_signal, 433, TR_MESSAGE, 2, TR_DURABLE, TR_SEND_SIGNAL_FIELDS)            \
-    S(signal_sent, 434, TR_MESSAGE, 2, TR_PRIORITY, TR_SIGNAL_SENT_FIELDS)           \
-    S(signal_given, 435, TR_MESSAGE, 2, TR_PRIORITY, TR_SIGNAL_GIVEN_FIELDS)
+    S(signal_stop, 432, TR_MESSAGE, 1, TR_DURABLE, TR_SIGNAL_STOP_FIELDS)            \
+    S(send_signal, 433, TR_MESSAGE, 1, TR_DURABLE, TR_SEND_SIGNAL_FIELDS)            \
+    S(signal_sent, 434, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_SENT_FIELDS)           \
+    S(signal_given, 435, TR_MESSAGE, 1, TR_PRIORITY, TR_SIGNAL_GIVEN_FIELDS)
 
 TR_FLOW_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -1,7 +1,7 @@
 /*
  * The history of executions: the records that commands and people read.
  *
- * Actors write them with actors/history.h, in the commit of the handler in which something
+ * Actors write them with actors/history/history.h, in the commit of the handler in which something
  * happened; runtime/journal/reader.h reads them back, and schemas/engine/history_views.h makes
  * views of them for plain SQL. The first field of each is `execution`, the number of the
  * execution's group, so that all rows of one execution lie together and go together.
@@ -29,20 +29,16 @@
 #define TR_ELEMENT_ENTRIES_MAX 256
 
 /* Which values of a node. */
-#define TR_VALUE_SIDES(S)  \
-    S(INPUTS, 0, "inputs") \
-    S(OUTPUTS, 1, "outputs")
-
 enum tr_value_side {
-#define TRI_VALUE_SIDE(name, number, word) TR_VALUE_##name = (number),
-    TR_VALUE_SIDES(TRI_VALUE_SIDE)
-#undef TRI_VALUE_SIDE
+    TR_VALUE_INPUTS = 0,
+    TR_VALUE_OUTPUTS = 1,
 };
 
 /*
  * `workflow` is the workflow's name, `plan` the launch plan's or empty. `graph` is the SHA-256 of
  * the compiled graph. `parent` is the address of the node that launched it, `cause` what people
- * read ("schedule nightly"). `failed` is the path of the node whose failure ended it,
+ * read ("schedule nightly"). `message` is the cause of a failure, `flyte_message` Flyte's text for
+ * it where that is another. `failed` is the path of the node whose failure ended it,
  * `failed_element` its element. `settings` is a JSON object of what else it was started with.
  * `recovery` names the plan by which it took results over from an earlier one (a blob's URI).
  * While it `is_paused` nothing new begins in it.
@@ -66,8 +62,9 @@ enum tr_value_side {
     FIELD(text, failed, 1, 0)             \
     FIELD(u64, failed_element, 1, 0)      \
     FIELD(text, settings, 1, 0)           \
-    FIELD(text, recovery, 2, 0)           \
-    FIELD(bool, is_paused, 3, 0)
+    FIELD(text, recovery, 1, 0)           \
+    FIELD(bool, is_paused, 1, 0)          \
+    FIELD(text, flyte_message, 1, 0)
 
 /*
  * `actor` wrote it, `number` counts what it wrote. `subject` (enum tr_subject) says whose phase it
@@ -108,7 +105,8 @@ enum tr_value_side {
     FIELD(u8, failure, 1, 0)                \
     FIELD(text, code, 1, 0)                 \
     FIELD(text, message, 1, 0)              \
-    FIELD(bytes, graph, 2, 0)
+    FIELD(bytes, graph, 1, 0)               \
+    FIELD(text, flyte_message, 1, 0)
 
 /* `slots` are packed as messages carry them: one for each variable, in the interface's order. */
 #define TR_NODE_VALUE_FIELDS(FIELD, ARRAY) \
@@ -119,28 +117,33 @@ enum tr_value_side {
 
 /*
  * Of an element's attempt `path` is the array's. `folder` is where its files are, `logs` a JSON
- * list of URIs. `signal` and `exit_status` are a process's; `is_unknown`: nobody can say whether
- * the work was done (law 5).
+ * list of URIs. `signal` and `exit_status` are a process's; `is_unknown`: it is not known whether
+ * the work was done. `error_output` is the end of what a failed attempt wrote to stderr. What it
+ * has used, where that is known, are its peak of memory, its time on processors and on the clock.
  */
-#define TR_ATTEMPT_FIELDS(FIELD, ARRAY)  \
-    FIELD(u64, execution, 1, TR_ROW_KEY) \
-    FIELD(text, path, 1, TR_ROW_KEY)     \
-    FIELD(u64, element, 1, TR_ROW_KEY)   \
-    FIELD(u32, attempt, 1, TR_ROW_KEY)   \
-    FIELD(u8, phase, 1, 0)               \
-    FIELD(text, plugin, 1, 0)            \
-    FIELD(text, generated_name, 1, 0)    \
-    FIELD(text, folder, 1, 0)            \
-    FIELD(text, logs, 1, 0)              \
-    FIELD(u64, created_ms, 1, 0)         \
-    FIELD(u64, started_ms, 1, 0)         \
-    FIELD(u64, ended_ms, 1, 0)           \
-    FIELD(u8, failure, 1, 0)             \
-    FIELD(text, code, 1, 0)              \
-    FIELD(text, message, 1, 0)           \
-    FIELD(u32, exit_status, 1, 0)        \
-    FIELD(u8, signal, 1, 0)              \
-    FIELD(bool, is_unknown, 1, 0)
+#define TR_ATTEMPT_FIELDS(FIELD, ARRAY)       \
+    FIELD(u64, execution, 1, TR_ROW_KEY)      \
+    FIELD(text, path, 1, TR_ROW_KEY)          \
+    FIELD(u64, element, 1, TR_ROW_KEY)        \
+    FIELD(u32, attempt, 1, TR_ROW_KEY)        \
+    FIELD(u8, phase, 1, 0)                    \
+    FIELD(text, plugin, 1, 0)                 \
+    FIELD(text, generated_name, 1, 0)         \
+    FIELD(text, folder, 1, 0)                 \
+    FIELD(text, logs, 1, 0)                   \
+    FIELD(u64, created_ms, 1, 0)              \
+    FIELD(u64, started_ms, 1, 0)              \
+    FIELD(u64, ended_ms, 1, 0)                \
+    FIELD(u8, failure, 1, 0)                  \
+    FIELD(text, code, 1, 0)                   \
+    FIELD(text, message, 1, 0)                \
+    FIELD(u32, exit_status, 1, 0)             \
+    FIELD(u8, signal, 1, 0)                   \
+    FIELD(bool, is_unknown, 1, 0)             \
+    FIELD(text, error_output, 1, TR_REDACTED) \
+    FIELD(u64, memory_bytes_max, 1, 0)        \
+    FIELD(u64, cpu_us, 1, 0)                  \
+    FIELD(u64, elapsed_us, 1, 0)
 
 /*
  * `entries` is a JSON list of entries, each of which says what one attempt of one element went
@@ -167,7 +170,8 @@ enum tr_value_side {
     FIELD(u64, succeeded, 1, 0)          \
     FIELD(u64, failed, 1, 0)             \
     FIELD(u64, retrying, 1, 0)           \
-    FIELD(u64, at_ms, 1, 0)
+    FIELD(u64, at_ms, 1, 0)              \
+    FIELD(u64, cached, 1, 0)
 
 /*
  * `outputs` is a list of [element, slots], in the order of the elements, `first` being the first of
@@ -181,9 +185,9 @@ enum tr_value_side {
     FIELD(any, outputs, 1, TR_REDACTED)
 
 #define TR_HISTORY_SCHEMAS(S)                                     \
-    S(execution, 1, TR_RECORD, 3, 0, TR_EXECUTION_FIELDS)         \
+    S(execution, 1, TR_RECORD, 1, 0, TR_EXECUTION_FIELDS)         \
     S(phase, 2, TR_RECORD, 1, 0, TR_PHASE_FIELDS)                 \
-    S(node_status, 3, TR_RECORD, 2, 0, TR_NODE_STATUS_FIELDS)     \
+    S(node_status, 3, TR_RECORD, 1, 0, TR_NODE_STATUS_FIELDS)     \
     S(node_value, 4, TR_RECORD, 1, 0, TR_NODE_VALUE_FIELDS)       \
     S(attempt, 5, TR_RECORD, 1, 0, TR_ATTEMPT_FIELDS)             \
     S(element_block, 6, TR_RECORD, 1, 0, TR_ELEMENT_BLOCK_FIELDS) \
@@ -202,8 +206,5 @@ union tr_history_row {
 /* All of them, for the records of a host and of a reader. */
 extern const struct tr_schema *const tr_history_schemas[];
 extern const size_t tr_history_schema_count;
-
-/* The word of a side, "?" for what is none. */
-const char *tr_value_side_word(uint8_t side);
 
 #endif

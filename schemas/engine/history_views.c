@@ -118,32 +118,34 @@ static const struct tr_words cache_statuses = {tr_cache_status_word,
     C(at, "when it was counted", TIME, "at_ms", NULL)                       \
     C(at_ms, "the same in milliseconds since 1970", FIELD, "at_ms", NULL)
 
-#define BACKENDS(C)                                                                               \
-    C(plugin, "the plugin", FIELD, "plugin", NULL)                                                \
-    C(endpoint, "the endpoint of its settings", FIELD, "endpoint", NULL)                          \
-    C(at, "when this was so", TIME, "at_ms", NULL)                                                \
-    C(at_ms, "the same in milliseconds since 1970", FIELD, "at_ms", NULL)                         \
-    C(jobs, "how many jobs it has", FIELD, "jobs", NULL)                                          \
-    C(calls, "how many calls are under way", FIELD, "calls", NULL)                                \
-    C(streams, "how many streams are open", FIELD, "streams", NULL)                               \
-    C(circuit, "whether it is called: closed, open, trial", WORD, "circuit", &circuits)           \
-    C(rate, "how many calls a second may leave", FIELD, "rate", NULL)                             \
-    C(fault, "why it is not called, or empty", FIELD, "fault", NULL)                              \
-    C(create_calls, "since the beginning: calls that made jobs", FIELD, "create_calls", NULL)     \
-    C(status_calls, "those that asked how jobs are", FIELD, "status_calls", NULL)                 \
-    C(cancel_calls, "those that ended jobs", FIELD, "cancel_calls", NULL)                         \
-    C(find_calls, "those that looked for jobs in doubt", FIELD, "find_calls", NULL)               \
-    C(failures_calls, "those that asked why jobs failed", FIELD, "failures_calls", NULL)          \
-    C(stream_calls, "streams that were opened", FIELD, "stream_calls", NULL)                      \
-    C(items, "how many jobs the calls were about", FIELD, "items", NULL)                          \
-    C(throttled, "answers that we call too often", FIELD, "throttled", NULL)                      \
-    C(failed, "calls that failed", FIELD, "failed", NULL)                                         \
-    C(doubts, "jobs of which nobody knew whether they were made", FIELD, "doubts", NULL)          \
-    C(duplicates, "jobs that the back end made twice, of which one was ended", FIELD,             \
-      "duplicates", NULL)                                                                         \
-    C(silences, "streams that were opened anew since they said nothing", FIELD, "silences", NULL) \
-    C(unended, "jobs that are to be ended and were not the last time", FIELD, "unended", NULL)    \
-    C(refusal, "the back end's words to that", FIELD, "refusal", NULL)                            \
+#define BACKENDS(C)                                                                            \
+    C(plugin, "the plugin", FIELD, "plugin", NULL)                                             \
+    C(endpoint, "the endpoint of its settings", FIELD, "endpoint", NULL)                       \
+    C(at, "when this was so", TIME, "at_ms", NULL)                                             \
+    C(at_ms, "the same in milliseconds since 1970", FIELD, "at_ms", NULL)                      \
+    C(jobs, "how many jobs it has", FIELD, "jobs", NULL)                                       \
+    C(calls, "how many calls are under way", FIELD, "calls", NULL)                             \
+    C(streams, "how many streams are open", FIELD, "streams", NULL)                            \
+    C(circuit, "whether it is called: closed, open, trial", WORD, "circuit", &circuits)        \
+    C(rate, "how many calls a second may leave", FIELD, "rate", NULL)                          \
+    C(fault, "why it is not called, or empty", FIELD, "fault", NULL)                           \
+    C(create_calls, "since the beginning: calls that made jobs", FIELD, "create_calls", NULL)  \
+    C(status_calls, "those that asked how jobs are", FIELD, "status_calls", NULL)              \
+    C(cancel_calls, "those that ended jobs", FIELD, "cancel_calls", NULL)                      \
+    C(find_calls, "those that looked for jobs of unknown outcome", FIELD, "find_calls", NULL)  \
+    C(failures_calls, "those that asked why jobs failed", FIELD, "failures_calls", NULL)       \
+    C(stream_calls, "streams that were opened", FIELD, "stream_calls", NULL)                   \
+    C(items, "how many jobs the calls were about", FIELD, "items", NULL)                       \
+    C(throttled, "answers that we call too often", FIELD, "throttled", NULL)                   \
+    C(failed, "calls that failed", FIELD, "failed", NULL)                                      \
+    C(unknown_outcomes, "jobs of which nobody knew whether they were made", FIELD,             \
+      "unknown_outcomes", NULL)                                                                \
+    C(duplicates, "jobs that the back end made twice, of which one was ended", FIELD,          \
+      "duplicates", NULL)                                                                      \
+    C(stream_timeouts, "streams that were opened anew since nothing came", FIELD,              \
+      "stream_timeouts", NULL)                                                                 \
+    C(unended, "jobs that are to be ended and were not the last time", FIELD, "unended", NULL) \
+    C(refusal, "the back end's words to that", FIELD, "refusal", NULL)                         \
     C(waiting, "tasks that wait for room there", FIELD, "waiting", NULL)
 
 #define COLUMN(name, text, way, field, words) {#name, text},
@@ -227,11 +229,11 @@ static const struct tr_view views[] = {
     VIEW(attempts, "one row for each attempt of a task"),
     VIEW(elements, "one row for each element of an array, as it stands now"),
     VIEW(arrays, "one row for each array: how many elements are where"),
-    VIEW(events, "one row for each change of phase, of whatever it is"),
+    VIEW(events, "one row for each change of a phase"),
     VIEW(backends, "one row for each endpoint of a plugin that was called, as it stands"),
 };
 
-/* What `list` asks for, whether a name is taken, and who has ended lately. */
+/* What `list` asks for, whether a name is taken, and what has ended lately. */
 static const struct tr_record_index indexes[] = {
     {&tr_execution_schema, {"project", "domain", "name"}},
     {&tr_execution_schema, {"name"}},

@@ -6,7 +6,7 @@
  *     attempts    one row for each attempt of a task
  *     elements    one row for each element of an array, as it stands now
  *     arrays      one row for each array: how many elements are where
- *     events      one row for each change of phase, of whatever it is
+ *     events      one row for each change of a phase
  *     backends    one row for each endpoint of a plugin that was called, as it stands
  *
  * schemas/README.md has their columns and examples. They are for people: programs read records

@@ -5,11 +5,10 @@
 
 struct phase_row {
     const char *word;
-    uint8_t flyte;
     bool is_end;
 };
 
-#define ROW(name, number, flyte, word, is_end) [number] = {word, flyte, is_end},
+#define ROW(name, number, word, is_end) [number] = {word, is_end},
 static const struct phase_row execution_rows[] = {TR_EXECUTION_PHASES(ROW)};
 static const struct phase_row node_rows[] = {TR_NODE_PHASES(ROW)};
 static const struct phase_row task_rows[] = {TR_TASK_PHASES(ROW)};
@@ -109,12 +108,6 @@ const char *tr_task_phase_word(uint8_t phase)
 const char *tr_cache_status_word(uint8_t status)
 {
     return status < TR_COUNT_OF(cache_rows) ? cache_rows[status].word : "?";
-}
-
-uint8_t tr_phase_flyte(enum tr_subject subject, uint8_t phase)
-{
-    const struct phase_row *row = find(subject, phase);
-    return row != NULL ? row->flyte : 0;
 }
 
 bool tr_phase_is_end(enum tr_subject subject, uint8_t phase)

@@ -9,14 +9,14 @@
  * This is the core shape. A plugin's functions run in the handler of the task's actor: no input or
  * output, no waiting, no clock but tr_task_now_ms. What they want from outside are calls, whose
  * answers come as events. Its state is a struct of its own schema, stored for it, handed back as it
- * left it, and touched by nobody else; zeros at the first event of each attempt.
+ * left it, and changed by the plugin alone; zeros at the first event of each attempt.
  *
  *     event START                      -> the plugin asks for what it needs: task->api->call(...)
  *     event ANSWER, FAILED, NEWS, TIMER -> until the transition's phase is an end
  *
  * After a crash of the engine a call that was under way is answered by FAILED with
  * TR_NO_CONNECTION: the outside may or may not have heard it, and the plugin asks the outside what
- * became of its identity before it does anything again (law 5).
+ * became of its identity before it does anything again (law 5 of runtime/ARCHITECTURE.md).
  */
 #ifndef TR_SCHEMAS_ENGINE_PLUGIN_H
 #define TR_SCHEMAS_ENGINE_PLUGIN_H
@@ -25,7 +25,7 @@
 #include "schemas/engine/phase.h"
 
 /* Raised by every change of what stands in this file. */
-#define TR_PLUGIN_ABI 7
+#define TR_PLUGIN_ABI 1
 
 /* What a task's environment says. */
 struct tr_environment {
@@ -63,15 +63,15 @@ struct tr_task_variable {
 
 /*
  * flyteidl.core.TaskTemplate with the node's overrides merged in; it lives as long as the call.
- * While an attempt runs, Flyte's templates in words, environment and configuration are filled in,
- * and words that begin with ./ or ../ are made absolute from the folder.
+ * While an attempt runs, Flyte's templates in argv, environment and configuration are filled in,
+ * and arguments that begin with ./ or ../ are made absolute from the folder.
  */
 struct tr_task_template {
     struct tr_text name;
     struct tr_text type;
     struct tr_text folder; /* of the definition's file */
-    const struct tr_text *words;
-    uint32_t word_count;
+    const struct tr_text *argv;
+    uint32_t argc;
     bool is_stdin_inputs;
     bool is_stdout_outputs;
     bool is_interruptible;
@@ -103,7 +103,7 @@ enum tr_document_form {
 #define TR_FLYTE_ERROR "error.pb"
 #define TR_FLYTE_FUTURES "futures.pb"
 
-/* Who a task is. */
+/* The identity of a task. */
 struct tr_task_identity {
     struct tr_text execution; /* PROJECT/DOMAIN/NAME */
     struct tr_text path;      /* below the execution, without the element: "w/squares" */
@@ -133,18 +133,32 @@ struct tr_task_event {
     struct tr_bytes body;
 };
 
+/* The end of what a failed attempt wrote to stderr, as much of it as is kept. */
+#define TR_ERROR_OUTPUT_BYTES_MAX 4096
+
+/* What work has used, with all that it has started and waited for. */
+struct tr_usage {
+    uint64_t memory_bytes_max;
+    uint64_t cpu_us;
+    uint64_t elapsed_us;
+};
+
 /*
  * What comes of a handling: the phase the attempt is in now. Texts live until the function that
  * called returns. For an end: SUCCESS needs the outputs given before; RETRYABLE_FAILURE and
  * PERMANENT_FAILURE need code and message, and `failure` whose budget pays (enum tr_failure_kind).
  * `is_unknown` stays with the attempt once it was said, however that one ends. While an attempt
  * `is_waiting` from its start on, its work was not handed outside: it counts among those of a map
- * that are only so many at once (actors/array.h).
+ * that are only so many at once (actors/array/array.h).
+ *
+ * Of work that has failed `outcome` is how it ended ("exit status 1"), where that says less than
+ * its `message`, which is the cause; `error_output` are the last lines that it wrote to stderr, at
+ * most TR_ERROR_OUTPUT_BYTES_MAX. `usage` is what the work has used, zeros where it is not known.
  */
 struct tr_transition {
     uint8_t phase; /* enum tr_task_phase */
     uint8_t failure;
-    bool is_unknown; /* nobody can say whether the work was done (law 5) */
+    bool is_unknown; /* it cannot be found out whether the work was done */
     uint8_t signal;  /* of a process that has failed: what ended it, and its exit status */
     uint32_t exit_status;
     uint32_t version; /* an event goes out for a phase and version not seen before */
@@ -152,6 +166,9 @@ struct tr_transition {
     struct tr_text code;
     struct tr_text message;
     bool is_waiting;
+    struct tr_text outcome;
+    struct tr_text error_output;
+    struct tr_usage usage;
 };
 
 struct tr_task_context;
@@ -254,7 +271,7 @@ struct tr_plugin {
     uint32_t abi; /* TR_PLUGIN_ABI */
     const char *id;
     const char *const *task_types; /* ended by NULL */
-    bool is_default;               /* for task types that nobody else names */
+    bool is_default;               /* for task types that no other plugin names */
     /* A namespace of the resource manager that an attempt needs a token of; NULL: none. */
     const char *resource;
     /* Its work is done on this machine: it books amounts of it, and ends where the store leaves. */

@@ -1,10 +1,10 @@
 /*
  * What an execution asks of an earlier one whose results it takes over, and what it is told. Asked
  * of the files service (TR_SERVICE_FILES), answered by the program from the history of the store
- * (deploy/recovery.h); blob_failed where that cannot be done.
+ * (deploy/recovery/recovery.h); blob_failed where that cannot be done.
  *
  *     recover_nodes       recovered_nodes      by a workflow, before nodes of its graph begin
- *     recover_elements    recovered_elements   by an array, before elements are born
+ *     recover_elements    recovered_elements   by an array, before elements are spawned
  *
  * `recovery` is what node_start says: where a plan lies; or, for what an element of a map has
  * launched, "RECOVERY!PATH[ELEMENT]": it takes over what that element of the execution with this
@@ -21,7 +21,7 @@
 #define TR_RECOVER_NODES_MAX 64U
 #define TR_RECOVER_ELEMENTS_MAX 256U
 
-/* What becomes of a node in a recovery. */
+/* Whether a node runs again in a recovery. */
 enum tr_recovery_way {
     TR_RECOVERY_ANEW, /* it runs, and so does everything inside it */
     TR_RECOVERY_OPEN, /* it runs; what is inside it may be kept */
@@ -43,7 +43,7 @@ enum tr_recovery_way {
  * [node, way, slots]. Of one that is kept `slots` is what it gave, and a fourth part, if it is
  * there, what it got; of others a list of [name of an input, slot] that it gets in place of what is
  * bound, or nil. Of a launch node the slot without a name is the plan by which the execution that
- * it begins recovers the one that it began then.
+ * it launches now recovers the execution that it launched then.
  */
 #define TR_RECOVERED_NODES_FIELDS(FIELD, ARRAY) \
     FIELD(text, from, 1, 0)                     \
@@ -60,7 +60,7 @@ enum tr_recovery_way {
     FIELD(u64, first, 1, 0)                      \
     FIELD(u32, count, 1, 0)                      \
     FIELD(u32, outputs, 1, 0)                    \
-    FIELD(any, wrapped, 2, 0)
+    FIELD(any, wrapped, 1, 0)
 
 /*
  * What is known of the first `count` of them: `elements` is a list of [element, slots] of those
@@ -77,7 +77,7 @@ enum tr_recovery_way {
 #define TR_RECOVERY_SCHEMAS(S)                                                      \
     S(recover_nodes, 370, TR_MESSAGE, 1, TR_DURABLE, TR_RECOVER_NODES_FIELDS)       \
     S(recovered_nodes, 371, TR_MESSAGE, 1, TR_PRIORITY, TR_RECOVERED_NODES_FIELDS)  \
-    S(recover_elements, 372, TR_MESSAGE, 2, TR_DURABLE, TR_RECOVER_ELEMENTS_FIELDS) \
+    S(recover_elements, 372, TR_MESSAGE, 1, TR_DURABLE, TR_RECOVER_ELEMENTS_FIELDS) \
     S(recovered_elements, 373, TR_MESSAGE, 1, TR_PRIORITY, TR_RECOVERED_ELEMENTS_FIELDS)
 
 TR_RECOVERY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

@@ -1,5 +1,5 @@
 /*
- * What tasks and the refresh actor of their endpoint say to each other (actors/refresh.h,
+ * What tasks and the refresh actor of their endpoint say to each other (actors/backend/refresh.h,
  * plugins/sdk/webapi.h).
  *
  *     task                              refresh actor                    the back end
@@ -16,8 +16,9 @@
  * known here, and may ask again after TR_REFRESH_CROWDED_MS.
  *
  * Everything may be said twice. A refresh_make about an identity that is known is answered with
- * what is known, and nothing is made. One with a `handle` is only watched; one that is doubtful is
- * looked for before anything is made, by the grade of its plugin (schemas/engine/webapi.h).
+ * what is known, and nothing is made. One with a `handle` is only watched; one that is of unknown
+ * outcome is looked for before anything is made, by the idempotency level of its plugin
+ * (schemas/engine/webapi.h).
  */
 #ifndef TR_SCHEMAS_ENGINE_REFRESH_H
 #define TR_SCHEMAS_ENGINE_REFRESH_H
@@ -29,18 +30,18 @@
 /* `job` is what create is to be called with; `policy` is enum tr_webapi_policy. */
 #define TR_REFRESH_MAKE_FIELDS(FIELD, ARRAY) \
     FIELD(text, identity, 1, 0)              \
-    FIELD(text, group, 1, 0)                 \
+    FIELD(text, job_set, 1, 0)               \
     FIELD(text, handle, 1, 0)                \
     FIELD(any, job, 1, TR_REDACTED)          \
     FIELD(u64, execution, 1, 0)              \
     FIELD(u8, policy, 1, 0)                  \
-    FIELD(bool, is_doubtful, 1, 0)
+    FIELD(bool, is_unknown, 1, 0)
 
 /*
- * What has become of a job. `stage` is enum tr_webapi_stage (WAITING, PREPARING, INTENT, IN_DOUBT,
+ * What has become of a job. `stage` is enum tr_webapi_stage (WAITING, PREPARING, INTENT, UNKNOWN,
  * SUBMITTED, CANCELLING, TERMINAL), `phase` enum tr_task_phase; `version` grows with each news of
- * one job. `is_unknown`: nobody can say whether the work was done, or whether it was done once. The
- * rest is that of a report.
+ * one job. `is_unknown`: it cannot be found out whether the work was done, or was done once only.
+ * The rest is that of a report.
  */
 #define TR_REFRESH_NEWS_FIELDS(FIELD, ARRAY) \
     FIELD(text, identity, 1, 0)              \
@@ -61,11 +62,11 @@
 
 /*
  * Ends a job, or makes sure that it never begins: answered by news of an end. Of an identity that
- * is not known the back end is asked first, by `group` and `handle`.
+ * is not known the back end is asked first, by `job_set` and `handle`.
  */
 #define TR_REFRESH_CANCEL_FIELDS(FIELD, ARRAY) \
     FIELD(text, identity, 1, 0)                \
-    FIELD(text, group, 1, 0)                   \
+    FIELD(text, job_set, 1, 0)                 \
     FIELD(text, handle, 1, 0)                  \
     FIELD(text, reason, 1, 0)
 

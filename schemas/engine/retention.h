@@ -1,6 +1,6 @@
 /*
  * Forgetting what has ended. The history of an execution may have millions of rows, so it goes in
- * shares, each a commit of its own; its own row goes last, so that whoever stops in between is
+ * shares, each a commit of its own; its own row goes last, so that one that stops in between is
  * asked again.
  *
  *     a command           the engine                       the launcher of its project and domain
@@ -20,7 +20,7 @@
 /* Forgets a share of an execution that has ended; to be asked until `is_done`. */
 #define TR_FORGET_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
 
-/* TR_BUSY: it has not ended. One that nobody knows (any more) is done. */
+/* TR_BUSY: it has not ended. One that the history does not have (any more) is done. */
 #define TR_FORGOTTEN_FIELDS(FIELD, ARRAY) \
     FIELD(i64, error, 1, 0)               \
     FIELD(text, message, 1, 0)            \

@@ -37,7 +37,7 @@
 
 /* What a schedule does at the moment. */
 #define TR_SCHEDULE_STEPS(S)                                                      \
-    S(RESTING, 0, "rests: no engine with schedules runs here (`troupe serve`)")   \
+    S(IDLE, 0, "idle: no engine with schedules runs here (`troupe serve`)")       \
     S(LOOKING, 1, "looks when it fires")                                          \
     S(WAITING, 2, "waits for its time")                                           \
     S(REPLACING, 3, "waits for the end of the execution before, which it aborts") \
@@ -83,9 +83,9 @@ const char *tr_schedule_outcome_word(uint8_t outcome);
 const char *tr_schedule_change_word(uint8_t change);
 
 /*
- * Registers a plan: `graph` is the SHA-256 of a graph on the shelf, `plan` counts in it, `launcher`
- * is the one of its project and domain; it fires after `at_ms`. Asked; answered by schedule_kept
- * when the plan's row is written. `row` is the schedules' own.
+ * Registers a plan: `graph` is the SHA-256 of a graph in the graph registry, `plan` counts in it,
+ * `launcher` is the one of its project and domain; it fires after `at_ms`. Asked; answered by
+ * schedule_kept when the plan's row is written. `row` is the schedules' own.
  */
 #define TR_SCHEDULE_SET_FIELDS(FIELD, ARRAY) \
     FIELD(text, address, 1, 0)               \
@@ -125,8 +125,8 @@ const char *tr_schedule_change_word(uint8_t change);
 
 /*
  * `next` is what to wait for, and comes after `wait_ms`; INT64_MAX: never again. Where `time` has
- * come, `fires`, `fire` and `leaves_out` are what actors/graph/schedule_time.h says; `exists`: an
- * execution of the name that `fire` gives was begun before, and may have ended.
+ * come, `fires`, `fire` and `leaves_out` are what actors/graph/compiled/schedule_time.h says;
+ * `exists`: an execution of the name that `fire` gives was begun before, and may have ended.
  */
 #define TR_SCHEDULE_SEEN_FIELDS(FIELD, ARRAY) \
     FIELD(bool, has_come, 1, 0)               \
@@ -147,11 +147,11 @@ const char *tr_schedule_change_word(uint8_t change);
 
 /*
  * One schedule. `times` is a hash of when it fires. `due` is the time that it waits for, 0 while it
- * does not know it; `fire` the one in hand, and `next` what follows that. `last` is the latest time
- * that was dealt with; it fires after `since`. `running` is the last execution, while `monitor` is
- * not 0. `is_changed`: when it fires was changed while one was in hand. `omitted` is a list of
- * [from, until, outcome], the oldest first: the times from `from` on, before `until`, were not
- * started.
+ * does not know it; `fire` the one that is being started, and `next` what follows that. `last` is
+ * the latest time that was dealt with; it fires after `since`. `running` is the last execution,
+ * while `monitor` is not 0. `is_changed`: its times were changed during a start. `omitted` is a
+ * list of [from, until, outcome], the oldest first: the times from `from` on, before `until`, were
+ * not started.
  */
 #define TR_SCHEDULE_STATE_FIELDS(FIELD, ARRAY)            \
     FIELD(u8, step, 1, 0)                                 \
@@ -177,7 +177,7 @@ const char *tr_schedule_change_word(uint8_t change);
     ARRAY(bytes, graph, 32, 1, 0)                         \
     ARRAY(text, address, TR_SCHEDULE_ADDRESS_BYTES, 1, 0) \
     ARRAY(text, problem, TR_SCHEDULE_PROBLEM_BYTES, 1, 0) \
-    ARRAY(bytes, omitted, TR_SCHEDULE_OMITTED_BYTES, 2, 0)
+    ARRAY(bytes, omitted, TR_SCHEDULE_OMITTED_BYTES, 1, 0)
 
 /*
  * A row for each schedule, as it stands: for `troupe apply`, and for people. `version` counts how
@@ -202,7 +202,7 @@ const char *tr_schedule_change_word(uint8_t change);
     FIELD(u64, skipped, 1, 0)                \
     FIELD(u8, step, 1, 0)                    \
     FIELD(text, problem, 1, 0)               \
-    FIELD(bytes, omitted, 2, 0)
+    FIELD(bytes, omitted, 1, 0)
 
 #define TR_SCHEDULE_SCHEMAS(S)                                                 \
     S(schedule_set, 450, TR_MESSAGE, 1, TR_DURABLE, TR_SCHEDULE_SET_FIELDS)    \
@@ -212,8 +212,8 @@ const char *tr_schedule_change_word(uint8_t change);
     S(schedule_look, 454, TR_MESSAGE, 1, TR_DURABLE, TR_SCHEDULE_LOOK_FIELDS)  \
     S(schedule_seen, 455, TR_MESSAGE, 1, TR_PRIORITY, TR_SCHEDULE_SEEN_FIELDS) \
     S(schedules_state, 108, TR_STATE, 1, 0, TR_SCHEDULES_STATE_FIELDS)         \
-    S(schedule_state, 109, TR_STATE, 2, 0, TR_SCHEDULE_STATE_FIELDS)           \
-    S(schedule_row, 9, TR_RECORD, 2, 0, TR_SCHEDULE_ROW_FIELDS)
+    S(schedule_state, 109, TR_STATE, 1, 0, TR_SCHEDULE_STATE_FIELDS)           \
+    S(schedule_row, 9, TR_RECORD, 1, 0, TR_SCHEDULE_ROW_FIELDS)
 
 TR_SCHEDULE_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -1,6 +1,6 @@
 /*
- * The state of an array, and what it tells itself. Its large parts are pages: actors/array.h says
- * what lies where.
+ * The state of an array, and what it tells itself. Its large parts are pages: actors/array/array.h
+ * says what lies where.
  */
 #ifndef TR_SCHEMAS_ENGINE_STATE_ARRAY_H
 #define TR_SCHEMAS_ENGINE_STATE_ARRAY_H
@@ -25,9 +25,9 @@
     FIELD(u8, phase, 1, 0)                                                                   \
     FIELD(u8, ending, 1, 0)                                                                  \
     FIELD(bool, is_hard, 1, 0)                                                               \
-    FIELD(bool, is_going_on, 1, 0) /* an array_next is on its way */                         \
-    FIELD(bool, has_timer, 1, 0)   /* history is written when it comes */                    \
-    FIELD(u32, phases, 1, 0)       /* that it has been in: bit n is phase n */               \
+    FIELD(bool, is_continuing, 1, 0) /* an array_next is under way */                        \
+    FIELD(bool, has_timer, 1, 0)     /* history is written when it comes */                  \
+    FIELD(u32, phases, 1, 0)         /* that it has been in: bit n is phase n */             \
     FIELD(u32, count, 1, 0)                                                                  \
     FIELD(u32, needed, 1, 0)                                                                 \
     FIELD(u32, next, 1, 0)                                                                   \
@@ -61,20 +61,21 @@
     FIELD(u64, copied, 1, 0) /* of an element that lies elsewhere */                         \
     FIELD(u64, copied_after, 1, 0)                                                           \
     FIELD(u64, inline_bytes, 1, 0)   /* of all outputs so far */                             \
-    FIELD(bool, is_recovering, 2, 0) /* elements are asked about before they are born */     \
-    FIELD(u32, known, 2, 0)          /* of those before it is known whether they are kept */ \
-    FIELD(u32, kept_next, 2, 0)      /* at the end: outputs before it are in the history */  \
-    FIELD(bool, is_paused, 3, 0)     /* no element begins */                                 \
-    FIELD(bool, is_pausing, 3, 0)    /* those from pause_next on hear of it */               \
-    FIELD(u32, pause_next, 3, 0)                                                             \
-    FIELD(u8, head_version, 4, 0)  /* in which the node_start is packed; 0: the first */     \
-    FIELD(bool, is_counting, 5, 0) /* progress is written when its timer comes */
+    FIELD(bool, is_recovering, 1, 0) /* elements are asked about before they are spawned */  \
+    FIELD(u32, known, 1, 0)          /* of those before it is known whether they are kept */ \
+    FIELD(u32, kept_next, 1, 0)      /* at the end: outputs before it are in the history */  \
+    FIELD(bool, is_paused, 1, 0)     /* no element begins */                                 \
+    FIELD(bool, is_pausing, 1, 0)    /* those from pause_next on hear of it */               \
+    FIELD(u32, pause_next, 1, 0)                                                             \
+    FIELD(u8, head_version, 1, 0)  /* in which the node_start is packed */                   \
+    FIELD(bool, is_counting, 1, 0) /* progress is written when its timer comes */            \
+    FIELD(u32, cached, 1, 0)       /* those of the succeeded that came from the cache */
 
 /* An array to itself: go on. */
 #define TR_ARRAY_NEXT_FIELDS(FIELD, ARRAY) FIELD(u8, step, 1, 0)
 
 #define TR_STATE_ARRAY_SCHEMAS(S)                              \
-    S(array_state, 103, TR_STATE, 5, 0, TR_ARRAY_STATE_FIELDS) \
+    S(array_state, 103, TR_STATE, 1, 0, TR_ARRAY_STATE_FIELDS) \
     S(array_next, 440, TR_MESSAGE, 1, TR_DURABLE, TR_ARRAY_NEXT_FIELDS)
 
 TR_STATE_ARRAY_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

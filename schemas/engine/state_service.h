@@ -1,6 +1,6 @@
 /*
  * What the engine's two services for tasks remember: the resource manager and the catalog. Both
- * keep tables of rows in their pages (actors/rows.h); here are the numbers that lead to them.
+ * keep tables of rows in their pages (actors/store/rows.h); here are the numbers that lead to them.
  */
 #ifndef TR_SCHEMAS_ENGINE_STATE_SERVICE_H
 #define TR_SCHEMAS_ENGINE_STATE_SERVICE_H
@@ -14,7 +14,7 @@
     FIELD(u32, rows_count, 1, 0) \
     FIELD(u32, rows_buckets, 1, 0)
 
-/* Whom it has asked to hear the end of, and who waits for that to be done. */
+/* The actors that it monitors, and the list of those that are to be monitored. */
 #define TRI_WATCH_FIELDS(FIELD)   \
     FIELD(u32, watch_count, 1, 0) \
     FIELD(u32, watch_first, 1, 0) \
@@ -22,9 +22,9 @@
 
 /*
  * `machine` is the row of the machine, `lane` the one whose turn it is, `claimant` the one that
- * machine amounts are being saved for. `sleepers` counts the rows of executions that sleep, `start`
- * the engines that said which; `sweep` is the row whose turn it is to be looked at for them, or 0.
- * `quotas` is the start that has told all quotas there are.
+ * machine amounts are being saved for. `dormant_count` counts the rows of dormant executions,
+ * `start` the engines that said which; `sweep` is the row whose turn it is to be looked at for
+ * them, or 0. `quotas` is the start that has told all quotas there are.
  */
 #define TR_RESOURCES_STATE_FIELDS(FIELD, ARRAY) \
     TRI_ROWS_FIELDS(FIELD)                      \
@@ -32,15 +32,15 @@
     FIELD(u32, machine, 1, 0)                   \
     FIELD(u32, lane, 1, 0)                      \
     FIELD(u32, claimant, 1, 0)                  \
-    FIELD(bool, is_going_on, 1, 0)              \
+    FIELD(bool, is_continuing, 1, 0)            \
     FIELD(u64, waiting, 1, 0)                   \
     FIELD(u64, held, 1, 0)                      \
     FIELD(u64, granted, 1, 0)                   \
     FIELD(u64, refused, 1, 0)                   \
-    FIELD(u32, sleepers, 2, 0)                  \
-    FIELD(u32, start, 2, 0)                     \
-    FIELD(u32, sweep, 2, 0)                     \
-    FIELD(u32, quotas, 3, 0)
+    FIELD(u32, dormant_count, 1, 0)             \
+    FIELD(u32, start, 1, 0)                     \
+    FIELD(u32, sweep, 1, 0)                     \
+    FIELD(u32, quotas, 1, 0)
 
 #define TR_CATALOG_STATE_FIELDS(FIELD, ARRAY) \
     TRI_ROWS_FIELDS(FIELD)                    \
@@ -49,7 +49,7 @@
     FIELD(u64, waiting, 1, 0)
 
 #define TR_STATE_SERVICE_SCHEMAS(S)                                    \
-    S(resources_state, 104, TR_STATE, 3, 0, TR_RESOURCES_STATE_FIELDS) \
+    S(resources_state, 104, TR_STATE, 1, 0, TR_RESOURCES_STATE_FIELDS) \
     S(catalog_state, 105, TR_STATE, 1, 0, TR_CATALOG_STATE_FIELDS)
 
 TR_STATE_SERVICE_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

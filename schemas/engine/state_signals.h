@@ -1,5 +1,5 @@
 /*
- * The state of an execution's signals. What it knows lies in its pages: actors/signals.c.
+ * The state of an execution's signals. What it knows lies in its pages: actors/services/signals.c.
  */
 #ifndef TR_SCHEMAS_ENGINE_STATE_SIGNALS_H
 #define TR_SCHEMAS_ENGINE_STATE_SIGNALS_H
@@ -7,7 +7,7 @@
 #include "schemas/codec/field.h"
 
 /*
- * An index (actors/index.h) of `buckets` with `bytes`; `waiting` gates; `kept` values with
+ * An index (actors/store/index.h) of `buckets` with `bytes`; `waiting` gates; `kept` values with
  * `kept_bytes`, in slots of which `slots_used` ever were taken. `slot_free` + 1 is the first of
  * those that were given back.
  */

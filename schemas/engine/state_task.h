@@ -7,7 +7,7 @@
  * pages 3 to 5  outputs on their way (or a document that decides a graph), URIs that were
  *               collected, inputs with fetched files
  *
- * Whoever reads a task's image from outside (`troupe explain`) reads it by these definitions.
+ * A reader of a task's image from outside (`troupe explain`) reads it by these definitions.
  */
 #ifndef TR_SCHEMAS_ENGINE_STATE_TASK_H
 #define TR_SCHEMAS_ENGINE_STATE_TASK_H
@@ -39,13 +39,12 @@ enum tr_task_step {
         TR_STEP_COUNT
 };
 
-/* What is known of an attempt's work outside (law 5). */
-#define TR_TASK_INTENTS(I)                                                             \
-    I(NEW, 0, "nothing was asked for outside")                                         \
-    I(INTENT, 1, "it was asked for outside, and no answer came yet")                   \
-    I(IN_DOUBT, 2,                                                                     \
-      "it may have been asked for outside: whoever did it is asked what became of it") \
-    I(SUBMITTED, 3, "the outside has answered")                                        \
+/* What is known of an attempt's work outside (law 5 of runtime/ARCHITECTURE.md). */
+#define TR_TASK_INTENTS(I)                                                                       \
+    I(NEW, 0, "nothing was asked for outside")                                                   \
+    I(INTENT, 1, "it was asked for outside, and no answer came yet")                             \
+    I(UNKNOWN, 2, "it may have been asked for outside: the back end is asked what became of it") \
+    I(SUBMITTED, 3, "the outside has answered")                                                  \
     I(TERMINAL, 4, "nothing is left outside")
 
 enum tr_task_intent {
@@ -59,12 +58,12 @@ enum tr_task_intent {
  * `call` is the call of the engine's own that is under way; those of the plugin are numbered from
  * `plugin_call` on. `cursor` and `offset` count within a step. `ending` is 0, or the phase of a
  * node that an abort ends with; `has_failed`: the attempt has failed with what the note says, and
- * that goes on when nothing runs any more. `has_lasted`: it went on beyond its
- * first message. `phases` are those that the node has been in. While it `is_paused` no attempt
- * begins; one that would have begun `is_held` before its token, a decided graph before it is begun.
- * `graph` is the one that the task has decided, held on the shelf until its end, and `inner` the
- * workflow that runs it; it `recovers` where the execution that this one recovers has decided the
- * same. `trusted_bytes` are those of the note's folder, where others write to the rest (tr_fence).
+ * that goes on when nothing runs any more. `has_lasted`: it went on beyond its first message.
+ * `phases` are those that the node has been in. While it `is_paused` no attempt begins; one that
+ * would have begun `is_held` before its token, a decided graph before it is begun. `graph` is the
+ * one that the task has decided, held in the graph registry until its end, and `inner` the workflow
+ * that runs it; it `recovers` where the execution that this one recovers has decided the same.
+ * `trusted_bytes` are those of the note's folder, where others write to the rest (tr_fence).
  * `plugin` says whose attempt it is, by a hash of the plugin's id: a stored state that names
  * another one is none of it. While it `is_waiting` its work was not handed outside, and its parent
  * has not heard that it runs.
@@ -106,16 +105,16 @@ enum tr_task_intent {
     FIELD(u64, attempt_created_ms, 1, 0)   \
     FIELD(u64, attempt_started_ms, 1, 0)   \
     FIELD(u64, changes, 1, 0)              \
-    FIELD(bool, is_paused, 2, 0)           \
-    FIELD(bool, is_held, 2, 0)             \
-    FIELD(u64, graph, 3, 0)                \
-    FIELD(ref, inner, 3, 0)                \
-    FIELD(bool, recovers, 4, 0)            \
-    FIELD(u16, trusted_bytes, 5, 0)        \
-    FIELD(u32, plugin, 6, 0)               \
-    FIELD(u64, files_call, 6, 0)           \
-    FIELD(u64, timeout_ms, 6, 0)           \
-    FIELD(bool, is_waiting, 6, 0)
+    FIELD(bool, is_paused, 1, 0)           \
+    FIELD(bool, is_held, 1, 0)             \
+    FIELD(u64, graph, 1, 0)                \
+    FIELD(ref, inner, 1, 0)                \
+    FIELD(bool, recovers, 1, 0)            \
+    FIELD(u16, trusted_bytes, 1, 0)        \
+    FIELD(u32, plugin, 1, 0)               \
+    FIELD(u64, files_call, 1, 0)           \
+    FIELD(u64, timeout_ms, 1, 0)           \
+    FIELD(bool, is_waiting, 1, 0)
 
 /* The plugin's state: whose it is, in which version, and a sum over all three (FNV-1a, 64 bits). */
 #define TR_TASK_PLUGIN_FIELDS(FIELD, ARRAY) \
@@ -143,11 +142,14 @@ enum tr_task_intent {
     FIELD(text, logs, 1, 0)               \
     FIELD(text, cause, 1, 0)              \
     FIELD(u32, exit_status, 1, 0)         \
-    FIELD(u8, signal, 1, 0)
+    FIELD(u8, signal, 1, 0)               \
+    FIELD(u64, memory_bytes_max, 1, 0)    \
+    FIELD(u64, cpu_us, 1, 0)              \
+    FIELD(u64, elapsed_us, 1, 0)
 
 /* Pages hold no bare structs; these two travel nowhere else. */
 #define TR_STATE_TASK_SCHEMAS(S)                                       \
-    S(task_state, 102, TR_STATE, 6, 0, TR_TASK_STATE_FIELDS)           \
+    S(task_state, 102, TR_STATE, 1, 0, TR_TASK_STATE_FIELDS)           \
     S(task_plugin, 420, TR_MESSAGE, 1, TR_HINT, TR_TASK_PLUGIN_FIELDS) \
     S(task_note, 421, TR_MESSAGE, 1, TR_HINT, TR_TASK_NOTE_FIELDS)
 

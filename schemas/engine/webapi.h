@@ -1,23 +1,25 @@
 /*
- * The Web API shape of a plugin: what its author writes, and what he is handed.
+ * The Web API shape of a plugin: what its author writes, and what the framework hands over.
  *
  * Most back ends are reached so: a request makes a job and gives it a handle, another asks how jobs
  * are, a third ends them. The author maps tasks to requests and responses to reports, nothing more;
- * the framework keeps intents, resolves doubts, batches, bounds, repeats, polls, recovers.
+ * the framework keeps intents, reconciles unknown outcomes, batches, bounds, repeats, polls,
+ * recovers.
  *
  *     in the handler of a task        in the refresh actor, one for each plugin and endpoint
  *     prepare   what to make    ->    create    many jobs at once
- *                                     status, or a stream of news for each group
+ *                                     status, or a stream of news for each job set
  *     outcome   what it gave    <-    cancel, find, failures
  *
  * A verb is two functions without any memory of their own: `write` turns a batch of items into one
  * request, `read` turns the response into reports about them. Both run in a handler: no input or
  * output, no waiting, no clock. What the framework does when there is no useful response is a table
- * of judgements, which a plugin's own rules go before.
+ * of response classes, which a plugin's own rules go before.
  *
  * The identity of a job is the generated name of its attempt (struct tr_task_identity): the key of
  * idempotency, never used for another job. How surely the back end can be asked about an identity
- * is the plugin's grade; it decides what becomes of a request of unknown end (law 5):
+ * is the plugin's idempotency level; it decides what follows a request of unknown end (law 5 of
+ * runtime/ARCHITECTURE.md):
  *
  *     exact         it is made again: the back end takes the identity for a key, makes one job
  *     reconcilable  `find` and the stream are asked until `lag_ms` have passed, then made again
@@ -30,19 +32,19 @@
 #include "schemas/engine/plugin.h"
 
 /* How surely a job can be found by its identity. The number is stored. */
-#define TR_WEBAPI_GRADES(G)            \
-    G(NONE, 0, "none")                 \
-    G(TAG, 1, "by tag")                \
-    G(RECONCILABLE, 2, "reconcilable") \
-    G(EXACT, 3, "exact")
+#define TR_WEBAPI_IDEMPOTENCY_LEVELS(L) \
+    L(NONE, 0, "none")                  \
+    L(TAG, 1, "by tag")                 \
+    L(RECONCILABLE, 2, "reconcilable")  \
+    L(EXACT, 3, "exact")
 
-enum tr_webapi_grade {
-#define TRI_WEBAPI_GRADE(name, number, text) TR_WEBAPI_GRADE_##name = (number),
-    TR_WEBAPI_GRADES(TRI_WEBAPI_GRADE)
-#undef TRI_WEBAPI_GRADE
+enum tr_webapi_idempotency {
+#define TRI_WEBAPI_IDEMPOTENCY(name, number, text) TR_WEBAPI_IDEMPOTENCY_##name = (number),
+    TR_WEBAPI_IDEMPOTENCY_LEVELS(TRI_WEBAPI_IDEMPOTENCY)
+#undef TRI_WEBAPI_IDEMPOTENCY
 };
 
-/* What is done about a job of which nobody can say whether it was made. */
+/* What is done when it cannot be found out whether a job was made. */
 #define TR_WEBAPI_POLICIES(P)                                         \
     P(FAIL, 0, "fail")     /* the attempt fails, `outcome unknown` */ \
     P(REPEAT, 1, "repeat") /* it is made, perhaps a second time; the history says so */
@@ -53,7 +55,7 @@ enum tr_webapi_policy {
 #undef TRI_WEBAPI_POLICY
 };
 
-/* How one shows who one is at an endpoint. */
+/* The authentication scheme of an endpoint. */
 #define TR_WEBAPI_AUTHORIZATIONS(A)                          \
     A(NONE, 0, "none")                                       \
     A(BASIC, 1, "basic")   /* the secret is USER:PASSWORD */ \
@@ -82,7 +84,7 @@ struct tr_webapi_endpoint {
     struct tr_text client_key;
     bool is_insecure;
     uint32_t lag_ms; /* what the back end has made may stay unseen for so long; 0: the plugin's */
-    uint32_t jobs_at_once; /* 0: TR_WEBAPI_JOBS_AT_ONCE; who asks for more waits */
+    uint32_t jobs_at_once; /* 0: TR_WEBAPI_JOBS_AT_ONCE; more have to wait */
     uint32_t
         lost_ms; /* a job that it does not show for so long may be lost; 0: TR_WEBAPI_LOST_MS */
 };
@@ -98,7 +100,7 @@ struct tr_webapi_endpoint {
 #define TR_WEBAPI_TIMEOUT_MS 30000
 #define TR_WEBAPI_LOST_MS 600000
 #define TR_WEBAPI_HANDLE_BYTES_MAX 255
-#define TR_WEBAPI_GROUP_BYTES_MAX 128
+#define TR_WEBAPI_JOB_SET_BYTES_MAX 128
 #define TR_WEBAPI_CURSOR_BYTES_MAX 1024
 #define TR_WEBAPI_JOB_BYTES_MAX (64U << 10)
 #define TR_WEBAPI_BODY_BYTES_MAX (960U << 10) /* with its headers it is one message */
@@ -108,7 +110,7 @@ struct tr_webapi_endpoint {
 struct tr_webapi_item {
     struct tr_text identity;
     struct tr_text handle; /* empty: not known */
-    struct tr_text group;
+    struct tr_text job_set;
     struct tr_bytes job; /* `create` only: what `prepare` gave */
     uint8_t phase;       /* enum tr_task_phase, the last one heard of */
 };
@@ -116,16 +118,17 @@ struct tr_webapi_item {
 struct tr_webapi_api;
 
 /*
- * What a verb works on. `group` is that of all items of create, cancel, find, failures and streams,
- * and empty for status, whose items may be of many. `is_whole_group`, for cancel: all jobs that are
- * left of the group are to be ended, so that one call may end it as a whole. The items are all of
- * them, or, where the plugin says `ends_groups`, some, and there may be more than `items_max`.
+ * What a verb works on. `job_set` is that of all items of create, cancel, find, failures and
+ * streams, and empty for status, whose items may be of many. `is_whole_job_set`, for cancel: all
+ * jobs that are left of it are to be ended, so that one call may end it as a whole. The items are
+ * all of them, or, where the plugin says `ends_job_sets`, some, and there may be more than
+ * `items_max`.
  */
 struct tr_webapi_batch {
     const struct tr_webapi_api *api;
     const struct tr_webapi_endpoint *endpoint;
-    struct tr_text group;
-    bool is_whole_group;
+    struct tr_text job_set;
+    bool is_whole_job_set;
     const struct tr_webapi_item *items;
     uint32_t count;
 };
@@ -185,25 +188,25 @@ struct tr_webapi_api {
     /* JSON to a packed value (objects as maps) and back. TR_INVALID: it is none. TR_LIMIT. */
     int (*read_json)(struct tr_webapi_batch *batch, struct tr_bytes json, struct tr_bytes *value);
     int (*write_json)(struct tr_webapi_batch *batch, struct tr_bytes value, struct tr_bytes *json);
-    /* Says what is known of a job. One that nobody asked about is passed over. TR_LIMIT. */
+    /* Says what is known of a job. One that the batch did not ask about is ignored. TR_LIMIT. */
     int (*report)(struct tr_webapi_batch *batch, const struct tr_webapi_report *report);
     /* Of a stream: where it has to go on from after this line. */
     int (*resume)(struct tr_webapi_batch *batch, struct tr_text cursor);
 };
 
-/* What is to be thought of a response, before `read` sees it. */
-#define TR_WEBAPI_JUDGEMENTS(J)                                                         \
-    J(READ, "read")           /* it was done; `read` says the rest. 2xx */              \
-    J(REFUSED, "refused")     /* not done, and never will be like this. 4xx */          \
-    J(NOT_DONE, "not done")   /* certainly not done, for now. No connection */          \
-    J(THROTTLED, "throttled") /* the same: too often, or too much at once. 429 */       \
-    J(DENIED, "denied")       /* nothing is done for us until somebody mends it. 401 */ \
-    J(UNSURE, "unsure")       /* nobody knows: 5xx, a timeout, an answer that broke off */
+/* What a response means, before `read` sees it. */
+#define TR_WEBAPI_RESPONSE_CLASSES(J)                                                \
+    J(READ, "read")           /* it was done; `read` says the rest. 2xx */           \
+    J(REFUSED, "refused")     /* not done, and never will be like this. 4xx */       \
+    J(NOT_DONE, "not done")   /* certainly not done, for now. No connection */       \
+    J(THROTTLED, "throttled") /* the same: too often, or too much at once. 429 */    \
+    J(DENIED, "denied")       /* refused until an operator mends credentials. 401 */ \
+    J(UNSURE, "unsure")       /* done or not: 5xx, a timeout, an answer that broke off */
 
-enum tr_webapi_judgement {
-#define TRI_WEBAPI_JUDGEMENT(name, text) TR_WEBAPI_##name##_JUDGED,
-    TR_WEBAPI_JUDGEMENTS(TRI_WEBAPI_JUDGEMENT)
-#undef TRI_WEBAPI_JUDGEMENT
+enum tr_webapi_response_class {
+#define TRI_WEBAPI_RESPONSE(name, text) TR_WEBAPI_RESPONSE_##name,
+    TR_WEBAPI_RESPONSE_CLASSES(TRI_WEBAPI_RESPONSE)
+#undef TRI_WEBAPI_RESPONSE
 };
 
 /* The verbs. The number is stored with calls under way. */
@@ -211,9 +214,9 @@ enum tr_webapi_judgement {
     V(CREATE, 1, create)                                                            \
     V(STATUS, 2, status)                                                            \
     V(CANCEL, 3, cancel)                                                            \
-    V(FIND, 4, find)         /* identities to handles, for doubts */                \
+    V(FIND, 4, find)         /* identities to handles, for unknown outcomes */      \
     V(FAILURES, 5, failures) /* why those did that have failed without a message */ \
-    V(STREAM, 6, stream)     /* news of a group as they come */
+    V(STREAM, 6, stream)     /* news of a job set as they come */
 
 enum tr_webapi_verb_number {
 #define TRI_WEBAPI_VERB(name, number, member) TR_WEBAPI_VERB_##name = (number),
@@ -225,14 +228,14 @@ enum tr_webapi_verb_number {
 struct tr_webapi_rule {
     uint8_t verb;    /* enum tr_webapi_verb_number; 0: all */
     uint32_t status; /* of http */
-    uint8_t judgement;
+    uint8_t response_class;
 };
 
 /*
  * `items_max` at once; 0: there is no such verb, which only `find`, `failures` and `stream` may be.
  * Errors of both functions are those of a plugin that is broken: TR_MALFORMED from `read` is an
- * answer that makes no sense, and judged UNSURE. `read` need not report every item: what it says
- * nothing of was not found (find), made without a handle (create), unchanged (all others).
+ * answer that makes no sense, and of the class UNSURE. `read` need not report every item: what it
+ * says nothing of was not found (find), made without a handle (create), unchanged (all others).
  */
 struct tr_webapi_verb {
     uint32_t items_max;
@@ -241,11 +244,11 @@ struct tr_webapi_verb {
 };
 
 /*
- * News of a group: `write` asks for them from where `cursor` says (empty: from the start), `line`
+ * News of a job set: `write` asks for them from where `cursor` says (empty: from the start), `line`
  * reads one line. A batch without items; reports name jobs by identity or handle. `gone` is the
  * status with which a back end says that there is nothing (yet): asked again, not an error.
- * `write_so_far` asks for the same up to now: the answer ends, and `line` reads it. NULL: the back
- * end has no such thing. It takes the place of `find` for many jobs of one group, so a back end
+ * `write_backlog` asks for the same up to now: the answer ends, and `line` reads it. NULL: the back
+ * end has no such thing. It takes the place of `find` for many jobs of one job set, so a back end
  * that has it shows for a day at least what has happened, and says so where it does not know a
  * cursor.
  */
@@ -254,24 +257,25 @@ struct tr_webapi_stream {
                  struct tr_webapi_request *request);
     int (*line)(struct tr_webapi_batch *batch, struct tr_bytes line);
     uint32_t gone;
-    int (*write_so_far)(struct tr_webapi_batch *batch, struct tr_text cursor,
-                        struct tr_webapi_request *request);
+    int (*write_backlog)(struct tr_webapi_batch *batch, struct tr_text cursor,
+                         struct tr_webapi_request *request);
 };
 
 /*
- * What the task of an attempt keeps (law 6): how the state of each plugin of this shape begins.
- * `stage` is enum tr_webapi_stage; `call` one of the plugin's own, of prepare and outcome. While
- * an outcome is read, `phase` and what is behind it say how the job has ended.
+ * What the task of an attempt keeps (law 6 of runtime/ARCHITECTURE.md): how the state of each
+ * plugin of this shape begins. `stage` is enum tr_webapi_stage; `call` one of the plugin's own, of
+ * prepare and outcome. While an outcome is read, `phase` and what is behind it say how the job has
+ * ended.
  */
-#define TR_WEBAPI_STAGES(S)                                 \
-    S(NEW, 0, "new")                                        \
-    S(PREPARING, 1, "is being prepared")                    \
-    S(INTENT, 2, "is about to be made")                     \
-    S(IN_DOUBT, 3, "may have been made; that is found out") \
-    S(SUBMITTED, 4, "was made")                             \
-    S(OUTCOME, 5, "has ended; its outcome is read")         \
-    S(CANCELLING, 6, "is being ended")                      \
-    S(TERMINAL, 7, "has ended")                             \
+#define TR_WEBAPI_STAGES(S)                                \
+    S(NEW, 0, "new")                                       \
+    S(PREPARING, 1, "is being prepared")                   \
+    S(INTENT, 2, "is about to be made")                    \
+    S(UNKNOWN, 3, "may have been made; that is found out") \
+    S(SUBMITTED, 4, "was made")                            \
+    S(OUTCOME, 5, "has ended; its outcome is read")        \
+    S(CANCELLING, 6, "is being ended")                     \
+    S(TERMINAL, 7, "has ended")                            \
     S(WAITING, 8, "waits for room at its endpoint")
 
 enum tr_webapi_stage {
@@ -305,8 +309,8 @@ struct tr_webapi_job {
 
 /* The Web API shape of a plugin: constant. */
 struct tr_webapi {
-    uint8_t grade;   /* enum tr_webapi_grade */
-    uint32_t lag_ms; /* after a call that makes a job it may stay unseen for so long, unless the
+    uint8_t idempotency; /* enum tr_webapi_idempotency */
+    uint32_t lag_ms;     /* after a call that makes a job it may stay unseen for so long, unless the
                         endpoint's settings know better */
     const struct tr_webapi_rule *rules;
     size_t rule_count;
@@ -314,12 +318,12 @@ struct tr_webapi {
     int (*check_endpoint)(struct tr_bytes config, char *problem, size_t problem_size);
     /*
      * Which jobs are made, streamed and ended together with this task's: at most
-     * TR_WEBAPI_GROUP_BYTES_MAX. It is the same for an attempt at any time, in a store to which it
-     * has moved, too, and with other settings: where it does not follow from the task alone,
+     * TR_WEBAPI_JOB_SET_BYTES_MAX. It is the same for an attempt at any time, in a store to which
+     * it has moved, too, and with other settings: where it does not follow from the task alone,
      * `state` keeps it from `prepare` on. NULL: each job goes by itself.
      */
-    int (*group)(struct tr_task_context *task, const void *state,
-                 const struct tr_webapi_endpoint *endpoint, struct tr_text *group);
+    int (*job_set)(struct tr_task_context *task, const void *state,
+                   const struct tr_webapi_endpoint *endpoint, struct tr_text *job_set);
     /*
      * Says what to make; may call services first, whose answers it is called again with. A
      * transition that is a failure ends the attempt. `state` is the attempt's, of which only `call`
@@ -341,7 +345,7 @@ struct tr_webapi {
     struct tr_webapi_verb create;
     struct tr_webapi_verb status;
     struct tr_webapi_verb cancel;
-    bool ends_groups; /* cancel ends a whole group in one call, however many jobs are left of it */
+    bool ends_job_sets; /* cancel ends a whole job set in one call, however many jobs are left */
     struct tr_webapi_verb find;
     struct tr_webapi_verb failures;
     struct tr_webapi_stream stream;

@@ -28,64 +28,56 @@
 #define TR_MONITOR_FIELDS(FIELD, ARRAY) FIELD(u64, monitor, 1, 0)
 #define TR_DEMONITOR_FIELDS(FIELD, ARRAY) FIELD(u64, monitor, 1, 0)
 
-/* Ties the sender's life to the receiver's, and unties it. */
-#define TR_LINK_FIELDS(FIELD, ARRAY) FIELD(u64, link, 1, 0)
-#define TR_UNLINK_FIELDS(FIELD, ARRAY) FIELD(u64, link, 1, 0)
-
-/* Ends the receiver: its parent says so, or a link that broke. */
-#define TR_EXIT_FIELDS(FIELD, ARRAY) \
-    FIELD(u32, reason, 1, 0)         \
-    FIELD(bool, is_escalated, 1, 0)
-
 /* An actor with children on other workers has ended: they end too. */
 #define TR_ORPHANS_FIELDS(FIELD, ARRAY) \
     FIELD(key, parent, 1, 0)            \
     FIELD(bool, is_root, 1, 0)
 
 /*
- * Lets a quarantined actor go on; with `drop` without the message that put it aside. That is the
+ * Lets a quarantined actor go on; with `drop` without the message that is the reason. That is the
  * first in its mailbox or, after crashes, the one of this sender and number, or of this type and
  * digest (runtime/actor/in_hand.h).
  */
 #define TR_RESUME_FIELDS(FIELD, ARRAY) \
     FIELD(bool, drop, 1, 0)            \
-    FIELD(ref, from, 2, 0)             \
-    FIELD(u64, sequence, 2, 0)         \
-    FIELD(u16, type, 2, 0)             \
-    FIELD(u64, digest, 2, 0)
+    FIELD(ref, from, 1, 0)             \
+    FIELD(u64, sequence, 1, 0)         \
+    FIELD(u16, type, 1, 0)             \
+    FIELD(u64, digest, 1, 0)
 
 /* The sender's mailbox is too full: do not run until the second comes. */
 #define TR_MUTE_FIELDS(FIELD, ARRAY) FIELD(key, sender, 1, 0)
 #define TR_UNMUTE_FIELDS(FIELD, ARRAY) FIELD(key, sender, 1, 0)
 
-/* From outside: gives birth to an actor without a parent. `wish` is handed back in the answer. */
-#define TR_BIRTH_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, wish, 1, 0)            \
-    FIELD(u32, behaviour, 1, 0)       \
-    FIELD(text, name, 1, 0)           \
-    FIELD(u32, incarnation, 1, 0)     \
-    FIELD(u64, group, 1, 0)           \
-    FIELD(bool, is_watched, 1, 0)     \
+/* From outside: spawns an actor without a parent. `request` is handed back in the answer. */
+#define TR_SPAWN_REQUEST_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, request, 1, 0)                 \
+    FIELD(u32, behaviour, 1, 0)               \
+    FIELD(text, name, 1, 0)                   \
+    FIELD(u32, incarnation, 1, 0)             \
+    FIELD(u64, group, 1, 0)                   \
+    FIELD(bool, is_watched, 1, 0)             \
     FIELD(any, state, 1, TR_REDACTED)
 
 /* From outside: looks for an actor by its address. */
 #define TR_FIND_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, wish, 1, 0)           \
+    FIELD(u64, request, 1, 0)        \
     FIELD(text, address, 1, 0)
 
-/* What became of a wish: a birth, a move, a search. */
-#define TR_GRANTED_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, wish, 1, 0)              \
-    FIELD(u32, reason, 1, 0)            \
+/* The reply to a control request: a spawn, a move, a search. */
+#define TR_CONTROL_REPLY_FIELDS(FIELD, ARRAY) \
+    FIELD(u64, request, 1, 0)                 \
+    FIELD(u32, reason, 1, 0)                  \
     FIELD(ref, actor, 1, 0)
 
 /*
- * Moving (law 9). Worker 0 makes one move at a time: it is asked, tells the worker that has the
- * actor to freeze it, and hears when it is done. The image goes to the new worker, which says that
- * it is ready; then all others learn the new route, and flush the old one behind what they sent.
+ * Moving (law 9 of runtime/ARCHITECTURE.md). Worker 0 makes one move at a time: it is asked, tells
+ * the worker that has the actor to freeze it, and hears when it is done. The image goes to the new
+ * worker, which says that it is ready; then all others learn the new route, and flush the old one
+ * behind what they sent.
  */
 #define TR_MOVE_ASK_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, wish, 1, 0)               \
+    FIELD(u64, request, 1, 0)            \
     FIELD(key, actor, 1, 0)              \
     FIELD(u32, to_worker, 1, 0)
 #define TR_MOVE_FREEZE_FIELDS(FIELD, ARRAY) \
@@ -94,8 +86,8 @@
 #define TR_MOVE_IMAGE_FIELDS(FIELD, ARRAY) \
     FIELD(key, actor, 1, 0)                \
     FIELD(u32, from_worker, 1, 0)          \
-    FIELD(any, luggage, 1, TR_REDACTED)    \
-    FIELD(text, parent_address, 2, 0)
+    FIELD(any, snapshot, 1, TR_REDACTED)   \
+    FIELD(text, parent_address, 1, 0)
 #define TR_MOVE_READY_FIELDS(FIELD, ARRAY) \
     FIELD(key, actor, 1, 0)                \
     FIELD(u32, to_worker, 1, 0)            \
@@ -133,55 +125,52 @@
     FIELD(any, state, 1, TR_REDACTED)
 
 /* What an image is moved with: pages and the mailbox, each an array. */
-#define TR_LUGGAGE_FIELDS(FIELD, ARRAY) \
-    FIELD(any, image, 1, TR_REDACTED)   \
-    FIELD(any, pages, 1, TR_REDACTED)   \
+#define TR_ACTOR_SNAPSHOT_FIELDS(FIELD, ARRAY) \
+    FIELD(any, image, 1, TR_REDACTED)          \
+    FIELD(any, pages, 1, TR_REDACTED)          \
     FIELD(any, mailbox, 1, TR_REDACTED)
 
 /* Balancing: a worker with more than it can do says so, and one with nothing to do answers. */
 #define TR_BUSY_FIELDS(FIELD, ARRAY) FIELD(u32, worker, 1, 0)
 #define TR_FREE_FIELDS(FIELD, ARRAY) FIELD(u32, worker, 1, 0)
 
-/* The actors of a group that slept may run; 0: of all groups. */
-#define TR_WAKE_FIELDS(FIELD, ARRAY) FIELD(u64, group, 1, 0)
+/* The actors of a dormant group may run; 0: of all groups. */
+#define TR_ACTIVATE_FIELDS(FIELD, ARRAY) FIELD(u64, group, 1, 0)
 
 /* The journal has committed up to a number; of the receiver's so many batches, and their bytes. */
 #define TR_COMMITTED_FIELDS(FIELD, ARRAY) \
     FIELD(u64, number, 1, 0)              \
     FIELD(u32, batches, 1, 0)             \
-    FIELD(u64, bytes, 2, 0)
+    FIELD(u64, bytes, 1, 0)
 
 /* (name, id, role, version, marks, FIELDS). Ids 1 to 99 belong to the runtime, and 470. */
-#define TR_CONTROL_SCHEMAS(S)                                                       \
-    S(down, 1, TR_MESSAGE, 1, TR_PRIORITY, TR_DOWN_FIELDS)                          \
-    S(timer, 2, TR_MESSAGE, 1, TR_PRIORITY, TR_TIMER_FIELDS)                        \
-    S(ask_failed, 3, TR_MESSAGE, 1, TR_PRIORITY, TR_ASK_FAILED_FIELDS)              \
-    S(monitor, 10, TR_MESSAGE, 1, TR_PRIORITY, TR_MONITOR_FIELDS)                   \
-    S(demonitor, 11, TR_MESSAGE, 1, TR_PRIORITY, TR_DEMONITOR_FIELDS)               \
-    S(link, 12, TR_MESSAGE, 1, TR_PRIORITY, TR_LINK_FIELDS)                         \
-    S(unlink, 13, TR_MESSAGE, 1, TR_PRIORITY, TR_UNLINK_FIELDS)                     \
-    S(exit, 14, TR_MESSAGE, 1, TR_PRIORITY, TR_EXIT_FIELDS)                         \
-    S(resume, 15, TR_MESSAGE, 2, TR_PRIORITY, TR_RESUME_FIELDS)                     \
-    S(orphans, 16, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_ORPHANS_FIELDS)         \
-    S(mute, 20, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MUTE_FIELDS)               \
-    S(unmute, 21, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_UNMUTE_FIELDS)           \
-    S(birth, 30, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BIRTH_FIELDS)             \
-    S(granted, 31, TR_MESSAGE, 1, TR_PRIORITY, TR_GRANTED_FIELDS)                   \
-    S(find, 32, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FIND_FIELDS)               \
-    S(move_ask, 40, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_ASK_FIELDS)       \
-    S(move_freeze, 41, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_FREEZE_FIELDS) \
-    S(move_image, 42, TR_MESSAGE, 2, TR_HINT | TR_PRIORITY, TR_MOVE_IMAGE_FIELDS)   \
-    S(move_ready, 43, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_READY_FIELDS)   \
-    S(move_route, 44, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_ROUTE_FIELDS)   \
-    S(move_flush, 45, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_FLUSH_FIELDS)   \
-    S(move_done, 46, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_DONE_FIELDS)     \
-    S(move_forget, 47, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_FORGET_FIELDS) \
-    S(image, 48, TR_MESSAGE, 1, TR_HINT, TR_IMAGE_FIELDS)                           \
-    S(luggage, 49, TR_MESSAGE, 1, TR_HINT, TR_LUGGAGE_FIELDS)                       \
-    S(committed, 50, TR_MESSAGE, 2, TR_HINT | TR_PRIORITY, TR_COMMITTED_FIELDS)     \
-    S(busy, 51, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BUSY_FIELDS)               \
-    S(free, 52, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FREE_FIELDS)               \
-    S(wake, 470, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_WAKE_FIELDS)
+#define TR_CONTROL_SCHEMAS(S)                                                           \
+    S(down, 1, TR_MESSAGE, 1, TR_PRIORITY, TR_DOWN_FIELDS)                              \
+    S(timer, 2, TR_MESSAGE, 1, TR_PRIORITY, TR_TIMER_FIELDS)                            \
+    S(ask_failed, 3, TR_MESSAGE, 1, TR_PRIORITY, TR_ASK_FAILED_FIELDS)                  \
+    S(monitor, 10, TR_MESSAGE, 1, TR_PRIORITY, TR_MONITOR_FIELDS)                       \
+    S(demonitor, 11, TR_MESSAGE, 1, TR_PRIORITY, TR_DEMONITOR_FIELDS)                   \
+    S(resume, 15, TR_MESSAGE, 1, TR_PRIORITY, TR_RESUME_FIELDS)                         \
+    S(orphans, 16, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_ORPHANS_FIELDS)             \
+    S(mute, 20, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MUTE_FIELDS)                   \
+    S(unmute, 21, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_UNMUTE_FIELDS)               \
+    S(spawn_request, 30, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_SPAWN_REQUEST_FIELDS) \
+    S(control_reply, 31, TR_MESSAGE, 1, TR_PRIORITY, TR_CONTROL_REPLY_FIELDS)           \
+    S(find, 32, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FIND_FIELDS)                   \
+    S(move_ask, 40, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_ASK_FIELDS)           \
+    S(move_freeze, 41, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_FREEZE_FIELDS)     \
+    S(move_image, 42, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_IMAGE_FIELDS)       \
+    S(move_ready, 43, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_READY_FIELDS)       \
+    S(move_route, 44, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_ROUTE_FIELDS)       \
+    S(move_flush, 45, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_FLUSH_FIELDS)       \
+    S(move_done, 46, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_DONE_FIELDS)         \
+    S(move_forget, 47, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_MOVE_FORGET_FIELDS)     \
+    S(image, 48, TR_MESSAGE, 1, TR_HINT, TR_IMAGE_FIELDS)                               \
+    S(actor_snapshot, 49, TR_MESSAGE, 1, TR_HINT, TR_ACTOR_SNAPSHOT_FIELDS)             \
+    S(committed, 50, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_COMMITTED_FIELDS)         \
+    S(busy, 51, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_BUSY_FIELDS)                   \
+    S(free, 52, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_FREE_FIELDS)                   \
+    S(activate, 470, TR_MESSAGE, 1, TR_HINT | TR_PRIORITY, TR_ACTIVATE_FIELDS)
 
 TR_CONTROL_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 

@@ -3,7 +3,7 @@
  */
 #include "schemas/runtime/envelope.h"
 
-/* These bytes are on disks and wires: whoever changes them makes a new version. */
+/* These bytes are on disks and wires: a change makes a new version. */
 _Static_assert(TR_ENVELOPE_BYTES == 145, "the envelope's size on the wire is fixed");
 
 /* Whether every byte that gives a type is the one that our writer makes. */

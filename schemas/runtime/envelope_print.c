@@ -86,7 +86,7 @@ static void print_envelope_json(struct tr_sink *sink, const struct tr_envelope *
         tri_print_unsigned(sink, values[i]);
     }
     tri_print_name(sink, TR_PRINT_JSON, false, "kind_name");
-    tri_print_text(sink, tr_text_of(tr_envelope_kind_name(envelope->kind)));
+    tr_print_json_text(sink, tr_text_of(tr_envelope_kind_name(envelope->kind)));
     tr_sink_put_char(sink, '}');
 }
 

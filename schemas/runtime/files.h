@@ -10,10 +10,10 @@
 #include "schemas/codec/field.h"
 
 /*
- * Where a path may lie that somebody else has named or written: below `folder`, whose first
- * `trusted_bytes` are the operator's own word. Links are followed on the way through those, none
- * from there to the end of `folder`, and below it those that stay below it. What lies elsewhere is
- * TR_OUTSIDE. Without a folder there is no fence.
+ * Where a path may lie that a task or a user has named or written: below `folder`, whose first
+ * `trusted_bytes` come from the operator's settings. Links are followed on the way through those,
+ * none from there to the end of `folder`, and below it those that stay below it. What lies
+ * elsewhere is TR_OUTSIDE. Without a folder there is no fence.
  */
 struct tr_fence {
     struct tr_text folder;
@@ -27,8 +27,8 @@ struct tr_fence {
     FIELD(text, uri, 1, 0)                \
     FIELD(u64, offset, 1, 0)              \
     FIELD(u64, size, 1, 0)                \
-    FIELD(text, folder, 2, 0)             \
-    FIELD(u32, trusted_bytes, 2, 0)
+    FIELD(text, folder, 1, 0)             \
+    FIELD(u32, trusted_bytes, 1, 0)
 
 /* `total` is the size of the blob. */
 #define TR_BLOB_BYTES_FIELDS(FIELD, ARRAY) \
@@ -68,9 +68,9 @@ enum tr_path_kind {
 #define TR_BLOB_PUT_FIELDS(FIELD, ARRAY) \
     FIELD(text, path, 1, 0)              \
     FIELD(text, name_hint, 1, 0)         \
-    FIELD(text, folder, 2, 0)            \
-    FIELD(u32, trusted_bytes, 2, 0)      \
-    FIELD(u8, kind, 3, 0)
+    FIELD(text, folder, 1, 0)            \
+    FIELD(u32, trusted_bytes, 1, 0)      \
+    FIELD(u8, kind, 1, 0)
 
 /* The digest of a local file's or folder's content. Answered by blob_stored. */
 #define TR_BLOB_DIGEST_FIELDS(FIELD, ARRAY) FIELD(text, uri, 1, 0)
@@ -103,8 +103,8 @@ enum tr_path_kind {
 #define TR_VALUES_READ_FIELDS(FIELD, ARRAY) \
     FIELD(text, path, 1, 0)                 \
     FIELD(bytes, plan, 1, 0)                \
-    FIELD(text, folder, 2, 0)               \
-    FIELD(u32, trusted_bytes, 2, 0)
+    FIELD(text, folder, 1, 0)               \
+    FIELD(u32, trusted_bytes, 1, 0)
 
 #define TR_VALUES_GIVEN_FIELDS(FIELD, ARRAY) \
     FIELD(bytes, slots, 1, TR_REDACTED)      \
@@ -127,19 +127,19 @@ enum tr_path_kind {
     FIELD(bytes, bytes, 1, TR_REDACTED)
 
 #define TR_FILES_SCHEMAS(S)                                                 \
-    S(blob_read, 350, TR_MESSAGE, 2, TR_DURABLE, TR_BLOB_READ_FIELDS)       \
+    S(blob_read, 350, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_READ_FIELDS)       \
     S(blob_bytes, 351, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_BYTES_FIELDS)    \
     S(blob_write, 352, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_WRITE_FIELDS)     \
     S(blob_stored, 353, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_STORED_FIELDS)  \
     S(blob_failed, 354, TR_MESSAGE, 1, TR_PRIORITY, TR_BLOB_FAILED_FIELDS)  \
-    S(blob_put, 355, TR_MESSAGE, 3, TR_DURABLE, TR_BLOB_PUT_FIELDS)         \
+    S(blob_put, 355, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_PUT_FIELDS)         \
     S(blob_digest, 356, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_DIGEST_FIELDS)   \
     S(blob_fetch, 357, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_FETCH_FIELDS)     \
     S(document_get, 358, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_GET_FIELDS) \
     S(document_put, 359, TR_MESSAGE, 1, TR_DURABLE, TR_DOCUMENT_PUT_FIELDS) \
     S(document, 360, TR_MESSAGE, 1, TR_PRIORITY, TR_DOCUMENT_FIELDS)        \
     S(blob_make, 361, TR_MESSAGE, 1, TR_DURABLE, TR_BLOB_MAKE_FIELDS)       \
-    S(values_read, 362, TR_MESSAGE, 2, TR_DURABLE, TR_VALUES_READ_FIELDS)   \
+    S(values_read, 362, TR_MESSAGE, 1, TR_DURABLE, TR_VALUES_READ_FIELDS)   \
     S(values_given, 363, TR_MESSAGE, 1, TR_PRIORITY, TR_VALUES_GIVEN_FIELDS)
 
 TR_FILES_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

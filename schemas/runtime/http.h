@@ -10,9 +10,9 @@
  *
  * A request leaves the host when everything that led to it is committed. It ends with the call:
  * when the call's time is over, when the actor cancels it, and when what a stream gave was not
- * answered by http_more for a minute (TR_HTTP_PATIENCE_MS): then nobody is there any more who wants
- * it. Whoever is slow to answer is given no more than window_bytes until then, and the server has
- * to wait. Who forgets a call (tr_ask_cancel) says http_cancel before that.
+ * answered by http_more for a minute (TR_HTTP_PATIENCE_MS): the actor is taken for gone. A caller
+ * that is slow to answer is given no more than window_bytes until then, and the server has to wait.
+ * A caller says http_cancel before it forgets the call (tr_ask_cancel).
  */
 #ifndef TR_SCHEMAS_RUNTIME_HTTP_H
 #define TR_SCHEMAS_RUNTIME_HTTP_H
@@ -27,9 +27,10 @@ enum tr_http_delivery {
 };
 
 /*
- * `headers` is an array of "Name: value"; zeros are the service's defaults (http_limits.h).
- * `window_bytes` is what may be on its way to the actor of a stream. `secrets` are rows of
- * tr_http_secret; a request with some follows no redirects, which would take them elsewhere.
+ * `headers` is an array of "Name: value"; zeros are the service's defaults
+ * (runtime/http/http_limits.h). `window_bytes` is how much of a stream is sent to its actor before
+ * http_more answers it. `secrets` are rows of tr_http_secret; a request with some follows no
+ * redirects, which would take them elsewhere.
  */
 #define TR_HTTP_REQUEST_FIELDS(FIELD, ARRAY) \
     FIELD(text, method, 1, 0)                \
@@ -46,12 +47,12 @@ enum tr_http_delivery {
     FIELD(text, client_key, 1, 0)            \
     FIELD(bool, is_insecure, 1, 0)           \
     FIELD(u8, redirects_max, 1, 0)           \
-    FIELD(u64, window_bytes, 2, 0)           \
-    FIELD(any, secrets, 3, 0)                \
-    FIELD(text, aws_region, 4, 0)            \
-    FIELD(text, aws_service, 4, 0)
+    FIELD(u64, window_bytes, 1, 0)           \
+    FIELD(any, secrets, 1, 0)                \
+    FIELD(text, aws_region, 1, 0)            \
+    FIELD(text, aws_service, 1, 0)
 
-/* What becomes of a secret's value. */
+/* How a header is made from a secret's value. */
 enum tr_http_secret_kind {
     TR_HTTP_SECRET_PLAIN = 0, /* the header is the prefix and the value */
     TR_HTTP_SECRET_BASIC =
@@ -61,9 +62,9 @@ enum tr_http_secret_kind {
 };
 
 /*
- * One row of http_request's `secrets`: a header whose value nobody sees but the server. It is found
- * when the request leaves, as those of processes are (runtime/secret/secret.h), and asked for again
- * when the server answers 401. Without it there is no request: the fault is "secret".
+ * One row of http_request's `secrets`: a header whose value only the server sees. It is found when
+ * the request leaves, as those of processes are (runtime/secret/secret.h), and asked for again when
+ * the server answers 401. Without it there is no request: the fault is "secret".
  */
 struct tr_http_secret {
     uint8_t kind;          /* enum tr_http_secret_kind */
@@ -85,16 +86,18 @@ uint32_t tr_http_secrets_begin(struct tr_bytes packed, struct tr_cursor *cursor)
 struct tr_http_secret tr_http_secret_next(struct tr_cursor *cursor);
 
 /*
- * The end of a request. Without a response `status` is 0, and `fault` and `words` say why. One that
- * broke off, or was too large, has a status and a fault beside it, which is else "none".
+ * The end of a request. Without a response `status` is 0, and `fault` and `message` say why. One
+ * that broke off, or was too large, has a status and a fault beside it, which is else "none".
+ * `retry_after_s` is the server's Retry-After, a date as the seconds until then; 0: it said none.
  */
 #define TR_HTTP_RESPONSE_FIELDS(FIELD, ARRAY) \
     FIELD(u32, status, 1, 0)                  \
     FIELD(text, fault, 1, 0)                  \
-    FIELD(text, words, 1, 0)                  \
+    FIELD(text, message, 1, 0)                \
     FIELD(bytes, headers, 1, TR_REDACTED)     \
     FIELD(bytes, body, 1, TR_REDACTED)        \
-    FIELD(u64, elapsed_us, 1, 0)
+    FIELD(u64, elapsed_us, 1, 0)              \
+    FIELD(u32, retry_after_s, 1, 0)
 
 /* A chunk, or whole lines with their ends; `ask` is the number that tr_call gave. */
 #define TR_HTTP_PART_FIELDS(FIELD, ARRAY) \
@@ -110,7 +113,7 @@ struct tr_http_secret tr_http_secret_next(struct tr_cursor *cursor);
     FIELD(u64, bytes, 1, 0)
 
 #define TR_HTTP_SCHEMAS(S)                                                     \
-    S(http_request, 340, TR_MESSAGE, 4, TR_DURABLE, TR_HTTP_REQUEST_FIELDS)    \
+    S(http_request, 340, TR_MESSAGE, 1, TR_DURABLE, TR_HTTP_REQUEST_FIELDS)    \
     S(http_response, 341, TR_MESSAGE, 1, TR_PRIORITY, TR_HTTP_RESPONSE_FIELDS) \
     S(http_part, 342, TR_MESSAGE, 1, TR_PRIORITY, TR_HTTP_PART_FIELDS)         \
     S(http_cancel, 343, TR_MESSAGE, 1, TR_DURABLE, TR_HTTP_CANCEL_FIELDS)      \

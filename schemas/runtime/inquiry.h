@@ -1,7 +1,8 @@
 /*
  * What actors ask of the program itself, and what it answers: work that takes disks and time, and
  * is no handler's. It is sent to the files service (TR_SERVICE_FILES), whose thread answers it by
- * the table of deploy/inquiries.c. What cannot be done is answered by blob_failed, as of files.
+ * the table of deploy/engine/inquiries.c. What cannot be done is answered by blob_failed, as of
+ * files.
  *
  * Everything here may be asked for again after a crash: it gives the same, and nothing twice.
  */
@@ -23,16 +24,16 @@
     FIELD(u32, depth, 1, 0)                \
     FIELD(text, text, 1, TR_REDACTED)      \
     FIELD(text, uri, 1, 0)                 \
-    FIELD(text, path, 2, 0)                \
-    FIELD(text, recovery, 2, 0)            \
-    FIELD(text, attempt, 3, 0)             \
-    FIELD(text, folder, 3, 0)              \
-    FIELD(u32, trusted_bytes, 3, 0)
+    FIELD(text, path, 1, 0)                \
+    FIELD(text, recovery, 1, 0)            \
+    FIELD(text, attempt, 1, 0)             \
+    FIELD(text, folder, 1, 0)              \
+    FIELD(u32, trusted_bytes, 1, 0)
 
 /*
- * The graph lies in the store under its SHA-256 and on the shelf, held until the asker says
- * graph_drop; `workflow` is the one to run. `is_same`: the execution that this one recovers has
- * decided the same graph here, so what its nodes gave can be taken over. `life` is that of the
+ * The graph lies in the store under its SHA-256 and in the graph registry, held until the asker
+ * says graph_drop; `workflow` is the one to run. `is_same`: the execution that this one recovers
+ * has decided the same graph here, so what its nodes gave can be taken over. `life` is that of the
  * engine which holds it: an answer may wait in a mailbox longer than its engine lives. Or, with a
  * code and words, there is none.
  */
@@ -41,21 +42,21 @@
     FIELD(u32, workflow, 1, 0)             \
     FIELD(text, code, 1, 0)                \
     FIELD(text, message, 1, 0)             \
-    FIELD(bool, is_same, 2, 0)             \
-    FIELD(u64, life, 3, 0)
+    FIELD(bool, is_same, 1, 0)             \
+    FIELD(u64, engine_start, 1, 0)
 
 /* Told: lets go of what one graph_made held, or what a restart held in its place. */
 #define TR_GRAPH_DROP_FIELDS(FIELD, ARRAY) FIELD(u64, graph, 1, 0)
 
 /*
- * Binds inputs as `plan` says (actors/bind_plan.h), which look into values that lie elsewhere.
- * Answered by values_given (schemas/runtime/files.h).
+ * Binds inputs as `plan` says (actors/values/bind_plan.h), which look into values that lie
+ * elsewhere. Answered by values_given (schemas/runtime/files.h).
  */
 #define TR_VALUES_BIND_FIELDS(FIELD, ARRAY) FIELD(bytes, plan, 1, TR_REDACTED)
 
 #define TR_INQUIRY_SCHEMAS(S)                                            \
-    S(graph_make, 366, TR_MESSAGE, 3, TR_DURABLE, TR_GRAPH_MAKE_FIELDS)  \
-    S(graph_made, 367, TR_MESSAGE, 3, TR_PRIORITY, TR_GRAPH_MADE_FIELDS) \
+    S(graph_make, 366, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_MAKE_FIELDS)  \
+    S(graph_made, 367, TR_MESSAGE, 1, TR_PRIORITY, TR_GRAPH_MADE_FIELDS) \
     S(graph_drop, 368, TR_MESSAGE, 1, TR_DURABLE, TR_GRAPH_DROP_FIELDS)  \
     S(values_bind, 364, TR_MESSAGE, 1, TR_DURABLE, TR_VALUES_BIND_FIELDS)
 

@@ -10,10 +10,6 @@
 
 TR_PROCESS_SCHEMAS(TR_SCHEMA_DEFINE)
 
-const struct tr_schema *const tr_process_schemas[] = {TR_PROCESS_SCHEMAS(TR_SCHEMA_POINTER_ROW)};
-
-const size_t tr_process_schema_count = TR_COUNT_OF(tr_process_schemas);
-
 const char *tr_process_outcome_name(uint8_t outcome)
 {
     static const char *const names[] = {
@@ -24,27 +20,7 @@ const char *tr_process_outcome_name(uint8_t outcome)
     return outcome < TR_COUNT_OF(names) && names[outcome] != NULL ? names[outcome] : "?";
 }
 
-const char *tr_process_stopper_name(uint8_t stopper)
-{
-    static const char *const names[] = {
-#define TRI_NAME(name, number, text) [number] = (text),
-        TR_PROCESS_STOPPERS(TRI_NAME)
-#undef TRI_NAME
-    };
-    return stopper < TR_COUNT_OF(names) ? names[stopper] : "?";
-}
-
-const char *tr_process_phase_name(uint8_t phase)
-{
-    static const char *const names[] = {
-#define TRI_NAME(name, number, text) [number] = (text),
-        TR_PROCESS_PHASES(TRI_NAME)
-#undef TRI_NAME
-    };
-    return phase < TR_COUNT_OF(names) ? names[phase] : "?";
-}
-
-void tr_process_word_write(struct tr_writer *writer, struct tr_bytes word)
+void tr_process_string_write(struct tr_writer *writer, struct tr_bytes word)
 {
     struct tr_text text = {.data = (const char *)word.data, .size = word.size};
     if (tr_utf8_valid(text)) {
@@ -54,7 +30,7 @@ void tr_process_word_write(struct tr_writer *writer, struct tr_bytes word)
     }
 }
 
-int tr_process_words_pack(const char *const *words, struct tr_writer *writer)
+int tr_process_strings_pack(const char *const *words, struct tr_writer *writer)
 {
     uint32_t count = 0;
     while (words[count] != NULL) {
@@ -62,8 +38,8 @@ int tr_process_words_pack(const char *const *words, struct tr_writer *writer)
     }
     tr_write_array(writer, count);
     for (uint32_t i = 0; i < count; i++) {
-        tr_process_word_write(writer,
-                              (struct tr_bytes){(const uint8_t *)words[i], strlen(words[i])});
+        tr_process_string_write(writer,
+                                (struct tr_bytes){(const uint8_t *)words[i], strlen(words[i])});
     }
     return writer->error;
 }
@@ -101,9 +77,10 @@ int tr_process_results_pack(const struct tr_process_result *results, size_t coun
 {
     tr_write_array(writer, (uint32_t)count);
     for (size_t i = 0; i < count; i++) {
-        tr_write_array(writer, 2);
+        tr_write_array(writer, 3);
         tr_write_text(writer, results[i].name);
         tr_write_u64(writer, results[i].size_max);
+        tr_write_bool(writer, results[i].is_tail);
     }
     return writer->error;
 }
@@ -130,7 +107,7 @@ uint32_t tr_process_array_begin(struct tr_bytes array, struct tr_cursor *cursor)
     return tr_read_array(cursor);
 }
 
-struct tr_bytes tr_process_word_next(struct tr_cursor *cursor)
+struct tr_bytes tr_process_string_next(struct tr_cursor *cursor)
 {
     bool is_bytes = cursor->at < cursor->end && *cursor->at >= 0xc4 && *cursor->at <= 0xc6;
     struct tr_bytes word;
@@ -183,9 +160,10 @@ struct tr_process_file tr_process_file_next(struct tr_cursor *cursor)
 struct tr_process_result tr_process_result_next(struct tr_cursor *cursor)
 {
     struct tr_process_result result = {.name = {.data = "", .size = 0}};
-    if (begin_row(cursor, 2)) {
+    if (begin_row(cursor, 3)) {
         result.name = tr_read_text(cursor);
         result.size_max = tr_read_u64(cursor);
+        result.is_tail = tr_read_bool(cursor);
     }
     return result;
 }

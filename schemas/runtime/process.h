@@ -2,7 +2,7 @@
  * What an engine and the keeper of processes say to each other, and what the keeper writes down.
  *
  * A process has a key, the identity of the attempt it runs for. The keeper starts a key once:
- * whoever asks for it again hears what became of it. An end is told until it is forgotten on
+ * a later request for it hears what became of it. An end is told until it is forgotten on
  * request, so that an engine that died meanwhile still hears it.
  *
  *     engine                          keeper
@@ -48,8 +48,8 @@
 #define TR_STORE_CHECKPOINTS "checkpoints"
 
 /* The version of this conversation, and the oldest one that this program still speaks. */
-#define TR_KEEPER_PROTOCOL 3
-#define TR_KEEPER_PROTOCOL_OLDEST 3
+#define TR_KEEPER_PROTOCOL 1
+#define TR_KEEPER_PROTOCOL_OLDEST 1
 
 /* A grace_ms that means: as process_start said. */
 #define TR_PROCESS_GRACE_AS_STARTED UINT32_MAX
@@ -59,7 +59,7 @@
 
 /*
  * How a process ended. `unknown`: its keeper died meanwhile, and what was left was killed; what it
- * has written is there. `lost`: of what it has written, too, nobody knows whether it is whole.
+ * has written is there. `lost`: its files may be incomplete as well.
  */
 #define TR_PROCESS_OUTCOMES(O)                                                       \
     O(EXITED, 1, "exited")           /* `status` is its exit status */               \
@@ -74,7 +74,7 @@ enum tr_process_outcome {
 #undef TRI_OUTCOME
 };
 
-/* Who asked a process to stop. The outcome says what came of it: it may have exited with 0. */
+/* Who asked a process to stop. The outcome stands apart: it may have exited with 0 all the same. */
 #define TR_PROCESS_STOPPERS(O)                           \
     O(NOBODY, 0, "nobody")                               \
     O(TIMEOUT, 1, "timeout") /* its timeout_ms passed */ \
@@ -87,13 +87,28 @@ enum tr_process_stopper {
 #undef TRI_STOPPER
 };
 
+/* A shell whose command ended by signal N exits with this and N (POSIX: above 128). */
+#define TR_SHELL_SIGNALLED 128
+
+/* Whether a process that was killed was killed by the kernel, for want of memory. */
+#define TR_MEMORY_KILLS(K)                                            \
+    K(NONE, 0, "none")                                                \
+    K(MACHINE, 1, "machine") /* a process of the machine was, then */ \
+    K(CGROUP, 2, "cgroup")   /* one of its cgroup was */
+
+enum tr_memory_kill {
+#define TRI_MEMORY_KILL(name, number, text) TR_MEMORY_KILL_##name = (number),
+    TR_MEMORY_KILLS(TRI_MEMORY_KILL)
+#undef TRI_MEMORY_KILL
+};
+
 /* What a keeper knows of a key. */
 #define TR_PROCESS_PHASES(P)                                                       \
     P(NEW, 0, "new")           /* never asked for, or forgotten since */           \
     P(STARTING, 1, "starting") /* written down; will run, or end as not started */ \
     P(RUNNING, 2, "running")                                                       \
     P(ENDED, 3, "ended")                                                           \
-    P(FORGOTTEN, 4, "forgotten") /* the same as NEW to whoever asks */
+    P(FORGOTTEN, 4, "forgotten") /* the same as NEW to a caller */
 
 enum tr_process_phase {
 #define TRI_PHASE(name, number, text) TR_PROCESS_##name = (number),
@@ -102,15 +117,13 @@ enum tr_process_phase {
         TR_PROCESS_PHASE_COUNT
 };
 
-/* The words of the numbers above; "?" for what is none of them. */
+/* The words of an outcome; "?" for what is none. */
 const char *tr_process_outcome_name(uint8_t outcome);
-const char *tr_process_stopper_name(uint8_t stopper);
-const char *tr_process_phase_name(uint8_t phase);
 
 /*
  * The first message in both directions. `follow` asks for every end, past and to come. The keeper
- * answers with what it is: its process and how much it has in hand. It is how versions are told, so
- * it stays as it is for ever.
+ * answers with what it is: its process and how many others it keeps. Both sides learn each other's
+ * version from it, so its form never changes.
  */
 #define TR_KEEPER_HELLO_FIELDS(FIELD, ARRAY) \
     FIELD(u16, protocol, 1, 0)               \
@@ -128,14 +141,14 @@ const char *tr_process_phase_name(uint8_t phase);
 #define TR_KEEPER_SESSION_FIELDS(FIELD, ARRAY) FIELD(u64, nonce, 1, 0)
 
 /*
- * Starts argv in an own session with nothing inherited. `argv` is an array of words (see
- * tr_process_words_pack), `environment` one of NAME=value and all there is; a program without a
+ * Starts argv in an own session with nothing inherited. `argv` is an array of strings (see
+ * tr_process_strings_pack), `environment` one of NAME=value and all there is; a program without a
  * slash is looked for in the PATH given there. The folder must exist. The files of stdin, stdout
  * and stderr count from the folder, empty means /dev/null, the outputs are made or emptied, and
  * equal names for both are one file. `limits` is an array of [name, soft, hard], with UINT64_MAX
  * for none; TR_PROCESS_LIMITS has the names. timeout_ms 0 means none. All that lies below
  * `synced_folder` is on the disk before the end is written down, unless the keeper's log itself is
- * not synced; empty: none. `made` are words, the names of what was put there for the process:
+ * not synced; empty: none. `provided` are strings, the names of what was put there for the process:
  * where nothing else has come there is nothing to sync.
  */
 #define TR_PROCESS_START_FIELDS(FIELD, ARRAY) \
@@ -150,8 +163,8 @@ const char *tr_process_phase_name(uint8_t phase);
     FIELD(u64, timeout_ms, 1, 0)              \
     FIELD(any, limits, 1, 0)                  \
     FIELD(u16, umask, 1, 0)                   \
-    FIELD(text, synced_folder, 2, 0)          \
-    FIELD(any, made, 2, 0)
+    FIELD(text, synced_folder, 1, 0)          \
+    FIELD(any, provided, 1, 0)
 
 /* It runs. `start_time` is in the system's ticks since boot (field 22 of /proc/PID/stat). */
 #define TR_PROCESS_STARTED_FIELDS(FIELD, ARRAY) \
@@ -169,6 +182,7 @@ const char *tr_process_phase_name(uint8_t phase);
 /*
  * It ended: times on the wall clock, elapsed_us on the monotonic one, cpu and memory of the process
  * and of those descendants that it waited for. `is_synced`: what it has written was on the disk.
+ * `memory_kill` is an enum tr_memory_kill.
  */
 #define TR_PROCESS_ENDED_FIELDS(FIELD, ARRAY) \
     FIELD(text, key, 1, 0)                    \
@@ -184,7 +198,8 @@ const char *tr_process_phase_name(uint8_t phase);
     FIELD(u64, cpu_system_us, 1, 0)           \
     FIELD(u64, memory_bytes_max, 1, 0)        \
     FIELD(text, reason, 1, 0)                 \
-    FIELD(bool, is_synced, 2, 0)
+    FIELD(bool, is_synced, 1, 0)              \
+    FIELD(u8, memory_kill, 1, 0)
 
 /* What became of a key? Answered by process_state, and by process_ended behind it when it ended. */
 #define TR_PROCESS_QUERY_FIELDS(FIELD, ARRAY) FIELD(text, key, 1, 0)
@@ -215,14 +230,15 @@ const char *tr_process_phase_name(uint8_t phase);
  * (0700). What an earlier engine left there of a key that never began is removed first. `work` is
  * the working folder, a name below `folder`; empty: `folder` itself. stdin, stdout and stderr count
  * from `folder`; an output that is empty in the end is removed.
- * `environment`: words NAME=value, and words NAME for what the engine's own environment has.
+ * `environment`: strings NAME=value, and NAME for what the engine's own environment has.
  * `secrets`: an array of [NAME, group, key, version, is_file]. The service finds the values, and no
  * message or store ever holds them; is_file puts the name of a 0600 file into the variable, which
  * is removed when the process has ended. One that cannot be had: process_refused, TR_NOT_FOUND.
  * `files`: an array of [name, bytes, mode], made below `folder` before the process starts; with the
  * mode S_IFLNK it is a link to the path that the bytes are.
  * `folders`: an array of names below `folder`, or absolute ones below the store's, made if missing.
- * `results`: an array of [name, size_max]: what to read below `folder` when it has ended.
+ * `results`: an array of [name, size_max, is_tail]: what to read below `folder` when it has ended;
+ * of a larger file nothing but its size, or its last size_max bytes.
  *
  * A name below is a relative one without empty, `.` and `..` parts; links in it are not followed.
  */
@@ -247,7 +263,8 @@ const char *tr_process_phase_name(uint8_t phase);
 /*
  * The end of a process_run: process_ended's fields, and `documents`, an array with an element for
  * each of `results`: nil when there is no such regular file; its bytes; or its size, when that is
- * above size_max or does not fit into one message with those before it.
+ * above size_max or does not fit into one message with those before it. Where the system does not
+ * give a file that is there (an error of the disk), the outcome is LOST and there are no documents.
  */
 #define TR_PROCESS_OVER_FIELDS(FIELD, ARRAY) \
     FIELD(text, key, 1, 0)                   \
@@ -263,7 +280,8 @@ const char *tr_process_phase_name(uint8_t phase);
     FIELD(u64, cpu_system_us, 1, 0)          \
     FIELD(u64, memory_bytes_max, 1, 0)       \
     FIELD(text, reason, 1, 0)                \
-    FIELD(any, documents, 1, TR_REDACTED)
+    FIELD(any, documents, 1, TR_REDACTED)    \
+    FIELD(u8, memory_kill, 1, 0)
 
 /*
  * To the service, told or called: removes a folder below the store's folder, with all there is in
@@ -292,7 +310,7 @@ const char *tr_process_phase_name(uint8_t phase);
  * How many processes may run at once from now on (0: no bound but the keeper's own). What is asked
  * for beyond that is written down and waits, and begins without delay when another ends.
  */
-#define TR_KEEPER_TURNS_FIELDS(FIELD, ARRAY) FIELD(u32, running_max, 1, 0)
+#define TR_KEEPER_LIMIT_FIELDS(FIELD, ARRAY) FIELD(u32, running_max, 1, 0)
 
 /*
  * The log only: a keeper took the log over. `place` names boot, process namespace and folder, so
@@ -318,15 +336,15 @@ const char *tr_process_phase_name(uint8_t phase);
 
 #define TR_PROCESS_SCHEMAS(S)                                                      \
     S(keeper_hello, 300, TR_MESSAGE, 1, TR_HINT, TR_KEEPER_HELLO_FIELDS)           \
-    S(process_start, 301, TR_MESSAGE, 2, TR_DURABLE, TR_PROCESS_START_FIELDS)      \
+    S(process_start, 301, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_START_FIELDS)      \
     S(process_started, 302, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_STARTED_FIELDS)  \
     S(process_refused, 303, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_REFUSED_FIELDS) \
-    S(process_ended, 304, TR_MESSAGE, 2, TR_PRIORITY, TR_PROCESS_ENDED_FIELDS)     \
+    S(process_ended, 304, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_ENDED_FIELDS)     \
     S(process_query, 305, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_QUERY_FIELDS)      \
     S(process_state, 306, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_STATE_FIELDS)     \
     S(process_stop, 307, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_STOP_FIELDS)       \
     S(process_forget, 308, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_FORGET_FIELDS)    \
-    S(keeper_turns, 309, TR_MESSAGE, 1, TR_DURABLE, TR_KEEPER_TURNS_FIELDS)        \
+    S(keeper_limit, 309, TR_MESSAGE, 1, TR_DURABLE, TR_KEEPER_LIMIT_FIELDS)        \
     S(process_run, 310, TR_MESSAGE, 1, TR_DURABLE, TR_PROCESS_RUN_FIELDS)          \
     S(process_over, 311, TR_MESSAGE, 1, TR_PRIORITY, TR_PROCESS_OVER_FIELDS)       \
     S(folder_remove, 312, TR_MESSAGE, 1, TR_DURABLE, TR_FOLDER_REMOVE_FIELDS)      \
@@ -339,18 +357,14 @@ const char *tr_process_phase_name(uint8_t phase);
 
 TR_PROCESS_SCHEMAS(TR_SCHEMA_DECLARE_ROW)
 
-/* All of them, for tables of schemas; the order is that of the list. */
-extern const struct tr_schema *const tr_process_schemas[];
-extern const size_t tr_process_schema_count;
-
 /*
- * Packs words as an array: valid UTF-8 as text, anything else as bytes. Use the writer's bytes as
- * an `any` field. A buffer too small is TR_LIMIT. `words` ends with NULL.
+ * Packs strings as an array: valid UTF-8 as text, anything else as bytes. Use the writer's bytes as
+ * an `any` field. A buffer too small is TR_LIMIT. `strings` ends with NULL.
  */
-TR_MUST_USE int tr_process_words_pack(const char *const *words, struct tr_writer *writer);
+TR_MUST_USE int tr_process_strings_pack(const char *const *strings, struct tr_writer *writer);
 
-/* Writes one word of such an array; it holds no zero byte. */
-void tr_process_word_write(struct tr_writer *writer, struct tr_bytes word);
+/* Writes one string of such an array; it holds no zero byte. */
+void tr_process_string_write(struct tr_writer *writer, struct tr_bytes string);
 
 /* What may be limited: the names are those of ulimit's manual pages, in lower case. */
 #define TR_PROCESS_LIMITS(L)           \
@@ -394,6 +408,7 @@ struct tr_process_file {
 struct tr_process_result {
     struct tr_text name;
     uint64_t size_max;
+    bool is_tail; /* of a larger file its last bytes, in place of its size alone */
 };
 
 /* Packing the arrays of process_run. TR_LIMIT: the buffer is too small; TR_INVALID: no UTF-8. */
@@ -406,10 +421,10 @@ TR_MUST_USE int tr_process_results_pack(const struct tr_process_result *results,
 
 /*
  * Reading them: begin gives the number of elements (0 for no bytes or nil), and next is called that
- * often. A word holds no zero byte. Faults stay in the cursor, as everywhere.
+ * often. A string holds no zero byte. Faults stay in the cursor, as everywhere.
  */
 uint32_t tr_process_array_begin(struct tr_bytes array, struct tr_cursor *cursor);
-struct tr_bytes tr_process_word_next(struct tr_cursor *cursor);
+struct tr_bytes tr_process_string_next(struct tr_cursor *cursor);
 struct tr_process_limit tr_process_limit_next(struct tr_cursor *cursor);
 struct tr_process_secret tr_process_secret_next(struct tr_cursor *cursor);
 struct tr_process_file tr_process_file_next(struct tr_cursor *cursor);

@@ -3,21 +3,21 @@
  * runtime/link/endpoint.h has the frames. Each request has one last answer, `answered` or the one
  * named beside it; those in brackets come before it, any number of them.
  *
- *     hello            welcome
- *     submit           submitted
- *     follow           [following, about twice a second] answered, when the execution has ended
- *     wake_execution   answered
- *     list_asleep      [asleep_row] answered
- *     stop_execution   answered
- *     pause_execution  answered
- *     send_answer      answer_sent
- *     apply_plans      [plan_applied] answered
- *     list_actors      [actor_row] answered
- *     resume_actors    [actor_row] answered
- *     list_metrics     [metric_row] answered
- *     open_tap         [tap_row] answered
- *     open_recording   [recording_row] answered
- *     forget           forgotten (schemas/engine/retention.h)
+ *     hello                welcome
+ *     submit               submitted
+ *     follow               [following, about twice a second] answered, when the execution has ended
+ *     activate_execution   answered
+ *     list_dormant         [dormant_row] answered
+ *     stop_execution       answered
+ *     pause_execution      answered
+ *     send_answer          answer_sent
+ *     apply_plans          [plan_applied] answered
+ *     list_actors          [actor_row] answered
+ *     resume_actors        [actor_row] answered
+ *     list_metrics         [metric_row] answered
+ *     open_tap             [tap_row] answered
+ *     open_recording       [recording_row] answered
+ *     forget               forgotten (schemas/engine/retention.h)
  */
 #ifndef TR_SCHEMAS_RUNTIME_REQUEST_H
 #define TR_SCHEMAS_RUNTIME_REQUEST_H
@@ -39,13 +39,13 @@
     FIELD(text, command, 1, 0)          \
     FIELD(u64, pid, 1, 0)               \
     FIELD(u64, executions, 1, 0)        \
-    FIELD(u32, jobs, 2, 0)
+    FIELD(u32, jobs, 1, 0)
 
 /*
  * Begins an execution. `graph` is packed; `workflow` and `plan` (or UINT32_MAX) count in it, and
  * `inputs` has a slot for each input of the workflow. Without a `name` the engine finds one. With
  * `if_new` an execution of that name that exists is the answer, else it is a refusal, TR_EXISTS.
- * `is_detached`: nobody will follow it, and an engine that leaves hands it to one that stays.
+ * `is_detached`: no command will follow it, and an engine that leaves hands it to one that stays.
  * `recovery` is that of `launch`.
  */
 #define TR_SUBMIT_FIELDS(FIELD, ARRAY) \
@@ -57,8 +57,8 @@
     FIELD(any, inputs, 1, TR_REDACTED) \
     FIELD(u8, cache_mode, 1, 0)        \
     FIELD(text, cause, 1, 0)           \
-    FIELD(bool, is_detached, 2, 0)     \
-    FIELD(text, recovery, 3, 0)
+    FIELD(bool, is_detached, 1, 0)     \
+    FIELD(text, recovery, 1, 0)
 
 /* `execution` is its number; `is_new`: it began with this request. */
 #define TR_SUBMITTED_FIELDS(FIELD, ARRAY) \
@@ -69,12 +69,12 @@
     FIELD(bool, is_new, 1, 0)
 
 /*
- * As long as somebody follows an execution, an engine that came with `run` stays. `wakes`: it goes
- * on if it is asleep, which whoever only watches does not want.
+ * As long as a command follows an execution, an engine that came with `run` stays. `activates`: it
+ * goes on if it is dormant, which a mere observer does not want.
  */
 #define TR_FOLLOW_FIELDS(FIELD, ARRAY) \
     FIELD(u64, execution, 1, 0)        \
-    FIELD(bool, wakes, 2, 0)
+    FIELD(bool, activates, 1, 0)
 #define TR_FOLLOWING_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
 
 /* Aborts an execution; acknowledged when the abort has begun. */
@@ -115,12 +115,12 @@
     FIELD(text, plan, 1, 0)                  \
     FIELD(u8, change, 1, 0)
 
-/* Lets an execution go on that is asleep, with all that it has launched; 0: all there are. */
-#define TR_WAKE_EXECUTION_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
+/* Activates a dormant execution, with all that it has launched; 0: all there are. */
+#define TR_ACTIVATE_EXECUTION_FIELDS(FIELD, ARRAY) FIELD(u64, execution, 1, 0)
 
-/* Which executions are asleep; a row has the numbers of many, eight bytes each as they lie here. */
-#define TR_LIST_ASLEEP_FIELDS(FIELD, ARRAY)
-#define TR_ASLEEP_ROW_FIELDS(FIELD, ARRAY) FIELD(bytes, executions, 1, 0)
+/* Which executions are dormant; a row has the numbers of many, eight bytes each. */
+#define TR_LIST_DORMANT_FIELDS(FIELD, ARRAY)
+#define TR_DORMANT_ROW_FIELDS(FIELD, ARRAY) FIELD(bytes, executions, 1, 0)
 
 /* Which actors live: addresses that match `pattern`, of each worker at most `limit`. */
 #define TR_LIST_ACTORS_FIELDS(FIELD, ARRAY) \
@@ -147,9 +147,9 @@
     FIELD(text, about, 1, 0)               \
     FIELD(u64, value, 1, 0)
 
-/* `words` is an array of a filter's words (runtime/tap/filter.h); `is_json`: lines for programs. */
+/* `filter` is an array of strings (runtime/trace/filter.h); `is_json`: lines for programs. */
 #define TR_OPEN_TAP_FIELDS(FIELD, ARRAY) \
-    FIELD(any, words, 1, 0)              \
+    FIELD(any, filter, 1, 0)             \
     FIELD(bool, is_json, 1, 0)
 #define TR_TAP_ROW_FIELDS(FIELD, ARRAY) FIELD(text, line, 1, 0)
 
@@ -167,31 +167,31 @@
     FIELD(bytes, bytes, 1, TR_REDACTED)
 
 /* Ids 500 to 549 belong to requests. */
-#define TR_REQUEST_SCHEMAS(S)                                                  \
-    S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)               \
-    S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                     \
-    S(welcome, 502, TR_MESSAGE, 2, TR_HINT, TR_WELCOME_FIELDS)                 \
-    S(submit, 503, TR_MESSAGE, 3, TR_HINT, TR_SUBMIT_FIELDS)                   \
-    S(submitted, 504, TR_MESSAGE, 1, TR_HINT, TR_SUBMITTED_FIELDS)             \
-    S(follow, 505, TR_MESSAGE, 2, TR_HINT, TR_FOLLOW_FIELDS)                   \
-    S(following, 506, TR_MESSAGE, 1, TR_HINT, TR_FOLLOWING_FIELDS)             \
-    S(stop_execution, 507, TR_MESSAGE, 1, TR_HINT, TR_STOP_EXECUTION_FIELDS)   \
-    S(list_actors, 510, TR_MESSAGE, 1, TR_HINT, TR_LIST_ACTORS_FIELDS)         \
-    S(actor_row, 511, TR_MESSAGE, 1, TR_HINT, TR_ACTOR_ROW_FIELDS)             \
-    S(list_metrics, 512, TR_MESSAGE, 1, TR_HINT, TR_LIST_METRICS_FIELDS)       \
-    S(metric_row, 513, TR_MESSAGE, 1, TR_HINT, TR_METRIC_ROW_FIELDS)           \
-    S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)               \
-    S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)                 \
-    S(open_recording, 516, TR_MESSAGE, 1, TR_HINT, TR_OPEN_RECORDING_FIELDS)   \
-    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)     \
-    S(send_answer, 518, TR_MESSAGE, 1, TR_HINT, TR_SEND_ANSWER_FIELDS)         \
-    S(answer_sent, 519, TR_MESSAGE, 1, TR_HINT, TR_ANSWER_SENT_FIELDS)         \
-    S(pause_execution, 520, TR_MESSAGE, 1, TR_HINT, TR_PAUSE_EXECUTION_FIELDS) \
-    S(apply_plans, 525, TR_MESSAGE, 1, TR_HINT, TR_APPLY_PLANS_FIELDS)         \
-    S(plan_applied, 526, TR_MESSAGE, 1, TR_HINT, TR_PLAN_APPLIED_FIELDS)       \
-    S(wake_execution, 538, TR_MESSAGE, 1, TR_HINT, TR_WAKE_EXECUTION_FIELDS)   \
-    S(list_asleep, 539, TR_MESSAGE, 1, TR_HINT, TR_LIST_ASLEEP_FIELDS)         \
-    S(asleep_row, 540, TR_MESSAGE, 1, TR_HINT, TR_ASLEEP_ROW_FIELDS)           \
+#define TR_REQUEST_SCHEMAS(S)                                                        \
+    S(answered, 500, TR_MESSAGE, 1, TR_HINT, TR_ANSWERED_FIELDS)                     \
+    S(hello, 501, TR_MESSAGE, 1, TR_HINT, TR_HELLO_FIELDS)                           \
+    S(welcome, 502, TR_MESSAGE, 1, TR_HINT, TR_WELCOME_FIELDS)                       \
+    S(submit, 503, TR_MESSAGE, 1, TR_HINT, TR_SUBMIT_FIELDS)                         \
+    S(submitted, 504, TR_MESSAGE, 1, TR_HINT, TR_SUBMITTED_FIELDS)                   \
+    S(follow, 505, TR_MESSAGE, 1, TR_HINT, TR_FOLLOW_FIELDS)                         \
+    S(following, 506, TR_MESSAGE, 1, TR_HINT, TR_FOLLOWING_FIELDS)                   \
+    S(stop_execution, 507, TR_MESSAGE, 1, TR_HINT, TR_STOP_EXECUTION_FIELDS)         \
+    S(list_actors, 510, TR_MESSAGE, 1, TR_HINT, TR_LIST_ACTORS_FIELDS)               \
+    S(actor_row, 511, TR_MESSAGE, 1, TR_HINT, TR_ACTOR_ROW_FIELDS)                   \
+    S(list_metrics, 512, TR_MESSAGE, 1, TR_HINT, TR_LIST_METRICS_FIELDS)             \
+    S(metric_row, 513, TR_MESSAGE, 1, TR_HINT, TR_METRIC_ROW_FIELDS)                 \
+    S(open_tap, 514, TR_MESSAGE, 1, TR_HINT, TR_OPEN_TAP_FIELDS)                     \
+    S(tap_row, 515, TR_MESSAGE, 1, TR_HINT, TR_TAP_ROW_FIELDS)                       \
+    S(open_recording, 516, TR_MESSAGE, 1, TR_HINT, TR_OPEN_RECORDING_FIELDS)         \
+    S(recording_row, 517, TR_MESSAGE, 1, TR_HINT, TR_RECORDING_ROW_FIELDS)           \
+    S(send_answer, 518, TR_MESSAGE, 1, TR_HINT, TR_SEND_ANSWER_FIELDS)               \
+    S(answer_sent, 519, TR_MESSAGE, 1, TR_HINT, TR_ANSWER_SENT_FIELDS)               \
+    S(pause_execution, 520, TR_MESSAGE, 1, TR_HINT, TR_PAUSE_EXECUTION_FIELDS)       \
+    S(apply_plans, 525, TR_MESSAGE, 1, TR_HINT, TR_APPLY_PLANS_FIELDS)               \
+    S(plan_applied, 526, TR_MESSAGE, 1, TR_HINT, TR_PLAN_APPLIED_FIELDS)             \
+    S(activate_execution, 538, TR_MESSAGE, 1, TR_HINT, TR_ACTIVATE_EXECUTION_FIELDS) \
+    S(list_dormant, 539, TR_MESSAGE, 1, TR_HINT, TR_LIST_DORMANT_FIELDS)             \
+    S(dormant_row, 540, TR_MESSAGE, 1, TR_HINT, TR_DORMANT_ROW_FIELDS)               \
     S(resume_actors, 550, TR_MESSAGE, 1, TR_HINT, TR_RESUME_ACTORS_FIELDS)
 
 TR_REQUEST_SCHEMAS(TR_SCHEMA_DECLARE_ROW)

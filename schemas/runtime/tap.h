@@ -9,10 +9,10 @@
 
 /*
  * Shows from now on what the filter wants, in the ring that lies ready under the number `tap`.
- * `types` is an array of message types. What each field means says runtime/tap/filter.h.
+ * `types` is an array of message types. What each field means says runtime/trace/filter.h.
  */
 #define TR_TAP_OPEN_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, wish, 1, 0)               \
+    FIELD(u64, request, 1, 0)            \
     FIELD(u32, tap, 1, 0)                \
     FIELD(u32, points, 1, 0)             \
     FIELD(any, types, 1, 0)              \
@@ -28,7 +28,7 @@
 
 /* Forgets the filter and lets go of the ring: the answer says that it may be freed. */
 #define TR_TAP_CLOSE_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, wish, 1, 0)                \
+    FIELD(u64, request, 1, 0)             \
     FIELD(u32, tap, 1, 0)
 
 /*
@@ -36,7 +36,7 @@
  * those whose address matches `pattern`, at most `limit`.
  */
 #define TR_OBSERVE_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, wish, 1, 0)              \
+    FIELD(u64, request, 1, 0)           \
     FIELD(u8, what, 1, 0)               \
     FIELD(text, pattern, 1, 0)          \
     FIELD(u32, limit, 1, 0)
@@ -46,7 +46,7 @@
  * process; it may hold what people wrote.
  */
 #define TR_OBSERVED_FIELDS(FIELD, ARRAY) \
-    FIELD(u64, wish, 1, 0)               \
+    FIELD(u64, request, 1, 0)            \
     FIELD(u32, worker, 1, 0)             \
     FIELD(u32, reason, 1, 0)             \
     FIELD(bytes, data, 1, TR_REDACTED)

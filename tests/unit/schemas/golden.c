@@ -1,10 +1,9 @@
 /*
- * Reading, checking and adding golden files. Samples come from sample_body.c, made from the schema
- * alone, so that a new schema needs nothing here.
+ * Reading, checking and extending the golden table. Samples come from sample_body.c, made from the
+ * schema alone, so that a new schema needs nothing here.
  */
 #include "tests/unit/schemas/golden.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,109 +12,73 @@
 #include "tests/support/sample_body.h"
 
 enum {
-    ROWS_MAX = 4096,
-    PATH_BYTES = 4096,
+    ENTRIES_MAX = 4096,
+    TABLE_BYTES_MAX = 16 << 20,
     PRINTED_BYTES = 1 << 20,
 };
 
-/* A line of ids.txt. */
-struct row {
+/* What stands before each form of an entry. */
+#define INDENT "  "
+
+/* An entry: what it is about, and its forms as the table has them. */
+struct entry {
     unsigned role;
     unsigned id;
     char name[TR_SCHEMA_NAME_BYTES_MAX + 1];
     unsigned version;
+    const char *hex;
+    const char *line;
+    const char *json;
 };
 
 /* What a check or a writing works on. */
 struct golden {
     const struct tr_registry *registry;
-    const char *folder;
+    const char *path;
     struct tr_sink *sink;
     size_t finding_count;
-    size_t row_count;
-    struct row rows[ROWS_MAX];
+    size_t entry_count;
+    struct entry entries[ENTRIES_MAX];
+    char *text;
+    char *at; /* the next line */
 };
 
-static struct golden *golden_new(const struct tr_registry *registry, const char *folder,
-                                 struct tr_sink *sink)
-{
-    struct golden *golden = calloc(1, sizeof *golden);
-    TR_ASSERT(golden != NULL);
-    golden->registry = registry;
-    golden->folder = folder;
-    golden->sink = sink;
-    return golden;
-}
+/* ---- Findings. ------------------------------------------------------------------------------ */
 
 /* Begins a finding about one version; the caller ends the line. */
-static void begin_finding(struct golden *golden, const struct row *row)
+static void begin_finding(struct golden *golden, const struct entry *entry)
 {
     golden->finding_count++;
-    tr_sink_format(golden->sink, "%s %u %s version %u: ", tr_schema_role_name(row->role), row->id,
-                   row->name, row->version);
+    tr_sink_format(golden->sink, "%s %u %s version %u: ", tr_schema_role_name(entry->role),
+                   entry->id, entry->name, entry->version);
 }
 
-static void find_fault(struct golden *golden, const struct row *row, const char *words)
+static void find_fault(struct golden *golden, const struct entry *entry, const char *words)
 {
-    begin_finding(golden, row);
+    begin_finding(golden, entry);
     tr_sink_put_string(golden->sink, words);
     tr_sink_put_char(golden->sink, '\n');
 }
 
-static struct row row_of(const struct tr_schema *schema, unsigned version)
+/* ---- Reading the table. --------------------------------------------------------------------- */
+
+static struct entry entry_of(const struct tr_schema *schema, unsigned version)
 {
-    struct row row = {.role = schema->role, .id = schema->id, .version = version};
-    snprintf(row.name, sizeof row.name, "%s", schema->name);
-    return row;
+    struct entry entry = {.role = schema->role, .id = schema->id, .version = version};
+    snprintf(entry.name, sizeof entry.name, "%s", schema->name);
+    return entry;
 }
 
-static bool row_equal(const struct row *a, const struct row *b)
+static bool is_known(const struct golden *golden, const struct entry *entry)
 {
-    return a->role == b->role && a->id == b->id && a->version == b->version &&
-           strcmp(a->name, b->name) == 0;
-}
-
-static bool row_known(const struct golden *golden, const struct row *row)
-{
-    for (size_t i = 0; i < golden->row_count; i++) {
-        if (row_equal(&golden->rows[i], row)) {
+    for (size_t i = 0; i < golden->entry_count; i++) {
+        const struct entry *other = &golden->entries[i];
+        if (other->role == entry->role && other->id == entry->id &&
+            other->version == entry->version && strcmp(other->name, entry->name) == 0) {
             return true;
         }
     }
     return false;
-}
-
-/* ---- Files. --------------------------------------------------------------------------------- */
-
-static void file_path(const struct golden *golden, const struct row *row, const char *ending,
-                      char *path)
-{
-    snprintf(path, PATH_BYTES, "%s/%s_%s_v%u.%s", golden->folder, tr_schema_role_name(row->role),
-             row->name, row->version, ending);
-}
-
-/* Reads a whole file into the buffer; false when there is none, or one too large. */
-static bool read_whole(const char *path, void *buffer, size_t capacity, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        return false;
-    }
-    *size = fread(buffer, 1, capacity, file);
-    bool whole = feof(file) != 0;
-    fclose(file);
-    return whole;
-}
-
-/* Writes a file that must not exist. */
-static bool write_new(const char *path, const void *data, size_t size)
-{
-    FILE *file = fopen(path, "wbx");
-    if (file == NULL) {
-        return false;
-    }
-    bool written = fwrite(data, 1, size, file) == size;
-    return fclose(file) == 0 && written;
 }
 
 static bool parse_role(const char *word, unsigned *role)
@@ -129,57 +92,120 @@ static bool parse_role(const char *word, unsigned *role)
     return false;
 }
 
-static void read_row(struct golden *golden, const char *line)
+static bool parse_head(const char *line, struct entry *entry)
 {
-    struct row row = {0};
     char role[16];
     char rest;
-    int count = sscanf(line, "%15s %u %63s %u %c", role, &row.id, row.name, &row.version, &rest);
-    bool is_row = count == 4 && parse_role(role, &row.role) && row.id <= UINT16_MAX;
-    if (!is_row || golden->row_count == ROWS_MAX) {
-        golden->finding_count++;
-        tr_sink_format(golden->sink, "ids.txt: this is no `role id name version`: %.100s\n", line);
-        return;
-    }
-    if (row_known(golden, &row)) {
-        find_fault(golden, &row, "ids.txt names it twice");
-        return;
-    }
-    golden->rows[golden->row_count++] = row;
+    int count =
+        sscanf(line, "%15s %u %63s %u %c", role, &entry->id, entry->name, &entry->version, &rest);
+    return count == 4 && parse_role(role, &entry->role) && entry->id <= UINT16_MAX;
 }
 
-/* Reads ids.txt; without one there are no rows. */
-static void read_rows(struct golden *golden)
+/* Takes the next line off the table, without its end; NULL: there is none. */
+static char *next_line(struct golden *golden)
 {
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/ids.txt", golden->folder);
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
+    char *line = golden->at;
+    if (*line == '\0') {
+        return NULL;
+    }
+    golden->at += strcspn(line, "\n");
+    if (*golden->at == '\n') {
+        *golden->at++ = '\0';
+    }
+    return line;
+}
+
+/* The next line where it is a form, else NULL. */
+static const char *next_form(struct golden *golden)
+{
+    bool is_form = strncmp(golden->at, INDENT, strlen(INDENT)) == 0;
+    return is_form ? next_line(golden) + strlen(INDENT) : NULL;
+}
+
+static void read_entry(struct golden *golden, const char *head)
+{
+    struct entry entry = {0};
+    if (!parse_head(head, &entry) || golden->entry_count == ENTRIES_MAX) {
+        golden->finding_count++;
+        tr_sink_format(golden->sink, "this is no `role id name version`: %.100s\n", head);
         return;
     }
-    char line[256];
-    while (fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
+    entry.hex = next_form(golden);
+    entry.line = next_form(golden);
+    entry.json = next_form(golden);
+    if (entry.json == NULL) {
+        find_fault(golden, &entry, "a line of it is missing: restore it");
+    }
+    if (is_known(golden, &entry)) {
+        find_fault(golden, &entry, "the table has it twice");
+        return;
+    }
+    golden->entries[golden->entry_count++] = entry;
+}
+
+/* The bytes of the table, with a closing zero; without a table there are none. */
+static char *read_table(const char *path)
+{
+    char *text = calloc(1, TABLE_BYTES_MAX + 1);
+    TR_ASSERT(text != NULL);
+    FILE *file = fopen(path, "rb");
+    if (file != NULL) {
+        size_t size = fread(text, 1, TABLE_BYTES_MAX, file);
+        TR_ASSERT(size < TABLE_BYTES_MAX);
+        fclose(file);
+    }
+    return text;
+}
+
+static struct golden *golden_new(const struct tr_registry *registry, const char *path,
+                                 struct tr_sink *sink)
+{
+    struct golden *golden = calloc(1, sizeof *golden);
+    TR_ASSERT(golden != NULL);
+    golden->registry = registry;
+    golden->path = path;
+    golden->sink = sink;
+    golden->text = read_table(path);
+    golden->at = golden->text;
+    for (char *line = next_line(golden); line != NULL; line = next_line(golden)) {
         if (line[0] != '#' && line[0] != '\0') {
-            read_row(golden, line);
+            read_entry(golden, line);
         }
     }
-    fclose(file);
+    return golden;
 }
 
-/* ---- What files hold. ----------------------------------------------------------------------- */
-
-/* The printed form of a body: its line, its JSON, each with a newline. */
-static size_t print_forms(const struct tr_schema *schema, uint8_t version, struct tr_bytes body,
-                          char *text)
+static void golden_free(struct golden *golden)
 {
-    struct tr_sink sink = tr_sink_of(text, PRINTED_BYTES);
-    tr_print_body(&sink, TR_PRINT_LINE, schema, version, body);
-    tr_sink_put_char(&sink, '\n');
-    tr_print_body(&sink, TR_PRINT_JSON, schema, version, body);
-    tr_sink_put_char(&sink, '\n');
+    free(golden->text);
+    free(golden);
+}
+
+/* ---- What an entry holds. ------------------------------------------------------------------- */
+
+/* The bytes of pairs of digits; false: they are none, or too many. */
+static bool read_hex(const char *hex, uint8_t *buffer, size_t capacity, size_t *size)
+{
+    size_t digits = strlen(hex);
+    if (digits % 2 != 0 || digits / 2 > capacity || strspn(hex, "0123456789abcdef") != digits) {
+        return false;
+    }
+    for (size_t i = 0; i < digits / 2; i++) {
+        char pair[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        buffer[i] = (uint8_t)strtoul(pair, NULL, 16);
+    }
+    *size = digits / 2;
+    return true;
+}
+
+static const char *print_form(const struct tr_schema *schema, uint8_t version, struct tr_bytes body,
+                              enum tr_print_form form)
+{
+    static char text[PRINTED_BYTES];
+    struct tr_sink sink = tr_sink_of(text, sizeof text);
+    tr_print_body(&sink, form, schema, version, body);
     TR_ASSERT(!sink.truncated);
-    return sink.size;
+    return text;
 }
 
 /* Whether the current version's sample has these bytes, and packs to them again. */
@@ -193,185 +219,137 @@ static bool sample_is(const struct tr_schema *schema, struct tr_bytes body, cons
            memcmp(packed, body.data, body.size) == 0;
 }
 
-static void check_body(struct golden *golden, const struct row *row, const struct tr_schema *schema,
-                       struct tr_bytes body)
+static void check_body(struct golden *golden, const struct entry *entry,
+                       const struct tr_schema *schema, struct tr_bytes body)
 {
     void *value = malloc((size_t)schema->struct_size + 1);
     TR_ASSERT(value != NULL);
-    int error = schema->unpack(body, (uint8_t)row->version, value);
+    int error = schema->unpack(body, (uint8_t)entry->version, value);
     if (error != 0) {
-        begin_finding(golden, row);
+        begin_finding(golden, entry);
         tr_sink_format(golden->sink,
-                       "its file no longer unpacks (%s): a released version is read "
-                       "for ever\n",
+                       "its bytes no longer unpack (%s): a released version is read for ever\n",
                        tr_error_name(error));
-    } else if (row->version == schema->version && !sample_is(schema, body, value)) {
-        find_fault(golden, row,
+    } else if (entry->version == schema->version && !sample_is(schema, body, value)) {
+        find_fault(golden, entry,
                    "its sample has other bytes now: a change of fields needs a new version");
     }
     free(value);
 }
 
-static void check_text(struct golden *golden, const struct row *row, const struct tr_schema *schema,
-                       struct tr_bytes body)
+static void check_print(struct golden *golden, const struct entry *entry,
+                        const struct tr_schema *schema, struct tr_bytes body)
 {
-    static char expected[PRINTED_BYTES];
-    static char printed[PRINTED_BYTES];
-    char path[PATH_BYTES];
-    size_t expected_size = 0;
-    file_path(golden, row, "txt", path);
-    if (!read_whole(path, expected, sizeof expected, &expected_size)) {
-        find_fault(golden, row, "its .txt file is missing: restore it");
-        return;
-    }
-    size_t size = print_forms(schema, (uint8_t)row->version, body, printed);
-    if (size != expected_size || memcmp(printed, expected, size) != 0) {
-        find_fault(golden, row, "it prints differently now: keep names and marks of old fields");
+    uint8_t version = (uint8_t)entry->version;
+    if (strcmp(print_form(schema, version, body, TR_PRINT_LINE), entry->line) != 0 ||
+        strcmp(print_form(schema, version, body, TR_PRINT_JSON), entry->json) != 0) {
+        find_fault(golden, entry, "it prints differently now: keep names and marks of old fields");
     }
 }
 
 /* ---- The checks. ---------------------------------------------------------------------------- */
 
-static void check_row(struct golden *golden, const struct row *row)
+static void check_entry(struct golden *golden, const struct entry *entry)
 {
     static uint8_t buffer[SAMPLE_BODY_BYTES_MAX];
     const struct tr_schema *schema =
-        tr_registry_find(golden->registry, row->role, (uint16_t)row->id);
+        tr_registry_find(golden->registry, entry->role, (uint16_t)entry->id);
     if (schema == NULL) {
-        find_fault(golden, row, "no schema has this id any more: what was released stays readable");
+        find_fault(golden, entry,
+                   "no schema has this id any more: what was released stays readable");
         return;
     }
-    if (strcmp(schema->name, row->name) != 0) {
-        begin_finding(golden, row);
+    if (strcmp(schema->name, entry->name) != 0) {
+        begin_finding(golden, entry);
         tr_sink_format(golden->sink, "the id belongs to %s now: ids are never used again\n",
                        schema->name);
         return;
     }
-    if (row->version == 0 || row->version > schema->version) {
-        find_fault(golden, row, "the schema's version is lower now: versions only rise");
+    if (entry->version == 0 || entry->version > schema->version) {
+        find_fault(golden, entry, "the schema's version is lower now: versions only rise");
         return;
     }
-    char path[PATH_BYTES];
+    if (entry->json == NULL) {
+        return;
+    }
     struct tr_bytes body = {.data = buffer};
-    file_path(golden, row, "bin", path);
-    if (!read_whole(path, buffer, sizeof buffer, &body.size)) {
-        find_fault(golden, row, "its .bin file is missing: restore it");
+    if (!read_hex(entry->hex, buffer, sizeof buffer, &body.size)) {
+        find_fault(golden, entry, "its bytes are no hexadecimal digits: restore them");
         return;
     }
-    check_body(golden, row, schema, body);
-    check_text(golden, row, schema, body);
+    check_body(golden, entry, schema, body);
+    check_print(golden, entry, schema, body);
 }
 
-/* The current version of each schema must be among the rows. */
+/* The current version of each schema must have an entry. */
 static void check_schemas(struct golden *golden)
 {
     for (size_t i = 0; i < golden->registry->count; i++) {
         const struct tr_schema *schema = golden->registry->by_id[i];
-        struct row row = row_of(schema, schema->version);
-        if (!row_known(golden, &row)) {
-            find_fault(golden, &row, "it has no golden file: see schemas/README.md");
+        struct entry entry = entry_of(schema, schema->version);
+        if (!is_known(golden, &entry)) {
+            find_fault(golden, &entry, "it has no golden entry: see schemas/README.md");
         }
     }
 }
 
-/* Whether a file's name is that of some row. */
-static bool file_known(const struct golden *golden, const char *name)
+size_t golden_check(const struct tr_registry *registry, const char *path, struct tr_sink *findings)
 {
-    for (size_t i = 0; i < golden->row_count; i++) {
-        char bin[PATH_BYTES];
-        char text[PATH_BYTES];
-        file_path(golden, &golden->rows[i], "bin", bin);
-        file_path(golden, &golden->rows[i], "txt", text);
-        size_t folder_size = strlen(golden->folder) + 1;
-        if (strcmp(name, bin + folder_size) == 0 || strcmp(name, text + folder_size) == 0) {
-            return true;
-        }
-    }
-    return strcmp(name, "ids.txt") == 0 || name[0] == '.';
-}
-
-/* A file without a row is a version whose line was lost. */
-static void check_strays(struct golden *golden)
-{
-    DIR *folder = opendir(golden->folder);
-    TR_ASSERT(folder != NULL);
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        if (!file_known(golden, entry->d_name)) {
-            golden->finding_count++;
-            tr_sink_format(golden->sink, "%.200s: ids.txt does not name it\n", entry->d_name);
-        }
-    }
-    closedir(folder);
-}
-
-size_t golden_check(const struct tr_registry *registry, const char *folder,
-                    struct tr_sink *findings)
-{
-    struct golden *golden = golden_new(registry, folder, findings);
-    read_rows(golden);
-    for (size_t i = 0; i < golden->row_count; i++) {
-        check_row(golden, &golden->rows[i]);
+    struct golden *golden = golden_new(registry, path, findings);
+    for (size_t i = 0; i < golden->entry_count; i++) {
+        check_entry(golden, &golden->entries[i]);
     }
     check_schemas(golden);
-    check_strays(golden);
     size_t count = golden->finding_count;
-    free(golden);
+    golden_free(golden);
     return count;
 }
 
 /* ---- Writing. ------------------------------------------------------------------------------- */
 
-static bool append_row(const struct golden *golden, const struct row *row)
+static bool append_entry(const struct golden *golden, const struct tr_schema *schema,
+                         const struct entry *entry)
 {
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/ids.txt", golden->folder);
-    FILE *file = fopen(path, "a");
+    static uint8_t buffer[SAMPLE_BODY_BYTES_MAX];
+    uint8_t version = (uint8_t)entry->version;
+    struct tr_bytes body = {.data = buffer};
+    body.size = sample_body(schema, version, 0, buffer, sizeof buffer);
+    FILE *file = fopen(golden->path, "a");
     if (file == NULL) {
         return false;
     }
     if (ftell(file) == 0) {
-        fprintf(file, "# Every id ever given: role id name version. Lines are only added.\n");
+        fprintf(file, "# Every version of every schema: role id name version, the bytes of a "
+                      "sample, what they\n# print as, and JSON. Entries are only added.\n");
     }
-    fprintf(file, "%s %u %s %u\n", tr_schema_role_name(row->role), row->id, row->name,
-            row->version);
-    return fclose(file) == 0;
+    fprintf(file, "\n%s %u %s %u\n" INDENT, tr_schema_role_name(entry->role), entry->id,
+            entry->name, entry->version);
+    for (size_t i = 0; i < body.size; i++) {
+        fprintf(file, "%02x", buffer[i]);
+    }
+    fprintf(file, "\n" INDENT "%s\n", print_form(schema, version, body, TR_PRINT_LINE));
+    fprintf(file, INDENT "%s\n", print_form(schema, version, body, TR_PRINT_JSON));
+    bool is_written = ferror(file) == 0;
+    return fclose(file) == 0 && is_written && body.size > 0;
 }
 
-static bool add_version(const struct golden *golden, const struct tr_schema *schema,
-                        const struct row *row)
+int golden_write(const struct tr_registry *registry, const char *path, struct tr_sink *report)
 {
-    static uint8_t buffer[SAMPLE_BODY_BYTES_MAX];
-    static char printed[PRINTED_BYTES];
-    char bin[PATH_BYTES];
-    char text[PATH_BYTES];
-    uint8_t version = (uint8_t)row->version;
-    size_t size = sample_body(schema, version, 0, buffer, sizeof buffer);
-    size_t printed_size =
-        print_forms(schema, version, (struct tr_bytes){.data = buffer, .size = size}, printed);
-    file_path(golden, row, "bin", bin);
-    file_path(golden, row, "txt", text);
-    return size > 0 && write_new(bin, buffer, size) && write_new(text, printed, printed_size) &&
-           append_row(golden, row);
-}
-
-int golden_write(const struct tr_registry *registry, const char *folder, struct tr_sink *report)
-{
-    struct golden *golden = golden_new(registry, folder, report);
-    read_rows(golden);
+    struct golden *golden = golden_new(registry, path, report);
     int count = 0;
     for (size_t i = 0; i < registry->count && count >= 0; i++) {
         const struct tr_schema *schema = registry->by_id[i];
         for (unsigned version = 1; version <= schema->version && count >= 0; version++) {
-            struct row row = row_of(schema, version);
-            if (row_known(golden, &row)) {
+            struct entry entry = entry_of(schema, version);
+            if (is_known(golden, &entry)) {
                 continue;
             }
-            bool added = add_version(golden, schema, &row);
+            bool added = append_entry(golden, schema, &entry);
             tr_sink_format(report, "%s %s %u %s version %u\n", added ? "added" : "cannot add",
-                           tr_schema_role_name(row.role), row.id, row.name, row.version);
+                           tr_schema_role_name(entry.role), entry.id, entry.name, entry.version);
             count = added ? count + 1 : -1;
         }
     }
-    free(golden);
+    golden_free(golden);
     return count;
 }

@@ -1,9 +1,13 @@
 /*
- * Golden files: for each version of each schema that was ever released, the bytes of its sample
- * (ROLE_NAME_vVERSION.bin) and what they print as (.txt), and ids.txt, the list of all that was
- * given an id. They are the proof that this program still reads what older ones wrote.
+ * The golden table: an entry for each version of each schema that was ever released. It is the
+ * proof that this program still reads what older ones wrote.
  *
- * Files are only ever added. One thread.
+ *     ROLE ID NAME VERSION
+ *       the bytes of its sample, in hexadecimal digits
+ *       what they print as: a line
+ *       and JSON
+ *
+ * Lines that begin with # are comments. Entries are only ever added, at the end. One thread.
  */
 #ifndef TR_TESTS_UNIT_SCHEMAS_GOLDEN_H
 #define TR_TESTS_UNIT_SCHEMAS_GOLDEN_H
@@ -12,17 +16,15 @@
 #include "schemas/codec/sink.h"
 
 /*
- * Holds all files in the folder against the registry. Each finding is a line that says what is
- * wrong and what to do; returns how many there are.
+ * Holds the table at `path` against the registry. Each finding is a line that says what is wrong
+ * and what to do; returns how many there are.
  */
-size_t golden_check(const struct tr_registry *registry, const char *folder,
-                    struct tr_sink *findings);
+size_t golden_check(const struct tr_registry *registry, const char *path, struct tr_sink *findings);
 
 /*
- * Writes the files, and the lines of ids.txt, of all versions that have none, and says which;
- * never changes what is there. Returns how many versions were added, or -1 when a file cannot be
- * written.
+ * Adds the entries of all versions that have none, and says which; never changes what is there.
+ * Returns how many were added, or -1 when the table cannot be written.
  */
-int golden_write(const struct tr_registry *registry, const char *folder, struct tr_sink *report);
+int golden_write(const struct tr_registry *registry, const char *path, struct tr_sink *report);
 
 #endif

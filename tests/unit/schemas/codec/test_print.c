@@ -201,7 +201,7 @@ static void json_is_json(void **state)
     msgpack_packer_init(&packer, &packed, msgpack_sbuffer_write);
     struct draw draw = {9};
     for (int round = 0; round < 1000; round++) {
-        oracle_value(&draw, &packer);
+        msgpack_reference_value(&draw, &packer);
         json_decref(parse(any(TR_PRINT_JSON, packed.data, packed.size)));
         msgpack_sbuffer_clear(&packed);
     }

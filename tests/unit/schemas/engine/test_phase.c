@@ -156,7 +156,6 @@ static void what_is_no_phase_is_refused(void **state)
         assert_false(tr_phase_may_follow(subjects[s].subject, 0, beyond));
         assert_false(tr_phase_may_follow(subjects[s].subject, 0, UINT8_MAX));
         assert_string_equal(tr_phase_word(subjects[s].subject, beyond), "?");
-        assert_int_equal(tr_phase_flyte(subjects[s].subject, beyond), 0);
         assert_false(tr_phase_is_end(subjects[s].subject, beyond));
     }
     assert_false(tr_phase_may_follow((enum tr_subject)0, 0, 1));
@@ -184,25 +183,13 @@ static void words_are_different(void **state)
     assert_string_equal(tr_cache_status_word(TR_CACHE_STATUS_HIT), "hit");
 }
 
-/* flyteidl.core.{Workflow,Node,Task}Execution.Phase of the phases that mean the same there. */
-static void flyte_has_its_numbers(void **state)
-{
-    (void)state;
-    assert_int_equal(tr_phase_flyte(TR_SUBJECT_EXECUTION, TR_EXECUTION_ABORTING), 9);
-    assert_int_equal(tr_phase_flyte(TR_SUBJECT_EXECUTION, TR_EXECUTION_TIMED_OUT), 8);
-    assert_int_equal(tr_phase_flyte(TR_SUBJECT_NODE, TR_NODE_PHASE_SUCCEEDED), 3);
-    assert_int_equal(tr_phase_flyte(TR_SUBJECT_NODE, TR_NODE_PHASE_FAILED), 5);
-    assert_int_equal(tr_phase_flyte(TR_SUBJECT_NODE, TR_NODE_PHASE_RECOVERED), 10);
-    assert_int_equal(tr_phase_flyte(TR_SUBJECT_TASK, TR_TASK_PHASE_WAITING_FOR_RESOURCES), 7);
-    assert_int_equal(tr_phase_flyte(TR_SUBJECT_TASK, TR_TASK_PHASE_RETRYABLE_FAILURE), 5);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair_is_as_written),    cmocka_unit_test(ends_are_ends),
-        cmocka_unit_test(what_is_no_phase_is_refused), cmocka_unit_test(words_are_different),
-        cmocka_unit_test(flyte_has_its_numbers),
+        cmocka_unit_test(every_pair_is_as_written),
+        cmocka_unit_test(ends_are_ends),
+        cmocka_unit_test(what_is_no_phase_is_refused),
+        cmocka_unit_test(words_are_different),
     };
     return cmocka_run_group_tests_name("schemas/engine/phase", tests, NULL, NULL);
 }
